@@ -85,9 +85,10 @@ def anomaly(
     """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
 
     The host's loop is simulated on the caches, the DTLB and the pages of its processor. First come
-    the sizes at which the simulation has outliers beside those that were published, which takes no
-    parameter. Then miss penalties are fitted to the published times at n = 1024 and its neighbours;
-    they predict the times at all other sizes, which are shown beside the published ones.
+    the sizes at which the simulation has outliers beside those that were published: for that
+    nothing is fitted to a time, but the size of level 2 is inferred. Then miss penalties are fitted
+    to the published times at n = 1024 and its neighbours; they predict the times at all other
+    sizes, which are shown beside the published ones.
     """
     from gpgpu_legacy.chips.hosts import find_host, hosts
     from gpgpu_legacy.present.grid import print_text
