@@ -33,7 +33,7 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --output figures/figure-2.png
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --animate --output figures/figure-2.gif
 	$(BIN)/gpgpu-legacy figure multichannel --executor numpy --output figures/multichannel.png
-	$(BIN)/gpgpu-legacy cache-table --from benchmarks/cache-table-256.json --plot figures/cache-table.png
+	$(BIN)/gpgpu-legacy cache-table --from benchmarks/cache-table.json --plot figures/cache-table.png
 	$(BIN)/gpgpu-legacy anomaly --output figures/anomaly.png
 	for name in cpu-llvmpipe h100 cpu-lowered h100-lowered; do \
 	    $(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-$$name.json --plot figures/lineage-$$name.png || exit 1; \

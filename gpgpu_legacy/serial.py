@@ -33,7 +33,7 @@ R = TypeVar("R", bound="Recorded")
 D = TypeVar("D", bound="Document")
 
 MOST_BYTES = 2**22
-"""Bytes of a file of recorded results. The longest here, a cache table, has 719 000."""
+"""Bytes of a file of recorded results. The longest here, a cache table, has 754 000."""
 
 MOST_TOML_BYTES = 2**20
 """Bytes of a TOML file, which takes longer to read. The longest here has 40 000."""

@@ -23,11 +23,12 @@ from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.predict.products import predict_product
 from gpgpu_legacy.published.schema import PlanChange
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
-from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, IN_FLIGHT, CacheTable
+from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, IN_FLIGHT, CacheTable, Setting
 from gpgpu_legacy.studies.cache_table.record import read_cache_table
 
 PAGE = ROOT / "docs" / "explanation" / "caches.md"
 SCANNED, IN_TILES = ("scan", "linear", "8K,4way,64B"), ("tiled:8x8", "8x8", "8K,4way,64B")
+STUDIED = ("tiled:8x8", "8x8", "32K,2way,128B")
 TABLES = {256: "cache-table-256.json", 1024: "cache-table.json"}
 
 
@@ -61,29 +62,22 @@ def markdown(heads: Iterable[str], marks: Iterable[str], rows: Iterable[Iterable
 def ratios() -> str:
     rows = [
         (*place, *(" / ".join(number(at[method, n]) for method in BLOCKED) for n in IN_FLIGHT))
-        for place, at in shares(256).items()
+        for place, at in shares(1024).items()
     ]
     heads = ("order", "layout", "cache", *(f"{n} in flight" for n in IN_FLIGHT))
     return markdown(heads, ("---",) * 3 + ("---:",) * len(IN_FLIGHT), rows)
 
 
 def gigabytes() -> str:
-    """Of the places that were simulated with every number in flight."""
-    of = {(row.case.method, row.block, row.setting): row for row in table(1024).rows}
-    by_place: dict[tuple[str, str, str], dict[tuple[str, int], str]] = {}
-    for (method, block, where), row in of.items():
-        place = (where.raster, where.layout, where.cache)
-        if block in {None, DEFAULT_BLOCK} and len(shares(1024)[place]) > len(BLOCKED):
-            ratio = shares(1024)[place].get((method, where.in_flight))
-            share = "" if ratio is None else f" · {number(ratio)}"
-            cells = by_place.setdefault(place, {})
-            cells[method, where.in_flight] = f"{row.bytes_from_memory / 1e9:.3g}{share}"
-            cells[method, 0] = f"{row.bytes_requested / 1e9:.3g}"
-    rows = [
-        (*place, method, *(cells[method, n] for n in (0, *IN_FLIGHT)))
-        for place, cells in sorted(by_place.items())
-        for method in (BEFORE, *BLOCKED)
-    ]
+    of = {(row.method, row.block, row.setting): row for row in table(1024).rows}
+    rows = []
+    for place in (SCANNED, IN_TILES, STUDIED):
+        raster, layout, cached = place
+        for method in (BEFORE, *BLOCKED):
+            block = None if method == BEFORE else DEFAULT_BLOCK
+            own = [of[method, block, Setting(cached, raster, layout, n)] for n in IN_FLIGHT]
+            moved = [own[0].bytes_requested, *(row.bytes_from_memory for row in own)]
+            rows.append((*place, method, *(f"{count / 1e9:.3g}" for count in moved)))
     heads = ("order", "layout", "cache", "method", "requested")
     heads += tuple(f"{n} in flight" for n in IN_FLIGHT)
     return markdown(heads, ("---",) * 4 + ("---:",) * (1 + len(IN_FLIGHT)), rows)
@@ -147,9 +141,9 @@ def words() -> str:
     return " ".join(PAGE.read_text(encoding="utf-8").split())
 
 
-def counts(holds: Callable[[Judgement], bool], *methods: str) -> str:
+def counts(size: int, holds: Callable[[Judgement], bool], *methods: str) -> str:
     """In how many settings with each number in flight all of these methods are better."""
-    judged = [one for one in judge(table(256)) if one.method in methods]
+    judged = [one for one in judge(table(size)) if one.method in methods]
     fails = {one.setting for one in judged if not holds(one)}
     every = {one.setting for one in judged}
     found = [sum(setting.in_flight == n for setting in every - fails) for n in IN_FLIGHT]
@@ -166,34 +160,38 @@ def better(measure: Measure) -> Callable[[Judgement], bool]:
     return holds
 
 
-def test_the_page_counts_settings_as_the_recorded_table_does() -> None:
+def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
     text, more_reuse = words(), better(Measure.MORE_REUSE)
     single, multi = BLOCKED
-    assert f"at b = 32 in {counts(more_reuse, *BLOCKED)} of the 30 settings" in text
-    assert f"the single-channel method alone in {counts(more_reuse, single)};" in text
-    assert f"the multichannel method alone in {counts(more_reuse, multi)}." in text
-    at_best = counts(lambda judgement: Measure.MORE_REUSE.sign(judgement.best) > 0, *BLOCKED)
-    assert f"both methods are more coherent in {at_best}." in text
-    fewer = counts(better(Measure.FEWER_BYTES), *BLOCKED)
-    assert fewer.endswith("29, 29 and 29") and "in 29 of the 30 settings" in text
+    assert f"at b = 32 in {counts(1024, more_reuse, *BLOCKED)} of the 30 settings" in text
+    assert f"the single-channel method alone in {counts(1024, more_reuse, single)};" in text
+    assert f"the multichannel method alone in {counts(1024, more_reuse, multi)}." in text
+    assert f"both are more coherent in {counts(256, more_reuse, *BLOCKED)}." in text
+    best = counts(1024, lambda one: Measure.MORE_REUSE.sign(one.best) > 0, *BLOCKED)
+    assert f"both methods are more coherent in {best}." in text
+    assert f"in {counts(1024, better(Measure.FEWER_BYTES), *BLOCKED)} of the 30 settings." in text
 
 
-def test_what_the_page_says_of_orders_layouts_and_sizes() -> None:
-    """Where the multichannel method, or both, are more coherent than the method before."""
-    scanned = [at for place, at in shares(256).items() if place[:2] == SCANNED[:2]]
-    assert len(scanned) == 5
-    assert all(at[BLOCKED[1], n] > 1.0 for at in scanned for n in IN_FLIGHT)
-    from_64_on = {
-        size: {
-            cached
-            for (raster, layout, cached), at in shares(size).items()
-            if (raster, layout) == IN_TILES[:2]
-            and all(at[method, n] < 1.0 for method in BLOCKED for n in (64, 256))
-        }
-        for size in TABLES
+def caches_where_both_hold(size: int, raster: str, layout: str, least: int) -> set[str]:
+    """The caches in which both methods are more coherent with so many in flight or more."""
+    return {
+        place[2]
+        for place, at in shares(size).items()
+        if place[:2] == (raster, layout)
+        and all(ratio < 1.0 for (_, n), ratio in at.items() if n >= least)
     }
-    assert from_64_on[256] == {"2K,4way,64B", "8K,4way,64B", "8K,fully,64B"}
-    assert len(from_64_on[1024]) == 5
+
+
+def test_what_the_page_says_of_layouts_orders_and_sizes() -> None:
+    large = {"16K,4way,64B", "32K,2way,128B"}
+    in_scan_order = {place[2]: at for place, at in shares(1024).items() if place[:2] == SCANNED[:2]}
+    for cached in {"8K,4way,64B"} | large:
+        assert all(ratio > 1.0 for ratio in in_scan_order[cached].values())
+    assert len(caches_where_both_hold(1024, "scan", "8x8", 16)) == 5
+    assert len(caches_where_both_hold(1024, "tiled:8x8", "8x8", 64)) == 5
+    for (raster, layout, cached), at in shares(256).items():
+        if (raster, layout) == IN_TILES[:2] and cached in large:
+            assert all(ratio > 1.0 for ratio in at.values())
 
 
 def test_memory_is_the_bottleneck_in_one_case() -> None:
