@@ -80,7 +80,7 @@ class Paging:
         as_whole("seed", self.seed)
         as_whole("first", self.first)
         if not 0.0 <= self.fraction <= 1.0:
-            what = "pages of others a page" if self.kind is Kind.XNU else "miscoloured pages"
+            what = "pages that others take" if self.kind is Kind.XNU else "miscoloured pages"
             raise InputError(f"the fraction of {what} is {self.fraction}; give one from 0 to 1")
 
     def __str__(self) -> str:

@@ -97,5 +97,5 @@ def test_paging_that_cannot_be_read(text: str) -> None:
 def test_a_fraction_is_from_0_to_1() -> None:
     with pytest.raises(InputError, match="from 0 to 1"):
         parse_paging("miscoloured:1.5")
-    with pytest.raises(InputError, match=r"pages of others a page is 2\.0; give one from 0"):
+    with pytest.raises(InputError, match=r"pages that others take is 2\.0; give one from 0"):
         parse_paging("xnu:2")

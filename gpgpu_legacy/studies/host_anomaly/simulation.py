@@ -94,7 +94,7 @@ def check_rows(size: int, rows: int, warm_rows: int = WARM_ROWS) -> None:
     if warm_rows < 0 or size < rows + warm_rows:
         raise InputError(
             f"n is {size}; it must be at least {rows + warm_rows}: {warm_rows} row of C to warm up "
-            f"the caches and {rows} to count"
+            f"the caches and {rows} to count; count fewer rows"
         )
     if size > LARGEST_SIZE:
         raise InputError(f"n = {size}: the largest size is {LARGEST_SIZE}")
