@@ -6,12 +6,12 @@ from functools import cache
 from importlib.resources import files
 
 from gpgpu_legacy.bounded import Line, OneLine, Several
-from gpgpu_legacy.chips.profile import Amount, Fact, Name, check_sources
+from gpgpu_legacy.chips.profile import Amount, Fact, Name, Section, check_sources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.serial import Record, from_toml
 
 
-class Capability(Record, frozen=True, kw_only=True):
+class Capability(Section, frozen=True, kw_only=True):
     """A compute capability. chips: whose multiprocessors have it.
 
     cores: of a multiprocessor, for operations on floats. block_threads: most threads of a block.
@@ -42,9 +42,7 @@ def capabilities() -> tuple[Capability, ...]:
     text = files("gpgpu_legacy.chips").joinpath("capabilities.toml").read_text("utf-8")
     file = from_toml(text, _File, "capabilities.toml")
     for known in file.capability:
-        values = {name: getattr(known, name) for name in known.__struct_fields__}
-        facts = ((name, value) for name, value in values.items() if isinstance(value, Fact))
-        check_sources(facts, file.sources, f"capabilities.toml, {known.name}")
+        check_sources(known.facts(), file.sources, f"capabilities.toml, {known.name}")
     return file.capability
 
 

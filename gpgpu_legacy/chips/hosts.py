@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from gpgpu_legacy.bounded import Line, OneLine, Several
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
-from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, check_sources
+from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, Section, check_sources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.serial import Record, from_toml
 
 
-class Host(Record, frozen=True, kw_only=True):
+class Host(Section, frozen=True, kw_only=True):
     """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation.
 
     about: what speaks for this processor and against it. prefetch_stride_bytes: the longest stride
@@ -49,12 +48,6 @@ class Host(Record, frozen=True, kw_only=True):
             memory_bytes=self.memory_gib.value << 30,
         )
 
-    @property
-    def facts(self) -> dict[str, Fact[Any]]:
-        """All numbers by name, with their sources."""
-        values = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {name: value for name, value in values.items() if isinstance(value, Fact)}
-
 
 class _HostsFile(Record, frozen=True, kw_only=True):
     """hosts.toml. sources: by the tags that its facts have."""
@@ -83,5 +76,5 @@ def read_hosts(text: str) -> tuple[Host, ...]:
     """The hosts of a file's text; InputError if the text does not have that form."""
     file = from_toml(text, _HostsFile, "hosts.toml")
     for host in file.host:
-        check_sources(host.facts.items(), file.sources, f"hosts.toml, {host.name}")
+        check_sources(host.facts(), file.sources, f"hosts.toml, {host.name}")
     return file.host

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
-from typing import Any
 
 from gpgpu_legacy.bounded import Line, OneLine, Several
-from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, check_sources
+from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, Section, check_sources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.serial import Record, from_toml
 
 
-class Processor(Record, frozen=True, kw_only=True):
+class Processor(Section, frozen=True, kw_only=True):
     """A processor. flops_per_clock_*: at most, in vector instructions. cache_kib: the largest."""
 
     name: Name
@@ -22,12 +21,6 @@ class Processor(Record, frozen=True, kw_only=True):
     flops_per_clock_double: Fact[Amount]
     cache_kib: Fact[Amount]
     memory_gb_per_s: Fact[Rate]
-
-    @property
-    def facts(self) -> dict[str, Fact[Any]]:
-        """All numbers by name, with their sources."""
-        values = {name: getattr(self, name) for name in self.__struct_fields__}
-        return {name: value for name, value in values.items() if isinstance(value, Fact)}
 
 
 class _ProcessorsFile(Record, frozen=True, kw_only=True):
@@ -58,5 +51,5 @@ def read_processors(text: str) -> tuple[Processor, ...]:
     file = from_toml(text, _ProcessorsFile, "processors.toml")
     for processor in file.processor:
         place = f"processors.toml, {processor.name}"
-        check_sources(processor.facts.items(), file.sources, place)
+        check_sources(processor.facts(), file.sources, place)
     return file.processor

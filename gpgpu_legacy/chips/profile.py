@@ -92,13 +92,13 @@ class Fact(Record, Generic[T_co], frozen=True, omit_defaults=True):
 
 
 class Section(Record, frozen=True, kw_only=True, omit_defaults=True):
-    """A table of a profile's file: facts by name, None where nothing is known."""
+    """A table of a file of facts; None, or another field, is no fact."""
 
     def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
         """The facts that are known, with their names."""
         for name in self.__struct_fields__:
             fact = getattr(self, name)
-            if fact is not None:
+            if isinstance(fact, Fact):
                 yield name, fact
 
 
