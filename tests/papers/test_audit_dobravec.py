@@ -217,6 +217,17 @@ def test_the_anomaly_is_of_sets_and_not_of_pages() -> None:
     assert finding("section-3.2-nice-values").computed == (4.0, 6.0)
 
 
+def test_the_device_is_twice_as_fast_at_least() -> None:
+    """10 ms over 5 ms at n = 160, and 1450 over 398 at n = 720."""
+    claim = "section-3.2-device-much-faster"
+    assert (finding(claim).verdict, number(claim)) == (Verdict.AGREES, 2)
+    assert "the largest: 3.6432 times" in finding(claim).reason
+    columns = PAPER.measurements("table-1")
+    host, device = ({c.size: c.value for c in columns.find(s).cells} for s in ("MulH", "MulDG"))
+    surely = [n for n in host if (host[n] - 0.5) / (device[n] + 0.5) > 2]
+    assert surely == [n for n in host if n > 160]
+
+
 def test_the_page_has_the_audits_numbers() -> None:
     page = " ".join((ROOT / "docs/explanation/dobravec-bulic.md").read_text("utf-8").split())
     guide = finding("table-1/MulDG/800").reason.rpartition(": ")[2]

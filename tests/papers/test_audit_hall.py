@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.audit.model import Finding, judge
 from gpgpu_legacy.papers.audit.turning import words
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -155,6 +156,14 @@ def test_swizzles_that_the_radeon_lacks() -> None:
     # Of (2), three vector parts; the fourth line is of alpha, and shares an instruction.
     assert "at the fewest: 1.5 times" in finding("section-2-four-at-once").reason
     assert finding("section-2-negation").verdict is Verdict.AGREES
+    # One channel of three with another sign: two of one sign at once, and then the third.
+    assert words(HALL.claim("section-2-negation")).endswith("R2 = R0.r,-g,b,a")
+
+
+def test_table_2_counts_instructions() -> None:
+    """Of 3b + 4 instructions, 2b do four multiplications and four additions each."""
+    differs("table-2-caption", 2 * 32 * 8 / (3 * 32 + 4), within=1e-12)
+    assert "of L-M: 1;" in finding("table-2-caption").reason
 
 
 def test_all_of_the_inner_loop_is_too_long_for_2003() -> None:
@@ -333,3 +342,27 @@ def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
         ("the same, one fragment after another", 60.9, 0.05),
     ):
         assert float(others[assuming].removesuffix(" times")) == pytest.approx(expected, abs=within)
+
+
+@pytest.mark.parametrize(
+    "chip",
+    ["geforce-fx-5900-ultra", "radeon-9700-pro", "geforce-6800-ultra", "geforce-fx-5800-ultra"],
+)
+def test_memory_limits_only_one_fragment_after_another(chip: str) -> None:
+    """b lookups of A and b of B, and one of the sum, for n²/4 fragments in n/2b passes."""
+    table = json.loads((ROOT / "benchmarks/cache-table.json").read_text("utf-8"))
+    hardware = find_profile(chip).hardware
+    units, clocks = hardware.texture_units, hardware.lookup_clocks_128_bits
+    core, memory = hardware.core_clock_mhz, hardware.memory_gb_per_s
+    assert units and clocks and core and memory
+    lookups = (2 * 32 + 1) * (1024 // 2) ** 2 * 1024 / (2 * 32)
+    lookups_s = lookups * clocks.value / (units.value * core.value * 1e6)
+    limited = Counter(
+        row["in_flight"]
+        for row in table["rows"]
+        if (row["method"], row["block"]) == ("hall-carr-hart-multi", 32)
+        and row["bytes_from_memory"] + row["bytes_to_memory"] > lookups_s * memory.value * 1e9
+    )
+    assert limited == {1: 18}
+    page = " ".join((ROOT / "docs/explanation/caches.md").read_text("utf-8").split())
+    assert f"in {limited[1]} of them, and with 16 or more in flight in none" in page

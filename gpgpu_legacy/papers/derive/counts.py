@@ -135,6 +135,12 @@ def besides_the_steps(inputs: Inputs, *, method: str, quantity: str) -> Value:
 
 
 @derivation
+def operations_an_instruction(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+    """The product's 2n³ operations, for each arithmetic instruction."""
+    return 2 * size**3 / inputs.product(method, size, block).counts.arithmetic
+
+
+@derivation
 def percent_of(
     inputs: Inputs, *, method: str, of: str, quantity: str, size: int, block: int
 ) -> Value:

@@ -88,13 +88,19 @@ def _native(inputs: Inputs, chip: str, lines: Sequence[str], *, with_moves: bool
 
 
 def _program(lines: Sequence[str]) -> Program:
-    """Lines such as `R2.r = R1.a * -R0.g` in ARB_fragment_program; R2 is then its result."""
+    """Lines such as `R2.r = R1.a * -R0.g` in ARB_fragment_program; R2 is then its result.
+
+    A line without an operation, such as `R2 = R0.r,-g,b,a`, is an extended swizzle.
+    """
     operation = {"*": "MUL", "+": "ADD"}
     statements, read = [], set()
     for line in lines:
-        result, first, operator, second = line.replace(" = ", " ").split()
-        statements.append(f"{operation[operator]} {result}, {first}, {second};")
-        read |= {*re.findall(r"R(\d+)", f"{first} {second}")}
+        result, first, *rest = line.replace(" = ", " ").split()
+        if rest:
+            statements.append(f"{operation[rest[0]]} {result}, {first}, {rest[1]};")
+        else:
+            statements.append(f"SWZ {result}, {first.replace('.', ', ')};")
+        read |= {*re.findall(r"R(\d+)", " ".join([first, *rest]))}
     written = result.partition(".")[0]
     declared = [f"ATTRIB R{n} = fragment.texcoord[{n}];" for n in sorted(read)]
     declared.append(f"OUTPUT {written} = result.color;")
