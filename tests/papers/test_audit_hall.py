@@ -160,6 +160,15 @@ def test_swizzles_that_the_radeon_lacks() -> None:
     assert words(HALL.claim("section-2-negation")).endswith("R2 = R0.r,-g,b,a")
 
 
+def test_the_product_cannot_use_the_bandwidth_of_a_cache() -> None:
+    """Eight units at 300 MHz and 4 bytes a texel, against 10.4 GB/s; 450 MHz / 4 and 27.2 GB/s."""
+    claim = "section-5.3-cache-bandwidth"
+    assert finding(claim).verdict is Verdict.RESTS_ON
+    assert number(claim) == pytest.approx(4 * 8 * 4 * 0.3 / 10.4)
+    assert f"each lookup: {8 * 4 * 0.3 / 10.4:.5g};" in finding(claim).reason
+    assert f"5900 Ultra: {8 * 16 * 0.45 / 4 / 27.2:.5g};" in finding(claim).reason
+
+
 def test_table_2_counts_instructions() -> None:
     """Of 3b + 4 instructions, 2b do four multiplications and four additions each."""
     differs("table-2-caption", 2 * 32 * 8 / (3 * 32 + 4), within=1e-12)

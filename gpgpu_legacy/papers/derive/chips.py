@@ -141,6 +141,20 @@ def largest_square_block(inputs: Inputs, *, capability: str, powers_of_two: bool
 
 
 @derivation
+def lookups_over_memory(inputs: Inputs, *, chip: str, bits: int, texels: int) -> Value:
+    """The most bytes that texture units look up in a second, over those that memory gives.
+
+    bits: of a texel. texels: that each lookup reads.
+    """
+    hardware = inputs.profile(chip).hardware
+    clocks = {32: hardware.lookup_clocks_32_bits, 128: hardware.lookup_clocks_128_bits}[bits]
+    units, clock = hardware.texture_units, hardware.core_clock_mhz
+    assert clocks and units and clock and hardware.memory_gb_per_s
+    looked_up = texels * bits / 8 * units.value * clock.value * 1e-3 / clocks.value
+    return looked_up / hardware.memory_gb_per_s.value
+
+
+@derivation
 def native_arithmetic(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
     """Arithmetic instructions of a method's program, as a chip executes them, at the fewest."""
     known = inputs.profile(chip).programs.instruction_set
