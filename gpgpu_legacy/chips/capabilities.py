@@ -6,12 +6,11 @@ from functools import cache
 from importlib.resources import files
 
 from gpgpu_legacy.bounded import Line, OneLine, Several
-from gpgpu_legacy.chips.profile import Amount, Fact, Name, Section, check_sources
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.chips.profile import Amount, Fact, Named, check_named, find_named
 from gpgpu_legacy.serial import Record, from_toml
 
 
-class Capability(Section, frozen=True, kw_only=True):
+class Capability(Named, frozen=True, kw_only=True):
     """A compute capability. chips: whose multiprocessors have it.
 
     cores: of a multiprocessor, for operations on floats. block_threads: most threads of a block.
@@ -19,7 +18,6 @@ class Capability(Section, frozen=True, kw_only=True):
     time.
     """
 
-    name: Name
     chips: Line
     cores: Fact[Amount]
     warp_threads: Fact[Amount]
@@ -41,15 +39,10 @@ def capabilities() -> tuple[Capability, ...]:
     """All compute capabilities that are known here, in the file's order."""
     text = files("gpgpu_legacy.chips").joinpath("capabilities.toml").read_text("utf-8")
     file = from_toml(text, _File, "capabilities.toml")
-    for known in file.capability:
-        check_sources(known.facts(), file.sources, f"capabilities.toml, {known.name}")
+    check_named(file.capability, file.sources, "capabilities.toml")
     return file.capability
 
 
 def find_capability(name: str) -> Capability:
     """The compute capability of that name; InputError, with the known names, if there is none."""
-    for known in capabilities():
-        if known.name == name:
-            return known
-    names = ", ".join(known.name for known in capabilities())
-    raise InputError(f"there is no compute capability {name!r}; choose from {names}")
+    return find_named(name, capabilities(), "compute capability")

@@ -8,12 +8,12 @@ from importlib.resources import files
 from gpgpu_legacy.bounded import Line, OneLine, Several
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
-from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, Section, check_sources
+from gpgpu_legacy.chips.profile import Amount, Fact, Name, Named, Rate, check_named
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.serial import Record, from_toml
 
 
-class Host(Section, frozen=True, kw_only=True):
+class Host(Named, frozen=True, kw_only=True):
     """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation.
 
     about: what speaks for this processor and against it. prefetch_stride_bytes: the longest stride
@@ -21,7 +21,6 @@ class Host(Section, frozen=True, kw_only=True):
     doubles to one that needs its result.
     """
 
-    name: Name
     title: Line
     aliases: Several[Name]
     about: Line
@@ -75,6 +74,5 @@ def find_host(name: str) -> Host:
 def read_hosts(text: str) -> tuple[Host, ...]:
     """The hosts of a file's text; InputError if the text does not have that form."""
     file = from_toml(text, _HostsFile, "hosts.toml")
-    for host in file.host:
-        check_sources(host.facts(), file.sources, f"hosts.toml, {host.name}")
+    check_named(file.host, file.sources, "hosts.toml")
     return file.host

@@ -6,15 +6,13 @@ from functools import cache
 from importlib.resources import files
 
 from gpgpu_legacy.bounded import Line, OneLine, Several
-from gpgpu_legacy.chips.profile import Amount, Fact, Name, Rate, Section, check_sources
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.chips.profile import Amount, Fact, Named, Rate, check_named, find_named
 from gpgpu_legacy.serial import Record, from_toml
 
 
-class Processor(Section, frozen=True, kw_only=True):
+class Processor(Named, frozen=True, kw_only=True):
     """A processor. flops_per_clock_*: at most, in vector instructions. cache_kib: the largest."""
 
-    name: Name
     title: Line
     clock_ghz: Fact[Rate]
     flops_per_clock_single: Fact[Amount]
@@ -39,17 +37,11 @@ def processors() -> tuple[Processor, ...]:
 
 def find_processor(name: str) -> Processor:
     """The processor of that name; InputError, with the known names, if there is none."""
-    for processor in processors():
-        if processor.name == name:
-            return processor
-    known = ", ".join(processor.name for processor in processors())
-    raise InputError(f"there is no processor {name!r}; choose from {known}")
+    return find_named(name, processors(), "processor")
 
 
 def read_processors(text: str) -> tuple[Processor, ...]:
     """The processors of a file's text; InputError if the text does not have that form."""
     file = from_toml(text, _ProcessorsFile, "processors.toml")
-    for processor in file.processor:
-        place = f"processors.toml, {processor.name}"
-        check_sources(processor.facts(), file.sources, place)
+    check_named(file.processor, file.sources, "processors.toml")
     return file.processor

@@ -8,7 +8,7 @@ natively are kept apart.
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache
@@ -100,6 +100,15 @@ class Section(Record, frozen=True, kw_only=True, omit_defaults=True):
             fact = getattr(self, name)
             if isinstance(fact, Fact):
                 yield name, fact
+
+
+class Named(Section, frozen=True, kw_only=True):
+    """A table of facts of which a file has several, by name."""
+
+    name: Name
+
+
+N = TypeVar("N", bound=Named)
 
 
 class Hardware(Section, frozen=True, kw_only=True):
@@ -291,6 +300,24 @@ def check_sources(facts: Iterable[tuple[str, Fact[Any]]], tags: Container[str], 
     for place, fact in facts:
         if fact.source not in tags:
             raise InputError(f"{file}, {place}: there is no source {fact.source!r}")
+
+
+def check_named(known: Iterable[Named], tags: Container[str], file: str) -> None:
+    """InputError if a source of a fact of any of these is not among the tags."""
+    for one in known:
+        check_sources(one.facts(), tags, f"{file}, {one.name}")
+
+
+def find_named(name: str, known: Sequence[N], what: str) -> N:
+    """The one of that name; InputError, with the known names, if there is none.
+
+    what: their kind, as the message has it.
+    """
+    for one in known:
+        if one.name == name:
+            return one
+    names = ", ".join(one.name for one in known)
+    raise InputError(f"there is no {what} {name!r}; choose from {names}")
 
 
 @cache

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.model import Finding, judge, printed
@@ -22,8 +23,10 @@ from gpgpu_legacy.published.schema import (
     PlanChange,
     ProgramChange,
 )
-from gpgpu_legacy.published.tables import MeasuredCell, Series
+from gpgpu_legacy.published.tables import MeasuredCell
 from gpgpu_legacy.serial import fields_of, with_fields
+
+T = TypeVar("T")
 
 
 def turned(finding: Finding) -> Finding | None:
@@ -126,13 +129,9 @@ def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
         replace(cell, value=cell.value * change.times) if _is_changed(cell, change, size) else cell
         for cell in series.cells
     )
-    columns: tuple[Series, ...] = tuple(
-        replace(column, cells=cells) if column is series else column for column in table.series
-    )
-    tables = tuple(
-        replace(known, series=columns) if known is table else known for known in paper.measured
-    )
-    return replace(paper, measured=tables)
+    columns = _exchanged(table.series, series, replace(series, cells=cells))
+    measured = _exchanged(paper.measured, table, replace(table, series=columns))
+    return replace(paper, measured=measured)
 
 
 def _is_changed(cell: MeasuredCell, change: CellChange, size: object) -> bool:
@@ -145,17 +144,14 @@ def _with_formula(paper: Paper, change: FormulaChange) -> Paper:
     if change.column not in fields_of(row):
         raise KeyError(change.column)
     changed = with_fields(row, **{change.column: change.formula})
-    rows = tuple(changed if known is row else known for known in table.rows)
-    tables = tuple(replace(known, rows=rows) if known is table else known for known in paper.tables)
-    return replace(paper, tables=tables)
+    rows = _exchanged(table.rows, row, changed)
+    return replace(paper, tables=_exchanged(paper.tables, table, replace(table, rows=rows)))
 
 
 def _with_claim(paper: Paper, change: ClaimChange) -> Paper:
     claim = paper.claim(change.id)
     changed = replace(claim, published=change.published.value, reading=None)
-    return replace(
-        paper, claims=tuple(changed if known is claim else known for known in paper.claims)
-    )
+    return replace(paper, claims=_exchanged(paper.claims, claim, changed))
 
 
 def _with_digits(paper: Paper, change: DigitsChange) -> Paper:
@@ -163,5 +159,9 @@ def _with_digits(paper: Paper, change: DigitsChange) -> Paper:
     rows = [list(row) for row in matrix.rows]
     rows[change.row - 1][change.column - 1] = change.digits
     changed = replace(matrix, rows=tuple(map(tuple, rows)))
-    matrices = tuple(changed if known is matrix else known for known in paper.matrices)
-    return replace(paper, matrices=matrices)
+    return replace(paper, matrices=_exchanged(paper.matrices, matrix, changed))
+
+
+def _exchanged(known: tuple[T, ...], old: T, new: T) -> tuple[T, ...]:
+    """The same with one of them, that very object, exchanged."""
+    return tuple(new if one is old else one for one in known)

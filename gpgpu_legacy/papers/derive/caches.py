@@ -10,7 +10,6 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Result
-from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.papers.derive.changed_plans import without_blending
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
@@ -99,5 +98,5 @@ def host_misses(inputs: Inputs, *, machine: str, size: int, of: str) -> Value:
 
     Pages are perfectly coloured. Two rows of C are counted, after one that fills the caches.
     """
-    result = simulate_host(size, [(find_host(machine).hierarchy, Paging())])[0]
+    result = simulate_host(size, [(inputs.host(machine).hierarchy, Paging())])[0]
     return result.misses if of == "level 2" else result.dtlb_misses

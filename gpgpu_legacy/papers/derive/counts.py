@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.quantities import QUANTITIES, recovered
 from gpgpu_legacy.papers.derive.registry import Value, derivation
@@ -222,9 +221,8 @@ def terms_beyond(inputs: Inputs, *, method: str, size: int) -> Value:
 @derivation
 def loads_of_a_block(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
     """Elements that a block's threads load for one product of sub-matrices, divided by b²."""
-    plan = inputs.product(method, size, block).plan
     blocks = (size // block) ** 3  # products of sub-matrices
-    return count_plan(plan).global_loads / blocks / block**2
+    return inputs.product(method, size, block).counts.global_loads / blocks / block**2
 
 
 @derivation

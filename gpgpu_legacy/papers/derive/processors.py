@@ -7,6 +7,7 @@ import math
 from gpgpu_legacy.chips.processors import Processor
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.times import printed_number
 
 _FLOAT_BYTES = 4
 
@@ -26,9 +27,7 @@ def _peak_gflops(processor: Processor, precision: str) -> float:
 def share_of_processor_peak(inputs: Inputs, *, claim: str, processor: str) -> Value:
     """A printed rate in percent of a processor's peak in single precision."""
     peak = _peak_gflops(inputs.processor(processor), "single")
-    rate = inputs.paper.claim(claim).published
-    assert isinstance(rate, int | float)
-    return 100.0 * rate / peak
+    return 100.0 * printed_number(inputs, claim) / peak
 
 
 @derivation
