@@ -136,11 +136,9 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
         return None
     if any(isinstance(pass_, ClearPass | ComputePass) for pass_ in body):
         return None
-    sizes = {(r.width, r.height) for pass_ in body for _, r in _rectangles(pass_)}
-    origins = {name: (r.x, r.y) for pass_ in body for name, r in _rectangles(pass_)}
-    same_place = all(
-        origins[name] == (r.x, r.y) for pass_ in body for name, r in _rectangles(pass_)
-    )
+    sizes = {(r.width, r.height) for pass_ in body for _, r in rectangles(pass_)}
+    origins = {name: (r.x, r.y) for pass_ in body for name, r in rectangles(pass_)}
+    same_place = all(origins[name] == (r.x, r.y) for pass_ in body for name, r in rectangles(pass_))
     if len(sizes) != 1 or not same_place:
         return None
     (width, height), written = next(iter(sizes)), {n for pass_ in body for n in written_by(pass_)}
@@ -152,7 +150,7 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
     return FusedPasses(count, body, members, width, height, named)
 
 
-def _rectangles(pass_: Pass) -> list[tuple[str, Rect]]:
+def rectangles(pass_: Pass) -> list[tuple[str, Rect]]:
     """The textures that a pass writes, or copies from, each with its rectangle."""
     if isinstance(pass_, FragmentPass):
         return [(target, constant_rect(pass_.rect)) for target in pass_.targets]

@@ -1,0 +1,298 @@
+"""Which Repeats read what others of their passes wrote at neighbouring texels, and how far away.
+
+A relaxation, a filter that runs many times, a cellular automaton: each fragment reads texels at
+bounded offsets from its own, which other fragments wrote in the pass before. Such passes can be run
+several at a time over overlapping tiles (temporal tiling): a tile that is larger by the offsets has
+all that its own fragments need, and computes what others compute, too. Pass fusion
+(analysis/fusion.py) is the case in which all offsets are 0.
+
+The analysis looks at coordinates alone. It knows where a texel beyond an edge comes from: a texture
+that is clamped has its outermost texel there, one that repeats has the fragment from the other
+side. Texels outside of the passes' rectangle are never written, and keep what their texture holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+from gpgpu_legacy.lower.analysis.affine import (
+    Linear,
+    Texels,
+    Value,
+    chosen_texels,
+    lookup_coordinates,
+)
+from gpgpu_legacy.lower.analysis.fusion import (
+    Draw,
+    FusedPasses,
+    Lookup,
+    Move,
+    OwnLookup,
+    UnfusedRepeat,
+    rectangles,
+)
+from gpgpu_legacy.plan.expand import varies
+from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.textures import Filter, Rect, TextureKind, Wrap
+
+MOST_REACH = 16
+"""How many texels away a lookup may read, at most: a tile with wider edges is nearly all edge."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourLookup:
+    """A lookup, in a texture that the Repeat writes, near the fragment's own texel.
+
+    right, up: how many texels away from it, in every fragment of every iteration.
+    """
+
+    texture: str
+    right: int
+    up: int
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourDraw:
+    """A fragment pass, with what is known of each of its lookups, in program order.
+
+    Those of textures that the Repeat writes are OwnLookups and NeighbourLookups.
+    """
+
+    pass_: FragmentPass
+    lookups: tuple[Lookup | NeighbourLookup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How many texels away from a fragment's own lookups go, at most, to each side."""
+
+    left: int = 0
+    right: int = 0
+    down: int = 0
+    up: int = 0
+
+    def __add__(self, other: Reach) -> Reach:
+        """How far the lookups of a fragment's neighbours go."""
+        return Reach(
+            self.left + other.left,
+            self.right + other.right,
+            self.down + other.down,
+            self.up + other.up,
+        )
+
+    def __or__(self, other: Reach) -> Reach:
+        """The farther of both."""
+        return Reach(
+            max(self.left, other.left),
+            max(self.right, other.right),
+            max(self.down, other.down),
+            max(self.up, other.up),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbourhood:
+    """A Repeat whose passes read one another's results at bounded offsets.
+
+    count: of iterations. members: the passes in their order; passes: as the plan writes them.
+    reaches: of each member, into textures that the Repeat writes; a copy has none.
+    written: the textures that they write. live: of those, the ones of which an iteration may read,
+    or keep, a texel of the rectangle that it has not written yet; of all others, what an iteration
+    leaves is of use to nobody but the steps after the Repeat.
+    width, height: of the rectangle. origins: the lower left of the rectangle in each texture that
+    is written, or that copies read.
+    wraps: whether, along x and along y, fragments beyond the rectangle are those from the other
+    side: lookups repeat there, and the rectangle is as long as the texture. Where it does not wrap,
+    a texel beyond a texture's edge is the outermost one of that texture.
+    varies: whether any number of a pass differs between iterations.
+    """
+
+    count: int
+    members: tuple[NeighbourDraw | Move, ...]
+    passes: tuple[Pass, ...]
+    reaches: tuple[Reach, ...]
+    written: tuple[str, ...]
+    live: frozenset[str]
+    width: int
+    height: int
+    origins: tuple[tuple[str, int, int], ...]
+    wraps: tuple[bool, bool]
+    varies: bool
+
+    @property
+    def reach(self) -> Reach:
+        """How far an iteration as a whole reaches."""
+        return reduce(Reach.__add__, self.reaches, Reach())
+
+
+def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
+    """What is known of a Repeat whose passes read neighbours; None if any lookup may go anywhere.
+
+    A lookup of a texture that no pass of it writes may. repeat: of the plan's fused steps.
+    """
+    passes = [pass_ for member in repeat.body for pass_ in _handled(member)]
+    if len(passes) != len(repeat.body):
+        return None
+    rects = [placed for pass_ in passes for placed in rectangles(pass_)]
+    origins = {name: (rect.x, rect.y) for name, rect in rects}
+    sizes = {(rect.width, rect.height) for _, rect in rects}
+    if len(sizes) != 1 or any(origins[name] != (rect.x, rect.y) for name, rect in rects):
+        return None
+    written = tuple(dict.fromkeys(n for pass_ in passes for n in _targets(pass_)))
+    ((width, height),) = sizes
+    finder = _Finder(plan, repeat.count, {n: Rect(*origins[n], width, height) for n in written})
+    made = [finder.member(member) for member in repeat.body]
+    found = tuple(member for member in made if member is not None)
+    wraps = (finder.wraps(0), finder.wraps(1))
+    if len(found) != len(made) or None in wraps:
+        return None
+    return Neighbourhood(
+        repeat.count,
+        found,
+        tuple(passes),
+        tuple(map(_reach, found)),
+        written,
+        frozenset(_live(found)),
+        width,
+        height,
+        tuple((name, *place) for name, place in origins.items()),
+        (bool(wraps[0]), bool(wraps[1])),
+        any(map(varies, passes)),
+    )
+
+
+def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:
+    """The pass that a member of a Repeat is, if it is one of those that are handled."""
+    if isinstance(member, CopyPass):
+        yield member
+    elif isinstance(member, FusedPasses):
+        yield from (pass_ for pass_ in member.passes if isinstance(pass_, FragmentPass))
+
+
+def _targets(pass_: FragmentPass | CopyPass) -> tuple[str, ...]:
+    return pass_.targets if isinstance(pass_, FragmentPass) else (pass_.target,)
+
+
+def _reach(member: NeighbourDraw | Move) -> Reach:
+    whole = Reach()
+    for lookup in member.lookups if isinstance(member, NeighbourDraw) else ():
+        if isinstance(lookup, NeighbourLookup):
+            right, up = lookup.right, lookup.up
+            whole |= Reach(max(0, -right), max(0, right), max(0, -up), max(0, up))
+    return whole
+
+
+def _live(members: Iterable[NeighbourDraw | Move]) -> Iterator[str]:
+    """The textures that members read, or keep in part, before they have written all of it."""
+    written = set[str]()
+    for member in members:
+        if isinstance(member, Move):
+            read, kept, targets = {member.source}, False, {member.target}
+        else:
+            pass_ = member.pass_
+            near = (OwnLookup, NeighbourLookup)
+            read = {lookup.texture for lookup in member.lookups if isinstance(lookup, near)}
+            kept = pass_.program.kills or pass_.blend is not Blend.NONE
+            targets = set(pass_.targets)
+        yield from (read | targets if kept else read) - written
+        written |= targets
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """How far a lookup goes along an axis. repeats: whether it leaves the texture, and comes back
+    in from the other side; then the rectangle is as long as the texture.
+    """
+
+    offset: int
+    repeats: bool
+
+
+class _Finder:
+    """Finds the lookups of members."""
+
+    def __init__(self, plan: Plan, count: int, rects: dict[str, Rect]) -> None:
+        """rects: the rectangle in each texture that is written."""
+        self.plan, self.count, self.rects = plan, count, rects
+        self._steps: tuple[list[_Step], list[_Step]] = ([], [])
+
+    def wraps(self, axis: int) -> bool | None:
+        """Whether lookups repeat along an axis; None where some do and others do not."""
+        moves = {step.repeats for step in self._steps[axis] if step.offset}
+        return None if len(moves) > 1 else True in moves
+
+    def member(self, member: FusedPasses | Pass) -> NeighbourDraw | Move | None:
+        """A member with its lookups; None if any of a written texture is not near."""
+        if isinstance(member, CopyPass):
+            return Move(member.source, member.target)
+        assert isinstance(member, FusedPasses)
+        (draw,) = member.body
+        assert isinstance(draw, Draw)
+        bindings = {binding.unit: binding for binding in draw.pass_.bindings}
+        forms = lookup_coordinates(draw.pass_, self.count)
+        units = [i.texture.unit for i in draw.pass_.program.instructions if i.texture is not None]
+        lookups: list[Lookup | NeighbourLookup] = []
+        for lookup, form, unit in zip(draw.lookups, forms, units, strict=True):
+            if bindings[unit].texture not in self.rects:
+                lookups.append(lookup)
+                continue
+            near = self._near(bindings[unit], form)
+            if near is None or near.texture in draw.pass_.targets:
+                return None
+            lookups.append(near)
+        return NeighbourDraw(draw.pass_, tuple(lookups))
+
+    def _near(
+        self, binding: Binding, form: tuple[Value, Value]
+    ) -> NeighbourLookup | OwnLookup | None:
+        texture, rect, sampler = (
+            self.plan.texture(binding.texture),
+            self.rects[binding.texture],
+            binding.sampler,
+        )
+        if sampler.filter is not Filter.NEAREST:
+            return None
+        normalised = texture.kind is not TextureKind.RECT
+        sides = (
+            (texture.extent.width, rect.x, rect.width),
+            (texture.extent.height, rect.y, rect.height),
+        )
+        offsets: list[int] = []
+        for axis, (size, first, length) in enumerate(sides):
+            value = _scaled(form[axis], size if normalised else 1)
+            wrap = (sampler.wrap_s, sampler.wrap_t)[axis]
+            step = _step(chosen_texels(value), axis, (size, first, length), wrap)
+            if step is None:
+                return None
+            self._steps[axis].append(step)
+            offsets.append(step.offset)
+        right, up = offsets
+        if not right and not up:
+            return OwnLookup(binding.texture)
+        return NeighbourLookup(binding.texture, right, up)
+
+
+def _scaled(value: Value, factor: int) -> Value:
+    return value.scaled(Fraction(factor)) if isinstance(value, Linear) else value
+
+
+def _step(texels: Texels | None, axis: int, side: tuple[int, int, int], wrap: Wrap) -> _Step | None:
+    """What texel numbers along an axis are relative to the fragment's own; None if that differs.
+
+    side: the texture's length, where the rectangle begins in it, and the rectangle's length.
+    """
+    size, first, length = side
+    slopes = (1, 0, 0) if axis == 0 else (0, 1, 0)
+    if texels is None or texels.slopes != slopes:
+        return None
+    offset = texels.constant - first
+    leaves = texels.constant < 0 or texels.constant + length > size
+    repeats = leaves and wrap is Wrap.REPEAT
+    if repeats:
+        if length < size:
+            return None
+        offset = (offset + length // 2) % length - length // 2
+    return None if abs(offset) > MOST_REACH else _Step(offset, repeats)

@@ -1,0 +1,213 @@
+"""Which Repeats read their own results at bounded offsets, on small plans made by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from drawing import corners, program
+from test_fusion import KILLS, WHOLE, draw, place, plan
+
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
+from gpgpu_legacy.algorithms.simulation.life import life
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.lower.analysis.fusion import AffineLookup, Move, OwnLookup, fused_steps
+from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat as Unfused
+from gpgpu_legacy.lower.analysis.neighbourhood import (
+    MOST_REACH,
+    NeighbourDraw,
+    Neighbourhood,
+    NeighbourLookup,
+    Reach,
+    neighbourhood,
+)
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import (
+    Binding,
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    ParameterValue,
+    Pass,
+    Plan,
+    Repeat,
+    Texcoords,
+)
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
+
+COPY = CopyPass("P", WHOLE, "Q", WHOLE)
+REPEATS = Sampler(wrap_s=Wrap.REPEAT, wrap_t=Wrap.REPEAT)
+
+
+def of(made: Plan) -> Neighbourhood | None:
+    """Of a plan's first step."""
+    step = next(iter(fused_steps(made)))
+    assert isinstance(step, Unfused)
+    return neighbourhood(step, made)
+
+
+def known(*body: Pass, count: int = 3) -> Neighbourhood:
+    found = of(plan(Repeat(count, body)))
+    assert found is not None
+    return found
+
+
+def lookups(found: Neighbourhood, number: int = 0) -> tuple[object, ...]:
+    member = found.members[number]
+    assert isinstance(member, NeighbourDraw)
+    return member.lookups
+
+
+def test_jacobis_relaxation() -> None:
+    found = of(jacobi(8, 6).plan())
+    assert found is not None
+    assert (found.count, found.written, found.live) == (3, ("y", "x"), {"x"})
+    assert (found.width, found.height) == (8, 8)
+    assert set(found.origins) == {("x", 1, 1), ("y", 1, 1)}
+    assert found.reaches == (Reach(1, 1, 1, 1),) * 2
+    assert found.reach == Reach(2, 2, 2, 2)
+    assert (found.wraps, found.varies) == ((False, False), False)
+    west, east, south, north, b = lookups(found)
+    assert [west, east] == [NeighbourLookup("x", -1, 0), NeighbourLookup("x", 1, 0)]
+    assert [south, north] == [NeighbourLookup("x", 0, -1), NeighbourLookup("x", 0, 1)]
+    assert isinstance(b, AffineLookup)
+
+
+def test_a_torus_wraps() -> None:
+    found = of(life(16, 8, 2).plan())
+    assert found is not None
+    assert found.wraps == (True, True)
+    assert found.reaches == (Reach(1, 1, 1, 1),) * 2
+    assert lookups(found)[:2] == (OwnLookup("cells"), NeighbourLookup("cells", -1, 0))
+
+
+def test_unequal_offsets_and_a_copy_back() -> None:
+    found = known(draw("P", "Q", place(0, -2.0, 1.0), place(1)), COPY)
+    assert found.members[1] == Move("P", "Q")
+    assert found.reaches == (Reach(2, 0, 0, 1), Reach())
+    assert found.live == {"Q"}
+    assert found.written == ("P", "Q")
+
+
+def test_offsets_are_from_the_fragments_own_texel_in_each_texture() -> None:
+    low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
+    there = place(0, 3.0, 1.0, rect=low)
+    found = known(
+        draw("P", "Q", there, place(1, rect=low), rect=low), CopyPass("P", low, "Q", high)
+    )
+    assert lookups(found)[0] == NeighbourLookup("Q", 1, 0)
+    assert set(found.origins) == {("P", 0, 0), ("Q", 2, 1)}
+
+
+def test_what_fragments_keep_is_live() -> None:
+    beside = (place(0, 1.0), place(1))
+    assert known(draw("P", "Q", *beside), draw("Q", "P")).live == {"Q"}
+    assert known(draw("P", "Q", *beside, text=KILLS), draw("Q", "P")).live == {"P", "Q"}
+    added = draw("P", "Q", *beside, blend=Blend.ADD)
+    assert known(added, draw("Q", "P")).live == {"P", "Q"}
+    late = draw("P", "Q", *beside, blend=Blend.ADD)
+    assert known(draw("P", "Q", *beside), late, draw("Q", "P")).live == {"Q"}
+
+
+def test_a_texture_that_is_not_written_may_be_read_anywhere() -> None:
+    anywhere = place(1, 0.25, dx=3.0, step=1.0)
+    found = known(draw("P", "Q", place(0, 1.0), anywhere), COPY)
+    assert lookups(found)[0] == NeighbourLookup("Q", 1, 0)
+    assert not isinstance(lookups(found)[1], OwnLookup | NeighbourLookup)
+
+
+def test_numbers_that_differ_between_iterations_are_told() -> None:
+    varying = replace(
+        draw("P", "Q", place(0, 1.0), place(1)),
+        locals=(ParameterValue(0, (Affine(0.0, 1.0), 0.0, 0.0, 0.0)),),
+    )
+    assert known(varying, COPY).varies
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param((draw("P", "Q", place(0, 0.25), place(1)), COPY), id="off the centre"),
+        pytest.param((draw("P", "Q", place(0, dx=2.0), place(1)), COPY), id="every other texel"),
+        pytest.param((draw("P", "Q", place(0, dx=-1.0), place(1)), COPY), id="mirrored"),
+        pytest.param((draw("P", "Q", place(0, step=1.0), place(1)), COPY), id="one that moves"),
+        pytest.param((draw("P", "Q", place(0, MOST_REACH + 1.0), place(1)), COPY), id="too far"),
+        pytest.param((draw("P", "Q", place(0, 1.0), place(1)),
+                      CopyPass("P", Rect(0, 0, 5, 4), "Q", Rect(0, 0, 5, 4))), id="a part"),
+        pytest.param((draw("P", "Q", place(0, 1.0), place(1)), COPY, ClearPass("S")), id="a clear"),
+        pytest.param((draw("P", "S", read="Q", sampler=Sampler(Filter.LINEAR)), COPY),
+                     id="filtered"),
+        pytest.param((draw("P", "S", place(0), place(1, 1.0), read="P"), COPY), id="its target"),
+    ],
+)  # fmt: skip
+def test_these_are_left_alone(body: tuple[Pass, ...]) -> None:
+    assert of(plan(Repeat(3, body))) is None
+
+
+def test_a_dependent_lookup_is_left_alone() -> None:
+    chases = program(
+        "TEX R0, fragment.texcoord[0], texture[0], RECT;", "TEX R0, R0, texture[0], RECT;",
+        "MOV result.color, R0;",
+    )  # fmt: skip
+    assert of(plan(Repeat(3, (draw("P", "Q", text=chases), COPY)))) is None
+
+
+# Textures that repeat ----------------------------------------------------------------------------
+
+BOTH = program(
+    "TEX R0, fragment.texcoord[0], texture[0], 2D;",
+    "TEX R1, fragment.texcoord[1], texture[0], 2D;",
+    "ADD result.color, R0, R1;",
+)
+SIDE = 8
+
+
+def torus(
+    *offsets: tuple[int, int], rect: Rect | None = None, sampler: Sampler = REPEATS,
+    text: Program = BOTH,
+) -> Neighbourhood | None:  # fmt: skip
+    """Of passes on 2D textures that look up two offsets in texels, with normalised coordinates."""
+    where = rect or Rect(0, 0, SIDE, SIDE)
+    size, texel = (where.width, where.height), 1 / SIDE
+    sets = tuple(
+        Texcoords(n, corners(
+            ((where.x + right) * texel, (where.y + up) * texel, 0.0, 1.0),
+            (texel, 0.0, 0.0, 0.0), (0.0, texel, 0.0, 0.0), *size))
+        for n, (right, up) in enumerate(offsets)
+    )  # fmt: skip
+    names = ("P", "Q")
+    textures = tuple(
+        Texture(name, TextureKind.T2D, Extent(SIDE, SIDE), R32F, (0.0,) * 4) for name in names
+    )
+    body = tuple(
+        FragmentPass(text, (Binding(0, own, sampler),), (target,), where, sets)
+        for own, target in (names, names[::-1])
+    )
+    return of(Plan("torus", (), (), textures, (), (Repeat(2, body),), ()))
+
+
+def test_an_offset_goes_the_shorter_way_around() -> None:
+    found = torus((SIDE - 1, 0), (0, 2 * SIDE + 2))
+    assert found is not None
+    assert lookups(found) == (NeighbourLookup("P", -1, 0), NeighbourLookup("P", 0, 2))
+    assert found.wraps == (True, True)
+
+
+def test_lookups_that_stay_inside_do_not_wrap() -> None:
+    found = torus((1, 0), (0, 0), rect=Rect(1, 1, 5, 4))
+    assert found is not None
+    assert found.wraps == (False, False)
+
+
+def test_part_of_a_texture_that_repeats_is_left_alone() -> None:
+    assert torus((1, 0), (0, 0), rect=Rect(0, 0, SIDE - 1, SIDE)) is not None
+    assert torus((2, 0), (0, 0), rect=Rect(0, 0, SIDE - 1, SIDE)) is None
+
+
+def test_clamping_is_no_repeating() -> None:
+    found = torus((1, 0), (0, 1), sampler=Sampler(wrap_s=Wrap.CLAMP))
+    assert found is not None
+    assert found.wraps == (False, False)
+    assert lookups(found)[0] == NeighbourLookup("P", 1, 0)
