@@ -131,14 +131,16 @@ class Content:
     """All that shapes the code of fused passes.
 
     surfaces: first those that are owned. bases: how many there are. tall: whether there are rows
-    enough for native code to stage what they share. together: for work groups, how many iterations
-    are run in one go, as a power of 2 that is no greater; 1 where they are run one at a time.
+    enough for native code to stage what they share. once: whether native code runs one iteration at
+    a time. together: for work groups, how many iterations are run in one go, as a power of 2 that
+    is no greater; 1 where they are run one at a time.
     """
 
     body: tuple[Draw | Move, ...]
     surfaces: tuple[Surface, ...]
     bases: int
     tall: bool = False
+    once: bool = False
     together: int = 1
 
     @property
@@ -206,7 +208,8 @@ def native_content(
 
     body, surfaces, arguments = _described(fused, textures, surface)
     tall = fused.height >= LEAST_ROWS_TO_STAGE
-    return Content(body, surfaces, len(arguments.bases), tall=tall), arguments
+    once = fused.alternates or fused.count == 1
+    return Content(body, surfaces, len(arguments.bases), tall=tall, once=once), arguments
 
 
 def gathered_alone(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[str]:

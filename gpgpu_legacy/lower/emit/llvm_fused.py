@@ -136,10 +136,10 @@ class _Module:
         self.lookups = LookupFunctions(self.module, self._memory, processor.lanes)
 
     def code(self) -> Code:
-        tiles = [self._tile_function(self.tile)]
+        rows = [self._row_function(self.tile)]
         if self.tile.rows > 1:
-            tiles.append(self._tile_function(Tile(1, self.tile.vectors, self.tile.lanes)))
-        self._run_function(tiles)
+            rows.append(self._row_function(Tile(1, self.tile.vectors, self.tile.lanes)))
+        self._run_function(rows)
         self._stage_function()
         instructions = instruction_count(self.statements)
         return Code(str(self.module), self.tile, tuple(self.table), self.staging.rows, instructions)
@@ -154,17 +154,22 @@ class _Module:
         emit = GridEmitter(self.module, builder, tile, exact=self.exact)
         return Memory(emit, function.args[0], self.content, self.staging, self.table)
 
-    def _tile_function(self, tile: Tile) -> Any:
-        function = self._function(f"tile_of_{tile.rows}", I64, I64)
+    def _row_function(self, tile: Tile) -> Any:
+        """What runs a row of tiles, from a column to another, at a row of fragments.
+
+        What is the same for all of them is loaded once, before its loop.
+        """
+        function = self._function(f"row_of_{tile.rows}", I64, I64, I64)
         function.linkage = "internal"
         function.attributes.add("noinline")
         memory = self._memory(function, tile)
-        memory.x, memory.y = function.args[1:]
-        _TileEmitter(memory, self.lookups, self.statements).run()
+        x_first, x_last, memory.y = function.args[1:]
+        with CountedLoop(memory.builder, x_first, x_last, tile.width) as memory.x:
+            _TileEmitter(memory, self.lookups, self.statements).run()
         memory.builder.ret_void()
         return function
 
-    def _run_function(self, tiles: Sequence[Any]) -> None:
+    def _run_function(self, rows_of_tiles: Sequence[Any]) -> None:
         """Whole tiles first, then the rows that are left, one at a time.
 
         The last tile of a row runs over its end: textures have room there (runtime/native.py).
@@ -174,14 +179,11 @@ class _Module:
         words = Words(builder, function.args[0])
         x_first, x_last = words.integer(X_FIRST), words.integer(X_LAST)
         y, y_last = words.integer(Y_FIRST), words.integer(Y_LAST)
-        for tile, rows in zip(tiles, (self.tile.rows, 1), strict=False):
+        for row_of_tiles, rows in zip(rows_of_tiles, (self.tile.rows, 1), strict=False):
             left = builder.sub(y_last, y)
             end = builder.add(y, builder.sub(left, builder.srem(left, integer(rows))))
-            with (
-                CountedLoop(builder, y, end, rows) as row,
-                CountedLoop(builder, x_first, x_last, self.tile.width) as column,
-            ):
-                builder.call(tile, [function.args[0], column, row])
+            with CountedLoop(builder, y, end, rows) as row:
+                builder.call(row_of_tiles, [function.args[0], x_first, x_last, row])
             y = end
         builder.ret_void()
 
@@ -231,12 +233,17 @@ class _TileEmitter:
         """All iterations on the tile."""
         memory, content = self.memory, self.memory.content
         carried = [(v, c) for v, c in read_first(self.statements) if v.role is Role.OWN]
-        loop = CarryingLoop(self.emit, memory.first, 1)
-        starts = loop.begin([memory.own(variable.number, c) for variable, c in carried])
-        self.values = dict(zip(carried, starts, strict=True))
-        memory.iteration, memory.known = loop.number, {}
-        self.block(self.statements)
-        loop.end(memory.last, [self.values[place] for place in carried])
+        starts = [memory.own(variable.number, c) for variable, c in carried]
+        memory.known = {}
+        if content.once:
+            self.values = dict(zip(carried, starts, strict=True))
+            self.block(self.statements)
+        else:
+            loop = CarryingLoop(self.emit, memory.first, 1)
+            self.values = dict(zip(carried, loop.begin(starts), strict=True))
+            memory.iteration = loop.number
+            self.block(self.statements)
+            loop.end(memory.last, [self.values[place] for place in carried])
         memory.known = {}
         for (variable, channel), value in self.values.items():
             if variable.role is Role.OWN and content.surfaces[variable.number].written:

@@ -193,9 +193,8 @@ class Memory:
         """For each lane, whether the rectangle is so wide."""
         if ("lanes", vector) not in self.known:
             b, lanes = self.builder, self.tile.lanes
-            left = b.sub(self.width, b.add(self.x, integer(vector * lanes)))
-            numbers = ir.Constant(self.emit.vector_of(I64), list(range(lanes)))
-            self.known["lanes", vector] = b.icmp_signed("<", numbers, self.emit.splat(left))
+            left = b.trunc(b.sub(self.width, b.add(self.x, integer(vector * lanes))), I32)
+            self.known["lanes", vector] = b.icmp_signed("<", integers(lanes), self.emit.splat(left))
         return self.known["lanes", vector]
 
     def _own_place(self, number: int, channel: int, row: int, vector: int) -> Any:
