@@ -36,12 +36,14 @@ class GroupCode:
     """A shader. The buffer of surface n of its Content is at binding n.
 
     vectors: the block's, in order. trips: of all loops of an invocation in one iteration, at most.
+    fetched: the surfaces that are buffer textures instead, at the units of the same numbers.
     """
 
     text: str
     shape: GroupShape
     vectors: tuple[Given, ...]
     trips: int
+    fetched: tuple[int, ...] = ()
 
 
 def _in_order(

@@ -48,6 +48,8 @@ from gpgpu_legacy.lower.ir import (
     trip_count,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, INT, Operator
+from gpgpu_legacy.lower.lowering import read_first
+from gpgpu_legacy.lower.shared_texels import Advance, TexelLoads
 from gpgpu_legacy.lower.staged_copies import StagedCopies
 from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
 
@@ -70,6 +72,7 @@ class Tiling:
         self.content, self.body, self.staging = content, body, staging
         self.shape = staging.shape
         self.tile = RegisterTile(self.shape.rows, self.shape.columns, self._at_fragment)
+        self.loads = TexelLoads(self.shape, self.tile, self._load)
         self.ahead = StagedCopies(content, staging)
         self.trip = _Trip(integer(0), integer(0))
 
@@ -79,7 +82,7 @@ class Tiling:
         for surface in self.content.owned:
             tile.axes[self._own(surface)] = EVERYWHERE
         tile.add(*self.ahead.before_all())
-        for surface in self.content.owned:
+        for surface in self._read_first():
             self._load_own(surface)
         if None in self.staging.loops:
             self._trips_of_iterations(self.staging.loops[None])
@@ -87,11 +90,19 @@ class Tiling:
             number = Variable("iteration", INT)
             self.trip = _Trip(read(number), integer(0))
             inner = tile.inside(lambda: self._iteration(self.body))
-            tile.add(For(number, read(FIRST), read(LAST), inner))
+            if self.content.together > 1:
+                tile.add(For(number, read(FIRST), read(LAST), inner))
+            else:
+                tile.add(Declare(number, read(FIRST)), *inner)
         for surface in self.content.owned:
             if self.content.surfaces[surface].written:
                 self._store_own(surface)
         return [*self._places(), *tile.declarations(), *tile.statements]
+
+    def _read_first(self) -> list[int]:
+        """The surfaces of which an iteration reads what the fragments have there before it."""
+        early = {variable for variable, _ in read_first(self.body)}
+        return [surface for surface in self.content.owned if self._own(surface) in early]
 
     def _own(self, number: int) -> Variable:
         return own_variable(number, self.content.surfaces[number].format)
@@ -176,11 +187,16 @@ class Tiling:
             number = fragment[1 if staged.across else 0]
             whole = self._from_shared(staged, number, self.trip.place)
         else:
-            row, column = fragment
-            at = (self._kept(0, column), self._kept(1, row))
-            trip = (self.trip.iteration, self.trip.trip)
-            whole = texel_element(self.content, texel.lookup, texel.advance, at, trip)
+            whole = self.loads.texel(texel, fragment)
         return components(whole, texel.components)
+
+    def _load(self, lookup: AffineLookup, advance: Advance, fragment: Fragment) -> Expression:
+        """A texel from its texture, in this trip."""
+        row, column = fragment
+        at = (self._kept(0, column), self._kept(1, row))
+        return texel_element(
+            self.content, lookup, advance, at, (self.trip.iteration, self.trip.trip)
+        )
 
     def _staged(self, texel: Texel[AffineLookup]) -> Staged | None:
         if self.trip.staged is None:
@@ -203,9 +219,11 @@ class Tiling:
     # Loops
 
     def _iteration(self, statements: Sequence[Statement]) -> None:
+        self.loads.begin(statements)
         for position, statement in enumerate(statements):
             if isinstance(statement, For):
                 self._loop(statement, self.staging.loops.get(position))
+                self.loads.begin(statements)
             else:
                 self.tile.execute(statement)
 
@@ -215,6 +233,7 @@ class Tiling:
 
         def trip(trip: _Trip) -> None:
             self.trip = trip
+            self.loads.begin(loop.body)
             for statement in loop.body:
                 tile.execute(statement)
             for variable, axes in head.items():

@@ -48,7 +48,7 @@ def group_shape(content: Content) -> GroupShape:
     channels = max(content.surfaces[number].format.channels for number in content.owned)
     shape = GroupShape()
     if _is_stencil(content):
-        shape = GroupShape(columns=2, rows=2)
+        shape = GroupShape(columns=2, rows=2, adjacent=2)
     elif channels == 1:
         shape = GroupShape(columns=8, rows=8, unroll=2, adjacent=4)
     trip = max(1, shape.columns * shape.rows * _longest_trip(content))

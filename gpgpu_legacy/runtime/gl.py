@@ -68,6 +68,11 @@ class GlContext(SharedContext[ModernglContext]):
         return f"{self.info['GL_RENDERER']}, OpenGL {self.info['GL_VERSION']}"
 
     @property
+    def is_of_egl(self) -> bool:
+        """Whether it came through EGL, which gives out functions that moderngl lacks."""
+        return self._current is not None
+
+    @property
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU."""
         return is_gpu(str(self.info["GL_RENDERER"]))

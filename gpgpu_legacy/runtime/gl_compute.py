@@ -8,6 +8,7 @@ it stands under shaders/; runtime/gl_limits.py says what that risks.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from gpgpu_legacy.plan.plan import (
     constant_groups,
 )
 from gpgpu_legacy.runtime.gl import GlContext
+from gpgpu_legacy.runtime.gl_buffer_textures import can_be_fetched
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch
 from gpgpu_legacy.runtime.gl_fragments import Device, FragmentRecorder
 from gpgpu_legacy.runtime.gl_limits import (
@@ -70,9 +72,9 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _recorded(self, *, apart: bool) -> _Recording:
         """The steps, recorded and compiled."""
         device = _device(self.context.info, self.machine.tuning)
-        recorder = FragmentRecorder(
-            self.context, self.plan, self.machine, device, self._storage.buffers
-        )
+        if device.fetches and not can_be_fetched(self.plan, self.context):
+            device = replace(device, fetches=False)
+        recorder = FragmentRecorder(self.context, self.plan, self.machine, device, self._storage)
         recording = _Recording(recorder, self._storage, apart=apart)
         blocks = recorder.blocks.settle(self.context)
         if blocks is not None:
@@ -169,8 +171,13 @@ class _Recording:
 
 
 def _device(info: Mapping[str, Any], tuning: Tuning | None) -> Device:
-    """The device's limits; 32 KiB of shared memory is what all devices have."""
-    most = LLVMPIPE_ITERATIONS if is_llvmpipe(info) else None
+    """The device's limits; 32 KiB of shared memory is what all devices have.
+
+    llvmpipe loads from a storage buffer invocation by invocation, each with a test of its own, and
+    gathers from a texture for a vector of invocations at once.
+    """
+    software = is_llvmpipe(info)
+    most = LLVMPIPE_ITERATIONS if software else None
     shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
     blocks = limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS")
-    return Device(shared, blocks, most, tuning.group if tuning else None)
+    return Device(shared, blocks, most, tuning.group if tuning else None, fetches=software)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,9 @@ from gpgpu_legacy.runtime.gl_shader import Shader, Uniforms
 
 GlBuffer = Any
 """moderngl has no type annotations."""
+
+Bind = Callable[[int], object]
+"""Binds something to the binding, or the unit, of a number."""
 
 _BLOCK_ALIGNMENT = 256
 """The alignment of uniform blocks, in bytes; no device needs more."""
@@ -75,7 +78,7 @@ class Dispatch:
     __slots__ = (
         "_barrier",
         "_bind_block",
-        "_buffers",
+        "_bindings",
         "_groups",
         "_run",
         "_set",
@@ -91,22 +94,27 @@ class Dispatch:
         buffers: Sequence[GlBuffer | None],
         groups: tuple[int, int],
         *,
+        textures: Sequence[tuple[Bind, int]] = (),
         block: Block | None = None,
         pieces: int = 1,
         waits: bool = True,
     ) -> None:
         """buffers: None leaves a binding as it is. waits: for earlier stores to be visible.
 
+        textures: what binds each of those that are read as such, and to which unit.
         pieces: how many calls, one after another, do all of the work.
         """
         self.shader, self.pieces = shader, pieces
         self._set, self._run, self._groups = uniforms.set, shader.program.run, groups
         self._bind_block = block.bind if block is not None else None
         self._barrier = context.handle.memory_barrier if waits else None
-        self._buffers = tuple(
-            (buffer.bind_to_storage_buffer, number)
-            for number, buffer in enumerate(buffers)
-            if buffer is not None
+        self._bindings = (
+            *(
+                (buffer.bind_to_storage_buffer, number)
+                for number, buffer in enumerate(buffers)
+                if buffer is not None
+            ),
+            *textures,
         )
 
     def __call__(self, iteration: int) -> None:
@@ -114,7 +122,7 @@ class Dispatch:
         if self._barrier is not None:
             self._barrier()
         self._set(iteration)
-        for bind, number in self._buffers:
+        for bind, number in self._bindings:
             bind(number)
         if self._bind_block is not None:
             self._bind_block(iteration)

@@ -7,7 +7,6 @@ pass that work groups do not support has one invocation for each fragment
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,9 +28,10 @@ from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer, UniformBlocks
+from gpgpu_legacy.runtime.gl_dispatch import Dispatch, UniformBlocks
 from gpgpu_legacy.runtime.gl_prepared import Call, Record, RecordedSteps, joined
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
+from gpgpu_legacy.runtime.gl_storage import TextureBuffers
 from gpgpu_legacy.runtime.gl_values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -42,13 +42,15 @@ class Device:
 
     shared_bytes: of a work group. storage_blocks: of a shader. most_iterations: of all loops of an
     invocation together, after which a driver silently ends them; None where there is no such
-    limit. shape: of work groups, if it is tuned.
+    limit. shape: of work groups, if it is tuned. fetches: whether it reads buffer textures faster
+    than storage buffers.
     """
 
     shared_bytes: int
     storage_blocks: int
     most_iterations: int | None = None
     shape: GroupShape | None = None
+    fetches: bool = False
 
 
 class GroupShader(Shader):
@@ -69,12 +71,12 @@ class FragmentRecorder:
         plan: Plan,
         machine: Machine,
         device: Device,
-        buffers: Mapping[str, GlBuffer],
+        storage: TextureBuffers,
     ) -> None:
-        """buffers: of the plan's textures, by name."""
+        """storage: of the plan's textures."""
         self.context, self.plan, self.machine, self.device = context, plan, machine, device
         self.textures = {texture.name: texture for texture in plan.textures}
-        self.buffers = buffers
+        self.buffers, self.storage = storage.buffers, storage
         self.uniforms, self.blocks = UniformTable(), UniformBlocks()
 
     def steps(self, record: Record, *, apart: bool) -> list[RecordedSteps]:
@@ -132,12 +134,15 @@ class FragmentRecorder:
             return None
         iterations = self._iteration_ranges(fused, code)
         across, up = code.shape.tile
+        names = dict(enumerate(arguments.textures))
+        textures = [(self.storage.texture_binder(names.pop(n)), n) for n in code.fetched]
         return Dispatch(
             self.context,
             shader,
             self.uniforms.add(shader, {ITERATIONS: iterations}),
-            [self.buffers[name] for name in arguments.textures],
+            [self.buffers[names[n]] if n in names else None for n in range(max(names) + 1)],
             (-(-arguments.width // across), -(-arguments.height // up)),
+            textures=textures,
             block=self.blocks.add(rows),
             pieces=len(iterations),
         )
@@ -158,12 +163,14 @@ class FragmentRecorder:
         self._require_blocks(len(content.surfaces), passes)
 
         def make() -> GroupShader:
-            code = emit_groups(content, shape, device.shared_bytes, exact=exact)
+            code = emit_groups(
+                content, shape, device.shared_bytes, exact=exact, fetches=device.fetches
+            )
             name = content.draws[0].program.name
             program = self.context.compile(name, compute_shader=code.text)
             return GroupShader(self.context, program, code)
 
-        return self.context.program((content, shape, device.shared_bytes, exact), make)
+        return self.context.program((content, shape, device, exact), make)
 
     # One invocation for each fragment ------------------------------------------------------
 

@@ -98,6 +98,7 @@ class GL:
     RGBA32F = 0x8814
     RGBA16F = 0x881A
     MAX_DRAW_BUFFERS = 0x8824
+    TEXTURE_BUFFER = 0x8C2A
     TEXTURE_CUBE_MAP_SEAMLESS = 0x884F
     PROGRAM_ERROR_STRING = 0x8874
     PROGRAM_FORMAT_ASCII = 0x8875
@@ -230,6 +231,7 @@ GL_FUNCTIONS: Signatures = {
     "glPushAttrib": (None, c_uint),
     "glReadPixels": (None, c_int, c_int, c_int, c_int, c_uint, c_uint, c_void_p),
     "glSamplerParameteri": (None, c_uint, c_uint, c_int),
+    "glTexBuffer": (None, c_uint, c_uint, c_uint),
     "glTexEnvfv": (None, c_uint, c_uint, POINTER(c_float)),
     "glTexImage1D": (None, c_uint, *(c_int,) * 4, c_uint, c_uint, c_void_p),
     "glTexImage2D": (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p),

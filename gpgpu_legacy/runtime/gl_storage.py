@@ -13,7 +13,8 @@ from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
-from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
+from gpgpu_legacy.runtime.gl_buffer_textures import BufferTextures
+from gpgpu_legacy.runtime.gl_dispatch import Bind, Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_limits import size_bytes
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
 from gpgpu_legacy.runtime.gl_values import clear_values
@@ -83,13 +84,22 @@ class TextureBuffers:
             for name, texture in self.textures.items()
         }
         staging = _staging_bytes(plan, (buffer.size for buffer in self.buffers.values()))
+        self._textures: BufferTextures | None = None
         # A driver places a buffer by how it is used: the host uses this one, and no shader.
         self._staging = self._gl.buffer(reserve=staging, dynamic=True)
 
     def release(self) -> None:
         """Release all buffers."""
+        if self._textures is not None:
+            self._textures.release()
         for buffer in (*self.buffers.values(), self._staging):
             buffer.release()
+
+    def texture_binder(self, name: str) -> Bind:
+        """The function that binds a texture's buffer to a texture unit, for texelFetch."""
+        if self._textures is None:
+            self._textures = BufferTextures(self.textures.values(), self.buffers)
+        return self._textures.binder(name)
 
     def shader(self, text: str) -> Shader:
         """A compute shader of transfers, by its text."""

@@ -72,7 +72,8 @@ WHERE = {
         f"runtime/{name}.py"
         for name in (
             *("egl", "gl_arbfp_context", "gl_arbfp_objects", "gl_arbfp_programs"),
-            *("gl_arbfp_resources", "gl_headers", "gl_sharing", "gl_state", "native"),
+            *("gl_arbfp_resources", "gl_buffer_textures", "gl_headers", "gl_sharing"),
+            *("gl_state", "native"),
         )
     ),
 }

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 from drawing import corners, fragment_texcoords, program, texture
 
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.content import Arguments, Content, group_content
 from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
 from gpgpu_legacy.lower.fused_body import fused_body
@@ -45,6 +46,26 @@ def shared_bytes(text: str) -> int:
     sizes = {"vec4": 16, "vec2": 8, "float": 4}
     found = re.findall(r"^shared (\w+) \w+\[(\d+)\]\[(\d+)\];", text, re.MULTILINE)
     return sum(sizes[kind] * int(a) * int(b) for kind, a, b in found)
+
+
+def test_neighbours_in_a_register_tile_share_texels() -> None:
+    """Two by two fragments and their neighbours to the four sides are twelve texels of x."""
+    plan = jacobi(40, 4).plan()
+    fused = next(
+        member
+        for step in fused_steps(plan)
+        if isinstance(step, UnfusedRepeat)
+        for member in step.body
+        if isinstance(member, FusedPasses)
+    )
+    content, _ = group_content(fused, {each.name: each for each in plan.textures})
+    text = emit_groups(content, group_shape(content), 32 * KIB, exact=True).text
+    loads = {n: len(re.findall(rf"\btexture{n}\[(?!\])", text)) for n in range(3)}
+    assert sorted(loads.values()) == [4, 4, 12]  # of b, of what is stored, of x
+    alone = GroupShape(columns=1, rows=1)
+    text = emit_groups(content, alone, 32 * KIB, exact=True).text
+    loads = {n: len(re.findall(rf"\btexture{n}\[(?!\])", text)) for n in range(3)}
+    assert sorted(loads.values()) == [1, 1, 4]
 
 
 LOOKUP = "TEX R0, fragment.texcoord[1], texture[0], RECT;"

@@ -1,11 +1,14 @@
 """Fused passes as a GLSL compute shader: a tile of fragments a work group (lower/tiling.py).
 
-Textures are arrays in storage buffers: a vec4 a texel, or a float. What differs between passes of
-one Content stands in a uniform block, whose bytes `uniform_blocks` makes of their Arguments.
+Textures are arrays in storage buffers: a vec4 a texel, or a float. Those that are only read can be
+buffer textures of the same buffers instead, which some devices read faster. What differs between
+passes of one Content stands in a uniform block, whose bytes `uniform_blocks` makes of their
+Arguments.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
@@ -24,7 +27,7 @@ from gpgpu_legacy.lower.invocation import (
     surface_fetch,
     texture_array,
 )
-from gpgpu_legacy.lower.ir import Call, Fetch, Given
+from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given
 from gpgpu_legacy.lower.tiling import Tiling
 from gpgpu_legacy.lower.workgroups import GroupShape
 
@@ -37,13 +40,15 @@ ITERATIONS = "iterations"
 
 @lru_cache(maxsize=256)
 def emit_groups(
-    content: Content, shape: GroupShape, shared_bytes: int, *, exact: bool
+    content: Content, shape: GroupShape, shared_bytes: int, *, exact: bool, fetches: bool = False
 ) -> GroupCode:
     """The Content of fused passes as a compute shader, emitted once for equal ones.
 
     Raises UnsupportedError for fog and bent attributes.
 
     shape: what is wanted; where nothing can be staged in `shared_bytes`, it has no K-depth.
+    fetches: read the surfaces that are only read as buffer textures, each at the texture unit of
+    its number.
     Run it on the Arguments' width over the tile's × height over the tile's groups, rounded up, with
     the surfaces' buffers at their numbers as bindings, the uniform ITERATIONS and the uniform block
     BLOCK (std140, at binding 0): the vec4s of `vectors`, then `block_variables`. `uniform_blocks`
@@ -52,11 +57,12 @@ def emit_groups(
     refuse_unsupported(content)
     body = fused_body(content, as_level=False)
     staging = choose_staging(content, body, shape, shared_bytes)
-    emitter = _GroupEmitter(content, exact=exact)
+    fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
+    emitter = _GroupEmitter(content, fetched, exact=exact)
     lines = emitter.block(Tiling(content, body, staging).statements())
     text = _shader(content, staging, emitter, lines)
     trips = sum(s.trips for draw in content.draws for s in live_segments(draw))
-    return GroupCode(text, staging.shape, tuple(emitter.given.values()), trips)
+    return GroupCode(text, staging.shape, tuple(emitter.given.values()), trips, tuple(fetched))
 
 
 def _shader(content: Content, staging: Staging, emitter: _GroupEmitter, lines: list[str]) -> str:
@@ -65,8 +71,10 @@ def _shader(content: Content, staging: Staging, emitter: _GroupEmitter, lines: l
     head = [*COMPUTE.header, *uniforms]
     head.append(f"layout(local_size_x = {across}, local_size_y = {up}) in;")
     for number, surface in enumerate(content.surfaces):
+        array = texture_array(content, number)
         access = "restrict " if surface.owned else "readonly restrict "
-        head.append(buffer(number, access, texture_array(content, number)))
+        fetched = array.name in emitter.fetched
+        head.append(_buffer_texture(number, array) if fetched else buffer(number, access, array))
     head += [f"uniform ivec2 {ITERATIONS};", f"layout(std140, binding = 0) uniform {BLOCK} {{"]
     head += [f"    vec4 {emitter.source(given)};" for given in emitter.given.values()]
     head += [f"    {declared(variable)};" for variable in block_variables(content)]
@@ -86,12 +94,28 @@ def _shader(content: Content, staging: Staging, emitter: _GroupEmitter, lines: l
     return "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
 
 
-class _GroupEmitter(GlslEmitter):
-    """Texels are elements of buffers; what passes give is in the uniform block."""
+def _buffer_texture(unit: int, array: Array) -> str:
+    """The declaration of a buffer texture that holds an array."""
+    return f"layout(binding = {unit}) uniform samplerBuffer {array.name};"
 
-    def __init__(self, content: Content, *, exact: bool) -> None:
+
+class _GroupEmitter(GlslEmitter):
+    """Texels are elements of buffers; what passes give is in the uniform block.
+
+    fetched: the names of the arrays that are buffer textures.
+    """
+
+    def __init__(self, content: Content, fetched: Iterable[int], *, exact: bool) -> None:
         super().__init__(COMPUTE, exact=exact)
         self.content = content
+        self.fetched = {texture_array(content, number).name for number in fetched}
+
+    def element(self, value: Element) -> str:
+        if value.array.name not in self.fetched:
+            return super().element(value)
+        (index,) = value.operands
+        texel = f"texelFetch({value.array.name}, {self.expression(index)})"
+        return texel + self.suffix(tuple(range(value.type.width)), 4)
 
     def source(self, given: Given) -> str:
         """A vector of the block; each draw has its own."""
