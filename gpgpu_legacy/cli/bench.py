@@ -41,7 +41,12 @@ from gpgpu_legacy.cli.shared import (
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.matmul.method import Method
+    from gpgpu_legacy.algorithms.matmul.options import Options
+    from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.measure.bench.record import Bench
+    from gpgpu_legacy.runtime.executor import Executor
+    from gpgpu_legacy.runtime.machine import Machine
 
 BENCH_SIZES = (256, 512, 1024)
 
@@ -71,6 +76,20 @@ class EntrantOptions:
         typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
     ] = None
     accumulate: AccumulateBy = None
+    peer: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME …",
+            help="numpy-blas, cublas and driver-arbfp, as far as they are here (default: all).",
+        ),
+    ] = None
+    whole: Annotated[
+        bool,
+        typer.Option(
+            "--whole",
+            help="Time whole calls, from matrices in memory to a product there.",
+        ),
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +130,9 @@ def bench(
 
     The peers, where this machine has them, are numpy-blas (NumPy's own product), driver-arbfp (the
     driver's own ARB_fragment_program on the same method) and cublas (through torch or cupy, TF32
-    off). All of them run in turn, round by round. A result is the median of the computing
-    time alone. A warning says if other processes used much of the machine meanwhile.
+    off). All of them run in turn, round by round. A result is the median of the computing time
+    alone, or with --whole of whole calls. A warning says if other processes used much of the
+    machine meanwhile.
     """
     if files.compare is not None:
         if (files.recorded, files.output, files.plot) != (None, None, None):
@@ -150,17 +170,38 @@ def _measure(
 
     budget, sizes = Budget(rounds.budget), entrant.size or BENCH_SIZES
     entered = entrants(
-        entrant.method or (), entrant.executor or (), entrant.block or (), entrant.accumulate
+        entrant.method or (),
+        entrant.executor or (),
+        entrant.block or (),
+        entrant.accumulate,
+        peer_names=entrant.peer or (),
+        multiply=_whole_call if entrant.whole else None,
     )
     save = writer_to(output)
     total = count_steps(entered, sizes, rounds.repeat)
     with progress_bar("measuring", total, quiet=quiet) as step:
         result = measure(
-            entered, sizes, rounds.repeat, budget, seed=rounds.seed, progress=step, save=save
+            entered,
+            sizes,
+            rounds.repeat,
+            budget,
+            seed=rounds.seed,
+            whole=entrant.whole,
+            progress=step,
+            save=save,
         )
     warn_if_overrun(budget)
     warn_if_busy(result.busy_share)
     return result
+
+
+def _whole_call(
+    a: F32, b: F32, method: Method, options: Options, machine: Machine, executor: Executor
+) -> F32:
+    """What a user calls for a product."""
+    from gpgpu_legacy.api.products import matmul
+
+    return matmul(a, b, method.name, options, machine, executor=executor.name)
 
 
 def _compare(old: Path, new: Path, *, as_json: bool) -> None:

@@ -1,10 +1,15 @@
-"""What is measured: methods on executors and their peers, each ready to multiply two matrices."""
+"""What is measured: methods on executors and their peers, each ready to multiply two matrices.
+
+An entrant's time is that of computing alone or, if `entrants` is given what multiplies, that of a
+whole call.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -12,13 +17,16 @@ from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.peers import OneRun, OnOperands, Peer, peers
+from gpgpu_legacy.measure.peers import OneRun, OnOperands, Peer, WholeCall, peers
 from gpgpu_legacy.measure.tuned import Choice, choose
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import able, find_executor
 
 DRIVER_PEER = "driver-arbfp"
+
+Multiply = Callable[[F32, F32, Method, Options, Machine, Executor], F32]
+"""Multiplies two matrices by a method, in a whole call: what a user calls."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +59,24 @@ def entrants(
     executor_names: Sequence[str] = (),
     blocks: Sequence[int] = (),
     accumulate: Accumulate | None = None,
+    *,
+    peer_names: Sequence[str] = (),
+    multiply: Multiply | None = None,
 ) -> list[Entrant]:
     """The libraries' own products, then methods by executors by blocks, each with its peer.
 
     method_names: all methods if empty; a block or an accumulation then leaves out methods that have
     none. executor_names: if empty, all that can run a method here but the reference machine.
+    peer_names: all that this machine has if empty. multiply: what whole calls of a method are;
+    without it, computing alone is timed.
     Raises InputError for unknown names, ExecutorUnavailableError for what cannot run here.
     """
+    libraries = {peer.name: peer for peer in peers()}
+    known = (*libraries, DRIVER_PEER)
+    for name in peer_names:
+        if name not in known:
+            raise InputError(f"there is no peer {name!r} here; choose from {', '.join(known)}")
+    wanted = peer_names or known
     chosen = [find_method(name) for name in dict.fromkeys(method_names)]
     entered: dict[tuple[str, str | None, str, int | None], Entrant] = {}
     for number in blocks:
@@ -71,39 +90,70 @@ def entrants(
                 if chosen:
                     raise
                 continue
-            for new in _on_executors(method, options, executor_names):
-                entered.setdefault((new.method, new.of, new.executor, new.block), new)
+            for new in _on_executors(method, options, executor_names, multiply):
+                if not new.is_peer or new.method in wanted:
+                    entered.setdefault((new.method, new.of, new.executor, new.block), new)
     if not entered:
         raise InputError("no method has all of these options; leave one out")
-    return [entrant_of_peer(peer) for peer in peers()] + list(entered.values())
+    whole = multiply is not None
+    chosen_peers = [peer for name, peer in libraries.items() if name in wanted]
+    return [*(entrant_of_peer(peer, whole=whole) for peer in chosen_peers), *entered.values()]
 
 
-def _on_executors(method: Method, options: Options, names: Sequence[str]) -> Iterator[Entrant]:
+def _on_executors(
+    method: Method, options: Options, names: Sequence[str], multiply: Multiply | None
+) -> Iterator[Entrant]:
     """A method's entrants, and the driver's own programs on the same plan."""
     plan = method.plan(Shape(1, 1, 1), options)
     for name in names:
         tuned = choose(method, options, name)
         executor = find_executor(tuned.executor, plan)
-        yield entrant_of(method, Choice(tuned.options, executor.name, tuned.tuning), executor)
+        choice = Choice(tuned.options, executor.name, tuned.tuning)
+        yield entrant_of(method, choice, executor, multiply=multiply)
     suitable = able(plan)
     for executor in suitable:
         has = executor.capabilities
         if not names and not has.is_reference and not has.runs_driver_programs:
-            yield entrant_of(method, Choice(options, executor.name), executor)
+            yield entrant_of(method, Choice(options, executor.name), executor, multiply=multiply)
     for executor in suitable:
         if executor.capabilities.runs_driver_programs:
-            yield entrant_of(method, Choice(options, executor.name), executor, is_peer=True)
+            choice = Choice(options, executor.name)
+            yield entrant_of(method, choice, executor, is_peer=True, multiply=multiply)
 
 
-def entrant_of_peer(peer: Peer) -> Entrant:
-    """A library's own product."""
-    return Entrant(peer.name, peer.through, peer.device, peer.on_operands, is_peer=True)
+def entrant_of_peer(peer: Peer, *, whole: bool = False) -> Entrant:
+    """A library's own product. whole: whether its time is that of a whole call."""
+    on_operands = in_whole_calls(peer.whole_call) if whole else peer.on_operands
+    return Entrant(peer.name, peer.through, peer.device, on_operands, is_peer=True)
+
+
+def in_whole_calls(call: WholeCall) -> OnOperands:
+    """Runs that are whole calls, timed by the host's clock; there is nothing to prepare."""
+
+    @contextmanager
+    def on_operands(a: F32, b: F32) -> Iterator[OneRun]:
+        def one_run() -> tuple[float, F32]:
+            started = perf_counter()
+            product = call(a, b)
+            return perf_counter() - started, product
+
+        yield one_run
+
+    return on_operands
 
 
 def entrant_of(
-    method: Method, choice: Choice, executor: Executor, *, is_peer: bool = False
+    method: Method,
+    choice: Choice,
+    executor: Executor,
+    *,
+    is_peer: bool = False,
+    multiply: Multiply | None = None,
 ) -> Entrant:
-    """A method by a choice of options on an executor. is_peer: it is the driver's own program."""
+    """A method by a choice of options on an executor.
+
+    is_peer: it is the driver's own program. multiply: what its whole calls are, if those are timed.
+    """
     options = method.options(choice.options)
     machine = Machine(tuning=choice.tuning)
 
@@ -118,11 +168,15 @@ def entrant_of(
 
             yield one_run
 
+    def whole_call(a: F32, b: F32) -> F32:
+        assert multiply is not None
+        return multiply(a, b, method, options, machine, executor)
+
     return Entrant(
         DRIVER_PEER if is_peer else method.name,
         executor.name,
         executor.device(),
-        on_operands,
+        on_operands if multiply is None else in_whole_calls(whole_call),
         options.block,
         options.accumulate,
         method.name if is_peer else None,

@@ -1,7 +1,8 @@
 """The peers that methods are measured against: the same product by today's own libraries.
 
 A peer brings its operands to its device once. After that each call makes one product, and only the
-product is timed.
+product is timed. A whole call of a peer starts with matrices in the host's memory and ends with a
+product there.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ OneRun = Callable[[], tuple[float, F32]]
 OnOperands = Callable[[F32, F32], AbstractContextManager[OneRun]]
 """Brings operands to where they are multiplied, as often as wanted until the block ends."""
 
+WholeCall = Callable[[F32, F32], F32]
+"""Multiplies two matrices in the host's memory, and gives the product there."""
+
 
 _CUBLAS = "cuBLAS sgemm, no TF32"
 
@@ -34,7 +38,8 @@ class Peer:
 
     name: what results call it. title: what people call it. through: the package that it is called
     through. device: in words. on_operands: brings both operands to the device, which is not timed,
-    and frees them at the end. on_gpu: whether the device is a GPU.
+    and frees them at the end. whole_call: the product, with the operands' way there and its way
+    back. on_gpu: whether the device is a GPU.
     """
 
     name: str
@@ -42,12 +47,13 @@ class Peer:
     through: str
     device: str
     on_operands: OnOperands
+    whole_call: WholeCall
     on_gpu: bool = False
 
 
 def peers() -> Iterator[Peer]:
     """The peers that this machine has."""
-    yield Peer("numpy-blas", "NumPy's BLAS", "numpy", processor(), _numpy_run)
+    yield Peer("numpy-blas", "NumPy's BLAS", "numpy", processor(), _numpy_run, np.matmul)
     cublas = _through_torch() or _through_cupy()
     if cublas is not None:
         yield cublas
@@ -93,8 +99,12 @@ def _through_torch() -> Peer | None:
 
         yield one_run
 
+    def whole_call(a: F32, b: F32) -> F32:
+        with on_operands(a, b) as one_run:
+            return one_run()[1]
+
     name = torch.cuda.get_device_name()
-    return Peer("cublas", _CUBLAS, "torch", name, on_operands, on_gpu=True)
+    return Peer("cublas", _CUBLAS, "torch", name, on_operands, whole_call, on_gpu=True)
 
 
 def _through_cupy() -> Peer | None:
@@ -125,5 +135,9 @@ def _through_cupy() -> Peer | None:
 
         yield one_run
 
+    def whole_call(a: F32, b: F32) -> F32:
+        product: F32 = cupy.asnumpy(cupy.matmul(cupy.asarray(a), cupy.asarray(b)))
+        return product
+
     device = name.decode() if isinstance(name, bytes) else name
-    return Peer("cublas", _CUBLAS, "cupy", device, on_operands, on_gpu=True)
+    return Peer("cublas", _CUBLAS, "cupy", device, on_operands, whole_call, on_gpu=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import platform
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,6 +14,11 @@ from gpgpu_legacy.runtime.devices import processor
 _PACKAGES = (
     "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "torch", "cupy", "cupy-cuda11x",
     "cupy-cuda12x", "cupy-cuda13x",
+)  # fmt: skip
+
+_VARIABLES = (
+    "OPENBLAS_CORETYPE", "OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "LP_NUM_THREADS",
+    "LP_NATIVE_VECTOR_WIDTH", "CUPY_TF32",
 )  # fmt: skip
 
 
@@ -53,3 +60,14 @@ def versions() -> dict[str, str]:
     blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     named["blas"] = f"{blas.get('name')} {blas.get('version')}"
     return named
+
+
+def settings() -> dict[str, str]:
+    """The environment's variables that choose instructions or threads, ours and the libraries'."""
+    return {name: " ".join(os.environ[name].split()) for name in _VARIABLES if name in os.environ}
+
+
+def settings_in_words(chosen: Mapping[str, str] | None) -> str:
+    """Settings in parentheses, after the name of a device; empty without any."""
+    words = ", ".join(f"{name}={value}" for name, value in (chosen or {}).items())
+    return f" ({words})" if words else ""

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
+from time import sleep
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -295,6 +296,34 @@ def test_a_block_leaves_out_methods_that_have_none_unless_they_were_named() -> N
         entrants(["larson-mcallister"], ["jit"], [16])
 
 
+def test_peers_are_chosen_by_name() -> None:
+    found = entrants(["larson-mcallister"], ["jit"], peer_names=["numpy-blas"])
+    assert [e.method for e in found] == ["numpy-blas", "larson-mcallister"]
+    with pytest.raises(InputError, match=r"choose from numpy-blas, .*driver-arbfp"):
+        entrants(["larson-mcallister"], ["jit"], peer_names=["mkl"])
+
+
+def test_a_whole_call_is_what_the_caller_multiplies_by_and_is_timed_as_one() -> None:
+    seen: list[tuple[str, str, int | None]] = []
+
+    def multiply(a: Any, b: Any, *how: Any) -> Any:
+        method, options, _, executor = how
+        seen.append((method.name, executor.name, options.block))
+        sleep(0.01)
+        return a @ b
+
+    found = entrants(
+        ["hall-carr-hart-multi"], ["jit"], [8], peer_names=["numpy-blas"], multiply=multiply
+    )
+    a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
+    for entrant in found:
+        with entrant.on_operands(a, b) as one_run:
+            seconds, product = one_run()
+        assert product.tolist() == b.tolist()
+        assert seconds >= 0.01 or entrant.is_peer
+    assert seen == [("hall-carr-hart-multi", "jit", 8)]
+
+
 class Torch(ModuleType):
     """As much of torch as there has to be, with NumPy for a GPU."""
 
@@ -346,6 +375,8 @@ def test_cublas_is_a_peer_where_torch_has_a_gpu_and_computes_in_float32(
     assert product.tolist() == b.tolist()
     assert torch.tf32_seen == [False]
     assert torch.matmul_settings.allow_tf32 is True  # as it was
+    assert cublas.whole_call(a, b).tolist() == b.tolist()
+    assert torch.tf32_seen == [False, False]
 
 
 def test_without_a_gpu_there_is_no_cublas(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -577,6 +608,23 @@ def test_a_recorded_run_is_shown_and_drawn_again(run: Command, tmp_path: Path) -
     assert code == 0
     assert "0.5" in out
     assert plot.is_file()
+
+
+def test_whole_calls_say_so_and_are_not_compared_with_computing_alone(
+    run: Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "whole.json"
+    words = ("--method", "larson-mcallister", "--executor", "jit", "--size", "8", "--repeat", "1")
+    code, out, _ = run("bench", *words, "--whole", "--quiet", "--output", str(path))
+    assert code == 0
+    assert "whole calls: from matrices in memory" in out
+    bench = read_bench(path)
+    assert bench.whole
+    assert {r.method for r in bench.results} >= {"numpy-blas", "larson-mcallister"}
+    alone = written(tmp_path, "alone.json", {**json.loads(path.read_text()), "whole": False})
+    code, out, _ = run("bench", "--compare", str(path), alone)
+    assert code == 0
+    assert "timed 'whole calls' then, 'computing alone' now" in out
 
 
 # Tables ------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from PIL import Image
 
@@ -93,7 +94,9 @@ def test_a_ceiling_below_a_method_is_none_on_a_busy_machine(
     def slow(a: Any, b: Any) -> Iterator[Any]:
         yield lambda: (10.0, a @ b)
 
-    monkeypatch.setattr(model, "peers", lambda: iter([Peer("slow", "A library", "", "it", slow)]))
+    monkeypatch.setattr(
+        model, "peers", lambda: iter([Peer("slow", "A library", "", "it", slow, np.matmul)])
+    )
     monkeypatch.setattr(OtherWork, "share", lambda _: share)
     result = lineage(N, executor="numpy")
     assert [c.disturbed for c in result.ceilings] == [disturbed]

@@ -39,8 +39,8 @@ LISTS = [(name, option) for name, option in OPTIONS if option.multiple]
 OFF = {
     "--animate", "--c", "--cache", "--chip", "--compare", "--coordinates-first", "--dump",
     "--feedback", "--field", "--follow", "--from", "--heat-map", "--heat-map-of", "--input",
-    "--output", "--over", "--plot", "--plots", "--record-to", "--resume", "--second-level", "--set",
-    "--shape", "--trace",
+    "--output", "--over", "--peers", "--plot", "--plots", "--record-to", "--resume",
+    "--second-level", "--set", "--shape", "--trace",
 }  # fmt: skip
 """Options without which something is not done, or is not asked for."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.cli.completion import executor_names
+from gpgpu_legacy.cli.completion import algorithm_names, executor_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
@@ -34,6 +34,21 @@ from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.measure.plan_bench.model import Case
+    from gpgpu_legacy.measure.plan_bench.record import PlanBench
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRecipe(RecipeOptions):
+    """The plan, which recorded results do without."""
+
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="[WHAT]",
+            help="An algorithm's name, FILE.py[:function], or a plan.json.",
+            autocompletion=algorithm_names,
+        ),
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +70,34 @@ class RoundOptions:
             autocompletion=executor_names,
         ),
     ] = None
+    peers: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.py",
+            help="Measure the public classes of this Python file, too, and compare with them; it "
+            "is executed as such.",
+        ),
+    ] = None
+    no_reference: Annotated[
+        bool,
+        typer.Option(
+            "--no-reference", help="Leave out the reference function, which may take minutes."
+        ),
+    ] = False
     repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS
     budget: BenchBudget = BUDGET_S
 
 
 @dataclass(frozen=True, slots=True)
 class BenchFiles:
-    """What `plan bench` writes."""
+    """What `plan bench` writes and reads."""
 
     output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Draw the times over the values of --over.")] = None
+    recorded: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
+    ] = None
 
     def check(self) -> None:
         """Refuse what cannot be written, before anything is measured."""
@@ -75,37 +108,33 @@ class BenchFiles:
 @plan_app.command("bench", cls=Lists)
 @grouped
 def bench_command(
-    recipe: RecipeOptions,
+    recipe: MeasuredRecipe,
     inputs: InputOptions,
     rounds: RoundOptions,
     files: BenchFiles,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure executors on a plan in turn, beside the recipe's reference function.
+    """Measure executors on a plan in turn, beside its peers and the recipe's reference function.
 
     A result is the median of the computing time alone, with the largest errors from the reference
-    function and from the reference machine.
+    function, from the reference machine and from the first peer. A peer is a class that is
+    constructed with the inputs and the parameters that it names; start() puts everything as it was,
+    compute() runs all passes to their end and is timed, and outputs() gives the arrays.
     """
-    from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.measure.plan_bench.model import bench_plans, count_steps
+    from gpgpu_legacy.measure.plan_bench.record import PlanBench
     from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
     from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.serial import read_recorded
 
     files.check()
-    budget = Budget(rounds.budget)
-    cases, names = _cases(recipe, inputs, rounds.over), rounds.executor or ()
-    with progress_bar("measuring", count_steps(cases, names, rounds.repeat), quiet=quiet) as step:
-        result = bench_plans(
-            cases,
-            names,
-            repeat=rounds.repeat,
-            budget=budget,
-            progress=step or (lambda _: None),
-            save=writer_to(files.output),
-        )
-    warn_if_overrun(budget)
-    warn_if_busy(result.busy_share)
+    if files.recorded is not None:
+        if recipe.what:
+            raise InputError("--from shows recorded results; leave WHAT out")
+        result = read_recorded(files.recorded, PlanBench)
+        writer_to(files.output)(result)
+    else:
+        result = _measure(recipe, inputs, rounds, files.output, quiet=quiet)
     if as_json:
         print_json(result)
     else:
@@ -117,14 +146,45 @@ def bench_command(
         print(f"wrote {files.plot}", file=sys.stderr)
 
 
+def _measure(
+    recipe: RecipeOptions,
+    inputs: InputOptions,
+    rounds: RoundOptions,
+    output: Path | None,
+    *,
+    quiet: bool,
+) -> PlanBench:
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.measure.plan_bench.model import bench_plans, count_steps
+
+    if not recipe.what:
+        raise InputError("there is no plan to measure; give WHAT, or --from for recorded results")
+    budget = Budget(rounds.budget)
+    cases, names = _cases(recipe, inputs, rounds), rounds.executor or ()
+    with progress_bar("measuring", count_steps(cases, names, rounds.repeat), quiet=quiet) as step:
+        result = bench_plans(
+            cases,
+            names,
+            repeat=rounds.repeat,
+            budget=budget,
+            progress=step or (lambda _: None),
+            save=writer_to(output),
+        )
+    warn_if_overrun(budget)
+    warn_if_busy(result.busy_share)
+    return result
+
+
 MOST_VALUES = 1000
 """The most values of --over."""
 
 
-def _cases(recipe: RecipeOptions, inputs: InputOptions, over: str | None) -> list[Case]:
+def _cases(recipe: RecipeOptions, inputs: InputOptions, rounds: RoundOptions) -> list[Case]:
+    from gpgpu_legacy.api.plan_peers import read_peers
     from gpgpu_legacy.measure.plan_bench.model import Case
 
-    family, settings = recipe.recipe(), recipe.given()
+    family, settings, over = recipe.recipe(), recipe.given(), rounds.over
+    peers = {} if rounds.peers is None else read_peers(rounds.peers)
     varied = pairs("--over", None if over is None else [over], "n=256,512")
     if varied.keys() & settings.keys():
         raise InputError(f"{', '.join(varied)} is given by --set and by --over; give it once")
@@ -140,5 +200,6 @@ def _cases(recipe: RecipeOptions, inputs: InputOptions, over: str | None) -> lis
             built = family.build({**settings, name: text.strip()} if name else settings)
             label = f"{name} = {text.strip()}" if name else built.plan.name
             arrays = inputs.arrays(built)
-            cases.append(Case(label, built.plan, arrays, built.reference, built.parameters))
+            reference = None if rounds.no_reference else built.reference
+            cases.append(Case(label, built.plan, arrays, reference, built.parameters, peers))
     return cases

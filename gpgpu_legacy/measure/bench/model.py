@@ -1,9 +1,10 @@
 """Methods measured against one another and against their peers on the same product.
 
-Only computing is timed: an executor's `Timings.compute_s`, a library's product on operands
+Computing alone is timed: an executor's `Timings.compute_s`, a library's product on operands
 that are on its device already. Every run of an executor packs and uploads its operands first, while
 a GPU idles; so an executor's times on a GPU are those of a single product, and show a clock that
-drops while the GPU idles. A library's runs follow one another closely.
+drops while the GPU idles. A library's runs follow one another closely. Entrants may also be of
+whole calls, with all of that in their times.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gpgpu_legacy.measure.bench.record import Bench, Result, Skipped
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.entrants import Entrant
 from gpgpu_legacy.measure.jobs import Listener, Measured, NotRun, Outcome
-from gpgpu_legacy.measure.platform import this_platform, versions
+from gpgpu_legacy.measure.platform import settings, this_platform, versions
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.serial import provenance
@@ -37,12 +38,14 @@ def measure(
     budget: Budget,
     *,
     seed: int = 0,
+    whole: bool = False,
     progress: Callable[[str], object] | None = None,
     save: Callable[[Bench], object] = lambda _: None,
 ) -> Bench:
     """Measure all entrants at all sizes, the smallest first, on random n×n matrices.
 
-    repeat: rounds at each size. progress: called with a description, `count_steps` times. save:
+    repeat: rounds at each size. whole: whether the entrants are of whole calls.
+    progress: called with a description, `count_steps` times. save:
     called with the results so far whenever there are new ones, and with all of them at the end.
     Raises InputError for a size or a number of rounds below 1.
     """
@@ -57,6 +60,8 @@ def measure(
             **provenance(Bench, platform.driver),
             device=platform.device,
             versions=packages,
+            settings=settings(),
+            whole=whole,
             seed=seed,
             repeat=repeat,
             budget_s=budget.seconds,

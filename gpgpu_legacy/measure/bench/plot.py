@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench.record import Bench, Result
+from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
@@ -62,7 +63,10 @@ def draw_bench(bench: Bench, path: Path) -> None:
     axes = figure.subplots()
     _draw_lines(axes, shown)
     _set_scales(axes, sorted({result.size for result in shown}))
-    axes.set_title(f"Products of n×n matrices on {bench.device}", loc="left", fontsize=10)
+    time = "whole call" if bench.whole else "compute time"
+    axes.set_ylabel(f"GFLOPS, 2n³ over the {time}")
+    where = f"{bench.device}{settings_in_words(bench.settings)}"
+    axes.set_title(f"Products of n×n matrices on {where}", loc="left", fontsize=10)
     style_axes(axes)
     add_legend(axes)
     save_figure(figure, path)
@@ -100,7 +104,6 @@ def _set_scales(axes: Axes, sizes: list[int]) -> None:
     axes.set_yscale("log")
     set_plain_numbers(axes, minor=_is_narrow(axes))
     axes.set_xlabel("size n of the n×n matrices")
-    axes.set_ylabel("GFLOPS, 2n³ over the compute time")
 
 
 def _is_narrow(axes: Axes) -> bool:

@@ -22,11 +22,12 @@ class Result(Record, frozen=True, kw_only=True):
     """A method on an executor, or a peer, at one size.
 
     of: for a peer that runs a method of ours on another executor, that method. seconds: the median
-    of `samples`, of computing alone. spread: seconds of the fastest and the slowest sample. runs:
-    how many samples there are. first_run: whether the only sample is a first run, because the
-    budget ended before any that is measured. gflops: 2n³ over the seconds; None where they are 0.
-    max_relative_error: the largest |C - C64| over the largest |C64|; None where it is not a number.
-    rows_checked: how many rows of the product were compared.
+    of `samples`, of computing alone or, in a benchmark of whole calls, of those. spread: seconds of
+    the fastest and the slowest sample. runs: how many samples there are. first_run: whether the
+    only sample is a first run, because the budget ended before any that is measured. gflops: 2n³
+    over the seconds; None where they are 0. max_relative_error: the largest |C - C64| over the
+    largest |C64|; None where it is not a number. rows_checked: how many rows of the product were
+    compared.
     """
 
     method: Line
@@ -63,8 +64,10 @@ class Bench(Recorded, frozen=True, kw_only=True):
     """A benchmark, and what makes it reproducible.
 
     device: of the machine; results have their own. versions: of Python and the packages that times
-    depend on. repeat: rounds. budget_s, spent_s: seconds. busy_share: the part of the processors'
-    time that other processes took meanwhile, from 0 to 1.
+    depend on. settings: what else they depend on; see measure/platform.py. whole: whether times are
+    those of whole calls, from matrices in memory to a product there. repeat: rounds. budget_s,
+    spent_s: seconds. busy_share: the part of the processors' time that other processes took
+    meanwhile, from 0 to 1.
     """
 
     WHAT = "a benchmark that `gpgpu-legacy bench --output` recorded"
@@ -72,6 +75,8 @@ class Bench(Recorded, frozen=True, kw_only=True):
     device: Line
     driver: Line
     versions: dict[Line, Line] | None = None
+    settings: dict[Line, Line] | None = None
+    whole: bool = False
     seed: Whole | None = None
     repeat: Whole | None = None
     budget_s: Limit | None = None
@@ -90,7 +95,7 @@ def read_bench(path: Path) -> Bench:
 
 
 class Difference(Record, frozen=True, kw_only=True):
-    """A difference between the two machines, so that times cannot be compared."""
+    """A difference between the machines, or in what is timed: times cannot be compared."""
 
     what: str
     old: str
@@ -114,8 +119,8 @@ class SpeedUp(Record, frozen=True, kw_only=True):
 class Comparison(Record, frozen=True, kw_only=True):
     """A comparison of two benchmarks.
 
-    comparable: whether device and driver agree; there are no ratios where they do not. only_old,
-    only_new: how many results only one of them has.
+    comparable: whether device, driver and what is timed agree; there are no ratios where they do
+    not. only_old, only_new: how many results only one of them has.
     """
 
     comparable: bool
@@ -139,7 +144,9 @@ def compare(old: Bench, new: Bench) -> Comparison:
     differences = [
         Difference(what=what, old=before, new=after)
         for what, before, after in (
-            ("device", old.device, new.device), ("driver", old.driver, new.driver)
+            ("device", old.device, new.device),
+            ("driver", old.driver, new.driver),
+            ("timed", _timed(old), _timed(new)),
         )
         if before != after
     ]  # fmt: skip
@@ -153,6 +160,10 @@ def compare(old: Bench, new: Bench) -> Comparison:
         only_old=len(earlier.keys() - later.keys()),
         only_new=len(later.keys() - earlier.keys()),
     )
+
+
+def _timed(bench: Bench) -> str:
+    return "whole calls" if bench.whole else "computing alone"
 
 
 def _speed_up(old: Result, new: Result) -> SpeedUp:

@@ -6,9 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 
 from gpgpu_legacy.measure.bench.record import Bench, Comparison, Result, Skipped, SpeedUp
 from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 
 _MS = 1e3
+_TIMED = {
+    False: "computing alone",
+    True: "whole calls: from matrices in memory to a product there",
+}
 _UNSTEADY = 4.0
 
 
@@ -34,7 +39,8 @@ def _results_grid(bench: Bench) -> Grid:
         "largest error",
     )  # fmt: skip
     rows = tuple(_row(result) for result in bench.results)
-    caption = f"Products of n×n matrices on {bench.device}."
+    what = "Whole calls for products" if bench.whole else "Products"
+    caption = f"{what} of n×n matrices on {bench.device}{settings_in_words(bench.settings)}."
     return Grid("bench", caption, heads, rows, tuple(_notes(bench)))
 
 
@@ -58,7 +64,7 @@ def _row(result: Result) -> tuple[Entry, ...]:
 
 def _notes(bench: Bench) -> list[str]:
     notes = [
-        "Times are medians of runs in turn, of computing alone. Errors are relative to the "
+        f"Times are medians of runs in turn, of {_TIMED[bench.whole]}. Errors are relative to the "
         "largest element of the product in float64.",
         f"Driver: {bench.driver}.",
     ]

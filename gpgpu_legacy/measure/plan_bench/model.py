@@ -1,4 +1,4 @@
-"""Executors measured on any plan, in turn with a reference function.
+"""Executors measured on any plan, in turn with its peers and a reference function.
 
 Only the passes are timed: `Timings.compute_s`. Preparing and transfers have fields of their own.
 """
@@ -21,9 +21,10 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.jobs import Job, Listener, Measured, NotRun, Outcome, Ready
+from gpgpu_legacy.measure.plan_bench.peers import OpenPeer
 from gpgpu_legacy.measure.plan_bench.record import CaseRecord, PlanBench, PlanResult, PlanSkipped
 from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, size_of
-from gpgpu_legacy.measure.platform import this_platform, versions
+from gpgpu_legacy.measure.platform import settings, this_platform, versions
 from gpgpu_legacy.measure.pool import HELD_BYTES
 from gpgpu_legacy.measure.rounds import Rounds, median_timings
 from gpgpu_legacy.pipeline.reference import (
@@ -52,7 +53,8 @@ class Case:
     """A plan to measure, on inputs by name: float32, in the shapes of the plan's operands.
 
     label: what results call it, such as `n = 512`. reference: the same in another way; None if
-    there is nothing to compare with. parameters: that the plan was built with.
+    there is nothing to compare with. parameters: that the plan was built with. peers: programs of
+    today's that compute the same, by name.
     """
 
     label: str
@@ -60,15 +62,29 @@ class Case:
     inputs: Mapping[str, F32] = field(repr=False)
     reference: Reference | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    peers: Mapping[str, OpenPeer] = field(default_factory=dict, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Entrant:
-    """An executor, or a reference function, as results name it."""
+    """An executor, a peer or a reference function, as results name it."""
 
     name: str
     device: str
     executor: Executor | None = None
+    peer: OpenPeer | None = None
+
+    @property
+    def is_peer(self) -> bool:
+        """Whether executors are measured against it: a peer, or the driver's own programs."""
+        if self.executor is not None:
+            return self.executor.capabilities.runs_driver_programs
+        return self.peer is not None
+
+    @property
+    def is_reference(self) -> bool:
+        """Whether it is the reference function."""
+        return self.executor is None and self.peer is None
 
 
 def count_steps(
@@ -79,7 +95,8 @@ def count_steps(
 ) -> int:
     """How often `bench_plans` reports progress."""
     jobs = sum(len(_suitable(case.plan, executors, machine)[0]) for case in cases)
-    return (jobs + sum(case.reference is not None for case in cases)) * (repeat + 1)
+    jobs += sum(len(case.peers) + (case.reference is not None) for case in cases)
+    return jobs * (repeat + 1)
 
 
 def bench_plans(
@@ -166,7 +183,7 @@ class _Subject:
     """A case while it is measured: the outputs to compare with, and what was found so far.
 
     timings: of every run. errors: from the reference function. differences: from the reference
-    machine.
+    machine. from_peer: differences from the first peer.
     """
 
     def __init__(self, case: Case, machine: Machine) -> None:
@@ -176,9 +193,11 @@ class _Subject:
         self.timings: dict[Entrant, list[Timings]] = {}
         self.errors: dict[Entrant, float] = {}
         self.differences: dict[Entrant, float] = {}
+        self.from_peer: dict[Entrant, float] = {}
         self._outputs: dict[Entrant, dict[str, F32]] = {}  # that have more to be compared with
         self._wanted: dict[str, F64] | None = None
         self._of_machine: dict[str, F64] | None = None
+        self._of_peer: dict[str, F64] | None = None
 
     def job(self, entrant: Entrant) -> Job[Entrant, None]:
         """What the engine measures."""
@@ -186,9 +205,11 @@ class _Subject:
         least = self.size if executor is None else min(self.size, least_size(self.case.plan))
 
         def open_at(size: int) -> AbstractContextManager[Ready[None]]:
-            if executor is None:
-                return self._open_reference()
-            return self._open(entrant, executor, size)
+            if executor is not None:
+                return self._open(entrant, executor, size)
+            if entrant.peer is not None:
+                return self._open_peer(entrant, entrant.peer)
+            return self._open_reference()
 
         label = self.case.label
         return Job(entrant, self.size, entrant.name, open_at, least=least, case=label)
@@ -214,8 +235,7 @@ class _Subject:
     def _open_reference(self) -> Iterator[Ready[None]]:
         plan, function = self.case.plan, self.case.reference
         assert function is not None
-        shapes = {matrix.name: matrix.array_shape for matrix in plan.operands}
-        inputs = in_float64({n: self.operands[n].reshape(shape) for n, shape in shapes.items()})
+        inputs = in_float64(self._inputs())
 
         def run() -> float:
             started = perf_counter()
@@ -226,6 +246,32 @@ class _Subject:
             return seconds
 
         yield Ready(run, _no_check)
+
+    @contextmanager
+    def _open_peer(self, entrant: Entrant, peer: OpenPeer) -> Iterator[Ready[None]]:
+        ready, plan = peer(self._inputs(), self.case.parameters), self.case.plan
+        is_new = True
+
+        def run() -> float:
+            nonlocal is_new
+            ready.start()
+            started = perf_counter()
+            ready.compute()
+            seconds = perf_counter() - started
+            if is_new:
+                given = as_outputs(plan, ready.outputs())
+                outputs = {name: array.astype(np.float32) for name, array in given.items()}
+                self._outputs[entrant] = outputs
+                self._of_peer = self._of_peer or in_float64(outputs)
+            is_new = False
+            return seconds
+
+        yield Ready(run, _no_check)
+
+    def _inputs(self) -> dict[str, F32]:
+        """The operands in the shapes that callers give them."""
+        shapes = {matrix.name: matrix.array_shape for matrix in self.case.plan.operands}
+        return {name: self.operands[name].reshape(shape) for name, shape in shapes.items()}
 
     def _in_shape(self, outputs: Mapping[str, F32]) -> dict[str, F32]:
         return {m.name: outputs[m.name].reshape(m.array_shape) for m in self.case.plan.results}
@@ -240,8 +286,11 @@ class _Subject:
                 self.errors[entrant] = largest_error(outputs, self._wanted)
             if self._of_machine is not None and entrant not in self.differences:
                 self.differences[entrant] = _difference(outputs, self._of_machine)
+            if self._of_peer is not None and entrant not in self.from_peer:
+                self.from_peer[entrant] = _difference(outputs, self._of_peer)
             has_error = entrant in self.errors or self.case.reference is None
-            if has_error and entrant in self.differences:
+            has_peer = entrant in self.from_peer or not self.case.peers
+            if has_error and has_peer and entrant in self.differences:
                 del self._outputs[entrant]
 
 
@@ -274,6 +323,10 @@ class _Bench:
             if case.reference is not None:
                 name = _name_of(case.reference)
                 self.entered.append((case.label, Entrant(name, processor())))
+            self.entered += [
+                (case.label, Entrant(name, this_platform().device, peer=peer))
+                for name, peer in case.peers.items()
+            ]
             suitable, others = _suitable(case.plan, executors, machine)
             for executor in suitable:
                 entrant = Entrant(executor.name, executor.device(), executor)
@@ -315,6 +368,7 @@ class _Bench:
             **provenance(PlanBench, platform.driver),
             device=platform.device,
             versions=versions(),
+            settings=settings(),
             arithmetic=self.machine.arithmetic.name,
             exact=self.machine.exact,
             repeat=self.rounds.count,
@@ -347,13 +401,14 @@ class _Bench:
         subject = self.subjects[label]
         same = [other for other in outcomes if other.job.case == label]
         fastest = [o.seconds for o in same if o.job.series.executor is not None]
-        function = [o.seconds for o in same if o.job.series.executor is None]
+        function = [o.seconds for o in same if o.job.series.is_reference]
         runs = subject.timings.get(entrant)
         timings = median_timings(runs) if runs else None
         return PlanResult(
             case=label,
             executor=entrant.name,
-            is_reference=entrant.executor is None,
+            is_reference=entrant.is_reference,
+            is_peer=entrant.is_peer,
             device=entrant.device,
             seconds=outcome.seconds,
             spread=outcome.spread,
@@ -366,6 +421,7 @@ class _Bench:
             over_reference=_ratio(outcome.seconds, function),
             max_error=_finite(subject.errors.get(entrant)),
             max_difference=_finite(subject.differences.get(entrant)),
+            max_peer_difference=_finite(subject.from_peer.get(entrant)),
         )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.plan_bench.record import PlanBench
+from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
@@ -30,7 +31,7 @@ def draw_plan_bench(bench: PlanBench, path: Path) -> None:
 
     The cases are places on the x axis: the values of the parameter that tells them apart, on a
     logarithmic axis, or their labels where there is no such one. A bar is from the fastest to the
-    slowest run. The reference function is dashed.
+    slowest run. The reference function and the peers are dashed.
     Raises InputError where there is nothing to draw, or the figure cannot be written.
     """
     if not bench.results:
@@ -49,7 +50,8 @@ def draw_plan_bench(bench: PlanBench, path: Path) -> None:
         axes.set_xlabel(name)
     axes.set_ylabel("ms, the passes alone")
     plans = ", ".join(dict.fromkeys(case.plan for case in bench.cases))
-    axes.set_title(f"{plans} on {bench.device}", loc="left", fontsize=10)
+    where = f"{bench.device}{settings_in_words(bench.settings)}"
+    axes.set_title(f"{plans} on {where}", loc="left", fontsize=10)
     style_axes(axes)
     add_legend(axes)
     save_figure(figure, path)
@@ -72,9 +74,10 @@ def _places(bench: PlanBench) -> tuple[str | None, dict[str, int]]:
 
 
 def _draw_lines(axes: Axes, bench: PlanBench, places: dict[str, int]) -> None:
-    names = list(dict.fromkeys((r.is_reference, r.executor) for r in bench.results))
-    for number, (is_reference, name) in enumerate(names):
-        results = [r for r in bench.results if (r.is_reference, r.executor) == (is_reference, name)]
+    names = list(dict.fromkeys((r.is_reference, r.is_peer, r.executor) for r in bench.results))
+    for number, kind in enumerate(names):
+        is_reference, is_peer, name = kind
+        results = [r for r in bench.results if (r.is_reference, r.is_peer, r.executor) == kind]
         results.sort(key=lambda result: places[result.case])
         ms = [_MS * result.seconds for result in results]
         below = [_MS * (result.seconds - result.spread[0]) for result in results]
@@ -84,9 +87,9 @@ def _draw_lines(axes: Axes, bench: PlanBench, places: dict[str, int]) -> None:
             ms,
             yerr=[below, above],
             marker=MARKS[number % len(MARKS)],
-            linestyle="--" if is_reference else "-",
+            linestyle="--" if is_reference or is_peer else "-",
             color=COLOURS[number % len(COLOURS)],
-            linewidth=1.3 if is_reference else 1.8,
+            linewidth=1.3 if is_reference or is_peer else 1.8,
             elinewidth=0.8,
             capsize=2.0,
             markersize=5.0,

@@ -17,22 +17,25 @@ class CaseRecord(Record, frozen=True, kw_only=True):
 
 
 class PlanResult(Record, frozen=True, kw_only=True):
-    """An executor on a plan, or the plan's reference function.
+    """An executor on a plan, a peer of the plan's, or its reference function.
 
-    executor: its name, or the function's. is_reference: whether it is the function, which has
-    float64 numbers and no preparation or transfers. seconds: the median of `samples`, of computing
-    alone. spread: seconds of the fastest and the slowest sample. first_run: whether the only sample
-    is a first run, because the budget ended before any that is measured. prepare_s: the first
-    preparation. upload_s, readback_s: medians. over_fastest, over_reference: its seconds, over
-    those of the fastest executor and of the function. max_error: the largest difference from the
-    function, over its largest magnitude. max_difference: the same from the reference machine; 0
-    where all bits agree. None where there is nothing to compare with, or where an infinity or a NaN
-    takes part.
+    executor: its name, or the peer's or the function's. is_reference: whether it is the function,
+    which has float64 numbers and no preparation or transfers. is_peer: whether executors are
+    measured against it: a program of today's, or an executor that runs the driver's own. seconds:
+    the median of `samples`, of computing alone. spread: seconds of the fastest and the slowest
+    sample. first_run: whether the only sample is a first run, because the budget ended before any
+    that is measured. prepare_s: the first preparation. upload_s, readback_s: medians. over_fastest,
+    over_reference: its seconds, over those of the fastest executor and of the function. max_error:
+    the largest difference from the function, over its largest magnitude. max_difference: the same
+    from the reference machine; 0 where all bits agree. max_peer_difference: the same from the first
+    peer that is no executor. None where there is nothing to compare with, or where an infinity or a
+    NaN takes part.
     """
 
     case: Line
     executor: Line
     is_reference: bool = False
+    is_peer: bool = False
     device: Line
     seconds: Positive
     spread: Spread
@@ -45,6 +48,7 @@ class PlanResult(Record, frozen=True, kw_only=True):
     over_reference: NotNegative | None = None
     max_error: Limit | None = None
     max_difference: Limit | None = None
+    max_peer_difference: Limit | None = None
 
 
 class PlanSkipped(Record, frozen=True, kw_only=True):
@@ -60,15 +64,17 @@ class PlanBench(Recorded, frozen=True, kw_only=True):
     """A benchmark of plans, and what makes it reproducible.
 
     device: of the machine; results have their own. versions: of Python and the packages that times
-    depend on. arithmetic, exact: of the machine that plans ran on. repeat: rounds. budget_s,
-    spent_s: seconds; budget_s is None without a limit. busy_share: the part of the processors' time
-    that other processes took meanwhile, from 0 to 1.
+    depend on. settings: what else they depend on; see measure/platform.py. arithmetic, exact: of
+    the machine that plans ran on. repeat: rounds. budget_s, spent_s: seconds; budget_s is None
+    without a limit. busy_share: the part of the processors' time that other processes took
+    meanwhile, from 0 to 1.
     """
 
     WHAT = "a benchmark of plans that `gpgpu-legacy plan bench --output` recorded"
 
     device: Line
     versions: dict[Line, Line]
+    settings: dict[Line, Line] | None = None
     arithmetic: Line
     exact: bool
     repeat: Whole

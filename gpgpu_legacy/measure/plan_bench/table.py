@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult
+from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 
 _MS = 1e3
@@ -11,19 +12,24 @@ _UNSTEADY = 4.0
 
 
 def plan_bench_grids(bench: PlanBench) -> list[Grid]:
-    """The times and errors, and what was not run; each only if it has rows."""
+    """The times and errors, the ratios to the peers, and what was not run; each if it has rows."""
     grids = [_times_grid(bench)] if bench.results else []
+    ratios = _ratios_grid(bench)
+    if ratios is not None:
+        grids.append(ratios)
     return [*grids, _not_run_grid(bench)] if bench.not_run else grids
 
 
 def _times_grid(bench: PlanBench) -> Grid:
     several = len(bench.cases) > 1
     has_function = any(result.is_reference for result in bench.results)
+    has_peer = any(result.max_peer_difference is not None for result in bench.results)
     heads = ["case"] if several else []
     heads += ["executor", "ms", "over fastest"]
     heads += ["over function", "error"] if has_function else []
-    heads += ["difference", "runs", "fastest", "slowest", "prepare, ms", "transfers, ms"]
-    rows = tuple(_row(result, several, has_function) for result in bench.results)
+    heads += ["difference", *["from the peer"] * has_peer]
+    heads += ["runs", "fastest", "slowest", "prepare, ms", "transfers, ms"]
+    rows = tuple(_row(result, several, has_function, has_peer) for result in bench.results)
     return Grid("plan-bench", _caption(bench), tuple(heads), rows, tuple(_notes(bench)))
 
 
@@ -32,10 +38,12 @@ def _caption(bench: PlanBench) -> str:
     passes = {case.passes for case in bench.cases}
     count = passes.pop() if len(passes) == 1 else None
     words = "" if count is None else f", {count} pass{'es' * (count != 1)}"
-    return f"{names}{words}, on {bench.device}."
+    return f"{names}{words}, on {bench.device}{settings_in_words(bench.settings)}."
 
 
-def _row(result: PlanResult, several: bool, has_function: bool) -> tuple[Entry, ...]:
+def _row(
+    result: PlanResult, several: bool, has_function: bool, has_peer: bool
+) -> tuple[Entry, ...]:
     fastest, slowest = result.spread
     transfers_s = (
         None
@@ -47,8 +55,9 @@ def _row(result: PlanResult, several: bool, has_function: bool) -> tuple[Entry, 
     row += [_milliseconds(result.seconds), _short(result.over_fastest, 3)]
     if has_function:
         row += [_short(result.over_reference, 3), _short(result.max_error, 2)]
+    row += [_short(result.max_difference, 2)]
+    row += [_short(result.max_peer_difference, 2)] * has_peer
     row += [
-        _short(result.max_difference, 2),
         Numeral("first") if result.first_run else len(result.samples),
         _milliseconds(fastest),
         _milliseconds(slowest),
@@ -75,6 +84,8 @@ def _notes(bench: PlanBench) -> list[str]:
         "Differences are the largest from the results of the reference machine, over their largest "
         "magnitude; 0 is bit for bit."
     )
+    if any(result.max_peer_difference is not None for result in bench.results):
+        notes.append("Differences from the peer are the same, from the results of the first peer.")
     if any(result.first_run for result in bench.results):
         notes.append(
             "“First” is a first run: the budget ended before a measured one. Loading and clocks "
@@ -89,6 +100,31 @@ def _notes(bench: PlanBench) -> list[str]:
             "was busy, and ratios may be wrong."
         )
     return notes
+
+
+def _ratios_grid(bench: PlanBench) -> Grid | None:
+    """How many times as fast as each peer the executors are; None where one side is missing."""
+    peers = list(dict.fromkeys(r.executor for r in bench.results if r.is_peer))
+    own = [r for r in bench.results if not r.is_peer and not r.is_reference]
+    if not peers or not own:
+        return None
+    seconds = {(r.case, r.executor): r.seconds for r in bench.results if r.is_peer}
+    several = len(bench.cases) > 1
+    rows = tuple(
+        (
+            *([result.case] if several else []),
+            result.executor,
+            *(_over(seconds.get((result.case, peer)), result.seconds) for peer in peers),
+        )
+        for result in own
+    )
+    heads = (*(["case"] if several else []), "executor", *(f": {peer}" for peer in peers))
+    caption = "How many times as fast as its peers, in the same run."
+    return Grid("plan-bench-ratios", caption, heads, rows, ("Above 1 the executor is faster.",))
+
+
+def _over(peer_s: float | None, seconds: float) -> Numeral | None:
+    return None if peer_s is None or seconds <= 0.0 else _short(peer_s / seconds, 3)
 
 
 def _is_unsteady(result: PlanResult) -> bool:

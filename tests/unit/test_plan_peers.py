@@ -1,0 +1,202 @@
+"""Peers of plans: from Python files, measured in turn with executors, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from markdown_pages import ROOT
+from test_plan_bench import Known, by_name, clearing, only, two_numbers
+from typer.testing import CliRunner
+
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
+from gpgpu_legacy.api.plan_peers import read_peers
+from gpgpu_legacy.cli import app
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.measure.plan_bench.model import Case, bench_plans
+from gpgpu_legacy.measure.plan_bench.record import PlanBench
+from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
+from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.serial import read_recorded
+
+JACOBI = ROOT / "benchmarks" / "peers" / "jacobi.py"
+PROGRAMS = ROOT / "benchmarks" / "recipes" / "user_programs.py"
+
+TWICE = """
+import numpy as np
+
+_UNIT = 2.0
+
+class Twice:
+    def __init__(self, x, passes, scale=_UNIT):
+        self.x, self.passes, self.scale, self.log = x, passes, scale, []
+    def start(self):
+        self.log.append("start")
+        self.y = self.x.copy()
+    def compute(self):
+        self.log.append("compute")
+        for _ in range(self.passes):
+            self.y = np.float32(self.scale) * self.y
+    def outputs(self):
+        assert self.log == ["start", "compute"] * (len(self.log) // 2)
+        return self.y
+"""
+
+
+def file(folder: Path, text: str) -> Path:
+    path = folder / "peers.py"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+class Answer:
+    """A peer whose answer is known."""
+
+    def __init__(self, values: list[float]) -> None:
+        self.values, self.calls = values, list[str]()
+
+    def start(self) -> None:
+        self.calls.append("start")
+
+    def compute(self) -> None:
+        self.calls.append("compute")
+
+    def outputs(self) -> Any:
+        self.calls.append("outputs")
+        return {"y": np.array([self.values])}
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+def test_a_peer_gets_the_inputs_and_the_parameters_that_it_names(tmp_path: Path) -> None:
+    [(name, opened)] = read_peers(file(tmp_path, TWICE)).items()
+    x = np.array([1.0, 3.0], np.float32)
+    peer = opened({"x": x, "other": x}, {"passes": 3, "n": 7})
+    for _ in range(2):
+        peer.start()
+        peer.compute()
+    assert name == "Twice"
+    assert peer.outputs().tolist() == [8.0, 24.0]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("def twice(x): ...", "no public class"),
+        ("class _Hidden: ...", "no public class"),
+        ("class Half:\n    def start(self): ...", "Half has no compute()"),
+        ("class Broken(", "peers.py:1"),
+        ("1 / 0", "peers.py:1: ZeroDivisionError"),
+    ],
+)
+def test_a_file_without_a_whole_peer_is_refused_in_one_line(
+    tmp_path: Path, text: str, complaint: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        read_peers(file(tmp_path, text))
+    assert complaint in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_peer_that_asks_for_what_the_plan_has_not_is_refused(tmp_path: Path) -> None:
+    opened = read_peers(file(tmp_path, TWICE))["Twice"]
+    with pytest.raises(InputError, match=r"Twice asks for passes; the plan has n, x"):
+        opened({"x": np.zeros(1, np.float32)}, {"n": 7})
+
+
+# Measured ----------------------------------------------------------------------------------------
+
+
+def test_a_peer_takes_its_turn_and_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Known("one", [1.0, 5.0]), Known("two", [1.0, 4.0]))
+    answer = Answer([1.0, 5.0])
+
+    def missing(inputs: Mapping[str, F32], parameters: Mapping[str, Any]) -> Answer:
+        raise ImportError("there is no such library")
+
+    peers = {"missing": missing, "answer": lambda *_: answer}
+    case = Case("a case", clearing(), {}, two_numbers, {}, peers)
+    bench = bench_plans([case], repeat=2)
+    found = by_name(bench)
+    assert list(found) == ["two_numbers", "answer", "one", "two"]
+    assert [name for name, result in found.items() if result.is_peer] == ["answer"]
+    assert found["answer"].max_error == 0.25  # |5 - 4| / 4
+    assert found["answer"].max_peer_difference == 0.0
+    assert found["one"].max_peer_difference == 0.0
+    assert found["two"].max_peer_difference == 0.2  # |4 - 5| / 5
+    assert [(skipped.executor, skipped.reason) for skipped in bench.not_run] == [
+        ("missing", "there is no such library")
+    ]
+    calls = [call for call in answer.calls if call != "outputs"]
+    assert calls == ["start", "compute"] * (len(calls) // 2)
+    assert answer.calls.count("outputs") == 1  # of many runs
+
+
+def test_ratios_are_to_the_peers_of_the_same_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Known("one", [1.0, 4.0]))
+    peers = {"answer": lambda *_: Answer([1.0, 4.0])}
+    cases = [Case(f"{k} passes", clearing(k), {}, two_numbers, {}, peers) for k in (1, 3)]
+    bench = bench_plans(cases, repeat=1)
+    seconds = {(r.case, r.executor): r.seconds for r in bench.results}
+    [_, ratios] = plan_bench_grids(bench)
+    assert ratios.heads == ("case", "executor", ": answer")
+    assert [row[:2] for row in ratios.rows] == [("1 passes", "one"), ("3 passes", "one")]
+    for case, _, shown in ratios.rows:
+        wanted = seconds[str(case), "answer"] / seconds[str(case), "one"]
+        assert float(shown.text) == pytest.approx(wanted, rel=0.01)  # type: ignore[union-attr]
+
+
+def test_without_peers_there_are_no_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Known("one", [1.0, 4.0]))
+    [times] = plan_bench_grids(bench_plans([Case("a case", clearing(), {})], repeat=1))
+    assert "from the peer" not in times.heads
+
+
+# Those of benchmarks/ ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("n", "passes"), [(1, 1), (13, 1), (40, 7)])
+def test_the_peer_of_jacobi_on_the_cpu_has_the_bits_of_the_program(n: int, passes: int) -> None:
+    plan = jacobi(n, passes).plan()
+    b = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
+    peer = read_peers(JACOBI)["NumbaLoop"]({"b": b}, {"n": n, "passes": passes})
+    for _ in range(2):  # the second must not go on where the first ended
+        peer.start()
+        peer.compute()
+    wanted = find_executor("numpy").run(plan, {"b": b}).outputs["x"]
+    assert np.array_equal(peer.outputs(), wanted)
+
+
+def test_the_command_measures_peers_and_shows_them_again(tmp_path: Path) -> None:
+    path = tmp_path / "jacobi.json"
+    words = [
+        "plan", "bench", "jacobi", "--over", "n=4,8", "--executor", "jit", "--no-reference",
+        "--peers", str(JACOBI), "--repeat", "1", "--quiet", "--output", str(path),
+    ]  # fmt: skip
+    measured = CliRunner().invoke(app, words)
+    assert measured.exit_code == 0
+    bench = read_recorded(path, PlanBench)
+    assert {r.executor for r in bench.results} - {"CupyKernels"} == {"NumbaLoop", "jit"}
+    assert all(r.max_peer_difference == 0.0 for r in bench.results)
+    shown = CliRunner().invoke(app, ["plan", "bench", "--from", str(path)])
+    assert shown.exit_code == 0
+    assert ": NumbaLoop" in shown.stdout
+    assert shown.stdout in measured.stdout
+
+
+def test_there_is_a_plan_or_a_file_and_not_both(run: Callable[..., tuple[int, str, str]]) -> None:
+    for words in ((), ("jacobi", "--from", "x.json")):
+        code, _, err = run("plan", "bench", *words)
+        assert code == 2
+        assert "WHAT" in err
+
+
+@pytest.mark.parametrize("name", ["arithmetic", "scattered"])
+def test_a_users_programs_have_about_forty_instructions(name: str, run_json: Any) -> None:
+    counts = run_json("plan", "count", f"{PROGRAMS}:{name}", "--set", "n=1")["counts"]
+    assert 38 <= counts["arithmetic"] + counts["lookup"] <= 42
