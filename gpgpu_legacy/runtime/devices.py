@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+from functools import cache
 from pathlib import Path
 
 _SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "software")
@@ -35,3 +36,24 @@ def processor() -> str:
     """The processor's name and how many threads this process may have on it."""
     threads = thread_count()
     return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
+
+
+_CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
+_LIKELY_CACHE_BYTES = 1 << 20
+
+
+@cache
+def cache_bytes() -> int:
+    """Bytes of second-level cache that a processor has for itself; a guess if nothing says so."""
+    for folder in _CACHE.glob("index*"):
+        try:
+            level, size, shared = (
+                (folder / name).read_text("ascii").strip()
+                for name in ("level", "size", "shared_cpu_map")
+            )
+        except (OSError, UnicodeDecodeError):
+            continue
+        sharers = int(shared.replace(",", ""), 16).bit_count() if shared else 1
+        if level == "2" and size.endswith("K"):
+            return (int(size[:-1]) << 10) // max(1, sharers)
+    return _LIKELY_CACHE_BYTES

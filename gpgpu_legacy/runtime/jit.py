@@ -10,18 +10,36 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpgpu_legacy.kernel.accesses import outside
-from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, all_fused, fused_steps
-from gpgpu_legacy.lower.content import UnsupportedError, gathered_alone, native_content
+from gpgpu_legacy.lower.analysis.fusion import (
+    FusedPasses,
+    UnfusedRepeat,
+    all_fused,
+    fused_steps,
+    moved_alone,
+)
+from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
+from gpgpu_legacy.lower.content import Arguments, UnsupportedError, gathered_alone, native_content
 from gpgpu_legacy.plan.expand import at_iteration, number_at
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, constant_groups
+from gpgpu_legacy.plan.plan import (
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    constant_groups,
+)
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.workers import share_out
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.native import NativeCode
 
 _CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
@@ -66,7 +84,9 @@ class JitPrepared(HostPrepared):
     def _make_ready(self, *, observed: bool) -> None:
         """Compile the passes one by one, unfused, for the first observed run."""
         if observed and self._observed is None:
-            self._observed = self._prepared_steps(tuple(fused_steps(self.plan, apart=True)))
+            self._observed = self._prepared_steps(
+                tuple(fused_steps(self.plan, apart=True)), apart=True
+            )
 
     def _work_unobserved(self) -> None:
         for step in self._steps:
@@ -92,13 +112,18 @@ class JitPrepared(HostPrepared):
     # Preparing -----------------------------------------------------------------------------
 
     def _prepared_steps(
-        self, steps: tuple[FusedPasses | UnfusedRepeat | Pass, ...]
+        self, steps: tuple[FusedPasses | UnfusedRepeat | Pass, ...], *, apart: bool = False
     ) -> tuple[_Step, ...]:
-        return tuple(self._step(step) for step in steps)
+        """apart: every pass is to run by itself."""
+        return tuple(self._step(step, apart=apart) for step in steps)
 
-    def _step(self, step: FusedPasses | UnfusedRepeat | Pass) -> _Step:
+    def _step(self, step: FusedPasses | UnfusedRepeat | Pass, *, apart: bool) -> _Step:
         if isinstance(step, FusedPasses):
             return _Step(step.count, (self._fused(step),), step.passes, whole=True)
+        if isinstance(step, UnfusedRepeat) and not apart:
+            scheduled = self._scheduled(step)
+            if scheduled is not None:
+                return scheduled
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
         count = step.count if isinstance(step, UnfusedRepeat) else 1
         runs, passes = [], []
@@ -111,18 +136,41 @@ class JitPrepared(HostPrepared):
                 passes.append(member)
         return _Step(count, tuple(runs), tuple(passes), whole=False)
 
-    def _fused(self, fused: FusedPasses) -> Run:
-        """Fused passes as native code, or on the reference machine if there can be none."""
-        from gpgpu_legacy.runtime.native import FusedRun, native_code
+    def _scheduled(self, repeat: UnfusedRepeat) -> _Step | None:
+        """A Repeat that native threads run as a whole; None if some pass of it has no such code."""
+        from gpgpu_legacy.runtime.schedule import Member, RepeatRun
+
+        members = []
+        for step in repeat.body:
+            fused = moved_alone(step, repeat.count) if isinstance(step, CopyPass) else step
+            made = self._native(fused) if isinstance(fused, FusedPasses) else None
+            if made is None or made[0].staged:
+                return None
+            members.append(Member(*made))
+        around = neighbourhood(repeat, self.plan)
+        run = RepeatRun(members, self.textures, around).run
+        return _Step(repeat.count, (run,), (), whole=True)
+
+    def _native(self, fused: FusedPasses) -> tuple[NativeCode, Arguments] | None:
+        """The code of fused passes, and what it is handed; None if there can be none."""
+        from gpgpu_legacy.runtime.native import native_code
 
         content, arguments = native_content(fused, self._plan_textures, self._interleaved)
         tile = self.machine.tuning.tile if self.machine.tuning else None
         try:
-            code = native_code(content, exact=self.machine.exact, tile=tile)
+            return native_code(content, exact=self.machine.exact, tile=tile), arguments
         except UnsupportedError:
+            return None
+
+    def _fused(self, fused: FusedPasses) -> Run:
+        """Fused passes as native code, or on the reference machine if there can be none."""
+        from gpgpu_legacy.runtime.native import FusedRun
+
+        made = self._native(fused)
+        if made is None:
             return partial(_run_on_reference, fused.passes, self.textures)
         together = 1 if fused.alternates else fused.count
-        return FusedRun(code, arguments, self.textures, self._staging, together).run
+        return FusedRun(*made, self.textures, self._staging, together).run
 
     def _pass(self, pass_: Pass, count: int) -> Run:
         """A pass that draws nothing. count: how often it runs."""

@@ -7,6 +7,7 @@ the code that was used last is kept for the next plan, too.
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
 from gpgpu_legacy.lower.emit.llvm_memory import Scalar
+from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.emit.llvm_words import (
     BASE_WORDS,
     COUNT,
@@ -101,7 +103,7 @@ class NativeCode:
     """A Content's machine code; this object owns it.
 
     tile, table, staged: see Code. stage, run: its functions, to be called with the address of their
-    arguments.
+    arguments. address: of `run`.
     """
 
     def __init__(self, code: Code, engine: Any) -> None:
@@ -110,6 +112,7 @@ class NativeCode:
         self.instructions = code.instructions
         self._engine = engine
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+        self.address = engine.get_function_address("run")
         self.stage, self.run = (
             function(engine.get_function_address(name)) for name in ("stage", "run")
         )
@@ -159,6 +162,11 @@ class _Host:
             raise UnsupportedError(code)
         return code
 
+    def schedule(self) -> ScheduleCode:
+        """The native loop over the passes of a Repeat."""
+        require_addresses(COMPILER_ADDRESSES, "LLVM")
+        return ScheduleCode(self._load(schedule_text()))
+
     def _load(self, text: str) -> Any:
         """An engine with a module's code, which is read from disk, or compiled and stored there."""
         triple, opt = llvm.get_default_triple(), 3
@@ -191,6 +199,37 @@ def native_code(
     """
     with _LOCK:
         return _host().code(_Key(content, exact, tile))
+
+
+class ScheduleCode:
+    """The native loop over the passes of a Repeat (lower/emit/llvm_schedule.py).
+
+    work: to be called with the addresses of its words, by any number of threads.
+    """
+
+    def __init__(self, engine: Any) -> None:
+        """engine: LLVM's, with the code in it."""
+        self._engine = engine
+        function = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+        self.work = function(engine.get_function_address("work"))
+
+
+@cache
+def schedule_code() -> ScheduleCode:
+    """The loop for this processor."""
+    with _LOCK:
+        return _host().schedule()
+
+
+def pause_address() -> int:
+    """The address of the system call that lets other threads run."""
+    if sys.platform == "win32":
+        call = ctypes.windll.kernel32.SwitchToThread
+    else:
+        call = ctypes.CDLL(None).sched_yield
+    address = ctypes.cast(call, ctypes.c_void_p).value
+    assert address is not None
+    return address
 
 
 @cache

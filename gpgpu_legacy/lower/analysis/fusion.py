@@ -120,6 +120,16 @@ def _members(plan: Plan, step: Repeat) -> Iterator[FusedPasses | Pass]:
         yield pass_ if alone is None else replace(alone, alternates=True)
 
 
+def moved_alone(copy: CopyPass, count: int) -> FusedPasses | None:
+    """A copy of an UnfusedRepeat by itself; None within one texture, where order matters."""
+    (source, from_), (target, to) = rectangles(copy)
+    if source == target:
+        return None
+    origins = ((source, from_.x, from_.y), (target, to.x, to.y))
+    body = (Move(source, target),)
+    return FusedPasses(count, (copy,), body, to.width, to.height, origins, alternates=True)
+
+
 Steps = Sequence[FusedPasses | UnfusedRepeat | Pass]
 
 

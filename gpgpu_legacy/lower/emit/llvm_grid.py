@@ -305,9 +305,10 @@ def store(builder: ir.IRBuilder, value: Any, place: Any, align: int) -> None:
 class CountedLoop:
     """`for number in range(first, last, step)` around what is emitted in a `with` block."""
 
-    def __init__(self, builder: ir.IRBuilder, first: Any, last: Any, step: int = 1) -> None:
-        """first, last: 64-bit integers of LLVM; step: a number."""
-        self._builder, self._first, self._last, self._step = builder, first, last, step
+    def __init__(self, builder: ir.IRBuilder, first: Any, last: Any, step: Any = 1) -> None:
+        """first, last: 64-bit integers of LLVM; step: a number, or such an integer."""
+        self._builder, self._first, self._last = builder, first, last
+        self._step = integer(step) if isinstance(step, int) else step
 
     def __enter__(self) -> Any:
         b, before = self._builder, self._builder.block
@@ -323,7 +324,7 @@ class CountedLoop:
 
     def __exit__(self, *_: object) -> None:
         b = self._builder
-        self._number.add_incoming(b.add(self._number, integer(self._step)), b.block)
+        self._number.add_incoming(b.add(self._number, self._step), b.block)
         b.branch(self._head)
         b.position_at_end(self._after)
 

@@ -1,0 +1,193 @@
+"""A native loop over the passes of a Repeat, which several threads run together, as LLVM IR.
+
+The Repeat's passes are grouped into stages, and the rows of each stage into items. All threads take
+items in their order, one at a time. An item says which other items must have ended before it, and
+whoever takes it waits for them. Threads hold no place of their own: one alone gets through all
+items, and others may join at any time.
+
+A stage of several passes (temporal tiling) has the shape that its items give it: pass t of a stage
+works on the rows from low + t·low_step up to, but without, high + t·high_step. An item goes through
+its rows from below, and each pass follows the one before it at a distance of `lag` rows, so that
+the rows between stay in a cache. Rows from `height` on are those from the other side.
+
+Like the code of passes (llvm_fused.py), the loop is handed 64-bit words: HEADER_WORDS, then
+MEMBER_WORDS for each pass of the Repeat's body, by thread. An item has ITEM_WORDS.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from llvmlite import ir
+
+from gpgpu_legacy.lower.emit.llvm_grid import I32, I64, CountedLoop, integer
+from gpgpu_legacy.lower.emit.llvm_words import FIRST, LAST, Y_FIRST, Y_LAST
+
+# Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over
+# all stages. STAGES: up to which stage to go. ITEMS: of a stage. KINDS: how many stages in turn
+# have items of their own. DEPTH: passes of a stage; PASSES: of the Repeat; MEMBERS: of its body.
+# CHUNK: rows that a pass takes at a time. Then come addresses: of items, of how many stages each
+# item has ended, of a system call that lets other threads run.
+NEXT = 0
+STAGES, ITEMS, KINDS, DEPTH, PASSES, MEMBERS, LAG, CHUNK, HEIGHT = range(8, 17)
+ITEMS_AT, ENDED_AT, PAUSE_AT, HEADER_WORDS = range(17, 21)
+
+# Of an item: its rows, then which items it waits for: COUNT of them, the first of which is FROM in
+# the ring of RING items that begins with START. AFTER is 1 if they must have ended this stage, and
+# 0 if the one before.
+LOW, LOW_STEP, HIGH, HIGH_STEP, START, RING, FROM, AWAITED, AFTER, ITEM_WORDS = range(10)
+
+# Of a pass: the addresses of its code and of the words that it is handed.
+CODE, WORDS, MEMBER_WORDS = range(3)
+
+ENDED_WORDS = 8
+"""How far the counts of two items are apart: a cache line."""
+
+_SPINS = 4096  # how often a thread looks before it lets others run
+
+
+@cache
+def schedule_text() -> str:
+    """The module: `work`, of the addresses of the header and of a thread's words of the passes."""
+    module = ir.Module("schedule")
+    _wait_function(module)
+    _rows_function(module)
+    _item_function(module)
+    _work_function(module)
+    return str(module)
+
+
+def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ir.IRBuilder]:
+    kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer()] * 2 + [I64] * (arguments - 2))
+    function = ir.Function(module, kind, name)
+    return function, ir.IRBuilder(function.append_basic_block())
+
+
+def _word(b: ir.IRBuilder, array: Any, number: Any) -> Any:
+    """The place of a word."""
+    return b.gep(array, [integer(number) if isinstance(number, int) else number])
+
+
+def _load(b: ir.IRBuilder, array: Any, number: Any) -> Any:
+    return b.load(_word(b, array, number))
+
+
+def _pointer(b: ir.IRBuilder, header: Any, word: int) -> Any:
+    return b.inttoptr(_load(b, header, word), I64.as_pointer())
+
+
+def _least(b: ir.IRBuilder, one: Any, other: Any) -> Any:
+    return b.select(b.icmp_signed("<", one, other), one, other)
+
+
+def _most(b: ir.IRBuilder, one: Any, other: Any) -> Any:
+    return b.select(b.icmp_signed(">", one, other), one, other)
+
+
+def _wait_function(module: ir.Module) -> None:
+    """Wait until an item, the first argument the count of it, has ended so many stages."""
+    function, b = _function(module, "wait", 3)
+    count, header, stages = function.args
+    look, spin, pause, done = (function.append_basic_block() for _ in range(4))
+    start = b.block
+    b.branch(look)
+    b.position_at_end(look)
+    spins = b.phi(I32)
+    ended = b.load_atomic(count, ordering="acquire", align=8)
+    b.cbranch(b.icmp_signed(">=", ended, stages), done, spin)
+    b.position_at_end(spin)
+    spins.add_incoming(ir.Constant(I32, 0), start)
+    more = b.add(spins, ir.Constant(I32, 1))
+    spins.add_incoming(more, spin)
+    b.cbranch(b.icmp_signed("<", more, ir.Constant(I32, _SPINS)), look, pause)
+    b.position_at_end(pause)
+    kind = ir.FunctionType(I32, [])
+    b.call(b.inttoptr(_load(b, header, PAUSE_AT), kind.as_pointer()), [])
+    spins.add_incoming(more, pause)
+    b.branch(look)
+    b.position_at_end(done)
+    b.ret_void()
+
+
+def _rows_function(module: ir.Module) -> None:
+    """Run one iteration of a pass, the second argument its words, on rows from first to last."""
+    function, b = _function(module, "rows", 5)
+    header, member, first, last, iteration = function.args
+    height = _load(b, header, HEIGHT)
+    words = _pointer(b, member, WORDS)
+    kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer()])
+    code = b.inttoptr(_load(b, member, CODE), kind.as_pointer())
+    b.store(iteration, _word(b, words, FIRST))
+    b.store(b.add(iteration, integer(1)), _word(b, words, LAST))
+    here = (first, _least(b, last, height))
+    beyond = (b.sub(_most(b, first, height), height), b.sub(last, height))
+    for low, high in (here, beyond):
+        with b.if_then(b.icmp_signed("<", low, high)):
+            b.store(low, _word(b, words, Y_FIRST))
+            b.store(high, _word(b, words, Y_LAST))
+            b.call(code, [words])
+    b.ret_void()
+
+
+def _item_function(module: ir.Module) -> None:
+    """Run an item of a stage; the arguments after the words are the item and the stage."""
+    function, b = _function(module, "item", 4)
+    header, members, address, stage = function.args
+    item = b.inttoptr(address, I64.as_pointer())
+    low, low_step, high, high_step = (
+        _load(b, item, word) for word in (LOW, LOW_STEP, HIGH, HIGH_STEP)
+    )
+    lag, chunk, bodies = (_load(b, header, word) for word in (LAG, CHUNK, MEMBERS))
+    depth = _load(b, header, DEPTH)
+    first_pass = b.mul(stage, depth)
+    passes = _least(b, depth, b.sub(_load(b, header, PASSES), first_pass))
+    last_pass = b.sub(passes, integer(1))
+    end = b.add(high, b.mul(last_pass, b.add(high_step, lag)))
+    with (
+        CountedLoop(b, low, end, chunk) as row,
+        CountedLoop(b, integer(0), passes) as number,
+    ):
+        behind = b.sub(row, b.mul(number, lag))
+        first = _most(b, behind, b.add(low, b.mul(number, low_step)))
+        last = _least(b, b.add(behind, chunk), b.add(high, b.mul(number, high_step)))
+        with b.if_then(b.icmp_signed("<", first, last)):
+            pass_ = b.add(first_pass, number)
+            member = b.mul(b.srem(pass_, bodies), integer(MEMBER_WORDS))
+            b.call(
+                module.get_global("rows"),
+                [header, _word(b, members, member), first, last, b.sdiv(pass_, bodies)],
+            )
+    b.ret_void()
+
+
+def _work_function(module: ir.Module) -> None:
+    """Take items until there are none left."""
+    function, b = _function(module, "work", 2)
+    header, members = function.args
+    items, kinds = _load(b, header, ITEMS), _load(b, header, KINDS)
+    items_at, ended_at = _pointer(b, header, ITEMS_AT), _pointer(b, header, ENDED_AT)
+    limit = b.mul(_load(b, header, STAGES), items)
+    take, run, done = (function.append_basic_block() for _ in range(3))
+    b.branch(take)
+    b.position_at_end(take)
+    taken = b.atomic_rmw("add", _word(b, header, NEXT), integer(1), "monotonic")
+    b.cbranch(b.icmp_signed("<", taken, limit), run, done)
+    b.position_at_end(run)
+    stage, number = b.sdiv(taken, items), b.srem(taken, items)
+    kind = b.mul(b.srem(stage, kinds), items)
+    item = _word(b, items_at, b.mul(b.add(kind, number), integer(ITEM_WORDS)))
+    start, ring, first, awaited, after = (
+        _load(b, item, word) for word in (START, RING, FROM, AWAITED, AFTER)
+    )
+    wanted = b.add(stage, after)
+    with CountedLoop(b, integer(0), awaited) as other:
+        place = b.add(start, b.srem(b.add(first, other), ring))
+        count = _word(b, ended_at, b.mul(place, integer(ENDED_WORDS)))
+        b.call(module.get_global("wait"), [count, header, wanted])
+    b.call(module.get_global("item"), [header, members, b.ptrtoint(item, I64), stage])
+    ended = _word(b, ended_at, b.mul(number, integer(ENDED_WORDS)))
+    b.store_atomic(b.add(stage, integer(1)), ended, ordering="release", align=8)
+    b.branch(take)
+    b.position_at_end(done)
+    b.ret_void()

@@ -1,0 +1,230 @@
+"""Repeats whose passes are not fused, run by native threads: pass by pass, or in temporal tiles.
+
+Passes that read their neighbours at bounded offsets (lower/analysis/neighbourhood.py) need not
+end before the next one begins. A band of rows runs several passes one after the other while it is
+in a core's cache, each on `lag` rows fewer at either end; what is left between two bands, a joint,
+grows by as much from pass to pass, and follows when both have ended. So every fragment is computed
+once, by the same code and from the same numbers as pass by pass, in the plan's own textures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
+from gpgpu_legacy.lower.content import Arguments
+from gpgpu_legacy.lower.emit import llvm_schedule as layout
+from gpgpu_legacy.lower.emit.llvm_words import X_LAST
+from gpgpu_legacy.runtime.devices import cache_bytes, thread_count
+from gpgpu_legacy.runtime.native import (
+    NativeCode,
+    pause_address,
+    schedule_code,
+    table_of,
+    words_of,
+)
+from gpgpu_legacy.runtime.workers import share_out
+
+MOST_PASSES = 32
+"""The most passes of a stage: with more, memory is long since no limit any more."""
+
+_LEAST_WORK = 1 << 15  # instructions of fragments in an item; waiting for less costs more
+_BANDS = 4  # for each thread, so that others can take the work of one that is late
+_CHUNK_BYTES = 48 << 10  # of rows that a pass takes at a time
+_WORK_OF_A_CALL = 1 << 30  # instructions of fragments; between calls, Python sees signals
+_NO_HEIGHT = 1 << 40  # of what does not repeat
+_LINE = 8  # words
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A pass of the Repeat's body: its code, which stages nothing, and what that is handed."""
+
+    code: NativeCode
+    arguments: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """How the rows of a rectangle are worked on.
+
+    passes: of a stage. lag: rows between one pass and the next. chunk: rows that a pass takes at a
+    time. bands: where each begins, and where the last one ends. wraps: whether the first band
+    follows the last one.
+    """
+
+    passes: int
+    lag: int
+    chunk: int
+    bands: tuple[int, ...]
+    wraps: bool
+
+    @property
+    def joints(self) -> int:
+        """What is left between bands after stages of several passes."""
+        bands = len(self.bands) - 1
+        return 0 if self.passes == 1 or not self.lag else bands - (not self.wraps)
+
+
+def stage_of(around: Neighbourhood, row_bytes: int, row_work: int, threads: int) -> Stage:
+    """The shape of the stages of a Repeat.
+
+    row_bytes: of a row of all textures that it reads and writes. row_work: instructions of its
+    fragments in a pass. threads: that may work.
+    """
+    rows, wraps = around.height, around.wraps[1]
+    lag = max(max(reach.down, reach.up) for reach in around.reaches)
+    chunk = max(1, _CHUNK_BYTES // row_bytes)
+    passes = min(MOST_PASSES, around.count * len(around.members))
+    if lag:
+        in_cache = cache_bytes() // 2 // row_bytes - chunk - 2 * lag
+        passes = min(passes, max(1, in_cache // lag))
+        passes = min(passes, max(1, rows // (2 * lag * threads)))
+    least = max(1, lag, -(-_LEAST_WORK // (row_work * passes)))
+    most = rows // max(least, 2 * lag * passes if passes > 1 else 1)
+    roomy = rows // max(least, 3 * lag * passes)  # joints have no more than two rows of three
+    bands = max(1, min(threads, most), min(threads * _BANDS, roomy))
+    if passes == 1 or not lag or wraps:
+        return Stage(passes, lag, chunk, _evenly(rows, bands), wraps)
+    # The first and the last band lose rows at one end alone, so they begin with fewer of them.
+    fewer = min(lag * passes // 2, rows // (2 * bands)) if bands > 1 else 0
+    inner = _evenly(rows + 2 * fewer, bands)[1:-1]
+    return Stage(passes, lag, chunk, (0, *(row - fewer for row in inner), rows), wraps)
+
+
+def _evenly(rows: int, bands: int) -> tuple[int, ...]:
+    return tuple(rows * band // bands for band in range(bands + 1))
+
+
+# Items ---------------------------------------------------------------------------------------
+
+
+def items_of(stage: Stage) -> NDArray[np.int64]:
+    """The items of a stage (lower/emit/llvm_schedule.py): its bands, then its joints."""
+    bands, joints, lag = len(stage.bands) - 1, stage.joints, stage.lag
+    items = np.zeros((bands + joints, layout.ITEM_WORDS), np.int64)
+    shrinks = lag if joints else 0
+    for band, words in enumerate(items[:bands]):
+        first, last = band == 0 and not stage.wraps, band == bands - 1 and not stage.wraps
+        words[layout.LOW], words[layout.HIGH] = stage.bands[band : band + 2]
+        words[layout.LOW_STEP] = 0 if first else shrinks
+        words[layout.HIGH_STEP] = 0 if last else -shrinks
+        if joints:
+            _await(words, bands, joints, range(band - (not first), band + (not last)), after=False)
+        else:
+            _await(words, 0, bands, range(band - (not first), band + 1 + (not last)), after=False)
+    for joint, words in enumerate(items[bands:]):
+        words[layout.LOW] = words[layout.HIGH] = stage.bands[joint + 1]
+        words[layout.LOW_STEP], words[layout.HIGH_STEP] = -lag, lag
+        _await(words, 0, bands, range(joint, joint + 2), after=True)
+    return items
+
+
+def _await(words: NDArray[np.int64], start: int, ring: int, numbers: range, *, after: bool) -> None:
+    """Let an item wait for those of such numbers, in a ring of so many from `start` on."""
+    words[layout.START], words[layout.RING] = start, ring
+    words[layout.FROM], words[layout.AWAITED] = numbers.start % ring, min(len(numbers), ring)
+    words[layout.AFTER] = after
+
+
+def _plain_items(members: Sequence[Member], bands: int) -> NDArray[np.int64]:
+    """The items of stages of one pass each, of which every pass awaits all of the one before."""
+    items = np.zeros((len(members), bands, layout.ITEM_WORDS), np.int64)
+    for member, of_member in zip(members, items, strict=True):
+        rows = _evenly(member.arguments.height, bands)
+        of_member[:, layout.LOW], of_member[:, layout.HIGH] = rows[:-1], rows[1:]
+        for words in of_member:
+            _await(words, 0, bands, range(bands), after=False)
+    return items
+
+
+# Running -------------------------------------------------------------------------------------
+
+
+class RepeatRun:
+    """A Repeat ready to run: its items, and for each thread the arguments of its passes."""
+
+    def __init__(
+        self,
+        members: Sequence[Member],
+        textures: Mapping[str, Storage],
+        around: Neighbourhood | None,
+    ) -> None:
+        """textures: from `roomy`. around: what is known of the lookups of neighbours."""
+        self._codes = [member.code for member in members]  # which own their machine code
+        self._tables = [table_of(m.code.table, m.arguments) for m in members]
+        count = members[0].arguments.count
+        threads = thread_count()
+        row_work = max(m.code.instructions * m.arguments.width for m in members) or 1
+        if around is None:
+            rows = max(member.arguments.height for member in members)
+            bands = min(threads * _BANDS, rows, rows * row_work // _LEAST_WORK)
+            stage = Stage(1, 0, _NO_HEIGHT, (0,) * (max(1, bands) + 1), wraps=False)
+            self.items = _plain_items(members, max(1, bands))
+        else:
+            row_bytes = _row_bytes(members, textures)
+            stage = stage_of(around, row_bytes, row_work, threads)
+            self.items = items_of(stage)[None]
+        self.stage = stage
+        self._threads = min(threads, len(stage.bands) - 1)
+        self._header = np.zeros(layout.HEADER_WORDS, np.int64)
+        self._ended = np.zeros((self.items.shape[1], layout.ENDED_WORDS), np.int64)
+        self._passes = count * len(members)
+        self._words, self._members = self._words_of(members, textures)
+        self._fill_header(around)
+        stage_work = stage.passes * row_work * max(m.arguments.height for m in members)
+        self._at_once = max(1, _WORK_OF_A_CALL // max(1, stage_work))
+        self._loop = schedule_code()
+
+    def run(self, *_: int) -> None:
+        """Run all iterations."""
+        header, stages = self._header, -(-self._passes // self.stage.passes)
+        self._ended[...] = 0
+        for first in range(0, stages, self._at_once):
+            header[layout.NEXT] = first * self.items.shape[1]
+            header[layout.STAGES] = min(first + self._at_once, stages)
+            share_out(self._work_on, self._threads)
+
+    def _work_on(self, worker: int, _: int) -> None:
+        members = self._members[worker]
+        self._loop.work(self._header.ctypes.data, members.ctypes.data)
+
+    def _words_of(
+        self, members: Sequence[Member], textures: Mapping[str, Storage]
+    ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
+        """For each member its words, a row a thread; and for each thread its MEMBER_WORDS."""
+        arrays, numbers = [], np.zeros((self._threads, len(members), layout.MEMBER_WORDS), np.int64)
+        for number, (member, table) in enumerate(zip(members, self._tables, strict=True)):
+            words = words_of(member.arguments, textures, table)
+            words[X_LAST] = member.arguments.width
+            length = -(-len(words) // _LINE) * _LINE + _LINE
+            array = np.zeros((self._threads, length), np.int64)
+            array[:, : len(words)] = words
+            numbers[:, number, layout.CODE] = member.code.address
+            start, step = array.ctypes.data, array.strides[0]
+            numbers[:, number, layout.WORDS] = start + step * np.arange(self._threads)
+            arrays.append(array)
+        return arrays, numbers
+
+    def _fill_header(self, around: Neighbourhood | None) -> None:
+        header, stage = self._header, self.stage
+        kinds, items, _ = self.items.shape
+        header[layout.ITEMS], header[layout.KINDS] = items, kinds
+        header[layout.DEPTH], header[layout.PASSES] = stage.passes, self._passes
+        header[layout.MEMBERS], header[layout.LAG] = len(self._codes), stage.lag
+        header[layout.CHUNK] = stage.chunk
+        header[layout.HEIGHT] = around.height if around and stage.wraps else _NO_HEIGHT
+        header[layout.ITEMS_AT] = self.items.ctypes.data
+        header[layout.ENDED_AT] = self._ended.ctypes.data
+        header[layout.PAUSE_AT] = pause_address()
+
+
+def _row_bytes(members: Iterable[Member], textures: Mapping[str, Storage]) -> int:
+    """Bytes of a row of all textures that passes read or write."""
+    names = {name for member in members for name in member.arguments.textures}
+    return sum(plane.strides[0] for name in names for plane in textures[name].planes)

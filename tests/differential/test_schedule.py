@@ -1,0 +1,78 @@
+"""Repeats that native threads run as a whole: temporal tiles, and passes one after another.
+
+Bit for bit what the passes give one at a time, in default mode as an observed run has it, and with
+`exact` as the reference machine has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from drawing import EXACT, F32, assert_same_bits
+
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
+from gpgpu_legacy.algorithms.simulation.life import life
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime import schedule, workers
+from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
+from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.schedule import RepeatRun, Stage
+
+Force = Callable[[int, int, int], None]
+
+
+@pytest.fixture
+def force(monkeypatch: pytest.MonkeyPatch) -> Force:
+    """Sets the threads, the most passes of a stage, and the rows of a chunk, of small plans."""
+
+    def forced(threads: int, passes: int, chunk: int) -> None:
+        for module in (schedule, workers):
+            monkeypatch.setattr(module, "thread_count", lambda: threads)
+        monkeypatch.setattr(schedule, "MOST_PASSES", passes)
+        monkeypatch.setattr(schedule, "_LEAST_WORK", 1)
+        monkeypatch.setattr(schedule, "_CHUNK_BYTES", chunk << 10)
+
+    return forced
+
+
+def stages(prepared: object) -> list[Stage]:
+    """The shapes in which the Repeats of a prepared plan run."""
+    runs = [run for step in prepared._steps for run in step.runs]  # type: ignore[attr-defined]
+    owners = [getattr(run, "__self__", None) for run in runs]
+    return [owner.stage for owner in owners if isinstance(owner, RepeatRun)]
+
+
+def assert_same_as_passes(plan: Plan, operands: dict[str, F32]) -> list[Stage]:
+    """In which shapes the Repeats ran: twice over, pass by pass, and as on the numpy machine."""
+    expected = NUMPY.run(plan, operands, EXACT).outputs
+    with JIT.prepare(plan, EXACT) as prepared:
+        for _ in range(2):
+            found = prepared.run(operands).outputs
+            for name, values in expected.items():
+                assert_same_bits(found[name], values)
+    with JIT.prepare(plan, Machine()) as prepared:
+        found = prepared.run(operands).outputs
+        alone = prepared.run(operands, lambda *_: None).outputs
+        for name, values in found.items():
+            assert_same_bits(values, alone[name])
+        return stages(prepared)
+
+
+@pytest.mark.parametrize(("threads", "passes"), [(1, 32), (3, 2), (4, 7)])
+@pytest.mark.parametrize(
+    "plan",
+    [jacobi(97, 31).plan(), jacobi(16, 12).plan(), life(32, 64, 19).plan(), life(2, 4, 6).plan()],
+    ids=lambda plan: f"{plan.name} of {plan.results[0].rows}",
+)
+def test_shipped_algorithms(plan: Plan, threads: int, passes: int, force: Force) -> None:
+    force(threads, passes, 4)
+    rng = np.random.default_rng(7)
+    operands = {
+        m.name: (rng.random((m.rows, m.columns)) < 0.4).astype(np.float32) for m in plan.operands
+    }
+    (shape,) = assert_same_as_passes(plan, operands)
+    if plan.results[0].rows > 16 and threads > 1:
+        assert shape.joints and len(shape.bands) > 2
