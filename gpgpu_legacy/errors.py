@@ -142,6 +142,10 @@ class InputError(GpgpuLegacyError):
     """Matrices, files, options or arguments that do not fit the request."""
 
 
+class NoRoomError(InputError):
+    """What needs more memory than this machine has left; nothing was allocated."""
+
+
 class UnknownKeywordError(InputError, TypeError):
     """A keyword that a function does not have; Python's own class for that, too."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
+from gpgpu_legacy.errors import ExecutorUnavailableError, NoRoomError
 
 SURELY_THERE = 2**25
 """Bytes that nobody asks for: what Python and its libraries take is more, and asking costs time."""
@@ -48,7 +48,7 @@ def free_memory() -> Room:
 
 
 def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
-    """InputError where that many bytes are not there.
+    """NoRoomError where that many bytes are not there.
 
     what: that needs them, in words, in the singular. remedy: how to need less.
     """
@@ -56,11 +56,11 @@ def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
         return
     room = free_memory()
     if needed_bytes > room.size_bytes:
-        raise InputError(f"{what} needs about {in_words(needed_bytes)}, and {room}; {remedy}")
+        raise NoRoomError(f"{what} needs about {in_words(needed_bytes)}, and {room}; {remedy}")
 
 
 def require_memory_for_size(cost: Callable[[int], int], size: int, what: str) -> None:
-    """InputError where a problem of that size needs more bytes than are there.
+    """NoRoomError where a problem of that size needs more bytes than are there.
 
     cost: the bytes of a problem of any size, which grow with it. what: the problem, in words.
     """

@@ -2,14 +2,15 @@
 
 Preparing validates a plan, compiles its programs and allocates its textures. A few of the plans
 that were run last keep all that until somebody asks for an equal plan on the same executor and
-machine. Results do not depend on it: a run computes them from its operands alone.
+machine. Results do not depend on it: a run computes them from its operands alone. Where there is
+too little memory for another plan, those that wait give theirs up.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,6 +18,7 @@ from math import copysign
 from threading import Lock
 from time import perf_counter
 
+from gpgpu_legacy.errors import DeviceError, NoRoomError, OutOfMemoryError
 from gpgpu_legacy.plan.expand import numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
@@ -28,7 +30,10 @@ MOST_PLANS = 4
 """How many plans stay prepared that nobody is running."""
 
 MOST_BYTES = 256 << 20
-"""How large their textures are together, at most."""
+"""How much of the host's memory they hold together, at most."""
+
+MOST_DEVICE_BYTES = 2 << 30
+"""How much of a GPU's own memory they hold together, at most."""
 
 MOST_STEPS = 4096
 """The steps that executors have made of such a plan, at most; each has arguments of its own."""
@@ -65,10 +70,11 @@ class PreparedPlans:
         most_plans: int = MOST_PLANS,
         most_bytes: int = MOST_BYTES,
         most_steps: int = MOST_STEPS,
+        most_device_bytes: int = MOST_DEVICE_BYTES,
     ) -> None:
-        """The bounds; see MOST_PLANS, MOST_BYTES and MOST_STEPS."""
-        self._most_plans, self._most_bytes = most_plans, most_bytes
-        self._most_steps = most_steps
+        """The bounds; see MOST_PLANS, MOST_BYTES, MOST_STEPS and MOST_DEVICE_BYTES."""
+        self._most_plans, self._most_steps = most_plans, most_steps
+        self._most_bytes, self._most_device_bytes = most_bytes, most_device_bytes
         self._idle: list[_Idle] = []  # the last used at the end
         self._lock = Lock()
         if hasattr(os, "register_at_fork"):
@@ -96,7 +102,7 @@ class PreparedPlans:
         started, on = perf_counter(), machine or Machine()
         idle = self._take(executor, plan, on)
         if idle is None:
-            idle = _Idle(executor, plan, executor.prepare(plan, on))
+            idle = _Idle(executor, plan, self._prepare(executor, plan, on))
         else:
             idle.prepared.prepare_s = perf_counter() - started
         try:
@@ -113,6 +119,16 @@ class PreparedPlans:
         for idle in waiting:
             idle.prepared.close()
 
+    def _prepare(self, executor: Executor, plan: Plan, machine: Machine) -> Prepared:
+        """Prepare a plan; if there is too little memory, once more without those that wait."""
+        try:
+            return executor.prepare(plan, machine)
+        except (NoRoomError, OutOfMemoryError, DeviceError):
+            if not len(self):
+                raise
+        self.close()
+        return executor.prepare(plan, machine)
+
     def _take(self, executor: Executor, plan: Plan, machine: Machine) -> _Idle | None:
         with self._lock:
             for idle in reversed(self._idle):
@@ -123,23 +139,24 @@ class PreparedPlans:
 
     def _put(self, idle: _Idle) -> None:
         """Let a plan wait, and close what was used longest ago until the bounds hold."""
-        if (
-            idle.plan.texture_bytes > self._most_bytes
-            or len(idle.prepared.plan.steps) > self._most_steps
-        ):
+        if len(idle.prepared.plan.steps) > self._most_steps or not self._fit([idle]):
             idle.prepared.close()
             return
         closing = []
         with self._lock:
             self._idle.append(idle)
-            while not self._fits():
+            while not self._fit(self._idle):
                 closing.append(self._idle.pop(0))
         for old in closing:
             old.prepared.close()
 
-    def _fits(self) -> bool:
-        texture_bytes = sum(idle.plan.texture_bytes for idle in self._idle)
-        return len(self._idle) <= self._most_plans and texture_bytes <= self._most_bytes
+    def _fit(self, idle: Sequence[_Idle]) -> bool:
+        held = [one.prepared.held for one in idle]
+        return (
+            len(held) <= self._most_plans
+            and sum(one.host_bytes for one in held) <= self._most_bytes
+            and sum(one.device_bytes for one in held) <= self._most_device_bytes
+        )
 
 
 def _beyond_equality(plan: Plan) -> Iterator[_Trait]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from math import isfinite, nan
+from functools import cached_property, lru_cache
+from math import copysign, isfinite, nan
 from typing import Unpack
 
 import numpy as np
@@ -16,6 +16,7 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.operands import check_operands, product_bytes, product_shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
+from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
 from gpgpu_legacy.arguments import as_callable, as_instance, as_text, merged
 from gpgpu_legacy.boundary import public
@@ -58,10 +59,11 @@ class Run:
 
     method: its name. shape: m, l and n of the m×l by l×n product. options: with the method's
     defaults filled in. executor, device: what it ran on, by name and in words. product: (m, n)
-    float32. seconds: of preparing the plan, once, and the medians over all measured runs of upload,
-    compute and readback. counts: exact counts of the plan; they do not depend on the executor.
-    plan: what was run. operands: A, B and, where it was added, C, float32, not transposed.
-    arithmetic: the name of the format that operations were rounded to.
+    float32. seconds: of preparing the plan, next to nothing where it was prepared already
+    (api/prepared.py), and the medians over all measured runs of upload, compute and readback.
+    counts: exact counts of the plan; they do not depend on the executor. plan: what was run.
+    operands: A, B and, where it was added, C, float32, not transposed. arithmetic: the name of the
+    format that operations were rounded to.
     """
 
     method: str
@@ -71,10 +73,14 @@ class Run:
     device: str
     product: F32
     seconds: Timings
-    counts: Counts
     plan: Plan = field(repr=False)
     operands: tuple[F32, ...] = field(repr=False)
     arithmetic: str = FP32.name
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What the plan costs."""
+        return count_plan(self.plan)
 
     @property
     def gflops(self) -> float | None:
@@ -255,8 +261,19 @@ def plan_product(
     options = method.options(options)
     checked = check_operands(operands, options)
     shape = product_shape(checked, options)
-    plan = method.plan(shape, options)
+    signs = (copysign(1.0, options.alpha), copysign(1.0, options.beta))
+    plan = _planned(method, shape, options, signs)
     return Product(method, options, shape, plan, checked, executor, machine)
+
+
+MOST_PLANNED = 16
+"""How many plans of products are kept, so that a repeated call does not build its plan anew."""
+
+
+@lru_cache(maxsize=MOST_PLANNED)
+def _planned(method: Method, shape: Shape, options: Options, signs: tuple[float, float]) -> Plan:
+    """The plan of a product. signs: of alpha and beta, for 0 and -0 are equal."""
+    return method.plan(shape, options)
 
 
 def count_steps(repeat: int, *, is_observed: bool) -> int:
@@ -279,9 +296,9 @@ def run_product(
     chosen = find_executor(product.executor, plan, machine)
     given = dict(zip(("A", "B", "C0"), product.operands, strict=False))
     report = progress or (lambda: None)
-    with chosen.prepare(plan, machine) as prepared:
+    with prepared(chosen, plan, machine) as ready:
         report()
-        result, seconds = _repeat(prepared, given, repeat, observer, report)
+        result, seconds = _repeat(ready, given, repeat, observer, report)
     a, b, *added = product.operands
     return Run(
         method=product.method.name,
@@ -291,7 +308,6 @@ def run_product(
         device=chosen.device(),
         product=result.outputs["C"],
         seconds=seconds,
-        counts=count_plan(plan),
         plan=plan,
         operands=(
             a.T if options.transpose_a else a,

@@ -20,7 +20,7 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import Pass, Plan, Repeat
 from gpgpu_legacy.runtime.gl_sharing import Releasable, SharedContext
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
+from gpgpu_legacy.runtime.prepared import F32, Held, Observer, Prepared, Result
 
 PATIENCE_S = 10.0
 """After a run that took longer, the context is asked whether it still works: drivers reset a device
@@ -96,6 +96,13 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """Own an object: closing the plan releases it."""
         self._objects.append(resource)
         return resource
+
+    @property
+    def held(self) -> Held:
+        """See Prepared. Where a GPU renders, the textures are in its memory."""
+        texture_bytes = self.plan.texture_bytes
+        on_device = self.context.is_hardware
+        return Held(device_bytes=texture_bytes) if on_device else Held(host_bytes=texture_bytes)
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
         """See Prepared. Raises ExecutorUnavailableError in a process that was forked since."""

@@ -98,6 +98,11 @@ class SharedContext(ABC, Generic[_Handle]):
     def handle(self) -> _Handle:
         """The object through which OpenGL is called."""
 
+    @property
+    @abstractmethod
+    def is_hardware(self) -> bool:
+        """Whether a GPU renders."""
+
     @abstractmethod
     def finish(self) -> None:
         """Wait until all earlier calls are done; the context is current."""

@@ -50,6 +50,14 @@ class Result:
     timings: Timings
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """About how many bytes a prepared plan holds: of the host's memory, and of a GPU's own."""
+
+    host_bytes: int = 0
+    device_bytes: int = 0
+
+
 Observer = Callable[[int, Pass, Callable[[str], F32]], None]
 """Called after each pass with its number from 0, the pass, and a function that reads a texture
 by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was."""
@@ -69,6 +77,11 @@ class Prepared(ABC):
         self.prepare_s = 0.0
         self._lock = RLock()
         self._closed = self._running = False
+
+    @property
+    def held(self) -> Held:
+        """What it holds until it is closed."""
+        return Held(host_bytes=self.plan.texture_bytes)
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:
         """Run the plan on operands by name, float32 of the shapes in plan.operands.

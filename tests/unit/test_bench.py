@@ -18,6 +18,7 @@ from gpgpu_legacy.algorithms.operands import random_operands as drawn_operands
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api import products as bench
 from gpgpu_legacy.api.follow import Follower, Place, place_of
+from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.api.products import matmul, plan_product, run, run_product
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import UNORM8
@@ -153,6 +154,8 @@ def test_times_are_medians_over_the_repeats_after_an_unmeasured_run(
 def test_a_plan_is_prepared_once_for_all_its_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = timed(monkeypatch, (1, 1, 1, 7), (1, 1, 1, 7), (1, 1, 1, 7))
     found = run(A, B, repeat=2)
+    assert [each.closed for each in clock.prepared] == [False]
+    close_prepared()
     assert [each.closed for each in clock.prepared] == [True]
     assert found.seconds.prepare_s == 7
     assert found.record().seconds.prepare == 7

@@ -15,6 +15,7 @@ import pytest
 
 from gpgpu_legacy import Options, Shape, find_executor, find_method, memory
 from gpgpu_legacy.algorithms.operands import product_bytes, random_operands
+from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.api.products import plan_product, run_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.memory import Room, free_memory, in_words, require_memory
@@ -138,6 +139,7 @@ def test_plans_and_comparisons_ask_first(
     operands = random_operands(Shape(64, 64, 64), options, 0)
     product = plan_product(method, options, operands, "numpy", may_tune=False)
     run = run_product(product)
+    close_prepared()  # a plan that stays prepared needs nothing more
     machine(30_000)
     with pytest.raises(InputError, match="plan hall-carr-hart-single on numpy needs about 82 kB"):
         run_product(product)

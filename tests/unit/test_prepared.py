@@ -9,12 +9,12 @@ from threading import Barrier, get_ident
 
 import numpy as np
 import pytest
-from fakes import FakeExecutor
+from fakes import FakeExecutor, FakePrepared
 from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.api.plan_run import run_plan
 from gpgpu_legacy.api.prepared import PreparedPlans, close_prepared
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import InputError, NoRoomError, PlanError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4, Table
@@ -30,7 +30,7 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
 )
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Result, Timings
+from gpgpu_legacy.runtime.prepared import F32, Held, Prepared, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 
 TEXEL_BYTES = 16  # of RGBA32F: four channels of four bytes
@@ -259,3 +259,49 @@ def test_operands_that_do_not_fit_are_refused_by_a_waiting_plan_too() -> None:
         values = shuffled(4, 4)
         assert np.array_equal(prepared.run({"values": values}).outputs["sorted"], in_order(values))
     plans.close()
+
+
+class Cramped(Idle):
+    """Has memory for one prepared plan."""
+
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        if any(not one.closed for one in self.prepared):
+            raise NoRoomError("too little memory")
+        return super()._prepare(plan, machine)
+
+
+def test_those_that_wait_give_up_their_memory_for_another() -> None:
+    cramped, plans = Cramped(), PreparedPlans()
+    for side in (1, 2):
+        with plans.prepared(cramped, cleared(side)):
+            assert [one.closed for one in cramped.prepared] == [True] * (side - 1) + [False]
+    with (
+        plans.prepared(cramped, cleared(2)),
+        pytest.raises(NoRoomError),
+        plans.prepared(cramped, cleared(3)),
+    ):
+        pass
+
+
+class OnDevice(Idle):
+    """Holds textures in a GPU's memory."""
+
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        return _HeldByDevice(self, plan, machine)
+
+
+class _HeldByDevice(FakePrepared):
+    @property
+    def held(self) -> Held:
+        return Held(device_bytes=self.plan.texture_bytes)
+
+
+def test_a_gpus_memory_has_a_bound_of_its_own() -> None:
+    fake, plans = OnDevice(), PreparedPlans(most_bytes=0, most_device_bytes=TEXEL_BYTES * 5)
+    for side in (2, 1, 1, 3):
+        with plans.prepared(fake, cleared(side)):
+            pass
+    assert [one.closed for one in fake.prepared] == [False, False, True]
+    with plans.prepared(fake, cleared(2, 2.0)):
+        pass
+    assert [one.closed for one in fake.prepared] == [True, False, True, False]
