@@ -52,6 +52,12 @@ def load_function(egl: SimpleNamespace, name: str, signature: tuple[Any, ...]) -
     return ctypes.CFUNCTYPE(*signature)(address) if address else None
 
 
+def functions(names: Iterable[str]) -> SimpleNamespace:
+    """Functions of OpenGL by their names; where a driver lacks one, its use has no effect."""
+    egl = load_egl()
+    return SimpleNamespace(**{name: load_function(egl, name, GL_FUNCTIONS[name]) for name in names})
+
+
 @dataclass(frozen=True, slots=True)
 class SavedContext:
     """What was current on a thread: the interface, and a context with its display and surfaces."""

@@ -25,8 +25,43 @@ _LEAST_VERSION, _COMPUTE_VERSION = 400, 430
 # EGL hands out OpenGL's own functions too, so that libGL, which belongs to X11, need not be there.
 _EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
 
+_FUNCTIONS = (
+    "glBindBuffer",
+    "glBufferStorage",
+    "glClientWaitSync",
+    "glCopyBufferSubData",
+    "glDeleteBuffers",
+    "glDeleteSync",
+    "glFenceSync",
+    "glFinish",
+    "glFlush",
+    "glGenBuffers",
+    "glGetError",
+    "glMapBufferRange",
+)
+
 ModernglContext = Any
 """moderngl has no type annotations."""
+
+
+class BoundBuffers:
+    """The storage buffers that are known to be bound, so that none is bound twice."""
+
+    __slots__ = ("_bound",)
+
+    def __init__(self) -> None:
+        """Nothing is known of the context yet."""
+        self._bound: dict[int, Any] = {}
+
+    def forget(self) -> None:
+        """Forget all: others have used the context."""
+        self._bound.clear()
+
+    def bind(self, number: int, buffer: Any) -> None:
+        """Bind a buffer, by moderngl's inner object, to a binding."""
+        if self._bound.get(number) is not buffer:
+            buffer.bind_to_storage_buffer(number, 0, -1)
+            self._bound[number] = buffer
 
 
 class GlContext(SharedContext[ModernglContext]):
@@ -43,12 +78,15 @@ class GlContext(SharedContext[ModernglContext]):
         """
         super().__init__()
         self._moderngl, self._current = native, current
+        self.bound = BoundBuffers()
         self._egl_handle = current.handle() if current else None
         self._info: Mapping[str, Any] = {
             **native.info,
             **(egl.core_limits() if current else {}),
         }
         self.version_code: int = native.version_code
+        self.functions = egl.functions(_FUNCTIONS) if current else None
+        """OpenGL's own functions of buffers and of waiting; None if it did not come through EGL."""
         native.disable_direct(GL_DITHER)
         native.disable_direct(GL_FRAMEBUFFER_SRGB)
 
@@ -78,8 +116,14 @@ class GlContext(SharedContext[ModernglContext]):
         return is_gpu(str(self.info["GL_RENDERER"]))
 
     def finish(self) -> None:
-        """Wait until all earlier calls are done; the context is current."""
-        self._moderngl.finish()
+        """Wait until all earlier calls are done; the context is current.
+
+        OpenGL's own function lets other threads of Python run meanwhile.
+        """
+        if self.functions is not None:
+            self.functions.glFinish()
+        else:
+            self._moderngl.finish()
 
     def compile(self, name: str, **stages: str) -> Any:
         """A moderngl program of GLSL texts, by moderngl's names of the stages.
@@ -116,6 +160,7 @@ class GlContext(SharedContext[ModernglContext]):
 
     def _make_current(self) -> None:
         self._moderngl.__enter__()
+        self.bound.forget()
 
     def _save(self) -> object:
         return self._current.save() if self._current else bool(self._before)

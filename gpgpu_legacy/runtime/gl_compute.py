@@ -54,8 +54,11 @@ _DTYPES: Mapping[Type, type[np.generic]] = {
 class GlComputePrepared(GlPrepared[GlContext]):
     """A plan's buffers and shaders, and its steps recorded as dispatches."""
 
-    def __init__(self, context: GlContext, plan: Plan, machine: Machine) -> None:
-        """See GlPrepared."""
+    def __init__(
+        self, context: GlContext, plan: Plan, machine: Machine, *, on_device: bool
+    ) -> None:
+        """on_device: buffers are in the memory of a device, which packs operands and results."""
+        self._on_device = on_device
         self._recordings: dict[bool, _Recording] = {}  # by whether the run is observed
         super().__init__(context, plan, machine)
 
@@ -63,10 +66,9 @@ class GlComputePrepared(GlPrepared[GlContext]):
         info = self.context.info
         check_textures(self.plan, info)
         check_kernels(self.plan, info)
-        self._storage = self.keep(TextureBuffers(self.context, self.plan))
-        self._matrices = self.keep(
-            Matrices(self._storage, self.plan, packs_on_device=self.context.is_hardware)
-        )
+        on_device = self._on_device
+        self._storage = self.keep(TextureBuffers(self.context, self.plan, on_device=on_device))
+        self._matrices = self.keep(Matrices(self._storage, self.plan, packs_on_device=on_device))
         self._recordings[False] = self._recorded(apart=False)
 
     def _recorded(self, *, apart: bool) -> _Recording:
@@ -100,6 +102,9 @@ class GlComputePrepared(GlPrepared[GlContext]):
 
     def _texels(self, name: str) -> F32:
         return self._storage.read(name)
+
+    def _expect_results(self) -> None:
+        self._matrices.expect_results()
 
     def _read_back(self) -> dict[str, F32]:
         return self._matrices.results()

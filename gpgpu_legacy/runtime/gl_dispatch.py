@@ -21,6 +21,8 @@ Bind = Callable[[int], object]
 _BLOCK_ALIGNMENT = 256
 """The alignment of uniform blocks, in bytes; no device needs more."""
 
+_ALL_BARRIERS = 0xFFFFFFFF
+
 
 @dataclass(frozen=True, slots=True)
 class Block:
@@ -67,21 +69,26 @@ class UniformBlocks:
         if not self._parts:
             return None
         buffer = context.handle.buffer(b"".join(self._parts))
-        self.bind = buffer.bind_to_uniform_block
+        self.bind = buffer.mglo.bind_to_uniform_block
         self._parts.clear()
         return buffer
 
 
 class Dispatch:
-    """A recorded dispatch: shader, uniforms, storage buffers from binding 0 on, groups."""
+    """A recorded dispatch: shader, uniforms, storage buffers from binding 0 on, groups.
+
+    It calls moderngl's inner objects, for their wrappers take as long as the driver does.
+    """
 
     __slots__ = (
         "_barrier",
+        "_bind",
         "_bind_block",
-        "_bindings",
+        "_buffers",
         "_groups",
         "_run",
         "_set",
+        "_textures",
         "pieces",
         "shader",
     )
@@ -105,25 +112,23 @@ class Dispatch:
         pieces: how many calls, one after another, do all of the work.
         """
         self.shader, self.pieces = shader, pieces
-        self._set, self._run, self._groups = uniforms.set, shader.program.run, groups
+        self._set, self._run, self._groups = uniforms.set, shader.program.mglo.run, groups
         self._bind_block = block.bind if block is not None else None
-        self._barrier = context.handle.memory_barrier if waits else None
-        self._bindings = (
-            *(
-                (buffer.bind_to_storage_buffer, number)
-                for number, buffer in enumerate(buffers)
-                if buffer is not None
-            ),
-            *textures,
+        self._barrier = context.handle.mglo.memory_barrier if waits else None
+        self._bind, self._textures = context.bound.bind, tuple(textures)
+        self._buffers = tuple(
+            (number, buffer.mglo) for number, buffer in enumerate(buffers) if buffer is not None
         )
 
     def __call__(self, iteration: int) -> None:
         """Dispatch that iteration."""
         if self._barrier is not None:
-            self._barrier()
+            self._barrier(_ALL_BARRIERS, False)
         self._set(iteration)
-        for bind, number in self._bindings:
-            bind(number)
+        for number, buffer in self._buffers:
+            self._bind(number, buffer)
+        for bind, unit in self._textures:
+            bind(unit)
         if self._bind_block is not None:
             self._bind_block(iteration)
         self._run(*self._groups, 1)

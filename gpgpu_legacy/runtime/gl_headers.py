@@ -12,6 +12,7 @@ from ctypes import (
     c_ssize_t,
     c_ubyte,
     c_uint,
+    c_uint64,
     c_void_p,
 )
 from typing import Any
@@ -121,6 +122,18 @@ class GL:
     COLOR_ATTACHMENT0 = 0x8CE0
     FRAMEBUFFER = 0x8D40
     FRAMEBUFFER_SRGB = 0x8DB9
+    COPY_READ_BUFFER = 0x8F36
+    COPY_WRITE_BUFFER = 0x8F37
+    SYNC_GPU_COMMANDS_COMPLETE = 0x9117
+    TIMEOUT_EXPIRED = 0x911B
+    WAIT_FAILED = 0x911D
+    # Bits of glMapBufferRange, glBufferStorage and glClientWaitSync
+    MAP_READ = 0x0001
+    MAP_WRITE = 0x0002
+    MAP_PERSISTENT = 0x0040
+    MAP_COHERENT = 0x0080
+    CLIENT_STORAGE = 0x0200
+    SYNC_FLUSH_COMMANDS = 0x0001
     # Bits of glClear and glPushAttrib
     LIGHTING_BIT = 0x0040
     FOG_BIT = 0x0080
@@ -179,22 +192,28 @@ GL_FUNCTIONS: Signatures = {
     "glBindTexture": (None, c_uint, c_uint),
     "glBlendFunc": (None, c_uint, c_uint),
     "glBufferData": (None, c_uint, c_ssize_t, c_void_p, c_uint),
+    "glBufferStorage": (None, c_uint, c_ssize_t, c_void_p, c_uint),
     "glCheckFramebufferStatus": (c_uint, c_uint),
     "glClampColor": (None, c_uint, c_uint),
     "glClear": (None, c_uint),
     "glClearColor": (None, c_float, c_float, c_float, c_float),
+    "glClientWaitSync": (c_uint, c_void_p, c_uint, c_uint64),
+    "glCopyBufferSubData": (None, c_uint, c_uint, *(c_ssize_t,) * 3),
     "glCopyTexSubImage2D": (None, c_uint, *(c_int,) * 7),
     "glDeleteBuffers": (None, c_int, POINTER(c_uint)),
     "glDeleteFramebuffers": (None, c_int, POINTER(c_uint)),
     "glDeleteProgramsARB": (None, c_int, POINTER(c_uint)),
     "glDeleteSamplers": (None, c_int, POINTER(c_uint)),
+    "glDeleteSync": (None, c_void_p),
     "glDeleteTextures": (None, c_int, POINTER(c_uint)),
     "glDepthRange": (None, c_double, c_double),
     "glDisable": (None, c_uint),
     "glDrawBuffers": (None, c_int, POINTER(c_uint)),
     "glEnable": (None, c_uint),
     "glEnd": (None,),
+    "glFenceSync": (c_void_p, c_uint, c_uint),
     "glFinish": (None,),
+    "glFlush": (None,),
     "glFogf": (None, c_uint, c_float),
     "glFogfv": (None, c_uint, POINTER(c_float)),
     "glFramebufferTexture1D": (None, c_uint, c_uint, c_uint, c_uint, c_int),
@@ -220,6 +239,7 @@ GL_FUNCTIONS: Signatures = {
     "glLightfv": (None, c_uint, c_uint, POINTER(c_float)),
     "glLoadIdentity": (None,),
     "glLoadMatrixf": (None, POINTER(c_float)),
+    "glMapBufferRange": (c_void_p, c_uint, c_ssize_t, c_ssize_t, c_uint),
     "glMaterialf": (None, c_uint, c_uint, c_float),
     "glMaterialfv": (None, c_uint, c_uint, POINTER(c_float)),
     "glMatrixMode": (None, c_uint),

@@ -17,6 +17,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_shader import UniformTable
+from gpgpu_legacy.runtime.gl_staging import touched
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers, groups_over, whole_numbers
 from gpgpu_legacy.runtime.gl_transfer_shaders import (
     PACK_COMPUTE_SHADER,
@@ -25,6 +26,7 @@ from gpgpu_legacy.runtime.gl_transfer_shaders import (
 )
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import HostInput, cleared_first, has_matrix_layout
+from gpgpu_legacy.runtime.workers import Started
 
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
 
@@ -44,6 +46,7 @@ class Matrices:
         self._unpacks: dict[Output, Dispatch] = {}
         self._packed_by_host: dict[Input, HostInput] = {}
         self._unpacked_by_host: dict[Output, F32] = {}
+        self._expected: dict[str, tuple[F32, list[Started]]] = {}
         self._transfer_buffer: GlBuffer | None = None
         if packs_on_device:
             sizes = (_FLOAT_BYTES * m.rows * m.columns for m in self._matrices.values())
@@ -132,6 +135,23 @@ class Matrices:
             texels = whole
         storage.send(np.ascontiguousarray(texels, np.float32), storage.buffers[input_.texture])
 
+    def expect_results(self) -> None:
+        """Begin to allocate the results of this run: threads of the host do, and nobody waits."""
+        if not self._packs_on_device:
+            return
+        for matrix in self._plan.results:
+            values = np.empty((matrix.rows, matrix.columns), np.float32)
+            self._expected[matrix.name] = (values, touched(values))
+
+    def _allocated(self, matrix: Matrix) -> F32:
+        """An array for a result."""
+        if matrix.name not in self._expected:
+            return np.empty((matrix.rows, matrix.columns), np.float32)
+        values, touching = self._expected.pop(matrix.name)
+        for touch in touching:
+            touch.finish()
+        return values
+
     def results(self) -> dict[str, F32]:
         """The matrices that the plan computes, by name; zero where no output covers them."""
         self._uniforms.begin()
@@ -139,16 +159,15 @@ class Matrices:
 
     def _result(self, matrix: Matrix) -> F32:
         outputs = [output for output in self._plan.outputs if output.matrix == matrix.name]
-        shape = (matrix.rows, matrix.columns)
         if outputs and self._is_contiguous(outputs[-1]):
-            result = np.empty(shape, np.float32)
+            result = self._allocated(matrix)
             self._storage.fetch(result, self._storage.buffers[outputs[-1].texture])
         elif outputs and self._packs_on_device:
-            result = np.empty(shape, np.float32)
+            result = self._allocated(matrix)
             self._collect(matrix, outputs)
             self._storage.fetch(result, self._transfer_buffer)
         else:
-            result = np.zeros(shape, np.float32)
+            result = np.zeros((matrix.rows, matrix.columns), np.float32)
             for output in outputs:
                 self._unpack(output, result)
         return result

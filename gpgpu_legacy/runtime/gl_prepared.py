@@ -132,6 +132,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
                         call(iteration)
         else:
             self._compute_observed(observer)
+        self._expect_results()
         self.context.finish()
         if perf_counter() - started > PATIENCE_S:
             self.context.require_answers()
@@ -185,6 +186,9 @@ class GlPrepared(Prepared, Generic[_Shared]):
     @abstractmethod
     def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
         """The recorded steps; those of an observed run pass by pass, with nothing fused."""
+
+    def _expect_results(self) -> None:
+        """Prepare for reading back, while the device computes."""
 
     @abstractmethod
     def _texels(self, name: str) -> F32:

@@ -17,6 +17,7 @@ from gpgpu_legacy.runtime.gl_buffer_textures import BufferTextures
 from gpgpu_legacy.runtime.gl_dispatch import Bind, Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_limits import size_bytes
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
+from gpgpu_legacy.runtime.gl_staging import staging_for
 from gpgpu_legacy.runtime.gl_values import clear_values
 from gpgpu_legacy.runtime.prepared import F32
 
@@ -69,13 +70,16 @@ def _staging_bytes(plan: Plan, sizes: Iterable[int]) -> int:
 
 
 class TextureBuffers:
-    """The storage buffers of a plan's textures, and the staging buffer of all transfers.
+    """The storage buffers of a plan's textures; `send` and `fetch` are those of Staging.
 
     The context must be current for every method.
     """
 
-    def __init__(self, context: GlContext, plan: Plan) -> None:
-        """Allocate the buffers of a plan; the caller may use `buffers`, and calls `release`."""
+    def __init__(self, context: GlContext, plan: Plan, *, on_device: bool) -> None:
+        """Allocate the buffers of a plan; the caller may use `buffers`, and calls `release`.
+
+        on_device: the buffers are in the memory of a device.
+        """
         self.context = context
         self._gl: ModernglContext = context.handle
         self.textures = {texture.name: texture for texture in plan.textures}
@@ -83,10 +87,10 @@ class TextureBuffers:
             name: self._gl.buffer(reserve=size_bytes(texture))
             for name, texture in self.textures.items()
         }
-        staging = _staging_bytes(plan, (buffer.size for buffer in self.buffers.values()))
         self._textures: BufferTextures | None = None
-        # A driver places a buffer by how it is used: the host uses this one, and no shader.
-        self._staging = self._gl.buffer(reserve=staging, dynamic=True)
+        staging_bytes = _staging_bytes(plan, (buffer.size for buffer in self.buffers.values()))
+        self._staging = staging_for(context, staging_bytes, to_device=on_device)
+        self.send, self.fetch = self._staging.send, self._staging.fetch
 
     def release(self) -> None:
         """Release all buffers."""
@@ -110,17 +114,6 @@ class TextureBuffers:
         return self.context.program(text, make)
 
     # To and from the host ------------------------------------------------------------------
-
-    def send(self, values: F32, target: GlBuffer) -> None:
-        """Fill the beginning of a buffer with an array."""
-        self._staging.write(values)
-        self._gl.copy_buffer(target, self._staging, values.nbytes)
-
-    def fetch(self, values: F32, source: GlBuffer) -> None:
-        """Fill an array from the beginning of a buffer."""
-        self._gl.memory_barrier()
-        self._gl.copy_buffer(self._staging, source, values.nbytes)
-        self._staging.read_into(values, values.nbytes)
 
     def read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""
@@ -147,7 +140,7 @@ class TextureBuffers:
         shader = self.shader(_CLEAR)
         for name, values in _cleared(size, texel[None]).items():
             shader.set(name, values[0])
-        buffer.bind_to_storage_buffer(0)
+        self.context.bound.bind(0, buffer.mglo)
         self._gl.memory_barrier()
         shader.program.run(*groups_over(*size), 1)
         self._gl.memory_barrier()

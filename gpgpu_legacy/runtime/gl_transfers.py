@@ -23,6 +23,7 @@ from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target
 from gpgpu_legacy.runtime.gl_shader import UniformTable, drawing_shader
+from gpgpu_legacy.runtime.gl_staging import staging_for
 from gpgpu_legacy.runtime.gl_transfer_shaders import (
     PACK_FRAGMENT_SHADER,
     UNPACK_FRAGMENT_SHADER,
@@ -56,8 +57,9 @@ class Drawable:
 class Sheet:
     """The texture and the buffer through which matrices are transferred."""
 
-    def __init__(self, context: ModernglContext, elements: int, largest: int) -> None:
+    def __init__(self, shared: GlContext, elements: int, largest: int) -> None:
         """elements: of the largest matrix. largest: width and height of the device's textures."""
+        context: ModernglContext = shared.handle
         self.width = _LEAST_WIDTH
         while self.rows(elements) > largest:
             self.width *= 2
@@ -65,7 +67,9 @@ class Sheet:
         self.texture = context.texture(size, 1, dtype="f4", alignment=1)
         self.texture.filter = (context.NEAREST, context.NEAREST)
         self.framebuffer = context.framebuffer([self.texture])
-        self.buffer = context.buffer(reserve=size[0] * size[1] * _FLOAT_BYTES, dynamic=True)
+        bytes_ = size[0] * size[1] * _FLOAT_BYTES
+        self.buffer = context.buffer(reserve=bytes_)
+        self.staging = staging_for(shared, bytes_, to_device=True)
 
     @staticmethod
     def has_room(matrix: Matrix, largest: int) -> bool:
@@ -83,7 +87,7 @@ class Sheet:
 
     def send(self, matrix: Matrix, values: F32) -> None:
         """Write a matrix to the sheet."""
-        self.buffer.write(values)
+        self.staging.send(values, self.buffer)
         self.texture.write(self.buffer, viewport=self.part(matrix), alignment=1)
 
     def clear(self, matrix: Matrix) -> None:
@@ -96,19 +100,19 @@ class Sheet:
 
     def send_to(self, texture: Any, place: Viewport, values: F32) -> None:
         """Write a matrix to a rectangle of a texture of the same layout."""
-        self.buffer.write(values)
+        self.staging.send(values, self.buffer)
         texture.write(self.buffer, viewport=place, alignment=1)
 
     def fetch_from(self, framebuffer: Any, place: Viewport, matrix: Matrix) -> F32:
         """Read a matrix from the beginning of a rectangle of single floats."""
         framebuffer.read_into(self.buffer, place, components=1, alignment=1, dtype="f4")
         values = np.empty((matrix.rows, matrix.columns), np.float32)
-        self.buffer.read_into(values, values.nbytes)
+        self.staging.fetch(values, self.buffer)
         return values
 
     def release(self) -> None:
         """Release everything; the context is current."""
-        for resource in (self.buffer, self.framebuffer, self.texture):
+        for resource in (self.staging, self.buffer, self.framebuffer, self.texture):
             resource.release()
 
 
@@ -148,7 +152,7 @@ class DeviceTransfers:
         if not used:
             return None
         elements = max(m.rows * m.columns for n, m in self._matrices.items() if n in used)
-        sheet = self._sheet = Sheet(self._context.handle, elements, self._largest)
+        sheet = self._sheet = Sheet(self._context, elements, self._largest)
         for input_ in self.inputs:
             if not has_matrix_layout(input_, self._matrices[input_.matrix]):
                 target = Target(self._textures[input_.texture].framebuffer, viewport(input_.rect))

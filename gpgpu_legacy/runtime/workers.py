@@ -10,12 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import count
 from threading import Event, Lock
+from typing import ParamSpec
 
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.runtime.devices import thread_count
+
+P = ParamSpec("P")
 
 _LOCK = held_across_forks(Lock())
 
@@ -50,6 +53,29 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
         for other in others:
             if not other.cancel():  # a worker that has not begun has nothing left to do
                 other.result()
+
+
+class Started:
+    """A task that a worker does meanwhile, or whoever waits for it if none has begun."""
+
+    __slots__ = ("_future", "_task")
+
+    def __init__(self, task: Callable[[], object]) -> None:
+        """Begin a task, where there are workers."""
+        self._task, pool = task, _pool()
+        self._future = pool.submit(task) if pool is not None else None
+
+    def finish(self) -> None:
+        """Return when the task has ended. Raises what it raised."""
+        if self._future is None or self._future.cancel():
+            self._task()
+        else:
+            self._future.result()
+
+
+def start(task: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> Started:
+    """Begin task(*arguments) on a worker. The caller calls `finish`, once; tasks must not wait."""
+    return Started(partial(task, *arguments, **keywords))
 
 
 def _pool() -> ThreadPoolExecutor | None:

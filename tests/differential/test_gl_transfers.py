@@ -31,6 +31,7 @@ from gpgpu_legacy.plan.textures import (
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
 from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
 from gpgpu_legacy.runtime.gl_transfer_shaders import (
     COMPUTE_GROUP,
@@ -39,6 +40,7 @@ from gpgpu_legacy.runtime.gl_transfer_shaders import (
     packing_uniforms,
 )
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Prepared
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, undefined_textures
 
@@ -144,13 +146,29 @@ def context(ready: Callable[[str], Executor]) -> gl.GlContext:
     return gl.context()
 
 
+def drawn(context: gl.GlContext, plan: Plan, *, on_device: bool) -> Prepared:
+    return GlRasterPrepared(context, plan, Machine(), packs_on_device=on_device)
+
+
+def computed(context: gl.GlContext, plan: Plan, *, on_device: bool) -> Prepared:
+    return GlComputePrepared(context, plan, Machine(), on_device=on_device)
+
+
 @pytest.mark.gl
 @pytest.mark.parametrize("on_device", [True, False], ids=["device", "host"])
-@settings(max_examples=150)
+@pytest.mark.parametrize("prepare", [drawn, computed])
+@settings(max_examples=60)
 @given(plan=plans())
-def test_any_transfer(context: gl.GlContext, on_device: bool, plan: Plan) -> None:
-    prepared = GlRasterPrepared(context, plan, Machine(), packs_on_device=on_device)
-    with prepared:
+def test_any_transfer(
+    ready: Callable[[str], Executor],
+    context: gl.GlContext,
+    prepare: Callable[..., Prepared],
+    on_device: bool,
+    plan: Plan,
+) -> None:
+    if prepare is computed:
+        ready("gl-compute")
+    with prepare(context, plan, on_device=on_device) as prepared:
         for seed in range(2):
             operands = {m.name: bits(m.rows, m.columns, seed) for m in plan.operands}
             found = prepared.run(operands).outputs

@@ -57,7 +57,8 @@ class GlComputeExecutor(Executor):
         from gpgpu_legacy.runtime import gl
         from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
 
-        return GlComputePrepared(gl.compute_context(), plan, machine)
+        context = gl.compute_context()
+        return GlComputePrepared(context, plan, machine, on_device=context.is_hardware)
 
 
 EXECUTOR = GlComputeExecutor()

@@ -1,0 +1,277 @@
+"""Arrays of the host to buffers of OpenGL and back.
+
+A driver that is handed an array copies it, on one thread, to memory that the device can reach, and
+sends it when all of it is there. `MappedStaging` does so on all processors, piece by piece: some
+memory stays mapped (GL_ARB_buffer_storage), threads copy pieces to its slots, and the device
+fetches each as soon as it is whole, while the next ones are copied. On the way back the device
+fills the slots and threads empty them. `DriverStaging` leaves all that to the driver: for software
+renderers, which copy in the host's memory, and for drivers without mapped memory.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from ctypes import byref, c_ubyte, c_uint
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
+from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.prepared import F32
+from gpgpu_legacy.runtime.workers import Started, start
+
+GlBuffer = Any
+"""moderngl has no type annotations."""
+
+Bytes = NDArray[np.uint8]
+
+SLOTS, SLOT_BYTES = 12, 4 << 20
+"""The mapped memory of a context. Mapping costs a quarter of a millisecond a megabyte, once."""
+
+LEAST_PIECE_BYTES = 1 << 20
+"""A smaller piece is copied in less time than a thread takes to begin."""
+
+PIECES = 8
+"""A transfer has at least so many pieces, unless they were too small: one piece is copied while
+another is fetched."""
+
+COPYING = 8
+"""How many pieces threads copy at the same time; memory is no faster with more."""
+
+_WAIT_NS = 10**9
+_PAGE_BYTES = 4096
+
+
+class Staging(Protocol):
+    """Moves arrays to buffers and back. The context must be current for every method."""
+
+    def send(self, values: F32, target: GlBuffer) -> None:
+        """Fill the beginning of a buffer with a contiguous array, which may change afterwards."""
+
+    def fetch(self, values: F32, source: GlBuffer) -> None:
+        """Fill a contiguous array from the beginning of a buffer."""
+
+    def release(self) -> None:
+        """Release what it has for itself."""
+
+
+def staging_for(context: GlContext, most_bytes: int, *, to_device: bool) -> Staging:
+    """The way that suits a context; the caller releases it.
+
+    most_bytes: of an array, at most. to_device: buffers are in the memory of a device.
+    """
+    mapped = context_staging(context) if to_device else None
+    return DriverStaging(context.handle, most_bytes) if mapped is None else _Lent(mapped)
+
+
+@lru_cache(maxsize=1)
+def context_staging(context: GlContext) -> MappedStaging | None:
+    """The mapped memory of a context, made when it is first needed; None if it can have none."""
+    return MappedStaging.mapped(context, SLOTS, SLOT_BYTES)
+
+
+class _Lent:
+    """The context's own, for all plans: none of them releases it."""
+
+    def __init__(self, staging: MappedStaging) -> None:
+        self.send, self.fetch = staging.send, staging.fetch
+
+    def release(self) -> None:
+        """See Staging."""
+
+
+class DriverStaging:
+    """A buffer that the driver fills and empties."""
+
+    def __init__(self, context: ModernglContext, most_bytes: int) -> None:
+        """most_bytes: of an array, at most."""
+        self._gl = context
+        # A driver places a buffer by how it is used: the host uses this one, and no shader.
+        self._buffer = context.buffer(reserve=most_bytes, dynamic=True)
+
+    def send(self, values: F32, target: GlBuffer) -> None:
+        """See Staging."""
+        self._buffer.write(values)
+        self._gl.copy_buffer(target, self._buffer, values.nbytes)
+
+    def fetch(self, values: F32, source: GlBuffer) -> None:
+        """See Staging."""
+        self._gl.memory_barrier()
+        self._gl.copy_buffer(self._buffer, source, values.nbytes)
+        self._buffer.read_into(values, values.nbytes)
+
+    def release(self) -> None:
+        """See Staging."""
+        self._buffer.release()
+
+
+class _Slot:
+    """A part of the mapped memory.
+
+    memory: as the host sees it. offset: of its first byte. fence: after the device's last use.
+    copying: the host's last use.
+    """
+
+    __slots__ = ("copying", "fence", "memory", "offset")
+
+    def __init__(self, memory: Bytes, offset: int) -> None:
+        self.memory, self.offset = memory, offset
+        self.fence: int | None = None
+        self.copying: Started | None = None
+
+
+class MappedStaging:
+    """Memory that host and device both see."""
+
+    def __init__(self, context: GlContext, buffer: int, memory: Bytes) -> None:
+        """buffer: OpenGL's number of it. memory: where it is mapped, (slots, bytes)."""
+        assert context.functions is not None
+        self._context, self._gl = context, context.functions
+        self._buffer = buffer
+        self._slots = [_Slot(row, n * memory.shape[1]) for n, row in enumerate(memory)]
+        self._slot_bytes = memory.shape[1]
+        self._next = 0
+
+    @classmethod
+    def mapped(cls, context: GlContext, slots: int, slot_bytes: int) -> MappedStaging | None:
+        """Allocate and map the slots; None where the driver cannot. There are at least two."""
+        gl = context.functions
+        if gl is None or "GL_ARB_buffer_storage" not in context.handle.extensions:
+            return None
+        number, size = c_uint(), slots * slot_bytes
+        access = GL.MAP_READ | GL.MAP_WRITE | GL.MAP_PERSISTENT | GL.MAP_COHERENT
+        gl.glGenBuffers(1, byref(number))
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, number.value)
+        gl.glBufferStorage(GL.COPY_READ_BUFFER, size, None, access | GL.CLIENT_STORAGE)
+        address = gl.glMapBufferRange(GL.COPY_READ_BUFFER, 0, size, access)
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, 0)
+        if not address:
+            gl.glDeleteBuffers(1, byref(number))
+            while gl.glGetError() != GL.NO_ERROR:
+                pass
+            return None
+        memory = np.ctypeslib.as_array((c_ubyte * size).from_address(address))
+        return cls(context, number.value, memory.reshape(slots, slot_bytes))
+
+    def send(self, values: F32, target: GlBuffer) -> None:
+        """See Staging."""
+        source = values.reshape(-1).view(np.uint8)
+        copied: deque[tuple[_Slot, slice]] = deque()
+        ahead = min(COPYING, len(self._slots) - 1)
+        for piece in self._pieces(len(source)):
+            if len(copied) == ahead:
+                self._hand_over(*copied.popleft(), target)
+            slot = self._free_slot()
+            part = source[piece]
+            slot.copying = _copying(slot.memory[: len(part)], part)
+            copied.append((slot, piece))
+        while copied:
+            self._hand_over(*copied.popleft(), target)
+
+    def _hand_over(self, slot: _Slot, piece: slice, target: GlBuffer) -> None:
+        """Let the device fetch what was copied to a slot."""
+        self._end_copying(slot)
+        size = piece.stop - piece.start
+        self._copy(self._buffer, slot.offset, target.glo, piece.start, size)
+        self._mark(slot)
+
+    def fetch(self, values: F32, source: GlBuffer) -> None:
+        """See Staging."""
+        target = values.reshape(-1).view(np.uint8)
+        self._context.handle.memory_barrier()
+        filled: deque[tuple[_Slot, slice]] = deque()
+        ahead = max(1, len(self._slots) - COPYING)
+        for piece in self._pieces(len(target)):
+            if len(filled) == ahead:
+                self._take(*filled.popleft(), target)
+            slot = self._free_slot()
+            size = piece.stop - piece.start
+            self._copy(source.glo, piece.start, self._buffer, slot.offset, size)
+            self._mark(slot)
+            filled.append((slot, piece))
+        while filled:
+            self._take(*filled.popleft(), target)
+        for slot in self._slots:
+            self._end_copying(slot)
+
+    def _take(self, slot: _Slot, piece: slice, target: Bytes) -> None:
+        """Copy what the device has put into a slot."""
+        self._await(slot)
+        part = target[piece]
+        slot.copying = _copying(part, slot.memory[: len(part)])
+
+    def release(self) -> None:
+        """See Staging."""
+        for slot in self._slots:
+            self._end_copying(slot)
+            self._await(slot)
+        self._gl.glDeleteBuffers(1, byref(c_uint(self._buffer)))
+
+    def _pieces(self, size: int) -> Iterator[slice]:
+        most = min(self._slot_bytes, max(LEAST_PIECE_BYTES, -(-size // PIECES)))
+        for first in range(0, size, most):
+            yield slice(first, min(first + most, size))
+
+    def _free_slot(self) -> _Slot:
+        """The slot that was used longest ago, once neither the host nor the device needs it."""
+        slot = self._slots[self._next]
+        self._next = (self._next + 1) % len(self._slots)
+        self._end_copying(slot)
+        self._await(slot)
+        return slot
+
+    @staticmethod
+    def _end_copying(slot: _Slot) -> None:
+        copying, slot.copying = slot.copying, None
+        if copying is not None:
+            copying.finish()
+
+    def _copy(self, source: int, first: int, target: int, into: int, size: int) -> None:
+        gl = self._gl
+        gl.glBindBuffer(GL.COPY_READ_BUFFER, source)
+        gl.glBindBuffer(GL.COPY_WRITE_BUFFER, target)
+        gl.glCopyBufferSubData(GL.COPY_READ_BUFFER, GL.COPY_WRITE_BUFFER, first, into, size)
+
+    def _mark(self, slot: _Slot) -> None:
+        """Let the device begin, and note when it is done with a slot."""
+        slot.fence = self._gl.glFenceSync(GL.SYNC_GPU_COMMANDS_COMPLETE, 0)
+        self._gl.glFlush()
+
+    def _await(self, slot: _Slot) -> None:
+        """Wait until the device is done with a slot."""
+        if slot.fence is None:
+            return
+        gl, fence = self._gl, slot.fence
+        slot.fence = None
+        status = GL.TIMEOUT_EXPIRED
+        while status == GL.TIMEOUT_EXPIRED:
+            status = gl.glClientWaitSync(fence, GL.SYNC_FLUSH_COMMANDS, _WAIT_NS)
+        gl.glDeleteSync(fence)
+        if status == GL.WAIT_FAILED:
+            self._context.require_answers()
+
+
+def _copying(target: Bytes, source: Bytes) -> Started | None:
+    """Copy a small piece now, or begin to copy a larger one."""
+    if len(source) >= LEAST_PIECE_BYTES:
+        return start(np.copyto, target, source)
+    np.copyto(target, source)
+    return None
+
+
+def touched(values: F32) -> list[Started]:
+    """Begin to touch the pages of a new array, on other threads.
+
+    The system finds a page of memory when it is first written. The caller finishes all of them
+    before the array is filled.
+    """
+    pages = values.reshape(-1).view(np.uint8)[::_PAGE_BYTES]
+    step = SLOT_BYTES // _PAGE_BYTES
+    return [
+        start(np.copyto, pages[first : first + step], np.uint8(0))
+        for first in range(0, len(pages), step)
+    ]

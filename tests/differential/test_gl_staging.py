@@ -1,0 +1,149 @@
+"""Arrays to buffers and back by way of mapped memory, and plans whose buffers are used again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from drawing import F32, assert_same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy import matmul
+from gpgpu_legacy.algorithms.matmul.options import Options
+from gpgpu_legacy.api.prepared import close_prepared
+from gpgpu_legacy.runtime import gl, gl_staging
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_staging import DriverStaging, MappedStaging, staging_for, touched
+
+pytestmark = pytest.mark.gl
+
+ProductCall = tuple[tuple[str, int | None], tuple[int, int, int], bool, bool, int]
+"""A method with its block, the shape, which operands are transposed, and a seed."""
+
+
+@pytest.fixture(scope="module")
+def context(ready: Callable[[str], Executor]) -> gl.GlContext:
+    ready("gl-compute")
+    return gl.compute_context()
+
+
+@contextmanager
+def as_for_a_gpu(context: gl.GlContext) -> Iterator[None]:
+    """Plans are prepared as for a GPU, whatever renders."""
+    close_prepared()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(context), "is_hardware", property(lambda _: True))
+        yield
+        close_prepared()
+
+
+def mapped(context: gl.GlContext, slots: int, slot_bytes: int) -> MappedStaging:
+    staging = MappedStaging.mapped(context, slots, slot_bytes)
+    if staging is None:
+        pytest.skip("this driver maps no memory for good")
+    return staging
+
+
+@settings(max_examples=40)
+@given(
+    slots=st.integers(2, 14),
+    slot_floats=st.integers(1, 40),
+    least=st.sampled_from([1, 64, 1 << 20]),
+    sizes=st.lists(st.integers(0, 700), min_size=1, max_size=5),
+)
+def test_buffers_get_all_bytes_and_give_them_back(
+    context: gl.GlContext, slots: int, slot_floats: int, least: int, sizes: list[int]
+) -> None:
+    """Whoever copies, in pieces of any size; what lies behind the array stays."""
+    rng = np.random.default_rng(len(sizes))
+    arrays = [rng.integers(0, 2**32, n, np.uint32).view(np.float32) for n in sizes]
+    with pytest.MonkeyPatch.context() as patch, context.current() as handle:
+        patch.setattr(gl_staging, "LEAST_PIECE_BYTES", least)
+        staging = mapped(context, slots, 4 * slot_floats)
+        buffers = [handle.buffer(np.full(n + 3, 7.0, np.float32)) for n in sizes]
+        for array, buffer in zip(arrays, buffers, strict=True):
+            sent = array.copy()
+            staging.send(sent, buffer)
+            sent[:] = -1.0  # what was sent may change at once
+        for array, buffer in zip(arrays, buffers, strict=True):
+            found = np.full_like(array, 5.0)
+            staging.fetch(found, buffer)
+            np.testing.assert_array_equal(found.view(np.uint32), array.view(np.uint32))
+            behind = np.frombuffer(buffer.read(), np.float32)[len(array) :]
+            assert (behind == 7.0).all()
+            buffer.release()
+        staging.release()
+
+
+def test_a_large_array_is_copied_by_threads(context: gl.GlContext) -> None:
+    """Larger than all slots together, and not a whole number of them."""
+    values = np.random.default_rng(0).random((1030, 2051), np.float32)
+    with context.current() as handle:
+        staging, buffer = mapped(context, 3, 1 << 20), handle.buffer(reserve=values.nbytes)
+        found = np.empty_like(values)
+        pages = touched(found)
+        staging.send(values, buffer)
+        for page in pages:
+            page.finish()
+        staging.fetch(found, buffer)
+        buffer.release()
+        staging.release()
+    assert_same_bits(found, values)
+
+
+def test_the_driver_copies_where_it_maps_nothing(
+    context: gl.GlContext, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    values = np.arange(1000, dtype=np.float32)
+    gl_staging.context_staging.cache_clear()
+    monkeypatch.setattr(context, "functions", None)
+    with context.current() as handle:
+        staging, buffer = staging_for(context, 4000, to_device=True), handle.buffer(reserve=4000)
+        assert isinstance(staging, DriverStaging)
+        staging.send(values, buffer)
+        found = np.zeros_like(values)
+        staging.fetch(found, buffer)
+        staging.release()
+        buffer.release()
+    gl_staging.context_staging.cache_clear()
+    assert_same_bits(found, values)
+
+
+@settings(max_examples=8)
+@given(
+    calls=st.lists(
+        st.tuples(
+            st.sampled_from([("hall-carr-hart-multi", 4), ("larson-mcallister", None)]),
+            st.sampled_from([(8, 8, 8), (33, 7, 18)]),
+            st.booleans(),
+            st.booleans(),
+            st.integers(0, 2**31),
+        ),
+        min_size=2,
+        max_size=6,
+    )
+)
+def test_repeated_calls_give_what_first_calls_give(
+    context: gl.GlContext,
+    calls: list[tuple[tuple[str, int | None], tuple[int, int, int], bool, bool, int]],
+) -> None:
+    """In any order, with other operands in the same buffers; and no result changes later."""
+    results: list[tuple[F32, F32]] = []
+    with as_for_a_gpu(context):
+        for (method, block), (rows, inner, columns), transpose_a, transpose_b, seed in calls:
+            rng = np.random.default_rng(seed)
+            a = rng.standard_normal((inner, rows) if transpose_a else (rows, inner), np.float32)
+            b = rng.standard_normal(
+                (columns, inner) if transpose_b else (inner, columns), np.float32
+            )
+            options = Options(block, transpose_a=transpose_a, transpose_b=transpose_b)
+            expected, found = (
+                matmul(a, b, method, options, executor=executor, exact=True)
+                for executor in ("numpy", "gl-compute")
+            )
+            results.append((found, expected))
+    for found, expected in results:
+        assert_same_bits(found, expected)
