@@ -73,7 +73,7 @@ WHERE = {
         for name in (
             *("egl", "gl_arbfp_context", "gl_arbfp_objects", "gl_arbfp_programs"),
             *("gl_arbfp_resources", "gl_buffer_textures", "gl_headers", "gl_sharing"),
-            *("gl_state", "native"),
+            *("gl_staging", "gl_state", "native"),
         )
     ),
 }
