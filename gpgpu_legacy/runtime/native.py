@@ -139,7 +139,8 @@ class _Host:
         lanes = 16 if wide else 8 if features.get("avx") else 4
         is_x86 = bool(features.get("sse2"))
         halves = bool(features.get("f16c")) or not is_x86
-        self.processor = Processor(lanes, 16 if is_x86 and not wide else 32, halves)
+        fuses = bool(features.get("fma")) or not is_x86
+        self.processor = Processor(lanes, 16 if is_x86 and not wide else 32, halves, fuses)
         self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()  # or why there is none
 
     def code(self, key: _Key) -> NativeCode:

@@ -18,6 +18,7 @@ import numpy as np
 from llvmlite import ir
 
 from gpgpu_legacy.lower.content import UnsupportedError
+from gpgpu_legacy.lower.emit.llvm_math import vector_function
 from gpgpu_legacy.lower.ir import Operation
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, NOWHERE, Axes, Kind, Operator, union
 
@@ -58,9 +59,17 @@ class GridEmitter:
     """LLVM instructions for Grids of one tile, at one place of one function."""
 
     def __init__(
-        self, module: ir.Module, builder: ir.IRBuilder, tile: Tile, *, exact: bool
+        self,
+        module: ir.Module,
+        builder: ir.IRBuilder,
+        tile: Tile,
+        *,
+        exact: bool,
+        fuses: bool = False,
     ) -> None:
+        """fuses: whether the processor has fused multiply-adds."""
         self.module, self.builder, self.tile, self.exact = module, builder, tile, exact
+        self.fuses = fuses
 
     # Making values
 
@@ -136,6 +145,12 @@ class GridEmitter:
         )
         return self.builder.call(function, values)
 
+    def transcendental(self, name: str, *values: Any) -> Any:
+        """A function of LLVM's own that is a call of the C library; vectors have one of ours."""
+        if self.fuses and isinstance(values[0].type, ir.VectorType):
+            return vector_function(name, self.module, self.builder, values)
+        return self.intrinsic(f"llvm.{name}", *values)
+
     def floats(self, value: Any) -> Any:
         """Stored numbers as floats; a level stays a level."""
         element, kind = element_of(value.type), like(value.type, F32)
@@ -166,6 +181,10 @@ def _named(name: str) -> _Instruction:
 
 def _intrinsic(name: str) -> _Instruction:
     return lambda emit, _, *values: emit.intrinsic(name, *values)
+
+
+def _transcendental(name: str) -> _Instruction:
+    return lambda emit, _, *values: emit.transcendental(name, *values)
 
 
 def _float_comparison(sign: str) -> _Instruction:
@@ -226,11 +245,11 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
         Operator.ABSOLUTE: _intrinsic("llvm.fabs"),
         Operator.FLOOR: _intrinsic("llvm.floor"),
         Operator.SQRT: _intrinsic("llvm.sqrt"),
-        Operator.EXP2: _intrinsic("llvm.exp2"),
-        Operator.LOG2: _intrinsic("llvm.log2"),
-        Operator.POWER: _intrinsic("llvm.pow"),
-        Operator.SIN: _intrinsic("llvm.sin"),
-        Operator.COS: _intrinsic("llvm.cos"),
+        Operator.EXP2: _transcendental("exp2"),
+        Operator.LOG2: _transcendental("log2"),
+        Operator.POWER: _transcendental("pow"),
+        Operator.SIN: _transcendental("sin"),
+        Operator.COS: _transcendental("cos"),
         Operator.IS_NAN: lambda emit, _, a: emit.builder.fcmp_unordered("uno", a, a),
         Operator.SATURATE: _saturated,
         Operator.HALF: _halved,
