@@ -120,7 +120,7 @@ class JitPrepared(HostPrepared):
     def _step(self, step: FusedPasses | UnfusedRepeat | Pass, *, apart: bool) -> _Step:
         if isinstance(step, FusedPasses):
             return _Step(step.count, (self._fused(step),), step.passes, whole=True)
-        if isinstance(step, UnfusedRepeat) and not apart:
+        if isinstance(step, UnfusedRepeat) and step.body and not apart:
             scheduled = self._scheduled(step)
             if scheduled is not None:
                 return scheduled
