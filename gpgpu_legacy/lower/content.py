@@ -17,9 +17,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpgpu_legacy.isa.ir import Attribute, Program
-from gpgpu_legacy.lower.analysis import fusion
+from gpgpu_legacy.lower.analysis import fusion, neighbourhood
 from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses
+from gpgpu_legacy.lower.analysis.neighbourhood import NeighbourDraw, Neighbourhood
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Axes
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import RGBA32F, Format
@@ -100,7 +101,20 @@ class DependentLookup:
     sampler: Sampler
 
 
-Lookup = OwnLookup | AffineLookup | DependentLookup
+@dataclass(frozen=True, slots=True)
+class NeighbourLookup:
+    """A lookup near the fragment's own texel, in a surface that passes before it wrote.
+
+    right, up: how many texels away from it.
+    """
+
+    axes: ClassVar[Axes] = EVERYWHERE
+    texture: int
+    right: int
+    up: int
+
+
+Lookup = OwnLookup | AffineLookup | DependentLookup | NeighbourLookup
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,12 +260,29 @@ def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[
     return Content(body, surfaces, len(arguments.bases), together=together), arguments
 
 
+def neighbour_content(
+    found: Neighbourhood, textures: Mapping[str, Texture]
+) -> tuple[Content, Arguments]:
+    """The same of passes that read one another's results at neighbouring texels."""
+    owned = {name for name, *_ in found.origins}
+
+    def surface(name: str, dependent: bool) -> Surface:
+        texture = textures[name]
+        extent = texture.extent if dependent else None
+        return Surface(texture.kind, texture.format, name in owned, name in found.written, extent)
+
+    body, surfaces, arguments = _described(found, textures, surface)
+    return Content(body, surfaces, len(arguments.bases)), arguments
+
+
 def _written(fused: FusedPasses) -> set[str]:
     return {name for pass_ in fused.passes for name in written_by(pass_)}
 
 
 def _described(
-    fused: FusedPasses, textures: Mapping[str, Texture], surface: Callable[[str, bool], Surface]
+    fused: FusedPasses | Neighbourhood,
+    textures: Mapping[str, Texture],
+    surface: Callable[[str, bool], Surface],
 ) -> tuple[tuple[Draw | Move, ...], tuple[Surface, ...], Arguments]:
     """Members and surfaces by number.
 
@@ -270,7 +301,7 @@ def _described(
         fused.width,
         fused.height,
         fused.count,
-        tuple(member.pass_ for member in fused.body if isinstance(member, fusion.Draw)),
+        tuple(member.pass_ for member in fused.body if not isinstance(member, fusion.Move)),
     )
     return body, surfaces, arguments
 
@@ -281,7 +312,7 @@ _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
 class _Numbering:
     """Textures and bases, in the order in which the members of fused passes name them."""
 
-    def __init__(self, fused: FusedPasses) -> None:
+    def __init__(self, fused: FusedPasses | Neighbourhood) -> None:
         self.count = fused.count
         self.textures: dict[str, int] = {}
         self.bases: dict[_Slopes, tuple[int, int]] = {}
@@ -292,7 +323,7 @@ class _Numbering:
     def texture(self, name: str) -> int:
         return self.textures.setdefault(name, len(self.textures))
 
-    def member(self, member: fusion.Draw | fusion.Move) -> Draw | Move:
+    def member(self, member: fusion.Draw | NeighbourDraw | fusion.Move) -> Draw | Move:
         if isinstance(member, fusion.Move):
             return Move(self.texture(member.source), self.texture(member.target))
         pass_ = member.pass_
@@ -304,10 +335,12 @@ class _Numbering:
             tuple(bent_attributes(pass_, self.count)),
         )
 
-    def lookup(self, lookup: fusion.Lookup) -> Lookup:
+    def lookup(self, lookup: fusion.Lookup | neighbourhood.NeighbourLookup) -> Lookup:
         match lookup:
             case fusion.OwnLookup(name):
                 return OwnLookup(self.texture(name))
+            case neighbourhood.NeighbourLookup(name, right, up):
+                return NeighbourLookup(self.texture(name), right, up)
             case fusion.DependentLookup(binding):
                 self.dependent.add(binding.texture)
                 return DependentLookup(self.texture(binding.texture), binding.sampler)

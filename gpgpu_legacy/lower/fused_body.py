@@ -18,6 +18,7 @@ from gpgpu_legacy.lower.content import (
     DependentLookup,
     Draw,
     Move,
+    NeighbourLookup,
     OwnLookup,
     Surface,
 )
@@ -146,7 +147,7 @@ class _Draw:
             case OwnLookup(texture):
                 held = own_texel(texture, surface.format)
                 texel = decoded(held, surface.format, as_level=self.as_level)
-            case AffineLookup() as lookup:
+            case AffineLookup() | NeighbourLookup() as lookup:
                 texel = Texel(lookup, present, lookup.axes, self.step.advance)
             case DependentLookup() as lookup:
                 given = tuple(coordinates[: coordinate_count(surface.kind)])

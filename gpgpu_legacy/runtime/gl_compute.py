@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -62,6 +61,11 @@ class GlComputePrepared(GlPrepared[GlContext]):
         self._recordings: dict[bool, _Recording] = {}  # by whether the run is observed
         super().__init__(context, plan, machine)
 
+    @property
+    def runs_fused(self) -> bool:
+        """Whether any passes are fused where nobody observes them."""
+        return self._recordings[False].has_fused_passes
+
     def _build(self) -> None:
         info = self.context.info
         check_textures(self.plan, info)
@@ -73,10 +77,11 @@ class GlComputePrepared(GlPrepared[GlContext]):
 
     def _recorded(self, *, apart: bool) -> _Recording:
         """The steps, recorded and compiled."""
-        device = _device(self.context.info, self.machine.tuning)
+        device = _device(self.context, self.machine.tuning)
         if device.fetches and not can_be_fetched(self.plan, self.context):
             device = replace(device, fetches=False)
         recorder = FragmentRecorder(self.context, self.plan, self.machine, device, self._storage)
+        self.keep(recorder.twins)
         recording = _Recording(recorder, self._storage, apart=apart)
         blocks = recorder.blocks.settle(self.context)
         if blocks is not None:
@@ -175,14 +180,23 @@ class _Recording:
         )
 
 
-def _device(info: Mapping[str, Any], tuning: Tuning | None) -> Device:
+def _device(context: GlContext, tuning: Tuning | None) -> Device:
     """The device's limits; 32 KiB of shared memory is what all devices have.
 
     llvmpipe loads from a storage buffer invocation by invocation, each with a test of its own, and
     gathers from a texture for a vector of invocations at once.
     """
+    info, chosen = context.info, tuning or Tuning()
     software = is_llvmpipe(info)
     most = LLVMPIPE_ITERATIONS if software else None
     shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
     blocks = limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS")
-    return Device(shared, blocks, most, tuning.group if tuning else None, fetches=software)
+    return Device(
+        shared,
+        blocks,
+        most,
+        chosen.group,
+        fetches=software,
+        temporal=chosen.temporal,
+        shares_fast=context.is_hardware,
+    )

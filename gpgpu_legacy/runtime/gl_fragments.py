@@ -8,7 +8,6 @@ pass that work groups do not support has one invocation for each fragment
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,14 +23,17 @@ from gpgpu_legacy.lower.emit.glsl_workgroups import (
 )
 from gpgpu_legacy.lower.group_code import GroupCode, uniform_blocks
 from gpgpu_legacy.lower.shader_key import shader_key
+from gpgpu_legacy.lower.temporal import Room
+from gpgpu_legacy.lower.temporal_shape import TemporalShape
 from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, UniformBlocks
 from gpgpu_legacy.runtime.gl_prepared import Call, Record, RecordedSteps, joined
-from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
+from gpgpu_legacy.runtime.gl_shader import GroupShader, Shader, UniformTable, Values
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
+from gpgpu_legacy.runtime.gl_temporal import TemporalRecorder, Twins
 from gpgpu_legacy.runtime.gl_values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -43,7 +45,9 @@ class Device:
     shared_bytes: of a work group. storage_blocks: of a shader. most_iterations: of all loops of an
     invocation together, after which a driver silently ends them; None where there is no such
     limit. shape: of work groups, if it is tuned. fetches: whether it reads buffer textures faster
-    than storage buffers.
+    than storage buffers. temporal: the shape where work groups run several iterations of passes
+    that read neighbours, if it is tuned. shares_fast: whether shared memory is faster than the
+    textures.
     """
 
     shared_bytes: int
@@ -51,15 +55,8 @@ class Device:
     most_iterations: int | None = None
     shape: GroupShape | None = None
     fetches: bool = False
-
-
-class GroupShader(Shader):
-    """A compiled shader of work groups, and the code that was emitted for it."""
-
-    def __init__(self, context: GlContext, program: Any, code: GroupCode) -> None:
-        """Take over a program."""
-        super().__init__(context, program)
-        self.code = code
+    temporal: TemporalShape | None = None
+    shares_fast: bool = False
 
 
 class FragmentRecorder:
@@ -78,6 +75,7 @@ class FragmentRecorder:
         self.textures = {texture.name: texture for texture in plan.textures}
         self.buffers, self.storage = storage.buffers, storage
         self.uniforms, self.blocks = UniformTable(), UniformBlocks()
+        self.twins = Twins(context, self.buffers)
 
     def steps(self, record: Record, *, apart: bool) -> list[RecordedSteps]:
         """The plan's steps in order. The caller settles the uniforms and blocks next.
@@ -88,14 +86,35 @@ class FragmentRecorder:
         groups: list[RecordedSteps] = []
         for step in fused_steps(self.plan, apart=not fuses):
             if isinstance(step, UnfusedRepeat):
-                calls = tuple(self._member(member, step.count, record) for member in step.body)
-                passes = tuple(m.passes[0] if isinstance(m, FusedPasses) else m for m in step.body)
-                groups.append(RecordedSteps(step.count, passes, calls))
+                tiled = self._tiled(step) if fuses else []
+                groups += tiled or [self._one_by_one(step, record)]
             elif isinstance(step, FusedPasses):
                 groups.append(self._fused(step, record))
             else:
                 groups.append(RecordedSteps(1, (step,), (record(step, 1),)))
         return list(joined(groups))
+
+    def _tiled(self, repeat: UnfusedRepeat) -> list[RecordedSteps]:
+        """A Repeat whose passes read neighbours, several iterations in one go; empty for others."""
+        device = self.device
+        room = Room(device.shared_bytes, device.storage_blocks, device.shares_fast)
+        recorder = TemporalRecorder(
+            self.context,
+            self.plan,
+            room,
+            self.buffers,
+            self.twins,
+            self.uniforms,
+            self.blocks,
+            self.machine.exact,
+            device.temporal,
+        )
+        return recorder.steps(repeat)
+
+    def _one_by_one(self, repeat: UnfusedRepeat, record: Record) -> RecordedSteps:
+        calls = tuple(self._member(member, repeat.count, record) for member in repeat.body)
+        passes = tuple(m.passes[0] if isinstance(m, FusedPasses) else m for m in repeat.body)
+        return RecordedSteps(repeat.count, passes, calls)
 
     def _member(self, member: FusedPasses | Pass, count: int, record: Record) -> Call:
         """A pass of a Repeat whose iterations run one at a time."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
+from gpgpu_legacy.lower.group_code import GroupCode
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_sharing import Releasable
 
@@ -59,6 +60,15 @@ class Shader:
         uniform = self._uniforms[name]
         rows = values.reshape(len(values), -1)
         return np.ascontiguousarray(rows[:, : uniform.array_length * uniform.dimension])
+
+
+class GroupShader(Shader):
+    """A compiled shader of work groups, and the code that was emitted for it."""
+
+    def __init__(self, context: GlContext, program: Any, code: GroupCode) -> None:
+        """Take over a program."""
+        super().__init__(context, program)
+        self.code = code
 
 
 class DrawingShader(Shader):

@@ -12,6 +12,7 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.lower.temporal_shape import TemporalShape
     from gpgpu_legacy.lower.workgroups import GroupShape
 
 FRAGMENT_PASSES: frozenset[type[Pass]] = frozenset({FragmentPass, CopyPass, ClearPass})
@@ -24,11 +25,13 @@ class Tuning:
     """The shape that generated code is to have; None leaves it to the executor's own rule.
 
     group: of a work group, where fragment programs become compute shaders. tile: rows and vectors
-    across of the tiles of fragments that native code takes.
+    across of the tiles of fragments that native code takes. temporal: of a work group that runs
+    several iterations of passes that read neighbours; where it does not fit they run one at a time.
     """
 
     group: GroupShape | None = None
     tile: tuple[int, int] | None = None
+    temporal: TemporalShape | None = None
 
 
 @public
@@ -68,7 +71,7 @@ class Capabilities:
     passes: the kinds of pass that it runs. arithmetics: by name, those of fragment programs.
     exact: whether `Machine.exact` gives the reference's bits for fragment programs.
     fuses_passes: whether passes whose fragments read back only their own texels are fused.
-    tuning: the fields of Tuning that it uses.
+    tuning: the fields of Tuning that products are tuned by.
     is_reference: whether it defines what the others must give. runs_driver_programs: whether the
     driver gets the program's own text, so that it is a peer to compare with.
     gpu_rank, cpu_rank: its place in the order of `auto` on a GPU and on the CPU; None: no place.
@@ -83,16 +86,6 @@ class Capabilities:
     runs_driver_programs: bool = False
     gpu_rank: int | None = None
     cpu_rank: int | None = None
-
-    @property
-    def stages_texels(self) -> bool:
-        """Whether fragments are computed in tiles by work groups, which stage what they share."""
-        return "group" in self.tuning
-
-    @property
-    def is_of_host(self) -> bool:
-        """Whether it computes on the CPU, whatever GPU there is."""
-        return self.cpu_rank is not None and self.gpu_rank is None
 
 
 _KINDS: Mapping[type[Pass], str] = {

@@ -80,7 +80,7 @@ def stage_of(around: Neighbourhood, row_bytes: int, row_work: int, threads: int)
     rows, wraps = around.height, around.wraps[1]
     lag = max(max(reach.down, reach.up) for reach in around.reaches)
     chunk = max(1, _CHUNK_BYTES // row_bytes)
-    passes = min(MOST_PASSES, around.count * len(around.members))
+    passes = min(MOST_PASSES, around.count * len(around.body))
     if lag:
         in_cache = cache_bytes() // 2 // row_bytes - chunk - 2 * lag
         passes = min(passes, max(1, in_cache // lag))

@@ -55,7 +55,7 @@ def known(*body: Pass, count: int = 3) -> Neighbourhood:
 
 
 def lookups(found: Neighbourhood, number: int = 0) -> tuple[object, ...]:
-    member = found.members[number]
+    member = found.body[number]
     assert isinstance(member, NeighbourDraw)
     return member.lookups
 
@@ -85,7 +85,7 @@ def test_a_torus_wraps() -> None:
 
 def test_unequal_offsets_and_a_copy_back() -> None:
     found = known(draw("P", "Q", place(0, -2.0, 1.0), place(1)), COPY)
-    assert found.members[1] == Move("P", "Q")
+    assert found.body[1] == Move("P", "Q")
     assert found.reaches == (Reach(2, 0, 0, 1), Reach())
     assert found.live == {"Q"}
     assert found.written == ("P", "Q")

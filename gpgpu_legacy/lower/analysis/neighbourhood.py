@@ -97,7 +97,7 @@ class Reach:
 class Neighbourhood:
     """A Repeat whose passes read one another's results at bounded offsets.
 
-    count: of iterations. members: the passes in their order; passes: as the plan writes them.
+    count: of iterations. passes: as the plan writes them; body: what they come to.
     reaches: of each member, into textures that the Repeat writes; a copy has none.
     written: the textures that they write. live: of those, the ones of which an iteration may read,
     or keep, a texel of the rectangle that it has not written yet; of all others, what an iteration
@@ -111,8 +111,8 @@ class Neighbourhood:
     """
 
     count: int
-    members: tuple[NeighbourDraw | Move, ...]
     passes: tuple[Pass, ...]
+    body: tuple[NeighbourDraw | Move, ...]
     reaches: tuple[Reach, ...]
     written: tuple[str, ...]
     live: frozenset[str]
@@ -151,8 +151,8 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
         return None
     return Neighbourhood(
         repeat.count,
-        found,
         tuple(passes),
+        found,
         tuple(map(_reach, found)),
         written,
         frozenset(_live(found)),

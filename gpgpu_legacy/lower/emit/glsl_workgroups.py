@@ -58,14 +58,14 @@ def emit_groups(
     body = fused_body(content, as_level=False)
     staging = choose_staging(content, body, shape, shared_bytes)
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
-    emitter = _GroupEmitter(content, fetched, exact=exact)
+    emitter = GroupEmitter(content, fetched, exact=exact)
     lines = emitter.block(Tiling(content, body, staging).statements())
     text = _shader(content, staging, emitter, lines)
     trips = sum(s.trips for draw in content.draws for s in live_segments(draw))
     return GroupCode(text, staging.shape, tuple(emitter.given.values()), trips, tuple(fetched))
 
 
-def _shader(content: Content, staging: Staging, emitter: _GroupEmitter, lines: list[str]) -> str:
+def _shader(content: Content, staging: Staging, emitter: GroupEmitter, lines: list[str]) -> str:
     """The text around the statements of main."""
     (uniforms, functions), (across, up) = emitter.head(), staging.shape.threads
     head = [*COMPUTE.header, *uniforms]
@@ -99,7 +99,7 @@ def _buffer_texture(unit: int, array: Array) -> str:
     return f"layout(binding = {unit}) uniform samplerBuffer {array.name};"
 
 
-class _GroupEmitter(GlslEmitter):
+class GroupEmitter(GlslEmitter):
     """Texels are elements of buffers; what passes give is in the uniform block.
 
     fetched: the names of the arrays that are buffer textures.

@@ -1,0 +1,199 @@
+"""What shapes the code of temporal tiling: passes that read neighbours, run over overlapping tiles.
+
+A work group computes several iterations of such passes on a tile of fragments by itself. It begins
+with all texels that they depend on, so the tile is wider than what is stored of it: by what an
+iteration reaches, on each side, times the iterations. Fragments near the tile's edge lack
+neighbours and become meaningless, one reach further in with each iteration; nothing reads them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood, Reach
+from gpgpu_legacy.lower.content import (
+    Arguments,
+    Content,
+    NeighbourLookup,
+    UnsupportedError,
+    neighbour_content,
+)
+from gpgpu_legacy.lower.temporal_shape import TemporalShape
+from gpgpu_legacy.plan.textures import Texture
+
+Sides = tuple[bool, bool]
+"""Of an axis: on the side of the low numbers, on that of the high ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class TemporalContent:
+    """All that shapes the code, but for the shape of its tiles.
+
+    content: of one iteration. reach: of one, too. wraps: along x and y, whether fragments beyond
+    the rectangle are those from the other side. ends: along x and y, on which sides the textures
+    that neighbours are read in end where the rectangle does; on the others, what lies around it
+    stays as it is. live: the surfaces of which an iteration reads, or keeps, what the one before it
+    left. varies: whether numbers that the passes give differ between iterations.
+    """
+
+    content: Content
+    reach: Reach
+    wraps: tuple[bool, bool]
+    ends: tuple[Sides, Sides]
+    live: tuple[int, ...]
+    varies: bool
+
+    @property
+    def near(self) -> tuple[int, ...]:
+        """The surfaces in which neighbours' texels are read."""
+        return near_surfaces(self.content)
+
+    @property
+    def keeps(self) -> tuple[Sides, Sides]:
+        """Along x and y, on which sides texels around the rectangle stay as they are."""
+        along_x, along_y = (
+            (False, False) if wraps else (not low, not high)
+            for wraps, (low, high) in zip(self.wraps, self.ends, strict=True)
+        )
+        return along_x, along_y
+
+    @property
+    def written(self) -> tuple[int, ...]:
+        """The surfaces that are written."""
+        return tuple(n for n, surface in enumerate(self.content.surfaces) if surface.written)
+
+
+def near_surfaces(content: Content) -> tuple[int, ...]:
+    """The surfaces in which neighbours' texels are read."""
+    looks = (look for draw in content.draws for look in draw.lookups)
+    return tuple(sorted({look.texture for look in looks if isinstance(look, NeighbourLookup)}))
+
+
+def temporal_content(
+    found: Neighbourhood, textures: Mapping[str, Texture]
+) -> tuple[TemporalContent, Arguments]:
+    """What shapes the code of a Neighbourhood, and what it is handed; textures: by name.
+
+    Raises UnsupportedError where some of the textures end with the rectangle, and others do not.
+    """
+    content, arguments = neighbour_content(found, textures)
+    near = near_surfaces(content)
+    ends: list[Sides] = []
+    for axis, length in enumerate((arguments.width, arguments.height)):
+        origins = [arguments.origins[n][axis] for n in near]
+        extents = [(arguments.extents[n].width, arguments.extents[n].height)[axis] for n in near]
+        low = {origin == 0 for origin in origins}
+        high = {origin + length == extent for origin, extent in zip(origins, extents, strict=True)}
+        if len(low) > 1 or len(high) > 1:
+            raise UnsupportedError("textures of which some have more around the rectangle")
+        ends.append((True in low, True in high))
+    numbers = {name: n for n, name in enumerate(arguments.textures)}
+    live = tuple(sorted(numbers[name] for name in found.live))
+    return (
+        TemporalContent(content, found.reach, found.wraps, (ends[0], ends[1]), live, found.varies),
+        arguments,
+    )
+
+
+def shared_floats(shape: TemporalShape, content: TemporalContent) -> int:
+    """How many numbers a group has in shared memory."""
+    surfaces = content.content.surfaces
+    channels = sum(surfaces[n].format.channels for n in content.near)
+    return channels * shared_length(shape, content.content)
+
+
+def shared_padding(shape: TemporalShape, content: Content) -> int:
+    """How many elements lookups may reach past either end of a tile, row after row."""
+    looks = [look for draw in content.draws for look in draw.lookups]
+    near = [look for look in looks if isinstance(look, NeighbourLookup)]
+    return max((abs(n.up) * shape.tile[0] + abs(n.right) for n in near), default=0)
+
+
+def shared_length(shape: TemporalShape, content: Content) -> int:
+    """Elements of the shared array of a surface."""
+    width, height = shape.tile
+    return width * height + 2 * shared_padding(shape, content)
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """What a device has for a work group.
+
+    shared_bytes: of shared memory. storage_blocks: buffers. gains: whether a group's shared memory
+    is so much faster than the textures that tiles of several iterations are worth their edges.
+    """
+
+    shared_bytes: int
+    storage_blocks: int
+    gains: bool
+
+    def takes(self, content: TemporalContent, shape: TemporalShape) -> bool:
+        """Whether a shape fits, and leaves fragments to store."""
+        bytes_ = _FLOAT_BYTES * shared_floats(shape, content)
+        return min(shape.stored(content.reach)) > 0 and bytes_ <= self.shared_bytes
+
+
+_FLOAT_BYTES = 4
+
+# What the model of `cost` is made of, as fitted to a sweep of shapes on one H100 (driver 580, 200
+# passes of Jacobi's relaxation, five lookups of r32f, n = 1024, 2048 and 4096). Times are in those
+# that memory takes for a number. Large groups are slower: fewer are resident, and more wait at a
+# barrier. Of 77 shapes, 32×8 invocations with a column of 4 fragments each and 6 passes in one go
+# were best at n = 2048 and 4096. With two columns a fragment took 1.3 to 1.6 times as long.
+_WORK, _WORK_OF_A_KIBI_TILE, _USUAL_LOOKUPS = 0.19, 0.12, 5.0
+_EDGE_LOADS = 0.1  # texels that tiles around load too come from a cache
+_LEAST_GAIN = 1.1
+
+_THREADS, _ROWS, _MOST_PASSES = ((32, 8), (32, 4), (64, 8), (32, 16)), (4, 2), 16
+
+
+def usual_shape(content: TemporalContent, room: Room) -> TemporalShape | None:
+    """The usual shape; None where none fits, or passes had better run one at a time."""
+    if not room.gains:
+        return None
+    most = max(1, _MOST_PASSES // len(content.content.body))
+    shapes = [
+        TemporalShape(threads, 1, rows, iterations)
+        for threads in _THREADS
+        for rows in _ROWS
+        for iterations in range(1, most + 1)
+    ]
+    costs = {shape: cost(content, shape) for shape in shapes if room.takes(content, shape)}
+    best = min(costs, key=lambda shape: costs[shape], default=None)
+    if best is None or _LEAST_GAIN * costs[best] > plain_cost(content):
+        return None
+    return best
+
+
+def plain_cost(content: TemporalContent) -> float:
+    """What a pass costs by itself, for each fragment."""
+    loads, stores = _traffic(content)
+    return loads + stores
+
+
+def cost(content: TemporalContent, shape: TemporalShape) -> float:
+    """What a pass costs for each fragment that is stored, as a model has it."""
+    loads, stores = _traffic(content)
+    passes = shape.iterations * len(content.content.body)
+    width, height = shape.tile
+    across, up = shape.stored(content.reach)
+    computed = width * height / (across * up)
+    work = _WORK + _WORK_OF_A_KIBI_TILE * width * height / 1024
+    moved = (loads + stores + _EDGE_LOADS * loads * (computed - 1)) / passes
+    return _lookups(content) / _USUAL_LOOKUPS * work * computed + moved
+
+
+def _lookups(content: TemporalContent) -> float:
+    """Numbers that a fragment looks up in a pass, on average."""
+    surfaces, body = content.content.surfaces, content.content.body
+    looks = [look for draw in content.content.draws for look in draw.lookups]
+    return sum(surfaces[look.texture].format.channels for look in looks) / len(body)
+
+
+def _traffic(content: TemporalContent) -> tuple[int, int]:
+    """Numbers that an iteration loads and stores for a fragment, if each is moved once."""
+    surfaces = content.content.surfaces
+    stores = sum(surfaces[n].format.channels for n in content.live)
+    others = sum(surface.format.channels for surface in surfaces if not surface.written)
+    return stores + others, stores

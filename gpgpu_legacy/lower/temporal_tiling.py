@@ -1,0 +1,435 @@
+"""Passes that read neighbours as the statements of an invocation, several iterations at a time.
+
+Each invocation has some fragments of its group's tile, their texels in registers from pass to pass.
+What neighbours read is in shared memory as well. A fragment beyond the rectangle is computed as the
+one that lies there, where textures repeat; as the outermost one, where the textures end with the
+rectangle and are clamped, so that their neighbours beyond the edge read the same; or else not at
+all: what lies around the rectangle is kept as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from gpgpu_legacy.lower.content import AffineLookup, Content, NeighbourLookup
+from gpgpu_legacy.lower.fused_body import own_variable
+from gpgpu_legacy.lower.invocation import (
+    CORNER,
+    EXTENT,
+    FIRST,
+    LAST,
+    THREAD,
+    integer,
+    origin_variable,
+    read,
+    size_variable,
+    smaller,
+    texel_element,
+    texture_array,
+)
+from gpgpu_legacy.lower.ir import (
+    Array,
+    Assign,
+    Barrier,
+    Constant,
+    Declare,
+    Element,
+    Expression,
+    For,
+    Given,
+    If,
+    Place,
+    Read,
+    Role,
+    Statement,
+    Store,
+    Texel,
+    Variable,
+    all_expressions,
+    components,
+    operation,
+    rebuilt,
+    trip_count,
+)
+from gpgpu_legacy.lower.ir_types import (
+    ALONG_X,
+    ALONG_Y,
+    BOOL,
+    EVERYWHERE,
+    INT,
+    Axes,
+    Kind,
+    Operator,
+    type_of,
+)
+from gpgpu_legacy.lower.temporal import TemporalContent, shared_length, shared_padding
+from gpgpu_legacy.lower.temporal_shape import TemporalShape
+from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
+
+COMPLETE = Variable("complete", BOOL)
+"""Whether no iteration follows: then the surfaces that are not live are stored, too."""
+
+ITERATION = Variable("iteration", INT)
+"""The number of the iteration."""
+
+MOST_KEPT = 32
+"""How many numbers of texels that no pass writes an invocation keeps in registers, at most."""
+
+_PLACE = (Variable("x", INT), Variable("y", INT))  # in the rectangle, and around it
+_DRAWN = (Variable("column", INT), Variable("row", INT))  # which fragment is computed there
+_WITHIN = (Variable("within_x", BOOL), Variable("within_y", BOOL))  # whether any is
+_NEAR = (Variable("near_x", INT), Variable("near_y", INT))  # where its texel is in shared arrays
+_ALONG = (ALONG_X, ALONG_Y)
+
+
+def stored_array(content: TemporalContent, surface: int) -> Array:
+    """The array that a live surface's texels are stored in; tiles around still read the other."""
+    return replace(texture_array(content.content, surface), name=f"stored{surface}")
+
+
+def shared_array(content: TemporalContent, shape: TemporalShape, surface: int) -> Array:
+    """A surface's texels of a group's tile, row after row, with room at both ends."""
+    element = texture_array(content.content, surface).element
+    return Array(f"near{surface}", element, (shared_length(shape, content.content),))
+
+
+class TemporalTiling:
+    """Makes the statements of an invocation."""
+
+    def __init__(
+        self, content: TemporalContent, body: Sequence[Statement], shape: TemporalShape
+    ) -> None:
+        """body: of one iteration, for one fragment."""
+        self.temporal, self.content, self.shape = content, content.content, shape
+        self.tile = RegisterTile(shape.rows, shape.columns, self._at_fragment)
+        most = MOST_KEPT // (shape.columns * shape.rows)
+        self.kept = _kept_texels(self.content, body, most)
+        self.body = [self._prepared(statement) for statement in body]
+        self.clamps = tuple(
+            any(content.ends[axis]) and not content.wraps[axis] for axis in range(2)
+        )
+        self.keeps = tuple(any(content.keeps[axis]) for axis in range(2))
+        self.iteration: Expression = integer(0)
+        self.trip: Expression = integer(0)
+
+    def statements(self) -> list[Statement]:
+        """All of them, the variables' declarations first."""
+        tile = self.tile
+        for axis in range(2):
+            self._place(axis)
+        for surface in self.content.owned:
+            self._load(surface)
+        for lookup, variable in self.kept.items():
+            tile.axes[variable] = lookup.axes
+            for fragment in tile.fragments(lookup.axes):
+                tile.assign(variable, fragment, self._elsewhere(lookup, (0, 0), fragment))
+        for surface in self.temporal.near:
+            self._share(surface)
+        self.iteration = read(ITERATION)
+        barriers = _barriers(self.body, self.temporal.near)
+        inner = tile.inside(lambda: self._iteration(barriers))
+        tile.add(For(ITERATION, read(FIRST), read(LAST), inner))
+        for surface in self.temporal.written:
+            self._store(surface)
+        return [*tile.declarations(), *tile.statements]
+
+    # Places
+
+    def _in_tile(self, axis: int, number: int) -> Expression:
+        """Where in the group's tile a column or a row of the invocation lies."""
+        if axis == 0:
+            along: Expression = read(THREAD, 0) + number * self.shape.threads[0]
+            return along
+        up: Expression = read(THREAD, 1) * self.shape.rows + number
+        return up
+
+    def _place(self, axis: int) -> None:
+        """Where columns or rows lie, and which fragments are computed there."""
+        tile, along, last = self.tile, _ALONG[axis], read(EXTENT, axis) + -1
+        low, high = self.temporal.keeps[axis]
+        for fragment in tile.fragments(along):
+            number = fragment[1 - axis]
+            place = read(CORNER, axis) + self._in_tile(axis, number)
+            self._let(_PLACE[axis], along, fragment, place)
+            here = self._read(_PLACE[axis], fragment)
+            if self.temporal.wraps[axis]:
+                # The tile begins no further before the rectangle than it is wide.
+                around = here + read(EXTENT, axis) * self.shape.tile[axis]
+                drawn = operation(Operator.REMAINDER, around, read(EXTENT, axis))
+            else:
+                drawn = smaller(operation(Operator.MAXIMUM, here, integer(0)), last)
+            self._let(_DRAWN[axis], along, fragment, drawn)
+            if self.keeps[axis]:
+                sides = [*([here >= 0] if low else []), *([here <= last] if high else [])]
+                within = sides[0] if len(sides) == 1 else operation(Operator.AND, *sides)
+                self._let(_WITHIN[axis], along, fragment, within)
+            if self.clamps[axis]:
+                near = self._read(_DRAWN[axis], fragment) + read(CORNER, axis) * -1
+                self._let(_NEAR[axis], along, fragment, near)
+
+    def _let(self, variable: Variable, axes: Axes, fragment: Fragment, value: Expression) -> None:
+        self.tile.axes[variable] = axes
+        self.tile.assign(variable, fragment, value)
+
+    def _read(self, variable: Variable, fragment: Fragment) -> Read:
+        return read(self.tile.cell(variable, fragment), axes=self.tile.axes[variable])
+
+    def _own(self, surface: int) -> Variable:
+        return own_variable(surface, self.content.surfaces[surface].format)
+
+    # Texels of textures
+
+    def _element(self, surface: int, array: Array, at: Sequence[Expression]) -> Element:
+        """A texel of a surface by its place in the rectangle."""
+        origin, width = origin_variable(surface), read(size_variable(surface), 0)
+        row, column = at[1] + read(origin, 1), at[0] + read(origin, 0)
+        return Element((row * width + column,), array)
+
+    def _loaded(self, surface: int, fragment: Fragment) -> Element:
+        """The texel that a fragment begins with."""
+        at: list[Expression] = []
+        for axis in range(2):
+            place = self._read(_DRAWN[axis], fragment)
+            if surface in self.temporal.near and self.keeps[axis]:
+                # What lies around the rectangle, as far as the texture goes.
+                origin = read(origin_variable(surface), axis)
+                last = read(size_variable(surface), axis) + -1
+                inside = operation(
+                    Operator.MAXIMUM, self._read(_PLACE[axis], fragment) + origin, integer(0)
+                )
+                place = smaller(inside, last) + origin * -1
+            at.append(place)
+        return self._element(surface, texture_array(self.content, surface), at)
+
+    def _load(self, surface: int) -> None:
+        """The fragments' own texels. What each iteration writes first is loaded only around it."""
+        variable, tile = self._own(surface), self.tile
+        tile.axes[variable] = EVERYWHERE
+        channels = tuple(range(variable.type.width))
+        begins = surface in self.temporal.live or not self.content.surfaces[surface].written
+        around = surface in self.temporal.near and any(self.keeps)
+        for fragment in tile.fragments(EVERYWHERE):
+            if begins:
+                tile.assign(variable, fragment, self._loaded(surface, fragment))
+                continue
+            tile.assign(variable, fragment, Constant((0.0,) * len(channels), variable.type))
+            if around:
+                outside = operation(Operator.NOT, self._within(fragment))
+                cell = tile.cell(variable, fragment)
+                load = Assign(cell, channels, self._loaded(surface, fragment))
+                tile.add(If(outside, (load,)))
+
+    def _within(self, fragment: Fragment) -> Expression:
+        """Whether a fragment is one of the rectangle, and not what lies around it."""
+        sides = [self._read(_WITHIN[axis], fragment) for axis in range(2) if self.keeps[axis]]
+        return sides[0] if len(sides) == 1 else operation(Operator.AND, *sides)
+
+    def _store(self, surface: int) -> None:
+        """The fragments' texels, but for those near the tile's edges."""
+        live = surface in self.temporal.live
+        array = (
+            stored_array(self.temporal, surface) if live else texture_array(self.content, surface)
+        )
+        margins = self.shape.margins(self.temporal.reach)
+        stores: list[Statement] = []
+        for fragment in self.tile.fragments(EVERYWHERE):
+            at = [self._read(_PLACE[axis], fragment) for axis in range(2)]
+            conditions: list[Expression] = []
+            for axis, (low, high) in enumerate(margins):
+                here = self._in_tile(axis, fragment[1 - axis])
+                conditions.append(here >= low)
+                conditions.append(here < self.shape.tile[axis] - high)
+                conditions.append(at[axis] < read(EXTENT, axis))
+            condition = conditions[0]
+            for more in conditions[1:]:
+                condition = operation(Operator.AND, condition, more)
+            held = read(self.tile.cell(self._own(surface), fragment))
+            stores.append(If(condition, (Store(self._element(surface, array, at), held),)))
+        if live:
+            self.tile.add(*stores)
+        else:
+            self.tile.add(If(read(COMPLETE), tuple(stores)))
+
+    # Texels in shared memory
+
+    def _share(self, surface: int) -> None:
+        """The fragments' texels, for their neighbours."""
+        array = shared_array(self.temporal, self.shape, surface)
+        for fragment in self.tile.fragments(EVERYWHERE):
+            at = (self._in_tile(0, fragment[1]), self._in_tile(1, fragment[0]))
+            place = self._shared(array, at, 0, 0)
+            self.tile.add(Store(place, read(self.tile.cell(self._own(surface), fragment))))
+
+    def _shared(self, array: Array, at: Sequence[Expression], right: int, up: int) -> Element:
+        """An element of a shared array. at: a column and a row of the tile."""
+        width = self.shape.tile[0]
+        moved = up * width + right + shared_padding(self.shape, self.content)
+        return Element((at[1] * width + at[0] + moved,), array)
+
+    def _neighbour(self, lookup: NeighbourLookup, fragment: Fragment) -> Expression:
+        """A neighbour's texel: of the invocation's own, or of another's."""
+        row, column = fragment
+        if not lookup.right and not any(self.clamps) and 0 <= row + lookup.up < self.shape.rows:
+            return read(
+                self.tile.cell(self._own(lookup.texture), (row + lookup.up, column)),
+                axes=EVERYWHERE,
+            )
+        at = [
+            self._read(_NEAR[axis], fragment)
+            if self.clamps[axis]
+            else self._in_tile(axis, fragment[1 - axis])
+            for axis in range(2)
+        ]
+        array = shared_array(self.temporal, self.shape, lookup.texture)
+        return self._shared(array, at, lookup.right, lookup.up)
+
+    # Fragments
+
+    def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
+        """A part of an expression at a fragment of the invocation."""
+        match value:
+            case Texel(lookup=NeighbourLookup() as near):
+                return components(self._neighbour(near, fragment), value.components)
+            case Texel(lookup=AffineLookup() as lookup):
+                texel = self._elsewhere(lookup, value.advance, fragment)
+                return components(texel, value.components)
+            case Given(source=Place.CENTRE, components=(axis,)):
+                number = self._read(_DRAWN[axis], fragment)
+                centre: Expression = operation(Operator.TO_FLOAT, number) + 0.5
+                return centre
+            case Given(source=Place.ORIGIN, components=(axis,), draw=draw):
+                target = self.content.draws[draw].targets[0]
+                return operation(Operator.TO_FLOAT, read(origin_variable(target), axis))
+        return value
+
+    def _elsewhere(
+        self, lookup: AffineLookup, advance: tuple[int, int], fragment: Fragment
+    ) -> Expression:
+        """A texel of a texture that no pass writes."""
+        at = (self._read(_DRAWN[0], fragment), self._read(_DRAWN[1], fragment))
+        return texel_element(self.content, lookup, advance, at, (self.iteration, self.trip))
+
+    # Iterations
+
+    def _prepared(self, statement: Statement) -> Statement:
+        """A statement of one fragment with what is known before the first iteration in it."""
+        if not isinstance(statement, Assign | Declare) or statement.value is None:
+            return statement
+
+        def change(part: Expression) -> Expression:
+            if isinstance(part, Texel) and part.lookup in self.kept:
+                return Read(self.kept[part.lookup], part.components, part.axes)
+            return part
+
+        return replace(statement, value=rebuilt(statement.value, change))
+
+    def _iteration(self, barriers: _Barriers) -> None:
+        near, tile = self.temporal.near, self.tile
+        for position, statement in enumerate(self.body):
+            if position in barriers.before:
+                tile.add(Barrier())
+            if isinstance(statement, For):
+                self._loop(statement)
+                continue
+            tile.execute(self._kept_around(statement))
+            surface = _written_surface(statement)
+            if surface in near:
+                if position in barriers.behind:
+                    tile.add(Barrier())
+                self._share(surface)
+
+    def _kept_around(self, statement: Statement) -> Statement:
+        """A write that leaves what lies around the rectangle as it is."""
+        surface = _written_surface(statement)
+        if surface not in self.temporal.near or not any(self.keeps):
+            return statement
+        assert isinstance(statement, Assign)
+        held = Read(statement.variable, statement.components, EVERYWHERE)
+        sides = [Read(_WITHIN[axis], (0,), _ALONG[axis]) for axis in range(2) if self.keeps[axis]]
+        within = sides[0] if len(sides) == 1 else operation(Operator.AND, *sides)
+        value = operation(Operator.SELECT, within, statement.value, held)
+        return replace(statement, value=value)
+
+    def _loop(self, loop: For) -> None:
+        tile, number = self.tile, Variable("trip", INT)
+        head = tile.widen_for(loop)
+
+        def trip() -> None:
+            self.trip = read(number)
+            for statement in loop.body:
+                tile.execute(statement)
+            for variable, axes in head.items():
+                tile.widen(variable, axes)
+
+        inner = tile.inside(trip)
+        tile.add(For(number, integer(0), integer(trip_count(loop)), inner))
+        self.trip = integer(0)
+
+
+def _written_surface(statement: Statement) -> int:
+    """The surface whose own texel a statement writes; -1 if it writes none."""
+    if isinstance(statement, Assign) and statement.variable.role is Role.OWN:
+        return statement.variable.number
+    return -1
+
+
+def _kept_texels(
+    content: Content, body: Iterable[Statement], most: int
+) -> dict[AffineLookup, Variable]:
+    """The lookups that give a fragment the same texel in every iteration, and their variables.
+
+    most: numbers of a fragment that are kept.
+    """
+    kept: dict[AffineLookup, Variable] = {}
+    for part in all_expressions(s for s in body if not isinstance(s, For)):
+        if not isinstance(part, Texel) or not isinstance(part.lookup, AffineLookup):
+            continue
+        lookup = part.lookup
+        channels = content.surfaces[lookup.texture].format.channels
+        if lookup in kept or lookup.s.iteration or lookup.t.iteration or channels > most:
+            continue
+        kept[lookup] = Variable("kept", type_of(Kind.FLOAT, channels), number=len(kept))
+        most -= channels
+    return kept
+
+
+# Barriers ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Barriers:
+    """The numbers of the statements before which, and behind which, invocations wait."""
+
+    before: frozenset[int]
+    behind: frozenset[int]
+
+
+def _barriers(body: Sequence[Statement], near: tuple[int, ...]) -> _Barriers:
+    """Where an iteration needs barriers, whatever the iteration before it left unseen.
+
+    Behind a statement that writes a surface's texels the invocation puts them into shared memory:
+    no other may still read what is there. Before one that reads them, all must be there.
+    """
+    before, behind = set[int](), set[int]()
+    read, written = set[int](), set(near)
+    while True:
+        state = (set(read), set(written))
+        for position, statement in enumerate(body):
+            looks = {
+                part.lookup for part in all_expressions((statement,)) if isinstance(part, Texel)
+            }
+            reads = {look.texture for look in looks if isinstance(look, NeighbourLookup)}
+            if reads & written:
+                before.add(position)
+                read, written = set(), set()
+            read |= reads
+            surface = _written_surface(statement)
+            if surface in near:
+                if surface in read:
+                    behind.add(position)
+                    read, written = set(), set()
+                written.add(surface)
+        read, written = read | state[0], written | state[1]
+        if (read, written) == state:
+            return _Barriers(frozenset(before), frozenset(behind))

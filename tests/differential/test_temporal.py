@@ -1,0 +1,102 @@
+"""Temporal tiling: passes that read neighbours, several iterations in one go, tile by tile.
+
+Bit for bit what the passes give one at a time, in default mode as an observed run has it, and with
+`exact` as the reference machine has it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from drawing import EXACT, F32, assert_same_bits, stacked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbours import Relaxation, relaxations
+
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
+from gpgpu_legacy.algorithms.simulation.life import life
+from gpgpu_legacy.lower.temporal_shape import TemporalShape
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
+from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.registry import find_executor
+
+pytestmark = pytest.mark.gl
+
+EXAMPLES = int(os.environ.get("RELAXATIONS", "8"))
+"""How many random plans are run: drivers take most of a second to compile one's shaders."""
+
+NUMPY = find_executor("numpy")
+
+SHAPES = st.builds(
+    TemporalShape,
+    st.sampled_from(((16, 8), (8, 16), (32, 8))),
+    st.integers(1, 2),
+    st.integers(1, 3),
+    st.sampled_from((1, 1, 2, 3)),
+)
+
+
+@pytest.fixture(scope="module")
+def compute(ready: Callable[[str], Executor]) -> Executor:
+    return ready("gl-compute")
+
+
+def tuned(machine: Machine, shape: TemporalShape) -> Machine:
+    return Machine(machine.exact, machine.arithmetic, Tuning(temporal=shape), machine.denormals)
+
+
+def is_tiled(prepared: object) -> bool:
+    """Whether it runs fewer dispatches than passes."""
+    assert isinstance(prepared, GlComputePrepared)
+    return prepared.runs_fused
+
+
+def assert_same_as_passes(
+    compute: Executor, plan: Plan, operands: dict[str, F32], shape: TemporalShape
+) -> bool:
+    """Whether the passes were fused; they give the same twice over, one at a time, and as numpy."""
+    expected = NUMPY.run(plan, operands, EXACT).outputs
+    with compute.prepare(plan, tuned(EXACT, shape)) as prepared:
+        for _ in range(2):
+            found = prepared.run(operands).outputs
+            for name, values in expected.items():
+                assert_same_bits(found[name], values)
+    with compute.prepare(plan, tuned(Machine(), shape)) as prepared:
+        found = {name: values.copy() for name, values in prepared.run(operands).outputs.items()}
+        alone = prepared.run(operands, lambda *_: None).outputs
+        for name, values in found.items():
+            assert_same_bits(values, alone[name])
+        return is_tiled(prepared)
+
+
+def test_random_relaxations(compute: Executor) -> None:
+    tiled: list[bool] = []
+
+    @settings(max_examples=EXAMPLES)
+    @given(relaxations(), SHAPES)
+    def run(made: Relaxation, shape: TemporalShape) -> None:
+        operands = {name: stacked(image.texels) for name, image in made.given.items()}
+        tiled.append(assert_same_as_passes(compute, made.plan, operands, shape))
+
+    run()
+    assert sum(tiled) >= len(tiled) / 3  # else this says little
+
+
+@pytest.mark.parametrize("iterations", [1, 3])
+@pytest.mark.parametrize(
+    "plan",
+    [jacobi(37, 7).plan(), jacobi(16, 12).plan(), life(32, 16, 9).plan(), life(2, 4, 6).plan()],
+    ids=lambda plan: f"{plan.name} of {plan.results[0].rows}",
+)
+def test_shipped_algorithms(compute: Executor, plan: Plan, iterations: int) -> None:
+    rng = np.random.default_rng(7)
+    operands = {
+        m.name: (rng.random((m.rows, m.columns)) < 0.4).astype(np.float32) for m in plan.operands
+    }
+    shape = TemporalShape((32, 4), 1, 6, iterations)
+    assert assert_same_as_passes(compute, plan, operands, shape)

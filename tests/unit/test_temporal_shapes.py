@@ -1,0 +1,121 @@
+"""What shapes the code of temporal tiling, on small plans; and what its shaders consist of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from test_fusion import draw, place
+from test_fusion import plan as plan_of
+
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
+from gpgpu_legacy.algorithms.simulation.life import life
+from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat, fused_steps
+from gpgpu_legacy.lower.analysis.neighbourhood import Reach, neighbourhood
+from gpgpu_legacy.lower.content import UnsupportedError
+from gpgpu_legacy.lower.emit.glsl_temporal import emit_temporal
+from gpgpu_legacy.lower.temporal import (
+    Room,
+    TemporalContent,
+    cost,
+    plain_cost,
+    shared_floats,
+    temporal_content,
+    usual_shape,
+)
+from gpgpu_legacy.lower.temporal_shape import TemporalShape
+from gpgpu_legacy.plan.plan import CopyPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.textures import Extent, Rect
+
+SHAPE = TemporalShape((32, 8), 1, 4, 2)
+ROOMY = Room(48 << 10, 16, gains=True)
+
+
+def content_of(plan: Plan) -> TemporalContent:
+    step = next(iter(fused_steps(plan)))
+    assert isinstance(step, UnfusedRepeat)
+    found = neighbourhood(step, plan)
+    assert found is not None
+    return temporal_content(found, {texture.name: texture for texture in plan.textures})[0]
+
+
+def of(*body: Pass) -> TemporalContent:
+    return content_of(plan_of(Repeat(3, body)))
+
+
+BESIDE = (place(0, 1.0), place(1))
+BACK = CopyPass("P", Rect(0, 0, 6, 4), "Q", Rect(0, 0, 6, 4))
+
+
+def test_a_tile_is_as_much_wider_as_its_iterations_reach() -> None:
+    reach = Reach(left=3, right=1, down=0, up=2)
+    assert SHAPE.tile == (32, 32)
+    assert SHAPE.margins(reach) == ((6, 2), (0, 4))
+    assert SHAPE.stored(reach) == (24, 28)
+
+
+def test_a_boundary_that_is_not_drawn_to_is_kept() -> None:
+    found = content_of(jacobi(8, 4).plan())
+    assert found.keeps == ((True, True), (True, True))
+    assert found.reach == Reach(2, 2, 2, 2)
+    names = ("y", "x", "b")
+    assert [names[n] for n in found.live] == ["x"]
+    assert [names[n] for n in found.near] == ["y", "x"]
+
+
+def test_a_texture_that_ends_with_the_rectangle_keeps_nothing() -> None:
+    assert of(draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE)).keeps == ((False,) * 2,) * 2
+    assert content_of(life(8, 8, 2).plan()).keeps == ((False,) * 2,) * 2
+
+
+def test_textures_that_end_elsewhere_are_refused() -> None:
+    plan = plan_of(Repeat(2, (draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE))))
+    wider = tuple(
+        replace(texture, extent=Extent(9, 4)) if texture.name == "P" else texture
+        for texture in plan.textures
+    )
+    with pytest.raises(UnsupportedError, match="more around"):
+        content_of(replace(plan, textures=wider))
+
+
+@pytest.mark.parametrize(
+    ("body", "barriers"),
+    [
+        # Each array is written while all read the other, so one barrier a pass is enough.
+        pytest.param((draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE)), 2, id="turns"),
+        # What a copy writes, others may still read; and then it must be there.
+        pytest.param((draw("P", "Q", *BESIDE), BACK), 2, id="a copy back"),
+        # What only its own fragment reads is not shared, so nobody waits for it.
+        pytest.param((draw("P", "Q", *BESIDE), draw("Q", "P", place(0), place(1))), 2, id="own"),
+    ],
+)
+def test_barriers(body: tuple[Pass, ...], barriers: int) -> None:
+    text = emit_temporal(of(*body), SHAPE, exact=False).text
+    assert text.count("barrier();") == barriers
+
+
+def test_a_texel_that_no_pass_writes_is_loaded_once() -> None:
+    text = emit_temporal(content_of(jacobi(8, 4).plan()), SHAPE, exact=False).text
+    before, after = text.split("for (int iteration")
+    assert before.count("= texture2[") == SHAPE.rows
+    assert "texture2" not in after
+
+
+def test_shapes_fit() -> None:
+    small = Room(4 << 10, 16, gains=True)
+    found = content_of(jacobi(64, 20).plan())
+    for room in (ROOMY, small):
+        shape = usual_shape(found, room)
+        assert shape is not None
+        assert 4 * shared_floats(shape, found) <= room.shared_bytes
+        assert min(shape.stored(found.reach)) > 0
+    assert usual_shape(found, Room(64, 16, gains=True)) is None
+    assert usual_shape(found, replace(ROOMY, gains=False)) is None
+
+
+def test_several_passes_cost_less_until_tiles_are_all_edge() -> None:
+    found = content_of(jacobi(64, 20).plan())
+    costs = [cost(found, replace(SHAPE, iterations=n)) for n in (1, 2, 3, 5, 7)]
+    assert costs[0] > costs[1]
+    assert costs[-1] > costs[-2] > min(costs)
+    assert min(costs) < plain_cost(found) / 2
