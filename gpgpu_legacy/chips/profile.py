@@ -232,7 +232,8 @@ class Profile(Record, frozen=True, kw_only=True):
     """A chip or an API: everything that is known about it.
 
     advertised: the limits that the API reports. native: those of the hardware; an API has none.
-    notes: what numbers do not say. provenance: of a calibration.
+    notes: what numbers do not say. executor: whose rates a calibration has; None for a chip from
+    data sheets. provenance: of a calibration.
     """
 
     name: Name
@@ -241,6 +242,7 @@ class Profile(Record, frozen=True, kw_only=True):
     aliases: Several[Name] = ()
     released: Fact[Line] | None = None
     notes: Several[OneLine] = ()
+    executor: Name | None = None
     provenance: Recorded | None = None
     hardware: Hardware = Hardware()
     formats: Formats = Formats()

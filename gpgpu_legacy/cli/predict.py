@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.completion import chip_names, executor_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.lists import Lists
 from gpgpu_legacy.cli.shared import (
+    BUDGET_S,
     CACHE_HELP,
     IN_FLIGHT_HELP,
     LAYOUT_HELP,
@@ -21,21 +23,25 @@ from gpgpu_legacy.cli.shared import (
     PAPER_SIZE_HELP,
     RASTER_HELP,
     Block,
-    ChipName,
     Json,
     MethodName,
     PredictedChip,
     ProductOptions,
+    Quiet,
     app,
     check_plot,
     console,
     plot_option,
     print_json,
+    progress_bar,
+    warn_if_busy,
+    warn_if_overrun,
 )
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.plans import CacheModel
+    from gpgpu_legacy.studies.roofline.here import Here
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,41 +113,106 @@ class RooflineCommand(Lists):
     renamed = MappingProxyType({"-o": "--plot", "--output": "--plot"})
 
 
-@app.command("roofline", cls=RooflineCommand)
-def roofline_command(
-    chip: ChipName = "h100-sxm5",
-    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None,
+@dataclass(frozen=True, slots=True)
+class RoofOptions:
+    """Whose roofs are shown, and at which size."""
+
+    chip: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--chip",
+            metavar="NAME …",
+            help="See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
+            autocompletion=chip_names,
+        ),
+    ] = None
+    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None
     recorded: Annotated[
-        Path | None,
-        typer.Option("--from", metavar="JSON", help="Add the measurements of a recorded lineage."),
-    ] = None,
+        list[Path] | None,
+        typer.Option(
+            "--from", metavar="JSON …", help="Add the times that `lineage` or `bench` recorded."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class HereOptions:
+    """How this machine is measured."""
+
+    executor: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME …",
+            help="Measure these, of `--chip this` (default: all that work here but the reference).",
+            autocompletion=executor_names,
+        ),
+    ] = None
+    budget: Annotated[
+        float,
+        typer.Option(metavar="SECONDS", help="Measure for so long, for `--chip this`."),
+    ] = BUDGET_S
+
+
+@app.command("roofline", cls=RooflineCommand)
+@grouped
+def roofline_command(
+    roof: RoofOptions,
+    here: HereOptions,
     plot: Annotated[Path | None, plot_option("Draw the roofline, too.")] = None,
     as_json: Json = False,
+    quiet: Quiet = False,
 ) -> None:
-    """Show every method under a chip's roofline, with what was published and measured there.
+    """Show every method under the roofs of chips, with what was published and measured there.
 
-    A point above its roof cannot be right: the command names it and exits with code 1.
+    With `--chip this`, all methods are measured on this machine's executors, and so are the rates
+    of those that `gpgpu-legacy calibrate` has not kept. A point above its roof cannot be right: the
+    command names it and exits with code 1.
     """
     from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.predict.plans import THIS
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.studies.roofline.model import roofline
+    from gpgpu_legacy.studies.roofline.model import measured, recorded, roofline
     from gpgpu_legacy.studies.roofline.plot import draw_roofline
-    from gpgpu_legacy.studies.roofline.table import above_text, roofline_grid
+    from gpgpu_legacy.studies.roofline.table import above_text, roofline_grids
 
     check_plot(plot)
-    profile = find_profile(chip)
-    result = roofline(profile, PAPER_SIZE if size is None else size, recorded)
+    names = list(dict.fromkeys(roof.chip or ["h100-sxm5"]))
+    size = PAPER_SIZE if roof.size is None else roof.size
+    is_here = any(name.strip().lower() == THIS for name in names)
+    if here.executor and not is_here:
+        raise InputError("--executor is for this machine; give --chip this, too")
+    chips = [find_profile(name) for name in names if name.strip().lower() != THIS]
+    products = [product for path in roof.recorded or () for product in recorded(path)]
+    if is_here:
+        found = _measure_here(here, size, quiet=quiet)
+        chips += found.profiles
+        products += measured(found.bench, "measured here")
+    result = roofline(chips, size, products)
     if as_json:
         print_json(result)
     else:
-        print_text([roofline_grid(result, profile)], console())
+        print_text(roofline_grids(result), console())
     if plot is not None:
-        draw_roofline(result, profile, plot)
+        draw_roofline(result, plot)
         print(f"wrote {plot}", file=sys.stderr)
-    for point in result.above:
-        print(f"gpgpu-legacy: {above_text(point, profile)}", file=sys.stderr)
-    if result.above:
+    above = [(point, panel) for panel in result.panels for point in panel.above]
+    for point, panel in above:
+        print(f"gpgpu-legacy: {above_text(point, panel)}", file=sys.stderr)
+    if above:
         raise typer.Exit(1)
+
+
+def _measure_here(here: HereOptions, size: int, *, quiet: bool) -> Here:
+    from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.measure.calibration.model import calibratable
+    from gpgpu_legacy.studies.roofline.here import count_steps, measure_here
+
+    executors, budget = calibratable(here.executor or ()), Budget(here.budget)
+    with progress_bar("measuring", count_steps(executors), quiet=quiet) as step:
+        found = measure_here(executors, size, budget, step or (lambda _: None))
+    warn_if_overrun(budget)
+    warn_if_busy(found.bench.busy_share)
+    return found
 
 
 @app.command("mispredictions")

@@ -54,7 +54,7 @@ class Peer:
 def peers() -> Iterator[Peer]:
     """The peers that this machine has."""
     yield Peer("numpy-blas", "NumPy's BLAS", "numpy", processor(), _numpy_run, np.matmul)
-    cublas = _through_torch() or _through_cupy()
+    cublas = _through_cupy() or _through_torch()  # a call through torch takes longer to begin
     if cublas is not None:
         yield cublas
 

@@ -26,6 +26,9 @@ class Stage(Enum):
 
 TRANSFERS = frozenset({Stage.UPLOAD, Stage.READBACK})
 
+MEMORY = frozenset({"memory", "memory behind the cache", "copies", "clears"})
+"""The names of the terms that the chip's own memory serves."""
+
 
 class RateFact(Record, frozen=True, kw_only=True):
     """A number of a chip's profile that a rate follows from. name: its field in Hardware."""
@@ -106,6 +109,11 @@ class Prediction:
     def unknown(self) -> tuple[Term, ...]:
         """The terms whose rates are not known."""
         return tuple(term for term in self.terms if term.seconds is None)
+
+    @property
+    def memory_bytes(self) -> float:
+        """Bytes that the chip's own memory serves, whether its rate is known or not."""
+        return sum(term.count for term in self.terms if term.name in MEMORY)
 
     def stage_s(self, stage: Stage) -> float | None:
         """Seconds of one stage; None if it has no term or no known one."""

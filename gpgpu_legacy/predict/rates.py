@@ -57,8 +57,11 @@ class Rates:
         return _value(self.hardware.arithmetic_width, unknown=1)
 
     def fragment_arithmetic(self) -> Rate:
-        """Instructions of fragments per second."""
-        rate = self.known("fragment_peak_gflops", 1e9 / (2 * self.instruction_width))
+        """Instructions of fragments per second; the units of kernels compute them, too."""
+        scale = 1e9 / (2 * self.instruction_width)
+        rate = self.known("fragment_peak_gflops", scale)
+        if rate.per_s is None and self.hardware.compute_peak_gflops is not None:
+            rate = self.known("compute_peak_gflops", scale)
         if rate.per_s is None or self.hardware.arithmetic_width is None:
             return rate
         return Rate(rate.per_s, (*rate.facts, *self._facts("arithmetic_width")))

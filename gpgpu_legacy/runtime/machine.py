@@ -87,6 +87,16 @@ class Capabilities:
     gpu_rank: int | None = None
     cpu_rank: int | None = None
 
+    @property
+    def stages_texels(self) -> bool:
+        """Whether fragments are computed in tiles by work groups, which stage what they share."""
+        return "group" in self.tuning
+
+    @property
+    def is_of_host(self) -> bool:
+        """Whether it computes on the CPU, whatever GPU there is."""
+        return self.cpu_rank is not None and self.gpu_rank is None
+
 
 _KINDS: Mapping[type[Pass], str] = {
     FragmentPass: "fragment passes",

@@ -51,7 +51,7 @@ from gpgpu_legacy.studies.cache_table.verdict import verdict
 from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
 from gpgpu_legacy.studies.lineage.table import lineage_grid
-from gpgpu_legacy.studies.roofline.model import _roofs, roofline
+from gpgpu_legacy.studies.roofline.model import _roofs, recorded, roofline
 from gpgpu_legacy.studies.roofline.plot import draw_roofline
 
 ROOT = Path(__file__).parents[2]
@@ -419,7 +419,7 @@ def _draw_cache_table(path: Path, picture: Path) -> None:
 
 def _draw_roofline(path: Path, picture: Path) -> None:
     chip = find_profile("h100-sxm5")
-    draw_roofline(roofline(chip, 64, path), chip, picture)
+    draw_roofline(roofline([chip], 64, recorded(path)), picture)
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"][: ATTACK.count(1, 3)])

@@ -12,11 +12,9 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.profile import Hardware, find_profile
 from gpgpu_legacy.cli import app
-from gpgpu_legacy.predict.mispredictions import CaseLog
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction, Stage
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.studies.roofline.model import roofline
 
 N, B = 256, 32
 
@@ -251,32 +249,3 @@ def test_this_machine_is_asked_to_be_calibrated(
     monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
     result = CliRunner().invoke(app, ["predict", "row-packed", "--chip", "this", "--size", "64"])
     assert "gpgpu-legacy calibrate" in str(result.exception)
-
-
-def test_lookups_are_no_roof_where_tiles_stage_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "gpgpu_legacy.studies.roofline.model.read_log",
-        lambda: CaseLog(tolerance=0.0, reasons={}, case=()),
-    )
-    tiles, apart = (
-        {roof.name for roof in roofline(find_profile(chip), 64).roofs}
-        for chip in ("h200-gl-compute", "h200-gl-raster")
-    )
-    assert apart - tiles == {"lookups of 32 bits", "lookups of 128 bits"}
-
-
-def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(tmp_path: Path) -> None:
-    picture = tmp_path / "roof.png"
-    chip = ("roofline", "--chip", "radeon-9800-xt", "--size", "128")
-    code, _ = run(*chip, "-o", str(picture))
-    assert code == 0 and picture.read_bytes().startswith(b"\x89PNG")
-    step = {
-        "year": 2003, "method": "hall-carr-hart-multi", "paper": "a paper", "lacked": "nothing",
-        "executor": "jit", "device": "a chip", "block": 32, "multiply_adds_per_byte": 1.0,
-        "bytes_requested": 1, "arithmetic": 1, "seconds": 1e-6, "ceiling": "none",
-    }  # fmt: skip
-    recorded = tmp_path / "too-fast.json"
-    recorded.write_text(json.dumps({"size": 128, "ceilings": [], "steps": [step]}), "utf-8")
-    code, out = run(*chip, "--from", str(recorded))
-    assert code == 1
-    assert "hall-carr-hart-multi at n = 128 is above its roof" in out

@@ -3,7 +3,8 @@
 Each ceiling has a plan that does one thing: multiply-adds, dot products, lookups as a product makes
 them, fills, blends, copies, passes of one fragment, transfers. The plan is made longer until a run
 takes long enough to be measured. Then all plans of an executor run in turn, round by round; a rate
-is the median of its rounds.
+is the median of its rounds, and its range ends at the fastest: whatever disturbs a run makes it
+slower, so bounds take that end.
 
 An executor that computes tiles of fragments (lower/workgroups.py) stages what they share, and
 nothing else. So its lookups are measured where every fragment looks up its own texels; shared
@@ -50,6 +51,7 @@ from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text
 
 RUNS, RUN_S = 7, 0.05
 T = TypeVar("T")
+_RATES = ("_per_s", "_gflops")
 _OPERATIONS_A_LOOKUP = {"lookups_32_bits_g_per_s": 1, "lookups_128_bits_g_per_s": 4}
 
 
@@ -123,7 +125,7 @@ def calibrate(
     description, `count_steps` times.
     """
     rounds, limit = Rounds(runs), budget or Budget(inf)
-    tell, tiled = progress or (lambda _: None), _computes_tiles(executor)
+    tell, tiled = progress or (lambda _: None), executor.capabilities.stages_texels
     other_work, trials = OtherWork(), list[_Trial]()
 
     def after_round(number: int) -> Sequence[_Trial]:
@@ -140,11 +142,6 @@ def calibrate(
     busy_share = other_work.share()
     profile = _profile(executor, ceilings, busy_notes(busy_share))
     return Calibration(executor.name, executor.device(), ceilings, profile, busy_share)
-
-
-def _computes_tiles(executor: Executor) -> bool:
-    """Whether fragments are computed in tiles by work groups, which stage what they share."""
-    return "group" in executor.capabilities.tuning
 
 
 def count_steps(runs: int = RUNS) -> int:
@@ -279,15 +276,13 @@ def _profile(
     """The ceilings, and what the executor is capable of, as the profile of a chip."""
     day = f"{datetime.now(UTC):%Y-%m-%d}"
     note = f"Calibrated on {day}; each rate is that of a plan that does one thing alone."
-    rates: dict[str, Any] = {
-        name: _measured(float(f"{ceiling.median:.4g}"), _spread(ceiling))
-        for name, ceiling in ceilings.items()
-    }
+    rates: dict[str, Any] = {name: _fact(name, ceiling) for name, ceiling in ceilings.items()}
     return Profile(
         name=calibrated_name(executor.name),
         title=f"{executor.device()}, by {executor.name}",
         kind=Kind.CHIP,
         notes=(note, *remarks),
+        executor=executor.name,
         provenance=Recorded(**provenance(Recorded)),
         hardware=Hardware(
             **rates,
@@ -295,7 +290,7 @@ def _profile(
                 executor.capabilities.fuses_passes, "whether the passes of a Repeat are fused"
             ),
             stages_lookups=_measured(
-                _computes_tiles(executor),
+                executor.capabilities.stages_texels,
                 "whether tiles stage the texels that fragments share",
             ),
             writes_overlap=_measured(
@@ -307,6 +302,14 @@ def _profile(
             kernels=_measured(ComputePass in executor.capabilities.passes),
         ),
     )
+
+
+def _fact(name: str, ceiling: Ceiling) -> Fact[float]:
+    """The median and, of a rate, the highest run: a bound has to hold for the fastest, too."""
+    value, highest = (float(f"{number:.4g}") for number in (ceiling.median, ceiling.highest))
+    is_range = name.endswith(_RATES) and highest > value
+    up_to = highest if is_range else None
+    return Fact(value, MEASURED, Confidence.HIGH, _spread(ceiling), up_to)
 
 
 def _spread(ceiling: Ceiling) -> str:

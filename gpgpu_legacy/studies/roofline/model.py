@@ -1,28 +1,37 @@
-"""Rooflines: every method under a chip's roofs, with what was published and measured.
+"""Rooflines: every method under the roofs of its executor, with what was published and measured.
 
-The x axis is arithmetic intensity, 2mln operations over the bytes that instructions request; the y
-axis is GFLOPS. The roofs are the chip's: its peak, its lookups, and its memory as if nothing were
-cached. A cache may lift a product above the last one, so each point also has a roof of its own: the
-bound that predict/model.py computes for it. A point above that is an error, in the point or in the
-model.
+The x axis is arithmetic intensity: 2mln operations over the bytes that memory has to serve, if each
+texel that a pass touches is served once in a pass. An executor that fuses passes has fewer passes,
+and so a higher intensity than a chip that draws them one by one. The y axis is GFLOPS. So both
+roofs hold for every point: the peak of arithmetic, and the memory's rate times the intensity.
+
+Lookups, blending, shared memory and passes bound a product, too, but not by a line over this axis.
+So each point also has a roof of its own: the bound that predict/model.py computes for it, which is
+never above the two. A measured point above its own roof is an error, in the point or in the model.
+
+A panel is for one executor of one machine, since that is what rates belong to. A calibrated profile
+has the rates of its executor. The profile of a chip from data sheets has those of drawing; what is
+dispatched instead has a panel of its own, with the peak of kernels and the same memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.bench.record import Bench, read_bench
+from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Case, Origin, read_log
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.rates import VECTOR_BITS, WORD_BITS, Rates
+from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.lineage.record import read_lineage
+from gpgpu_legacy.studies.lineage.record import Lineage, read_lineage
 
 SLACK = 1.2
 """How far a measured point may exceed its bound, as a factor: rates are medians of runs too."""
@@ -39,16 +48,17 @@ class Roof(Record, frozen=True, kw_only=True):
 class Point(Record, frozen=True, kw_only=True):
     """A method at a size.
 
-    flops_per_byte: operations per byte requested. bound_gflops: what the prediction allows; None if
-    nothing is known. binds: its bottleneck, a term's name. gflops: as published or measured; None
-    for a prediction alone. kind: of origin; where: the paper's table, or the file. above: whether
-    it exceeds its bound.
+    flops_per_byte: operations per byte that memory serves; flops_per_byte_requested: per byte that
+    instructions request. bound_gflops: what the prediction allows; None if nothing is known. binds:
+    its bottleneck, a term's name. gflops: as published or measured; None for a prediction alone.
+    kind: of origin; where: the paper's table, or the file. above: whether it exceeds its bound.
     """
 
     method: str
     size: int
     block: int | None
     flops_per_byte: float
+    flops_per_byte_requested: float
     bound_gflops: float | None
     binds: str
     gflops: float | None = None
@@ -57,11 +67,16 @@ class Point(Record, frozen=True, kw_only=True):
     above: bool = False
 
 
-class Roofline(Record, frozen=True, kw_only=True):
-    """A chip's roofs, and the points under them. chip: its name."""
+class Panel(Record, frozen=True, kw_only=True):
+    """The roofs of one executor of a machine, and the points under them.
+
+    chip: the profile's name. title: of the machine. executor: None for a chip that draws pass by
+    pass, whoever makes it do so.
+    """
 
     chip: str
-    size: int
+    title: str
+    executor: str | None
     roofs: tuple[Roof, ...]
     points: tuple[Point, ...]
 
@@ -71,21 +86,15 @@ class Roofline(Record, frozen=True, kw_only=True):
         return tuple(point for point in self.points if point.above)
 
 
-def roofline(chip: Profile, size: int, recorded: Path | None = None) -> Roofline:
-    """Every method's bound on a chip at n = size, and the times known on that chip at any size.
+class Roofline(Record, frozen=True, kw_only=True):
+    """Panels of one or several executors. size: n of the methods that are predicted alone."""
 
-    recorded: a file that `lineage --json` wrote, whose measurements become points too. Raises
-    InputError for a size of 0, and for a file that holds no lineage.
-    """
-    products = [*_bounds(chip, size), *_cases(chip)]
-    if recorded is not None:
-        products += _recorded(recorded)
-    points = tuple(_point(chip, product) for product in products)
-    return Roofline(chip=chip.name, size=size, roofs=tuple(_roofs(chip)), points=points)
+    size: int
+    panels: tuple[Panel, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Product:
+class Product:
     """A square product. seconds: how long it took; None to predict it alone."""
 
     method: str
@@ -94,36 +103,116 @@ class _Product:
     seconds: float | None = None
     kind: str = ""
     where: str = ""
+    executor: str | None = None
 
 
-def _bounds(chip: Profile, size: int) -> Iterator[_Product]:
+def roofline(chips: Sequence[Profile], size: int, products: Iterable[Product] = ()) -> Roofline:
+    """Every method's bound on each chip at n = size, and the times known there at any size.
+
+    products: further times, such as `recorded` or `measured` gives; each is a point on the chips of
+    its executor and, unless that runs on the host, on those of data sheets. Raises InputError for a
+    size of 0.
+    """
+    known = tuple(products)
+    panels = [panel for chip in chips for panel in _panels(chip, size, known)]
+    return Roofline(size=size, panels=tuple(panels))
+
+
+def _panels(chip: Profile, size: int, known: Sequence[Product]) -> Iterator[Panel]:
+    if chip.executor is not None:
+        own = [product for product in known if product.executor == chip.executor]
+        yield _panel(chip, chip.executor, [*bounds(chip, size), *_cases(chip), *own])
+        return
+    host = {e.name for e in executors() if e.capabilities.is_of_host}
+    there = [product for product in known if product.executor not in host]
+    lowering = [e for e in executors() if e.capabilities.fuses_passes]
+    names = {executor.name for executor in lowering}
+    drawn = [product for product in there if product.executor not in names]
+    yield _panel(chip, None, [*bounds(chip, size), *_cases(chip), *drawn])
+    for executor in lowering:
+        if own := [product for product in there if product.executor == executor.name]:
+            lowered = as_lowered(chip, tiled=executor.capabilities.stages_texels)
+            yield _panel(lowered, executor.name, [*bounds(lowered, size), *own])
+
+
+def _panel(chip: Profile, executor: str | None, products: Iterable[Product]) -> Panel:
+    return Panel(
+        chip=chip.name,
+        title=chip.title,
+        executor=executor,
+        roofs=tuple(_roofs(chip)),
+        points=tuple(_point(chip, product) for product in products),
+    )
+
+
+# Products ----------------------------------------------------------------------------------------
+
+
+def bounds(chip: Profile, size: int) -> Iterator[Product]:
     """Every method that runs on the chip."""
     kernels = chip.programs.kernels
     for method in methods():
         if kernels is None or kernels.value or not method.plan(Shape(1, 1, 1)).dispatches:
-            yield _Product(method.name, size, Options())
+            yield Product(method.name, size, Options())
 
 
-def _cases(chip: Profile) -> Iterator[_Product]:
+def _cases(chip: Profile) -> Iterator[Product]:
     """The published and measured times that the log of mispredictions has of the chip."""
     return (_of_case(case) for case in read_log().case if case.chip == chip.name)
 
 
-def _of_case(case: Case) -> _Product:
+def _of_case(case: Case) -> Product:
     options = Options(block=case.block, accumulate=case.accumulate)
     kind = case.kind.value
-    return _Product(case.method, case.size, options, case.seconds, kind, case.where)
+    return Product(case.method, case.size, options, case.seconds, kind, case.where)
 
 
-def _recorded(path: Path) -> Iterator[_Product]:
-    lineage, kind = read_lineage(path), Origin.MEASURED.value
+def recorded(path: Path) -> tuple[Product, ...]:
+    """The measurements of a file that `lineage` or `bench` wrote; InputError for any other file."""
+    try:
+        return tuple(_of_lineage(read_lineage(path), str(path)))
+    except InputError as no_lineage:
+        try:
+            bench = read_bench(path)
+        except InputError:
+            raise no_lineage from None
+    return tuple(measured(bench, str(path)))
+
+
+def _of_lineage(lineage: Lineage, where: str) -> Iterator[Product]:
     for step in lineage.steps:
         if step.seconds is not None:
             options = Options(block=step.block, accumulate=step.accumulate)
-            yield _Product(step.method, lineage.size, options, step.seconds, kind, str(path))
+            yield _measured(step.method, lineage.size, options, step.seconds, where, step.executor)
 
 
-def _point(chip: Profile, product: _Product) -> Point:
+def measured(bench: Bench, where: str) -> Iterator[Product]:
+    """The methods of a benchmark; InputError for one of whole calls, which no roof here bounds."""
+    if bench.whole:
+        raise InputError(f"{where} has the times of whole calls; give a benchmark of computing")
+    for result in bench.results:
+        if not result.peer:
+            options = _options(result.block, result.accumulate, where)
+            size, executor = result.size, result.executor
+            yield _measured(result.method, size, options, result.seconds, where, executor)
+
+
+def _options(block: int | None, accumulate: str | None, where: str) -> Options:
+    try:
+        return Options(block=block, accumulate=Accumulate(accumulate) if accumulate else None)
+    except ValueError:
+        raise InputError(f"{where} has a result that accumulates by {accumulate!r}") from None
+
+
+def _measured(method: str, size: int, options: Options, seconds: float, *place: str) -> Product:
+    where, executor = place
+    return Product(method, size, options, seconds, Origin.MEASURED.value, where, executor)
+
+
+# Points and roofs --------------------------------------------------------------------------------
+
+
+def _point(chip: Profile, product: Product) -> Point:
     size, method = product.size, find_method(product.method)
     if not size:
         raise InputError("a product of size 0 has no operations; give a size of at least 1")
@@ -137,7 +226,8 @@ def _point(chip: Profile, product: _Product) -> Point:
         method=product.method,
         size=size,
         block=method.options(product.options).block,
-        flops_per_byte=flops / count_plan(plan).bytes_requested,
+        flops_per_byte=flops / prediction.memory_bytes,
+        flops_per_byte_requested=flops / count_plan(plan).bytes_requested,
         bound_gflops=bound,
         binds="" if bottleneck is None else bottleneck.name,
         gflops=gflops,
@@ -148,15 +238,12 @@ def _point(chip: Profile, product: _Product) -> Point:
 
 
 def _roofs(chip: Profile) -> Iterator[Roof]:
-    hardware, rates = chip.hardware, Rates(chip.hardware)
-    if hardware.fragment_peak_gflops is not None:
-        yield Roof(name="fragment peak", gflops=hardware.fragment_peak_gflops.most)
-    if hardware.compute_peak_gflops is not None:
-        yield Roof(name="compute peak", gflops=hardware.compute_peak_gflops.most)
-    if not rates.stages_lookups:  # tiles look up what they share once: less than is requested
-        for bits in (WORD_BITS, VECTOR_BITS):
-            per_s = rates.lookups(bits).per_s
-            if per_s is not None:
-                yield Roof(name=f"lookups of {bits} bits", gb_per_s=1e-9 * per_s * bits / 8)
+    hardware = chip.hardware
+    of_fragments, of_kernels = hardware.fragment_peak_gflops, hardware.compute_peak_gflops
+    if of_fragments is not None:
+        yield Roof(name="arithmetic", gflops=of_fragments.most)
+    if of_kernels is not None:
+        name = "arithmetic" if of_fragments is None else "arithmetic of kernels"
+        yield Roof(name=name, gflops=of_kernels.most)
     if hardware.memory_gb_per_s is not None:
-        yield Roof(name="memory, nothing cached", gb_per_s=hardware.memory_gb_per_s.most)
+        yield Roof(name="memory", gb_per_s=hardware.memory_gb_per_s.most)

@@ -1,54 +1,66 @@
-"""A roofline, drawn."""
+"""A roofline, drawn: a panel for each executor."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.plot import (
     COLOURS,
     LINES,
     add_legend,
+    check_count,
     new_figure,
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.studies.roofline.model import Roofline
+from gpgpu_legacy.studies.roofline.model import Panel, Point, Roofline
+from gpgpu_legacy.studies.roofline.table import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+MOST_PANELS = 6
+"""Panels of a picture, each with a legend of its own."""
 
 _MARKS = {"published": "s", "plausible": "D", "measured": "o"}
 
 
-def draw_roofline(roofline: Roofline, chip: Profile, path: Path) -> None:
-    """Draw it as a PNG: hollow marks are bounds, filled ones published or measured.
+def draw_roofline(roofline: Roofline, path: Path) -> None:
+    """Draw it: hollow marks are bounds, filled ones published or measured, a panel an executor.
 
-    Raises InputError if the chip's profile has no rates to draw a roof from.
+    Raises InputError if no profile has rates to draw a roof from, or for more than MOST_PANELS.
     """
-    if not any(point.bound_gflops or point.gflops for point in roofline.points):
-        raise InputError(f"the profile of {chip.called} has no rates, so there is nothing to draw")
-    figure = new_figure(9.5, 5.6)
-    _draw(figure.subplots(), roofline, chip)
+    panels = [panel for panel in roofline.panels if any(map(_height, panel.points))]
+    if not panels:
+        names = ", ".join(dict.fromkeys(panel.title for panel in roofline.panels))
+        raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
+    check_count(len(panels), MOST_PANELS, "panels")
+    figure = new_figure(9.5, 5.6 * len(panels))
+    grid = figure.subplots(len(panels), squeeze=False)
+    for axes, panel in zip(grid[:, 0], panels, strict=True):
+        _draw(axes, panel, roofline.size)
     save_figure(figure, path)
 
 
-def _draw(axes: Axes, roofline: Roofline, chip: Profile) -> None:
+def _height(point: Point) -> float | None:
+    return point.gflops if point.gflops is not None else point.bound_gflops
+
+
+def _draw(axes: Axes, panel: Panel, size: int) -> None:
     from matplotlib.ticker import FuncFormatter
 
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _draw_points(axes, roofline)
-    _draw_roofs(axes, roofline)
+    _draw_points(axes, panel)
+    _draw_roofs(axes, panel)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(FuncFormatter(_minor_label))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.set_xlabel("arithmetic intensity: 2n³ operations per byte requested by instructions")
+    axes.set_xlabel("arithmetic intensity: 2n³ operations per byte that memory serves")
     axes.set_ylabel("GFLOPS")
-    axes.set_title(f"{chip.title}, n = {roofline.size}", loc="left", fontsize=10)
+    axes.set_title(f"{title_of(panel)}, n = {size}", loc="left", fontsize=10)
     style_axes(axes)
     add_legend(axes, fontsize=7.5)
 
@@ -58,9 +70,9 @@ def _minor_label(value: float, _: float) -> str:
     return f"{value:g}" if f"{value:e}"[0] in "25" else ""
 
 
-def _draw_points(axes: Axes, roofline: Roofline) -> None:
-    names = list(dict.fromkeys(point.method for point in roofline.points))
-    for point in roofline.points:
+def _draw_points(axes: Axes, panel: Panel) -> None:
+    names = list(dict.fromkeys(point.method for point in panel.points))
+    for point in panel.points:
         x, colour = point.flops_per_byte, COLOURS[names.index(point.method) % len(COLOURS)]
         if point.gflops is None and point.bound_gflops:
             axes.plot(
@@ -75,10 +87,10 @@ def _draw_points(axes: Axes, roofline: Roofline) -> None:
                 axes.annotate("above its roof", (x, point.gflops), color="#b3261e")
 
 
-def _draw_roofs(axes: Axes, roofline: Roofline) -> None:
+def _draw_roofs(axes: Axes, panel: Panel) -> None:
     low, high = axes.get_xlim()
-    peak = max((roof.gflops for roof in roofline.roofs if roof.gflops), default=None)
-    for number, roof in enumerate(roofline.roofs):
+    peak = max((roof.gflops for roof in panel.roofs if roof.gflops), default=None)
+    for number, roof in enumerate(panel.roofs):
         line = LINES[number % len(LINES)]
         if roof.gflops is not None:
             xs, ys = [low, high], [roof.gflops, roof.gflops]

@@ -1,0 +1,211 @@
+"""Rooflines: a panel for each executor, points by hand, and nothing above its own roof."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_pages import ROOT
+
+from gpgpu_legacy.chips.profile import Profile, find_profile, profiles, recorded
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.bench.record import Bench, Result, read_bench
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.serial import write_json
+from gpgpu_legacy.studies.roofline import here
+from gpgpu_legacy.studies.roofline.here import measure_here
+from gpgpu_legacy.studies.roofline.model import (
+    Panel,
+    Point,
+    Product,
+    measured,
+    roofline,
+)
+from gpgpu_legacy.studies.roofline.model import recorded as products_of
+
+Command = Callable[..., tuple[int, str, str]]
+BENCHMARKS = ROOT / "benchmarks"
+N, B = 256, 32
+MULTI = "hall-carr-hart-multi"
+
+
+def panels(*chips: str, size: int = N, products: tuple[Product, ...] = ()) -> list[Panel]:
+    return list(roofline([find_profile(name) for name in chips], size, products).panels)
+
+
+def of_method(panel: Panel, method: str) -> Point:
+    return next(point for point in panel.points if point.method == method)
+
+
+# By hand -----------------------------------------------------------------------------------------
+
+
+def test_the_intensity_of_the_multichannel_product_by_hand() -> None:
+    """Texels of 16 bytes, a quarter as many as numbers, in n/2b passes that are drawn or fused.
+
+    Drawn, a pass reads its b columns and rows and F, writes F, and a copy reads and writes it.
+    Fused, every texel of A and B is read once; F and its copy are, too, and are written at last.
+    """
+    side, passes = N // 2, N // 2 // B
+    drawn, fused = (of_method(p, MULTI) for p in panels("radeon-9800-xt", "h200-gl-compute"))
+    bytes_drawn = passes * 16 * (2 * B * side + 4 * side**2)
+    bytes_fused = 16 * (2 * side**2 + 4 * side**2)
+    assert drawn.flops_per_byte == pytest.approx(2 * N**3 / bytes_drawn)
+    assert fused.flops_per_byte == pytest.approx(2 * N**3 / bytes_fused)
+    assert drawn.flops_per_byte_requested == fused.flops_per_byte_requested
+    # a fragment requests 2b + 1 texels and writes one, the copies aside
+    requested = 16 * passes * side**2 * (2 * B + 2)
+    assert drawn.flops_per_byte_requested == pytest.approx(2 * N**3 / requested)
+
+
+def test_the_roofs_are_the_peak_and_the_memory() -> None:
+    [panel] = panels("h200-gl-compute")
+    found = {roof.name: roof.gflops or roof.gb_per_s for roof in panel.roofs}
+    assert found == {"arithmetic": 46120.0, "memory": 2067.0}
+    assert panel.executor == "gl-compute"
+
+
+@pytest.mark.parametrize("chip", [*profiles(), *recorded()], ids=lambda chip: chip.name)
+def test_no_bound_is_above_the_roofs_that_are_drawn(chip: Profile) -> None:
+    for panel in roofline([chip], 64).panels:
+        flat = max((roof.gflops for roof in panel.roofs if roof.gflops), default=None)
+        slope = next((roof.gb_per_s for roof in panel.roofs if roof.gb_per_s), None)
+        for point in panel.points:
+            if point.bound_gflops is not None:
+                assert flat is None or point.bound_gflops <= flat * (1 + 1e-9)
+                assert slope is None or point.bound_gflops <= slope * point.flops_per_byte * (
+                    1 + 1e-9
+                )
+
+
+# What was recorded -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chip", recorded(), ids=lambda chip: chip.name)
+def test_no_recorded_time_is_above_the_roof_of_its_executor(chip: Profile) -> None:
+    [panel] = roofline([chip], N).panels
+    assert [point for point in panel.points if point.gflops], "the log has no time of it"
+    assert panel.above == ()
+
+
+@pytest.mark.parametrize("name", ["lineage-h100.json", "lineage-h100-lowered.json"])
+def test_methods_that_were_lowered_on_an_h100_are_under_the_roof_of_what_is_dispatched(
+    name: str,
+) -> None:
+    products = products_of(BENCHMARKS / name)
+    drawn, lowered = panels("h100-sxm5", size=1024, products=products)
+    assert (drawn.executor, lowered.executor) == (None, "gl-compute")
+    assert [point for point in lowered.points if point.gflops]
+    assert (drawn.above, lowered.above) == ((), ())
+    shown = [
+        p for panel in (drawn, lowered) for p in panel.points if p.where == str(BENCHMARKS / name)
+    ]
+    on_gpu = [product for product in products if product.executor != "jit"]
+    assert len(shown) == len(on_gpu) < len(products)  # jit ran on the host
+
+
+def test_a_benchmark_gives_points_and_its_peers_do_not() -> None:
+    path = BENCHMARKS / "bench-h100.json"
+    bench = read_bench(path)
+    own = [result for result in bench.results if not result.peer]
+    found = products_of(path)
+    assert [(p.method, p.size, p.seconds) for p in found] == [
+        (r.method, r.size, r.seconds) for r in own
+    ]
+    [_, lowered] = panels("h100-sxm5", products=found)
+    assert lowered.above == ()
+
+
+def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:
+    bench = Bench(device="it", driver="", whole=True, results=())
+    path = tmp_path / "whole.json"
+    write_json(path, bench)
+    with pytest.raises(InputError, match="whole calls"):
+        products_of(path)
+    path.write_text("{}", "utf-8")
+    with pytest.raises(InputError, match=r"whole\.json"):
+        products_of(path)
+
+
+def test_a_result_goes_to_the_panel_of_its_executor() -> None:
+    results = tuple(
+        Result(
+            method=MULTI, executor=executor, size=64, block=32, accumulate="copy", seconds=1.0,
+            gflops=None, max_relative_error=None,
+        )
+        for executor in ("jit", "gl-raster")
+    )  # fmt: skip
+    bench = Bench(device="it", driver="", results=results)
+    found = panels("xeon-jit", "xeon-gl-raster", products=tuple(measured(bench, "here")))
+    assert [panel.executor for panel in found] == ["jit", "gl-raster"]
+    assert [sum(p.where == "here" for p in panel.points) for panel in found] == [1, 1]
+
+
+# This machine ------------------------------------------------------------------------------------
+
+
+def test_kept_rates_are_used_and_others_are_measured(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
+    calls: list[str] = []
+    calibrate = here.calibrate
+
+    def counted(executor: Any, **more: Any) -> Any:
+        calls.append(executor.name)
+        return calibrate(executor, run_s=1e-4, **more)
+
+    monkeypatch.setattr(here, "calibrate", counted)
+    jit = find_executor("jit")
+    found = measure_here([jit], 16, Budget(3.0))
+    [profile] = found.profiles
+    assert calls == ["jit"]
+    assert profile.executor == "jit"
+    assert {result.executor for result in found.bench.results} == {"jit"}
+    kept = ROOT / "gpgpu_legacy" / "chips" / "profiles" / "recorded" / "xeon-jit.toml"
+    text = kept.read_text("utf-8").replace('name = "xeon-jit"', 'name = "this-jit"')
+    (tmp_path / "this-jit.toml").write_text(text, "utf-8")
+    [profile] = measure_here([jit], 16, Budget(0.0)).profiles
+    assert calls == ["jit"]
+    assert (
+        profile.hardware.fragment_peak_gflops
+        == find_profile("xeon-jit").hardware.fragment_peak_gflops
+    )
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(
+    run: Command, tmp_path: Path
+) -> None:
+    picture = tmp_path / "roof.png"
+    chip = ("roofline", "--chip", "radeon-9800-xt", "--size", "128")
+    code, _, _ = run(*chip, "-o", str(picture))
+    assert code == 0 and picture.read_bytes().startswith(b"\x89PNG")
+    step = {
+        "year": 2003, "method": MULTI, "paper": "a paper", "lacked": "nothing",
+        "executor": "gl-raster", "device": "a chip", "block": 32, "multiply_adds_per_byte": 1.0,
+        "bytes_requested": 1, "arithmetic": 1, "seconds": 1e-6, "ceiling": "none",
+    }  # fmt: skip
+    path = tmp_path / "too-fast.json"
+    path.write_text(json.dumps({"size": 128, "ceilings": [], "steps": [step]}), "utf-8")
+    code, _, err = run(*chip, "--from", str(path))
+    assert code == 1
+    assert f"{MULTI} at n = 128 is above its roof" in err
+
+
+def test_several_chips_have_a_table_and_a_panel_each(run: Command, tmp_path: Path) -> None:
+    picture = tmp_path / "roofs.svg"
+    words = ("roofline", "--size", "64", "--chip", "xeon-jit", "xeon-gl-raster")
+    code, out, _ = run(*words, "--plot", str(picture))
+    assert code == 0
+    assert out.count("Every method under the roof of") == 2
+    assert picture.is_file()
+    code, _, err = run("roofline", "--executor", "jit")
+    assert code == 2
+    assert "--chip this" in err
