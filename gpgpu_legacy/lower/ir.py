@@ -499,6 +499,11 @@ def walk(value: Expression) -> Iterator[Expression]:
         waiting += part.operands
 
 
+def computes(value: Expression) -> bool:
+    """Whether it is more than numbers that are read, loaded or put together."""
+    return any(isinstance(part, Operation | Call) for part in walk(value))
+
+
 # Statements ----------------------------------------------------------------------------------
 
 

@@ -7,12 +7,15 @@ the code that was used last is kept for the next plan, too.
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from threading import RLock
+from time import sleep
 from typing import Any
 
 import llvmlite
@@ -28,22 +31,30 @@ from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passe
 from gpgpu_legacy.lower.emit.llvm_memory import Scalar
 from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.emit.llvm_words import (
-    BASE_WORDS,
     COUNT,
+    DEPTH,
+    DONE,
     FIRST,
     HEADER_WORDS,
     LAST,
+    NEXT,
     ORIGIN,
+    PANEL,
+    PIECES,
+    QUEUE_WORDS,
     ROW_LENGTH,
     SIZES,
     STAGED,
+    STAGED_FIRST,
     TABLE,
     TEXTURE_WORDS,
     WIDTH,
+    WORDS,
     X_FIRST,
     X_LAST,
     Y_FIRST,
     Y_LAST,
+    word_count,
 )
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.lower.values import parameter_values, plane_values
@@ -52,13 +63,21 @@ from gpgpu_legacy.plan.textures import Texture, TextureKind
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.workers import share_out
 
+AVX512, OFF = "GPGPU_LEGACY_AVX512", "off"
+"""The environment variable that, if it is off, keeps code free of AVX-512's instructions."""
+
 MOST_CODES = 64
 """How many pieces of code are kept in memory that no prepared plan uses."""
 
 _LINE_BYTES = 64  # of a cache; no vector is longer
-_STAGED_BYTES = 384 << 10  # of a column of tiles: they stay in a core's second-level cache
+_STAGED_BYTES = 32 << 20  # of all panels: no more than is surely there (memory.py)
+_PANEL_BYTES = (
+    256 << 10
+)  # of the iterations that a tile runs at a time: they stay in a core's cache
+_PIECE_ROWS, _PIECE_COLUMNS = 128, 256  # what it reads and writes fits beside it
 _PIECES = 4  # for each thread, so that others can take the work of one that is late
 _LEAST_WORK = 1 << 17  # instructions of fragments in a piece; waking a thread for less costs more
+_WORK_OF_A_CALL = 1 << 32  # the same, for each thread; between calls, Python sees signals
 
 
 def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
@@ -103,7 +122,7 @@ class NativeCode:
     """A Content's machine code; this object owns it.
 
     tile, table, staged: see Code. stage, run: its functions, to be called with the address of their
-    arguments. address: of `run`.
+    queues. address: of what runs one piece, to be called with its words.
     """
 
     def __init__(self, code: Code, engine: Any) -> None:
@@ -112,7 +131,7 @@ class NativeCode:
         self.instructions = code.instructions
         self._engine = engine
         function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-        self.address = engine.get_function_address("run")
+        self.address = engine.get_function_address("run_piece")
         self.stage, self.run = (
             function(engine.get_function_address(name)) for name in ("stage", "run")
         )
@@ -130,10 +149,13 @@ class _Key:
 class _Host:
     """The processor as LLVM knows it, and the code that was compiled last for it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, avx512: bool) -> None:
+        """avx512: whether code may have such instructions, if the processor has them."""
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         features = llvm.get_host_cpu_features()
+        if not avx512:
+            features.update((name, False) for name in features if name.startswith("avx512"))
         self.cpu, self.features = llvm.get_host_cpu_name(), features.flatten()
         wide = bool(features.get("avx512f"))
         lanes = 16 if wide else 8 if features.get("avx") else 4
@@ -171,7 +193,9 @@ class _Host:
     def _load(self, text: str) -> Any:
         """An engine with a module's code, which is read from disk, or compiled and stored there."""
         triple, opt = llvm.get_default_triple(), 3
-        key = f"llvm {llvmlite.__version__} {triple} {self.cpu} {self.features} {opt}\n{text}"
+        order = "order kept"
+        options = f"{triple} {self.cpu} {self.features} {opt} {order}"
+        key = f"llvm {llvmlite.__version__} {options}\n{text}"
         target = llvm.Target.from_triple(triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=opt
         )
@@ -179,12 +203,25 @@ class _Host:
         if machine_code is None:
             # A context of its own, because constants and types stay in theirs for ever.
             module = llvm.parse_assembly(text, context=llvm.create_context())
-            machine_code = target.emit_object(module)
+            with _order_kept():
+                machine_code = target.emit_object(module)
             kept.keep(key, machine_code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
         engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
         engine.finalize_object()
         return engine
+
+
+@contextmanager
+def _order_kept() -> Iterator[None]:
+    """LLVM's scheduler off: values are emitted in an order that registers suffice for, and it would
+    load early what it then has no register for. The option is the process's, so numba gets it back.
+    """
+    llvm.set_option(__name__, "-enable-misched=false")
+    try:
+        yield
+    finally:
+        llvm.set_option(__name__, "-enable-misched=true")
 
 
 # Held while code is compiled.
@@ -233,10 +270,14 @@ def pause_address() -> int:
     return address
 
 
-@cache
 def _host() -> _Host:
-    """To be called under the lock."""
-    return _Host()
+    """The processor as the environment wants it; to be called under the lock."""
+    return _host_with(avx512=os.environ.get(AVX512) != OFF)
+
+
+@cache
+def _host_with(*, avx512: bool) -> _Host:
+    return _Host(avx512=avx512)
 
 
 # Running -------------------------------------------------------------------------------------
@@ -246,25 +287,51 @@ _Piece = tuple[int, int]
 
 
 class Staging:
-    """Memory for staging, a part for each thread; shared by all code of a plan."""
+    """Memory for staging, shared by all code of a plan."""
 
     def __init__(self) -> None:
-        self._floats: NDArray[np.float32] = np.empty((thread_count(), 0), np.float32)
+        self._floats = np.empty((1, 0), np.float32)
 
     def require(self, floats: int) -> None:
-        """Provide this many floats for each thread."""
-        if floats > self._floats.shape[1]:
-            length = -(-floats // ROOM) * ROOM
-            self._floats = _aligned(thread_count(), length, np.float32)
+        """Provide this many floats."""
+        if floats > self._floats.size:
+            self._floats = _aligned(1, floats, np.float32)
 
     def release(self) -> None:
         """Release the memory."""
-        self._floats = np.empty((thread_count(), 0), np.float32)
+        self._floats = np.empty((1, 0), np.float32)
 
-    def address(self, worker: int) -> int:
-        """The address of a thread's part."""
-        start: int = self._floats.ctypes.data + worker * self._floats.strides[0]
-        return start
+    @property
+    def address(self) -> int:
+        """The address of the first."""
+        return self._floats.ctypes.data
+
+
+class _Queue:
+    """Pieces of work, which generated code takes one after another on each thread."""
+
+    def __init__(self, words: NDArray[np.int64], pieces: Sequence[tuple[_Piece, _Piece]]) -> None:
+        """words: what all pieces have in common. pieces: columns and rows of each."""
+        self.words = np.tile(words, (len(pieces), 1))
+        columns, rows = np.array(pieces).transpose(1, 2, 0)
+        self.words[:, [X_FIRST, X_LAST]], self.words[:, [Y_FIRST, Y_LAST]] = columns.T, rows.T
+        self._queue = np.zeros(QUEUE_WORDS, np.int64)
+        self._queue[WORDS] = self.words.ctypes.data
+        self.address: int = self._queue.ctypes.data
+
+    def __len__(self) -> int:
+        """How many pieces there are."""
+        return len(self.words)
+
+    def fill(self, first: int = 0, last: int | None = None) -> None:
+        """Put pieces into it, all or from the first to before the last."""
+        self._queue[NEXT] = self._queue[DONE] = first
+        self._queue[PIECES] = len(self) if last is None else min(last, len(self))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all that was in it is done, not only taken."""
+        return bool(self._queue[DONE] == self._queue[PIECES])
 
 
 class FusedRun:
@@ -281,55 +348,64 @@ class FusedRun:
         """textures: from `roomy`. together: how many iterations run in one call."""
         self.code, self._staging = code, staging
         self.table = table_of(code.table, arguments)
-        pieces = _pieces_of(code, arguments, together)
-        self.words = np.tile(words_of(arguments, textures, self.table), (len(pieces), 1))
-        for words, (columns, rows) in zip(self.words, pieces, strict=True):
-            words[X_FIRST], words[X_LAST] = columns
-            words[Y_FIRST], words[Y_LAST] = rows
-        start, step = self.words.ctypes.data, self.words.strides[0]
-        self._addresses = [start + piece * step for piece in range(len(pieces))]
+        words = words_of(arguments, textures, self.table)
         self._together = together
         if code.staged:
-            iteration = code.staged * code.tile.width
-            self._together = min(together, max(1, _STAGED_BYTES // (4 * iteration)))
-            staging.require(self._together * iteration)
+            tile, iteration = code.tile, code.staged * code.tile.width
+            columns = _pieces(arguments.width, arguments.width, tile.width)
+            self._together = min(together, max(1, _STAGED_BYTES // (4 * iteration * len(columns))))
+            words[DEPTH] = max(1, _PANEL_BYTES // (4 * iteration))
+            words[PANEL] = self._together * iteration
+            staging.require(len(columns) * self._together * iteration)
+            self._panels = _Queue(words, [(part, (0, 0)) for part in columns])
+        work = arguments.width * arguments.height * self._together * code.instructions
+        self._threads = max(1, min(thread_count(), work // _LEAST_WORK))
+        self._pieces = _Queue(words, _pieces_of(code, arguments, work))
+        of_a_piece = max(1, work // len(self._pieces))
+        self._at_once = max(1, self._threads * _WORK_OF_A_CALL // of_a_piece)
 
     def run(self, first: int, last: int) -> None:
         """Run a range of iterations on all fragments."""
-        self.words[:, FIRST], self.words[:, LAST] = first, last
-        if not self.code.staged:
-            share_out(self._run_piece, len(self._addresses))
-            return
-        share_out(
-            lambda worker, piece: self._run_staged(worker, piece, first, last),
-            len(self._addresses),
-        )
-
-    def _run_piece(self, _: int, piece: int) -> None:
-        self.code.run(self._addresses[piece])
-
-    def _run_staged(self, worker: int, piece: int, first: int, last: int) -> None:
-        """Run as many iterations at a time as the staging memory has room for."""
-        words, address = self.words[piece], self._addresses[piece]
-        words[STAGED] = self._staging.address(worker)
+        work, queue = self._run_pieces, self._pieces
         for start in range(first, last, self._together):
-            words[FIRST], words[LAST] = start, min(start + self._together, last)
-            self.code.stage(address)
-            self.code.run(address)
+            end = min(start + self._together, last)
+            self._hand_out(queue, start, end)
+            if self.code.staged:
+                work = self._run_staged
+                self._hand_out(self._panels, start, end)
+                self._panels.fill()
+            for piece in range(0, len(queue), self._at_once):
+                queue.fill(piece, piece + self._at_once)
+                share_out(work, min(self._threads, len(queue)))
+
+    def _hand_out(self, queue: _Queue, first: int, last: int) -> None:
+        """Set the iterations of all pieces."""
+        words = queue.words
+        words[:, FIRST], words[:, LAST] = first, last
+        words[:, STAGED_FIRST], words[:, STAGED] = first, self._staging.address
+
+    def _run_pieces(self, *_: int) -> None:
+        self.code.run(self._pieces.address)
+
+    def _run_staged(self, *_: int) -> None:
+        self.code.stage(self._panels.address)
+        while not self._panels.is_done:
+            sleep(0)
+        self.code.run(self._pieces.address)
 
 
-def _pieces_of(
-    code: NativeCode, arguments: Arguments, together: int
-) -> list[tuple[_Piece, _Piece]]:
-    """The pieces of a rectangle, columns and rows: enough to keep all threads busy."""
+def _pieces_of(code: NativeCode, arguments: Arguments, work: int) -> list[tuple[_Piece, _Piece]]:
+    """The pieces of a rectangle, columns and rows: enough to keep all threads busy.
+
+    work: instructions of fragments.
+    """
     width, height, tile = arguments.width, arguments.height, code.tile
-    work = width * height * together * code.instructions
     most = min(thread_count() * _PIECES, max(1, work // _LEAST_WORK))
     if not code.staged:
         return [((0, width), rows) for rows in _pieces(height, most, tile.rows)]
-    columns = _pieces(width, width, tile.width)
-    rows = _pieces(height, max(1, most // len(columns)), tile.rows)
-    return [(column, part) for column in columns for part in rows]
+    columns = _pieces(width, -(-width // _PIECE_COLUMNS), tile.width)
+    rows = _pieces(height, max(-(-height // _PIECE_ROWS), most // len(columns)), tile.rows)
+    return [(column, part) for part in rows for column in columns]
 
 
 def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
@@ -343,8 +419,9 @@ def words_of(
 ) -> NDArray[np.int64]:
     """The argument array (lower/emit/llvm_words.py), but for what differs from piece to piece."""
     surfaces, bases = len(arguments.textures), len(arguments.bases)
-    words = np.zeros(HEADER_WORDS + surfaces * TEXTURE_WORDS + bases * BASE_WORDS, np.int64)
+    words = np.zeros(word_count(surfaces, bases), np.int64)
     words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width
+    words[DEPTH] = arguments.count
     for number, name in enumerate(arguments.textures):
         of_texture = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS]
         planes, extent = textures[name].planes, arguments.extents[number]

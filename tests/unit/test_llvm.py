@@ -140,7 +140,7 @@ def test_only_the_default_contracts(line: str, target: str, blend: Blend) -> Non
 
 
 def test_a_filter_is_emitted_once_however_often_it_is_called() -> None:
-    """One function beside those of a tile, of a rectangle and of what is staged."""
+    """One beside those of a tile, of a piece to run or to stage, and of the queues of both."""
     import llvmlite.binding as llvm
 
     plan = single(
@@ -151,7 +151,7 @@ def test_a_filter_is_emitted_once_however_often_it_is_called() -> None:
     linear = Binding(0, "A", Sampler(Filter.LINEAR))
     code = code_of(replace(plan, steps=(replace(pass_, bindings=(linear,)),)))
     functions = llvm.parse_assembly(code.text).functions
-    assert len([function for function in functions if not function.is_declaration]) == 4
+    assert len([function for function in functions if not function.is_declaration]) == 6
 
 
 LINES = {
@@ -233,7 +233,7 @@ def test_the_words_of_a_texture() -> None:
     content, arguments = native_content(fused, textures)
     made = {name: roomy(each) for name, each in textures.items()}
     ready = FusedRun(native_code(content, exact=True), arguments, made, Staging(), 1)
-    [words] = ready.words
+    [words] = ready._pieces.words
     names = arguments.textures
     assert sorted(names) == ["A", "P"]
     assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS + BASE_WORDS

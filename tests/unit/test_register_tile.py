@@ -52,20 +52,17 @@ PRODUCT = [
 @pytest.mark.parametrize(
     ("registers", "tile"),
     [
-        # Carried goes one number a fragment. At the multiplication's sources there are besides it a
-        # number a vector and one a row, after it the product, a number a fragment: a tile takes the
-        # larger of rows·vectors + rows + vectors and 2·rows·vectors registers, and loads rows +
-        # vectors numbers.
+        # Carried goes one number a fragment, and the product is another. Besides them are alive the
+        # row's number of each vector and one of the column's at a time: a tile takes
+        # 2·rows·vectors + vectors + 1 registers, and loads rows + vectors numbers.
         (3, (1, 1)),
-        (5, (1, 2)),  # 2 + 1 + 2; 3/2 numbers loaded a fragment, as in 2 rows of 1
-        (8, (2, 2)),  # 1
-        (11, (2, 2)),
-        (12, (2, 3)),  # 5/6
-        (16, (2, 4)),  # 3/4
-        (18, (3, 3)),  # 2/3
-        (24, (3, 4)),  # 7/12
-        (32, (4, 4)),  # 1/2
-        (40, (5, 4)),  # 9/20
+        (6, (2, 1)),  # 3/2 numbers loaded a fragment, as in 1 row of 2, which takes 7
+        (8, (3, 1)),  # 4/3
+        (11, (2, 2)),  # 1
+        (15, (3, 2)),  # 5/6
+        (16, (3, 2)),
+        (32, (4, 3)),  # 7/12, as in 3 rows of 4, which take 29; this takes 28
+        (40, (4, 4)),  # 1/2
         (999, (8, 4)),  # there are no more
     ],
 )
@@ -96,17 +93,20 @@ def test_a_row_alone_is_shared_by_rows() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "registers", "tile"),
     [
-        # Four sums a fragment, A's rgba a row, B's rgba a vector, of which not all live at once;
-        # with 16 registers there is room for no second one: 2·4 sums and 4 + 8 factors.
-        ("hall-carr-hart-multi", Options(block=32), 16, (1, 1)),
-        ("hall-carr-hart-multi", Options(block=32), 32, (2, 2)),
-        # A sum and a product a fragment; 32 multiply-adds carry nothing through themselves.
-        ("hall-carr-hart-single", Options(block=32), 16, (2, 4)),
-        ("hall-carr-hart-single", Options(block=32), 32, (4, 4)),
-        # One product a pass, of which the target takes the red one: a factor a vector, one a row,
-        # and one sum a fragment, to which it is added at once.
-        ("larson-mcallister", Options(), 16, (3, 3)),  # 9 + 3 + 3; 2 by 4 loads 3/4, this 2/3
-        ("larson-mcallister", Options(), 32, (5, 4)),  # 20 + 4 + 5; 6 by 4 takes 34
+        # Four sums a fragment; a multiply-add of all four reads two channels of B, a number a
+        # vector each, and two of A, one at a time. A tile takes 4·rows·vectors + 2·vectors + 1
+        # registers: 15 and 29. Two rows of three vectors load no more than three of two, and
+        # take 31.
+        ("hall-carr-hart-multi", Options(block=32), 16, (3, 1)),
+        ("hall-carr-hart-multi", Options(block=32), 32, (3, 2)),
+        # A sum a fragment, a factor a vector, and one of the rows' at a time: 16 and 29 registers.
+        # 32 multiply-adds carry nothing through themselves.
+        ("hall-carr-hart-single", Options(block=32), 16, (4, 3)),
+        ("hall-carr-hart-single", Options(block=32), 32, (6, 4)),
+        # One product a pass, of which the target takes the red one, and one sum a fragment, to
+        # which it is added at once.
+        ("larson-mcallister", Options(), 16, (4, 3)),
+        ("larson-mcallister", Options(), 32, (6, 4)),
     ],
     ids=lambda each: each if isinstance(each, str) else None,
 )

@@ -1,15 +1,18 @@
 """How many rows and vectors of fragments native code works on at a time.
 
-Counted are, after every assignment, the temporaries that are alive and vary along both axes, along
-x alone or along y alone. A tile of so many rows and vectors needs xy·rows·vectors + x·vectors +
-y·rows registers, and loads x·vectors + y·rows values for rows·vectors results: the fewer the
-better.
+Counted are, at every assignment that computes, the temporaries that are alive and vary along both
+axes, along x alone or along y alone. Emitters load a texel where it is first read, row after row of
+the tile: until then it takes no register, and one that differs from row to row and is read no more
+takes one at a time. A tile of so many rows and vectors needs xy·rows·vectors + x·vectors + y·rows
+registers and one for such texels. It loads x·vectors + y·rows values, texels included, for
+rows·vectors results: the fewer the better, and then the fewer registers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from gpgpu_legacy.lower.ir import (
     Assign,
@@ -20,6 +23,7 @@ from gpgpu_legacy.lower.ir import (
     Statement,
     Variable,
     all_expressions,
+    computes,
     expressions_of,
     trip_count,
     walk,
@@ -29,8 +33,25 @@ from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, A
 MOST_ROWS, MOST_VECTORS = 8, 4
 SHORT_BODY = 16  # instructions; in a longer body, registers carried through it can be spilt
 
-Demand = tuple[int, int, int]
-"""Values alive that vary along both axes, along x alone, along y alone."""
+
+class Demand(NamedTuple):
+    """What an assignment needs registers for.
+
+    both, x, y: values alive that vary along both axes, along x alone, along y alone. in_turn: the
+    texels besides that one row after another loads, and along_y: those that all of a row shares.
+    """
+
+    both: int = 0
+    x: int = 0
+    y: int = 0
+    in_turn: int = 0
+    along_y: int = 0
+
+    def registers(self, rows: int, vectors: int) -> int:
+        """For a tile of that shape."""
+        values = self.both * rows * vectors + self.x * vectors + self.y * rows
+        return values + min(self.in_turn, 1)
+
 
 _Component = tuple[Variable, int]
 
@@ -61,14 +82,14 @@ def register_tile(
         return 1, 1
     if wanted is not None:
         return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_VECTORS)
-    demands = _demands(statements) or {(0, 0, 0)}
+    demands = _demands(statements) or {Demand()}
     if instruction_count(statements) < SHORT_BODY:
-        demands = {(xy + carried, x, y) for xy, x, y in demands}
-    best, least = (1, 1), float("inf")
+        demands = {demand._replace(both=demand.both + carried) for demand in demands}
+    best, least = (1, 1), (float("inf"), 0)
     for rows in range(1, MOST_ROWS + 1):
         for vectors in range(1, MOST_VECTORS + 1):
-            needed = max(xy * rows * vectors + x * vectors + y * rows for xy, x, y in demands)
-            cost = _loads(demands, rows, vectors) / (rows * vectors)
+            needed = max(demand.registers(rows, vectors) for demand in demands)
+            cost = (_loads(demands, rows, vectors) / (rows * vectors), needed)
             if needed <= registers and cost < least:
                 best, least = (rows, vectors), cost
     return best
@@ -76,28 +97,48 @@ def register_tile(
 
 def _loads(demands: set[Demand], rows: int, vectors: int) -> float:
     """Loads for a tile; where nothing is shared, a larger one has no advantage."""
-    x, y = max(d[1] for d in demands), max(d[2] for d in demands)
+    x, y = max(d.x for d in demands), max(d.y + d.along_y for d in demands)
     return x * vectors + y * rows if x or y else (rows * vectors) ** 2
 
 
 def _demands(statements: Iterable[Statement]) -> set[Demand]:
-    """What is alive after each assignment. It follows the axes forwards, what is alive back."""
+    """What each assignment that computes needs, its result included.
+
+    It follows forwards the axes and which texels have not been read yet, backwards what is alive.
+    """
     steps = list(_twice(statements))
     axes: dict[_Component, Axes] = {}
-    overwritten = []
+    unread = set[_Component]()
+    states = []
     for step in steps:
-        written = _written(step)
-        overwritten.append({place: axes.get(place, NOWHERE) for place in written})
+        read, written = set(_read(step)), set(_written(step))
+        states.append((dict(axes), unread))
+        is_load = read <= unread and not _emits(step)
+        unread = unread | written if is_load else unread - read - written
         if isinstance(step, Assign):
             axes.update(dict.fromkeys(written, step.value.axes))
     demands, alive = set[Demand](), set[_Component]()
-    for step, before in zip(reversed(steps), reversed(overwritten), strict=True):
-        if isinstance(step, Assign):
-            kinds = Counter(axes.get(place, NOWHERE) for place in alive)
-            demands.add((kinds[EVERYWHERE], kinds[ALONG_X], kinds[ALONG_Y]))
-        axes.update(before)
-        alive = (alive - before.keys()) | set(_read(step))
+    for step, (before, unread) in zip(reversed(steps), reversed(states), strict=True):
+        read, written = set(_read(step)), set(_written(step))
+        sources = alive - written | read
+        if isinstance(step, Assign) and _emits(step):
+            after = before | dict.fromkeys(written, step.value.axes)
+            last_read = [before[place] for place in (unread & read) - alive]
+            in_turn = Counter(kind for kind in last_read if kind.y)
+            at_first = Counter(before.get(place, NOWHERE) for place in sources - (unread - read))
+            at_last = Counter(
+                after.get(place, NOWHERE) for place in alive - (unread - read) | written
+            )
+            most = (at_first - in_turn) | at_last
+            kinds = (most[EVERYWHERE], most[ALONG_X], most[ALONG_Y])
+            demands.add(Demand(*kinds, in_turn.total(), in_turn[ALONG_Y]))
+        alive = sources
     return demands
+
+
+def _emits(step: Statement) -> bool:
+    """Whether what it reads is loaded by now; a register may hold a texel that is not."""
+    return isinstance(step, Assign) and (computes(step.value) or not _written(step))
 
 
 def _twice(statements: Iterable[Statement]) -> Iterator[Statement]:

@@ -98,7 +98,7 @@ class LookupFunctions:
         emitted = ir.Function(self._module, kind, name)
         emitted.linkage = "internal"
         memory = self._memory(emitted, Tile(1, 1, self._lanes))
-        arguments = [Grid(EVERYWHERE, [[argument]]) for argument in emitted.args[1:]]
+        arguments = [_one(argument) for argument in emitted.args[1:]]
         body = FunctionContext(memory, self).called(function, arguments)
         result = ir.Constant(texel, ir.Undefined)
         for number, channel in enumerate(channels):
@@ -202,7 +202,7 @@ class Scope:
         function = self._context.lookups.function(call.function, wanted)
         texel = builder.call(function, [self._memory.words.array, *arguments])
         return {
-            channel: Grid(EVERYWHERE, [[builder.extract_value(texel, number)]])
+            channel: _one(builder.extract_value(texel, number))
             for number, channel in enumerate(wanted)
         }
 
@@ -211,6 +211,11 @@ class Scope:
             column, row = (self.component(operand, 0) for operand in fetch.operands)
             self._texels[id(fetch)] = self._memory.fetch(fetch.texture, column, row)
         return self._texels[id(fetch)].channel(index)
+
+
+def _one(vector: Any) -> Grid:
+    """The Grid of a tile that is one vector."""
+    return Grid(EVERYWHERE, lambda *_: vector)
 
 
 def _fetches(function: Function) -> int:

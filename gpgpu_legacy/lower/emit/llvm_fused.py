@@ -3,10 +3,11 @@
 What is decided elsewhere is emitted here: what is done for a fragment (lower/fused_body.py), how
 large a tile is (analysis/register_tile.py).
 
-A module has two functions of one argument, an array of 64-bit words (llvm_words.py): `stage` for
-one column of tiles, and `run` for a rectangle of fragments and a stretch of iterations. Everything
-that differs between fused passes of one Content is among the words, or in the table that one of
-them points to.
+A module has functions of one argument, an array of 64-bit words (llvm_words.py): `stage_piece` for
+columns of tiles, and `run_piece` for a rectangle of fragments, each for a stretch of iterations.
+Everything that differs between fused passes of one Content is among the words, or in the table that
+one of them points to. `stage` and `run` take the words of such pieces from a queue, one after
+another, until none is left: any number of threads may call them at once.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
     GridEmitter,
     Tile,
     integer,
+    lesser,
 )
 from gpgpu_legacy.lower.emit.llvm_memory import (
     AffineChannel,
@@ -47,7 +49,21 @@ from gpgpu_legacy.lower.emit.llvm_memory import (
     Staging,
     stored_element,
 )
-from gpgpu_legacy.lower.emit.llvm_words import X_FIRST, X_LAST, Y_FIRST, Y_LAST, Words
+from gpgpu_legacy.lower.emit.llvm_words import (
+    DEPTH,
+    DONE,
+    FIRST,
+    LAST,
+    NEXT,
+    PIECES,
+    WORDS,
+    X_FIRST,
+    X_LAST,
+    Y_FIRST,
+    Y_LAST,
+    Words,
+    word_count,
+)
 from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.ir import (
     Assign,
@@ -59,6 +75,7 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     all_expressions,
+    computes,
     trip_count,
 )
 from gpgpu_legacy.lower.ir_types import ALONG_X
@@ -138,11 +155,11 @@ class _Module:
         self.lookups = LookupFunctions(self.module, self._memory, processor.lanes)
 
     def code(self) -> Code:
-        rows = [self._row_function(self.tile)]
+        tiles = [self._tiles_function(self.tile)]
         if self.tile.rows > 1:
-            rows.append(self._row_function(Tile(1, self.tile.vectors, self.tile.lanes)))
-        self._run_function(rows)
-        self._stage_function()
+            tiles.append(self._tiles_function(Tile(1, self.tile.vectors, self.tile.lanes)))
+        self._queue_function("run", self._run_function(tiles))
+        self._queue_function("stage", self._stage_function())
         instructions = instruction_count(self.statements)
         return Code(str(self.module), self.tile, tuple(self.table), self.staging.rows, instructions)
 
@@ -161,44 +178,77 @@ class _Module:
         emit = GridEmitter(self.module, builder, tile, exact=self.exact, fuses=self.fuses)
         return Memory(emit, function.args[0], self.content, self.staging, self.table)
 
-    def _row_function(self, tile: Tile) -> Any:
-        """What runs a row of tiles, from a column to another, at a row of fragments.
+    def _tiles_function(self, tile: Tile) -> Any:
+        """What runs tiles of that shape, between two columns, two rows and two iterations.
 
-        What is the same for all of them is loaded once, before its loop.
+        What is the same for all of them is loaded once, before its loops. What is staged of a
+        column of tiles serves all of its rows before the next column's turn; else rows go first.
         """
-        function = self._function(f"row_of_{tile.rows}", I64, I64, I64)
+        function = self._function(f"tiles_of_{tile.rows}", *[I64] * 6)
         function.linkage = "internal"
         function.attributes.add("noinline")
         memory = self._memory(function, tile)
-        x_first, x_last, memory.y = function.args[1:]
-        with CountedLoop(memory.builder, x_first, x_last, tile.width) as memory.x:
-            _TileEmitter(memory, self.lookups, self.statements).run()
-        memory.builder.ret_void()
+        x_first, x_last, y_first, y_last, memory.first, memory.last = function.args[1:]
+        b, emitter = memory.builder, _TileEmitter(memory, self.lookups, self.statements)
+        columns, rows = (x_first, x_last, tile.width), (y_first, y_last, tile.rows)
+        if self.staging.rows:
+            with CountedLoop(b, *columns) as memory.x:
+                memory.begin_panel()
+                with CountedLoop(b, *rows) as memory.y:
+                    emitter.run()
+        else:
+            with CountedLoop(b, *rows) as memory.y, CountedLoop(b, *columns) as memory.x:
+                emitter.run()
+        b.ret_void()
         return function
 
-    def _run_function(self, rows_of_tiles: Sequence[Any]) -> None:
+    def _run_function(self, tiles: Sequence[Any]) -> Any:
         """Whole tiles first, then the rows that are left, one at a time.
 
         The last tile of a row runs over its end: textures have room there (runtime/native.py).
         """
-        function = self._function("run")
-        builder = ir.IRBuilder(function.append_basic_block())
-        words = Words(builder, function.args[0])
-        x_first, x_last = words.integer(X_FIRST), words.integer(X_LAST)
-        y, y_last = words.integer(Y_FIRST), words.integer(Y_LAST)
-        for row_of_tiles, rows in zip(rows_of_tiles, (self.tile.rows, 1), strict=False):
-            left = builder.sub(y_last, y)
-            end = builder.add(y, builder.sub(left, builder.srem(left, integer(rows))))
-            with CountedLoop(builder, y, end, rows) as row:
-                builder.call(row_of_tiles, [function.args[0], x_first, x_last, row])
-            y = end
-        builder.ret_void()
+        function = self._function("run_piece")
+        b = ir.IRBuilder(function.append_basic_block())
+        words = Words(b, function.args[0])
+        columns = words.integer(X_FIRST), words.integer(X_LAST)
+        last, depth, y_last = words.integer(LAST), words.integer(DEPTH), words.integer(Y_LAST)
+        with CountedLoop(b, words.integer(FIRST), last, depth) as first:
+            end, y = lesser(b, b.add(first, depth), last), words.integer(Y_FIRST)
+            for function_of_tiles, height in zip(tiles, (self.tile.rows, 1), strict=False):
+                left = b.sub(y_last, y)
+                top = b.add(y, b.sub(left, b.srem(left, integer(height))))
+                b.call(function_of_tiles, [function.args[0], *columns, y, top, first, end])
+                y = top
+        b.ret_void()
+        return function
 
-    def _stage_function(self) -> None:
+    def _stage_function(self) -> Any:
         tile = Tile(1, self.tile.vectors, self.tile.lanes)
-        memory = self._memory(self._function("stage"), tile)
+        function = self._function("stage_piece")
+        memory = self._memory(function, tile)
         memory.stage()
         memory.builder.ret_void()
+        return function
+
+    def _queue_function(self, name: str, piece: Any) -> None:
+        """A function that calls another one on pieces, each taken by one thread alone."""
+        function = self._function(name)
+        b = ir.IRBuilder(function.append_basic_block())
+        queue, [argument] = Words(b, function.args[0]), function.args
+        count, first = queue.integer(PIECES), queue.address(WORDS, I64)
+        head, body, after = (b.append_basic_block() for _ in range(3))
+        b.branch(head)
+        b.position_at_end(head)
+        one, content = integer(1), self.content
+        length = integer(word_count(len(content.surfaces), content.bases))
+        number = b.atomic_rmw("add", b.gep(argument, [integer(NEXT)]), one, "acq_rel")
+        b.cbranch(b.icmp_signed("<", number, count), body, after)
+        b.position_at_end(body)
+        b.call(piece, [b.gep(first, [b.mul(number, length)])])
+        b.atomic_rmw("add", b.gep(argument, [integer(DONE)]), one, "acq_rel")
+        b.branch(head)
+        b.position_at_end(after)
+        b.ret_void()
 
 
 def _staging(statements: Iterable[Statement]) -> Staging:
@@ -243,6 +293,7 @@ class _TileEmitter:
         starts = [memory.own(variable.number, c) for variable, c in carried]
         memory.known = {}
         if content.once:
+            self.emit.emit_now(starts)
             self.values = dict(zip(carried, starts, strict=True))
             self.block(self.statements)
         else:
@@ -257,18 +308,26 @@ class _TileEmitter:
                 memory.put_own(variable.number, channel, value)
 
     def block(self, statements: Sequence[Statement]) -> None:
+        """Statements, one after another; but a lookup is emitted where its texel is first read."""
+        waiting: list[Grid] = []
         for statement in statements:
             match statement:
                 case Assign(variable=variable, components=wanted, value=value):
                     scope = Scope(self.context, self.values, self.declared)
                     parts = [scope.component(value, index) for index in range(len(wanted))]
+                    if computes(value):
+                        self.emit.emit_now(parts)
+                    else:
+                        waiting += parts
                     self.values.update(zip([(variable, c) for c in wanted], parts, strict=True))
                 case Declare(variable=variable, value=Expression() as value):
                     self.declared[variable] = value
                 case For():
+                    self.emit.emit_now(waiting)
                     self.loop(statement)
                 case _:
                     raise AssertionError(statement)
+        self.emit.emit_now(waiting)
 
     def loop(self, loop: For) -> None:
         """A loop of several trips at a time; then the trips that are left."""

@@ -2,7 +2,8 @@
 
 A tile is `rows` rows by `vectors` vectors of `lanes` neighbouring fragments. A Grid holds one LLVM
 value for each row and each vector over which it varies: vectors of lanes where it differs from
-column to column, scalars where it does not.
+column to column, scalars where it does not. Each is emitted when it is first asked for, so that who
+asks decides how many are alive at a time.
 
 Every operation is rounded to float32. Where contraction is allowed, a product that is added may be
 rounded once (LLVM's `contract`); nothing is reordered.
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -48,11 +50,20 @@ class Tile:
 class Grid:
     """A number on a tile: one LLVM value for each row and each vector over which it varies."""
 
-    __slots__ = ("axes", "rows", "splats")
+    __slots__ = ("_cells", "_emit", "axes", "splats")
 
-    def __init__(self, axes: Axes, rows: list[list[Any]]) -> None:
-        self.axes, self.rows = axes, rows
+    def __init__(self, axes: Axes, emit: Callable[[int, int], Any]) -> None:
+        """emit: the value of a row and a vector, 0 along an axis that tells none apart."""
+        self.axes, self._emit = axes, emit
+        self._cells: dict[tuple[int, int], Any] = {}
         self.splats: dict[int, Any] = {}  # by row, where it is the same along x
+
+    def cell(self, row: int, vector: int) -> Any:
+        """The value of one vector of one row, which is emitted once."""
+        place = (row if self.axes.y else 0, vector if self.axes.x else 0)
+        if place not in self._cells:
+            self._cells[place] = self._emit(*place)
+        return self._cells[place]
 
 
 class GridEmitter:
@@ -89,23 +100,22 @@ class GridEmitter:
 
     def at(self, grid: Grid, row: int, vector: int, *, in_lanes: bool) -> Any:
         """The value of one vector of one row: a vector of lanes, or a scalar where it may be."""
-        r = row if grid.axes.y else 0
-        value = grid.rows[r][vector if grid.axes.x else 0]
+        value = grid.cell(row, vector)
         if not in_lanes or grid.axes.x:
             return value
+        r = row if grid.axes.y else 0
         if r not in grid.splats:
             grid.splats[r] = self.splat(value)
         return grid.splats[r]
 
-    def make(self, axes: Axes, value: Callable[[int, int], Any]) -> Grid:
-        """A Grid of what is emitted for each row and vector that the axes tell apart."""
-        rows = range(self.tile.rows if axes.y else 1)
-        vectors = range(self.tile.vectors if axes.x else 1)
-        return Grid(axes, [[value(r, v) for v in vectors] for r in rows])
-
     def uniform(self, value: Any) -> Grid:
         """A scalar that is the same everywhere."""
-        return Grid(NOWHERE, [[value]])
+        return Grid(NOWHERE, lambda *_: value)
+
+    def emit_now(self, grids: Sequence[Grid]) -> None:
+        """Emit all values of Grids here: a row of all of them, then the next row."""
+        for row, grid, vector in product(range(self.tile.rows), grids, range(self.tile.vectors)):
+            grid.cell(row, vector)
 
     def constant(self, value: float | int | bool, kind: Kind = Kind.FLOAT) -> Grid:
         """A number."""
@@ -115,13 +125,13 @@ class GridEmitter:
     def map(self, instruction: Callable[..., Any], *grids: Grid) -> Grid:
         """An instruction on scalars or vectors, for each row and vector that Grids tell apart."""
         axes = union(grid.axes for grid in grids)
-        return self.make(
+        return Grid(
             axes, lambda r, v: instruction(*(self.at(g, r, v, in_lanes=axes.x) for g in grids))
         )
 
     def everywhere(self, grid: Grid) -> Grid:
         """A Grid as one that may differ everywhere."""
-        return self.make(EVERYWHERE, lambda r, v: self.at(grid, r, v, in_lanes=True))
+        return Grid(EVERYWHERE, lambda r, v: self.at(grid, r, v, in_lanes=True))
 
     # Operations
 
@@ -348,6 +358,11 @@ class CountedLoop:
         b.position_at_end(self._after)
 
 
+def lesser(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    """The lesser of two integers."""
+    return builder.select(builder.icmp_signed("<", a, b), a, b)
+
+
 class CarryingLoop:
     """A loop of at least one trip, with values that one trip hands to the next.
 
@@ -363,26 +378,27 @@ class CarryingLoop:
         """Open the loop; gives the carried values as they are at the beginning of a trip."""
         b = self._emit.builder
         before = [self._emit.everywhere(start) for start in starts]
+        self._emit.emit_now(before)
         self._before, self._body = b.block, b.append_basic_block()
         b.branch(self._body)
         b.position_at_end(self._body)
         self.number = b.phi(I64)
         vector = self._emit.vector_of(F32)
-        phis = [self._emit.make(EVERYWHERE, lambda r, v: b.phi(vector)) for _ in starts]
+        phis = [Grid(EVERYWHERE, lambda r, v: b.phi(vector)) for _ in starts]
+        self._emit.emit_now(phis)
         self._carried = list(zip(before, phis, strict=True))
         return phis
 
     def end(self, last: Any, ends: Sequence[Grid]) -> None:
         """Close it: go on while the next number is below `last`."""
         b = self._emit.builder
-        following = b.add(self.number, integer(self._step))
+        following, tile = b.add(self.number, integer(self._step)), self._emit.tile
         self.number.add_incoming(self._first, self._before)
         self.number.add_incoming(following, b.block)
-        for (start, phis), end in zip(self._carried, ends, strict=True):
-            for r, row in enumerate(phis.rows):
-                for v, phi in enumerate(row):
-                    phi.add_incoming(start.rows[r][v], self._before)
-                    phi.add_incoming(self._emit.at(end, r, v, in_lanes=True), b.block)
+        for (start, phi), end in zip(self._carried, ends, strict=True):
+            for r, v in product(range(tile.rows), range(tile.vectors)):
+                phi.cell(r, v).add_incoming(start.cell(r, v), self._before)
+                phi.cell(r, v).add_incoming(self._emit.at(end, r, v, in_lanes=True), b.block)
         after = b.append_basic_block()
         b.cbranch(b.icmp_signed("<", following, last), self._body, after)
         b.position_at_end(after)

@@ -2,7 +2,7 @@
 
 A lookup that does not vary along x is a scalar, loaded once a row of fragments and broadcast. One
 that does not vary along y is shared by the rows; where there are many of them it is staged: copied
-once for a column of tiles, in the order in which the tiles will want it.
+once for all rows, in panels as wide as a tile, each in the order in which the tiles will want it.
 """
 
 from __future__ import annotations
@@ -37,13 +37,16 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     HEADER_WORDS,
     LAST,
     MOST_PLANES,
+    PANEL,
     ROW_LENGTH,
     SIZES,
     STAGED,
+    STAGED_FIRST,
     TABLE,
     TEXTURE_WORDS,
     WIDTH,
     X_FIRST,
+    X_LAST,
     Words,
 )
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
@@ -141,7 +144,7 @@ class Memory:
         surfaces = enumerate(content.surfaces)
         self.surfaces = [self._planes(number, surface.format) for number, surface in surfaces]
         self.bases = [self._base(number) for number in range(content.bases)]
-        self.staged_at, self.table_at = words.address(STAGED, F32), words.address(TABLE, F32)
+        self.table_at, self.panel = words.address(TABLE, F32), None
         self.first, self.last = words.integer(FIRST), words.integer(LAST)
         self.count, self.width = words.integer(COUNT), words.integer(WIDTH)
         self.x = self.y = integer(0)
@@ -173,7 +176,7 @@ class Memory:
             place = self._own_place(number, channel, row, vector)
             return self.emit.floats(load(self.builder, place, kind, _ALIGNMENTS[element]))
 
-        return self.emit.make(EVERYWHERE, loaded)
+        return Grid(EVERYWHERE, loaded)
 
     def put_own(self, number: int, channel: int, value: Grid) -> None:
         """Store it. Where texels follow the rectangle in its rows, they are kept."""
@@ -243,7 +246,7 @@ class Memory:
                 return self._gathered(self._lanes_inside(channel, row, vector))
             return self._gathered([place(row, vector * lanes + i) for i in range(lanes)])
 
-        return self.decoded(lookup.texture, self.emit.make(axes, loaded))
+        return self.decoded(lookup.texture, Grid(axes, loaded))
 
     def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Any]:
         """Where each lane of a lookup that never leaves its texture reads."""
@@ -313,22 +316,35 @@ class Memory:
     # Staged ones
 
     def stage(self) -> None:
-        """Copy what is staged for one column of tiles, iteration after iteration."""
-        self.x = self.words.integer(X_FIRST)
-        with CountedLoop(self.builder, self.first, self.last) as self.iteration:
+        """Copy what is staged of columns of tiles, iteration after iteration."""
+        b, columns = self.builder, (self.words.integer(X_FIRST), self.words.integer(X_LAST))
+        with (
+            CountedLoop(b, self.first, self.last) as self.iteration,
+            CountedLoop(b, *columns, self.tile.width) as self.x,
+        ):
+            self.begin_panel()
             for channel in self.staging:
-                with CountedLoop(self.builder, integer(0), integer(channel.trips)) as self.trip:
+                with CountedLoop(b, integer(0), integer(channel.trips)) as self.trip:
                     self.known = {}
                     texel = self._loaded(channel)
                     for vector in range(self.tile.vectors):
                         place = self._staged_place(channel, vector)
                         value = self.emit.at(texel, 0, vector, in_lanes=True)
-                        store(self.builder, value, place, 4)
+                        store(b, value, place, 4)
+
+    def begin_panel(self) -> None:
+        """Find what is staged for the column of tiles at x: where iteration 0 would have it."""
+        b, words = self.builder, self.words
+        number = b.udiv(self.x, integer(self.tile.width))
+        skipped = integer(self.staging.rows * self.tile.width)
+        before = b.mul(words.integer(STAGED_FIRST), skipped)
+        offset = b.sub(b.mul(number, words.integer(PANEL)), before)
+        self.panel = b.gep(words.address(STAGED, F32), [offset])
 
     def _staged(self, channel: AffineChannel) -> Grid:
         """What `stage` has copied: decoded, and the same for all rows."""
         kind = self.emit.vector_of(F32)
-        return self.emit.make(
+        return Grid(
             ALONG_X,
             lambda _, vector: load(self.builder, self._staged_place(channel, vector), kind, 4),
         )
@@ -338,11 +354,10 @@ class Memory:
         row, a_trip = self.staging.place(channel)
         key = ("staged", a_trip if channel.trips > 1 else 0)
         if key not in self.known:
-            gone = b.sub(self.iteration, self.first)
-            offset = b.mul(gone, integer(self.staging.rows * width))
+            offset = b.mul(self.iteration, integer(self.staging.rows * width))
             if channel.trips > 1:
                 offset = b.add(offset, b.mul(self.trip, integer(a_trip * width)))
-            self.known[key] = b.gep(self.staged_at, [offset])
+            self.known[key] = b.gep(self.panel, [offset])
         offset = (row + self.ahead * a_trip) * width + vector * self.tile.lanes
         return b.gep(self.known[key], [integer(offset)])
 
@@ -370,7 +385,7 @@ class Memory:
                 return self._gathered(places)
             return self.emit.floats(b.load(places[0]))
 
-        return self.decoded(number, self.emit.make(texels.axes, loaded))
+        return self.decoded(number, Grid(texels.axes, loaded))
 
     def whole_texels(self, number: int, texels: Grid) -> Grid:
         """All channels of the texels of these numbers, where those of a texel lie side by side."""
@@ -386,7 +401,7 @@ class Memory:
                 vectors = [b.shuffle_vector(x, y, integers(2 * x.type.count)) for x, y in pairs]
             return vectors[0]
 
-        return self.emit.make(texels.axes, loaded)
+        return Grid(texels.axes, loaded)
 
     def _numbers(self, texels: Grid, row: int, vector: int) -> list[Any]:
         """The numbers of texels, of each lane if they differ along x, as 64-bit integers."""
@@ -424,11 +439,11 @@ class Memory:
             first = b.trunc(b.add(self.x, integer(vector * lanes)), I32)
             return b.sitofp(b.add(self.emit.splat(first), numbers), self.emit.vector_of(F32))
 
-        return self.emit.make(ALONG_X, columns)
+        return Grid(ALONG_X, columns)
 
     def _rows(self) -> Grid:
         b = self.builder
-        return self.emit.make(ALONG_Y, lambda row, _: b.sitofp(b.add(self.y, integer(row)), F32))
+        return Grid(ALONG_Y, lambda row, _: b.sitofp(b.add(self.y, integer(row)), F32))
 
     def origin(self, number: int, axis: int) -> Grid:
         """The lower left of the rectangle in a surface, as a float."""
@@ -459,5 +474,5 @@ class FetchedTexel:
             every_fourth = integers(texels.type.count, channel, MOST_PLANES)
             return b.shuffle_vector(texels, nothing, every_fourth)
 
-        rows = [[part(texels) for texels in row] for row in self._whole.rows]
-        return Grid(self._whole.axes, rows)
+        whole = self._whole
+        return Grid(whole.axes, lambda row, vector: part(whole.cell(row, vector)))

@@ -1,6 +1,7 @@
 """The argument of generated code: 64-bit words, which say all that differs between its runs.
 
 First stand the HEADER_WORDS, then TEXTURE_WORDS for each surface, then BASE_WORDS for each base.
+Work is shared out in pieces, each with words of its own; a Queue is where threads take them from.
 """
 
 from __future__ import annotations
@@ -11,9 +12,15 @@ from llvmlite import ir
 
 from gpgpu_legacy.lower.emit.llvm_grid import integer
 
-# The rectangle's columns and rows that are to be worked on, the iterations, how many of these the
-# table has; addresses of the table and of what is staged; how wide the whole rectangle is.
-X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, COUNT, TABLE, STAGED, WIDTH, HEADER_WORDS = range(11)
+# The rectangle's columns and rows that are to be worked on, the iterations; how many of these a
+# tile runs at a time, and how many the table has; addresses of the table and of what is staged; the
+# first iteration that is staged, and the floats of a panel; how wide the whole rectangle is.
+X_FIRST, X_LAST, Y_FIRST, Y_LAST, FIRST, LAST, DEPTH, COUNT = range(8)
+TABLE, STAGED, STAGED_FIRST, PANEL, WIDTH, HEADER_WORDS = range(8, 14)
+
+# A queue of pieces, 64-bit words too: which piece is next, how many are done and how many there
+# are, the address of the first one's words.
+NEXT, DONE, PIECES, WORDS, QUEUE_WORDS = range(5)
 
 MOST_PLANES = 4
 ROW_LENGTH = MOST_PLANES  # in a surface's words, after its planes' addresses; in texels
@@ -22,6 +29,11 @@ ORIGIN = SIZES + 3  # of the rectangle in it, x and y
 TEXTURE_WORDS = ORIGIN + 2
 
 BASE_WORDS = 2  # s and t, in texels
+
+
+def word_count(surfaces: int, bases: int) -> int:
+    """How many words a piece has."""
+    return HEADER_WORDS + surfaces * TEXTURE_WORDS + bases * BASE_WORDS
 
 
 class Words:

@@ -1,0 +1,126 @@
+"""Products on jit however the work is cut up and on either kind of vector, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.runtime import native, workers
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
+from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32
+
+METHODS = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
+
+
+def cancelling(rows: int, columns: int, seed: int) -> F32:
+    """Whole numbers of 12 bits and a power of two: any product of them is a float32, hardly any
+    sum of such products is, and what is left of a sum depends on its order."""
+    rng = np.random.default_rng(seed)
+    whole = rng.integers(-2047, 2048, (rows, columns))
+    return np.ldexp(whole, rng.integers(-9, 10, (rows, columns))).astype(np.float32)
+
+
+def product(name: str, a: F32, b: F32, machine: Machine, executor: Executor) -> F32:
+    method = find_method(name)
+    options = Options(block=None if "block" in method.refuses else 16)
+    plan = method.plan(Shape(a.shape[0], a.shape[1], b.shape[1]), options)
+    return executor.run(plan, {"A": a, "B": b}, machine).outputs["C"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """How work is cut up: bytes of a panel's part and of all panels, a piece, threads."""
+
+    panel_bytes: int
+    staged_bytes: int
+    piece_rows: int
+    piece_columns: int
+    threads: int
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(native, "_PANEL_BYTES", self.panel_bytes)
+            patch.setattr(native, "_STAGED_BYTES", self.staged_bytes)
+            patch.setattr(native, "_PIECE_ROWS", self.piece_rows)
+            patch.setattr(native, "_PIECE_COLUMNS", self.piece_columns)
+            for module in (native, workers):
+                patch.setattr(module, "thread_count", lambda: self.threads)
+            yield
+
+
+CUTS = st.builds(
+    Cut,
+    st.sampled_from([1, 20_000, 1 << 20]),
+    st.sampled_from([1, 50_000, 1 << 20]),
+    st.sampled_from([8, 40, 1000]),
+    st.sampled_from([16, 64, 1000]),
+    st.integers(1, 5),
+)
+SHAPES = st.builds(
+    lambda rows, blocks, columns: Shape(2 * rows, 16 * blocks, 2 * columns),
+    st.integers(8, 50),
+    st.integers(1, 6),
+    st.integers(1, 65),
+)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@given(shape=SHAPES, cut=CUTS, seed=st.integers(0, 1000))
+@settings(max_examples=6, deadline=None)
+def test_sums_keep_their_levels_and_order_however_work_is_cut_up(
+    name: str, shape: Shape, cut: Cut, seed: int
+) -> None:
+    """In default mode too: where products are exact, contraction changes nothing."""
+    a = cancelling(shape.m, shape.l, seed)
+    b = cancelling(shape.l, shape.n, seed + 1)
+    expected = product(name, a, b, Machine(exact=True), NUMPY)
+    with cut.applied():
+        for exact in (False, True):
+            found = product(name, a, b, Machine(exact=exact), JIT)
+            np.testing.assert_array_equal(found.view(np.uint32), expected.view(np.uint32))
+
+
+def test_the_order_of_such_sums_shows() -> None:
+    """What the test above compares tells orders apart."""
+    a, b = cancelling(20, 160, 1), cancelling(160, 20, 2)
+    machine = Machine(exact=True)
+    given_order = product(METHODS[0], a, b, machine, NUMPY)
+    reversed_order = product(METHODS[0], a[:, ::-1], b[::-1], machine, NUMPY)
+    assert (given_order != reversed_order).mean() > 0.5
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_code_without_avx512_gives_the_same_bits(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Contraction is the same on both; a processor without AVX-512 has the same code twice."""
+    rng = np.random.default_rng(5)
+    a, b = (rng.standard_normal(size).astype(np.float32) for size in ((70, 64), (64, 90)))
+    found = []
+    for value in (None, native.OFF):
+        if value is not None:
+            monkeypatch.setenv(native.AVX512, value)
+        found.append(product(name, a, b, Machine(), JIT))
+    np.testing.assert_array_equal(found[0].view(np.uint32), found[1].view(np.uint32))
+
+
+def test_without_avx512_there_are_vectors_of_eight_and_sixteen_registers() -> None:
+    import llvmlite.binding as llvm
+
+    host = native._host_with(avx512=False)
+    assert "+avx512" not in host.features
+    if llvm.get_host_cpu_features().get("avx"):
+        assert (host.processor.lanes, host.processor.registers) == (8, 16)
+    assert host.processor.lanes <= native._host_with(avx512=True).processor.lanes
