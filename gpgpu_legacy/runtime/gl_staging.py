@@ -42,6 +42,9 @@ another is fetched."""
 COPYING = 8
 """How many pieces threads copy at the same time; memory is no faster with more."""
 
+TOGETHER_BYTES = 16 << 20
+"""Of a smaller array this thread copies every other piece, for others take their time to begin."""
+
 _WAIT_NS = 10**9
 _PAGE_BYTES = 4096
 
@@ -160,17 +163,20 @@ class MappedStaging:
     def send(self, values: F32, target: GlBuffer) -> None:
         """See Staging."""
         source = values.reshape(-1).view(np.uint8)
-        copied: deque[tuple[_Slot, slice]] = deque()
+        copied: deque[tuple[int, _Slot, slice]] = deque()  # begun on other threads, by number
         ahead = min(COPYING, len(self._slots) - 1)
-        for piece in self._pieces(len(source)):
-            if len(copied) == ahead:
-                self._hand_over(*copied.popleft(), target)
+        for number, piece in enumerate(self._pieces(len(source))):
+            if copied and number - copied[0][0] == ahead:
+                self._hand_over(*copied.popleft()[1:], target)
             slot = self._free_slot()
-            part = source[piece]
-            slot.copying = _copying(slot.memory[: len(part)], part)
-            copied.append((slot, piece))
-        while copied:
-            self._hand_over(*copied.popleft(), target)
+            part, here = source[piece], _is_copied_here(number, len(source))
+            slot.copying = _copying(slot.memory[: len(part)], part, here=here)
+            if slot.copying is None:
+                self._hand_over(slot, piece, target)
+            else:
+                copied.append((number, slot, piece))
+        for _, slot, piece in copied:
+            self._hand_over(slot, piece, target)
 
     def _hand_over(self, slot: _Slot, piece: slice, target: GlBuffer) -> None:
         """Let the device fetch what was copied to a slot."""
@@ -183,26 +189,26 @@ class MappedStaging:
         """See Staging."""
         target = values.reshape(-1).view(np.uint8)
         self._context.handle.memory_barrier()
-        filled: deque[tuple[_Slot, slice]] = deque()
+        filled: deque[tuple[_Slot, slice, bool]] = deque()
         ahead = max(1, len(self._slots) - COPYING)
-        for piece in self._pieces(len(target)):
+        for number, piece in enumerate(self._pieces(len(target))):
             if len(filled) == ahead:
-                self._take(*filled.popleft(), target)
+                self._take(target, *filled.popleft())
             slot = self._free_slot()
             size = piece.stop - piece.start
             self._copy(source.glo, piece.start, self._buffer, slot.offset, size)
             self._mark(slot)
-            filled.append((slot, piece))
+            filled.append((slot, piece, _is_copied_here(number, len(target))))
         while filled:
-            self._take(*filled.popleft(), target)
+            self._take(target, *filled.popleft())
         for slot in self._slots:
             self._end_copying(slot)
 
-    def _take(self, slot: _Slot, piece: slice, target: Bytes) -> None:
-        """Copy what the device has put into a slot."""
+    def _take(self, target: Bytes, slot: _Slot, piece: slice, here: bool) -> None:
+        """Copy what the device has put into a slot. here: on this thread."""
         self._await(slot)
         part = target[piece]
-        slot.copying = _copying(part, slot.memory[: len(part)])
+        slot.copying = _copying(part, slot.memory[: len(part)], here=here)
 
     def release(self) -> None:
         """See Staging."""
@@ -239,6 +245,8 @@ class MappedStaging:
     def _mark(self, slot: _Slot) -> None:
         """Let the device begin, and note when it is done with a slot."""
         slot.fence = self._gl.glFenceSync(GL.SYNC_GPU_COMMANDS_COMPLETE, 0)
+        if slot.fence is None:
+            self._context.require_answers()
         self._gl.glFlush()
 
     def _await(self, slot: _Slot) -> None:
@@ -255,9 +263,14 @@ class MappedStaging:
             self._context.require_answers()
 
 
-def _copying(target: Bytes, source: Bytes) -> Started | None:
-    """Copy a small piece now, or begin to copy a larger one."""
-    if len(source) >= LEAST_PIECE_BYTES:
+def _is_copied_here(number: int, size: int) -> bool:
+    """Whether this thread copies the piece of that number. size: of the whole array."""
+    return size <= TOGETHER_BYTES and number % 2 == 1
+
+
+def _copying(target: Bytes, source: Bytes, *, here: bool) -> Started | None:
+    """Copy a piece on this thread if it is small or `here`; else let another one begin."""
+    if not here and len(source) >= LEAST_PIECE_BYTES:
         return start(np.copyto, target, source)
     np.copyto(target, source)
     return None
@@ -270,7 +283,7 @@ def touched(values: F32) -> list[Started]:
     before the array is filled.
     """
     pages = values.reshape(-1).view(np.uint8)[::_PAGE_BYTES]
-    step = SLOT_BYTES // _PAGE_BYTES
+    step = max(LEAST_PIECE_BYTES // _PAGE_BYTES, -(-len(pages) // (4 * COPYING)))
     return [
         start(np.copyto, pages[first : first + step], np.uint8(0))
         for first in range(0, len(pages), step)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import count
 from threading import Event, Lock
@@ -63,7 +64,10 @@ class Started:
     def __init__(self, task: Callable[[], object]) -> None:
         """Begin a task, where there are workers."""
         self._task, pool = task, _pool()
-        self._future = pool.submit(task) if pool is not None else None
+        self._future: Future[object] | None = None
+        if pool is not None:
+            with suppress(RuntimeError):  # Python ends, and with it the pool
+                self._future = pool.submit(task)
 
     def finish(self) -> None:
         """Return when the task has ended. Raises what it raised."""

@@ -1,0 +1,53 @@
+"""Tasks that are begun on a worker, and waited for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from threading import Event, get_ident
+
+import pytest
+
+from gpgpu_legacy.runtime import workers
+from gpgpu_legacy.runtime.workers import start
+
+
+def test_a_task_runs_once_whoever_does_it() -> None:
+    done: list[int] = []
+    for task in [start(done.append, n) for n in range(200)]:
+        task.finish()
+    assert sorted(done) == list(range(200))
+
+
+def test_whoever_waits_does_what_no_worker_has_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So nobody waits for the pool, which may be busy for long with another thread's work."""
+    monkeypatch.setattr(workers, "thread_count", lambda: 2)
+    workers._pool_of.cache_clear()
+    gate, running, by = Event(), Event(), list[int]()
+    first = start(lambda: (running.set(), gate.wait(60)))
+    assert running.wait(60)
+    start(lambda: by.append(get_ident())).finish()
+    assert by == [get_ident()]
+    gate.set()
+    first.finish()
+    workers._pool_of.cache_clear()
+
+
+def test_what_a_task_raises_comes_to_whoever_waits() -> None:
+    task = start(int, "no number")
+    with pytest.raises(ValueError, match="no number"):
+        task.finish()
+
+
+def test_a_task_runs_even_while_python_ends() -> None:
+    """The pool is shut down by then."""
+    text = (
+        "import atexit\n"
+        "from gpgpu_legacy.runtime.workers import start\n"
+        "atexit.register(lambda: start(print, 'late').finish())\n"
+        "start(print, 'early').finish()\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert ended.stdout.split() == ["early", "late"]
