@@ -78,6 +78,8 @@ class AffineLookup:
     base: the number of the texel, one of those that the Arguments give, that s and t are relative
     to. Lookups in one surface with the same slopes share it; the first of them has the constants 0.
     inside: it never leaves the texture.
+    aligned: for work groups: the base, and each row of the surface, begins at a multiple of four
+    texels of one channel, so that four neighbours can be loaded at once.
     """
 
     texture: int
@@ -85,6 +87,7 @@ class AffineLookup:
     s: Texels
     t: Texels
     inside: bool
+    aligned: bool = False
 
     @property
     def axes(self) -> Axes:
@@ -254,7 +257,7 @@ def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[
         extent = texture.extent if dependent else None
         return Surface(texture.kind, texture.format, name in owned, name in written, extent)
 
-    body, surfaces, arguments = _described(fused, textures, surface)
+    body, surfaces, arguments = _described(fused, textures, surface, _is_aligned)
     together = 1 if fused.alternates else min(fused.count, MOST_TOGETHER)
     together = 1 << (together.bit_length() - 1)
     return Content(body, surfaces, len(arguments.bases), together=together), arguments
@@ -275,6 +278,11 @@ def neighbour_content(
     return Content(body, surfaces, len(arguments.bases)), arguments
 
 
+def _is_aligned(texture: Texture, base: tuple[int, int]) -> bool:
+    """Whether four neighbouring texels from a base on are one vector of a storage buffer."""
+    return texture.format.channels == 1 and not (texture.extent.width % 4 or base[0] % 4)
+
+
 def _written(fused: FusedPasses) -> set[str]:
     return {name for pass_ in fused.passes for name in written_by(pass_)}
 
@@ -283,12 +291,14 @@ def _described(
     fused: FusedPasses | Neighbourhood,
     textures: Mapping[str, Texture],
     surface: Callable[[str, bool], Surface],
+    is_aligned: Callable[[Texture, tuple[int, int]], bool] = lambda _, __: False,
 ) -> tuple[tuple[Draw | Move, ...], tuple[Surface, ...], Arguments]:
     """Members and surfaces by number.
 
-    surface: makes one, given a name and whether dependent lookups read it.
+    surface: makes one, given a name and whether dependent lookups read it. is_aligned: whether
+    lookups relative to a base in a texture are.
     """
-    numbering = _Numbering(fused)
+    numbering = _Numbering(fused, lambda name, base: is_aligned(textures[name], base))
     body = tuple(numbering.member(member) for member in fused.body)
     names, dependent = tuple(numbering.textures), numbering.dependent
     surfaces = tuple(surface(name, name in dependent) for name in names)
@@ -312,8 +322,12 @@ _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
 class _Numbering:
     """Textures and bases, in the order in which the members of fused passes name them."""
 
-    def __init__(self, fused: FusedPasses | Neighbourhood) -> None:
-        self.count = fused.count
+    def __init__(
+        self,
+        fused: FusedPasses | Neighbourhood,
+        is_aligned: Callable[[str, tuple[int, int]], bool],
+    ) -> None:
+        self.count, self.is_aligned = fused.count, is_aligned
         self.textures: dict[str, int] = {}
         self.bases: dict[_Slopes, tuple[int, int]] = {}
         self.dependent: set[str] = set()
@@ -353,6 +367,7 @@ class _Numbering:
             Texels(s.constant - base[0], *s.slopes),
             Texels(t.constant - base[1], *t.slopes),
             lookup.inside,
+            self.is_aligned(lookup.texture, base),
         )
 
 

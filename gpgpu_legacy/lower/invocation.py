@@ -18,6 +18,7 @@ from gpgpu_legacy.lower.ir_types import (
     INT,
     IVEC2,
     NOWHERE,
+    VEC4,
     Axes,
     Kind,
     Operator,
@@ -55,6 +56,11 @@ def texture_array(content: Content, surface: int) -> Array:
     """The array of a surface's texels: vectors of four channels, or numbers."""
     channels = content.surfaces[surface].format.channels
     return Array(f"texture{surface}", type_of(Kind.FLOAT, channels))
+
+
+def quad_array(surface: int) -> Array:
+    """The same array of a surface of one channel, four neighbouring texels a vector."""
+    return Array(f"quads{surface}", VEC4)
 
 
 def surface_fetch(content: Content, surface: int) -> Function:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpgpu_legacy.lower.analysis.staging import Staged, StagedTrips, Staging
+from gpgpu_legacy.lower.analysis.staging import AT_ONCE, Fetched, Staged, StagedTrips, Staging
 from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.invocation import (
     CORNER,
@@ -14,6 +14,7 @@ from gpgpu_legacy.lower.invocation import (
     INVOCATION,
     LAST,
     integer,
+    quad_array,
     read,
     size_variable,
     smaller,
@@ -64,8 +65,9 @@ class StagedCopies:
         arrays = self.staging.arrays()
         for staged in trips.staged:
             for element in self._elements(staged):
-                place = Element((element.trip, element.place), arrays[staged.name])
-                statements += element.guarded(Store(place, read(element.variable)))
+                for trip, value in self._values(staged, element):
+                    place = Element((trip, element.place), arrays[staged.name])
+                    statements += element.guarded(Store(place, value))
         following = start + self.shape.k_depth
         after = self._after(trips, iteration)
         more = tuple(self._fetched(trips, iteration, following))
@@ -87,29 +89,49 @@ class StagedCopies:
     def _elements(self, staged: Staged) -> Iterator[_AheadElement]:
         """What an invocation stages of a lookup."""
         shape, length = self.shape, staged.length(self.shape)
-        threads, total = shape.threads[0] * shape.threads[1], length * shape.k_depth
+        at_once = AT_ONCE if staged.fetched is Fetched.OF_TRIPS else 1
+        fetches = shape.k_depth // at_once
+        threads, total = shape.threads[0] * shape.threads[1], length * fetches
         together = staged.advance == (1, 0) or (
             staged.advance == (0, 0) and staged.lookup.s.iteration == 1
         )  # whether the texels of successive trips lie side by side in the texture
         for number in range(-(-total // threads)):
             element: Expression = read(INVOCATION) + number * threads
-            along = integer(shape.k_depth if together else length)
+            along = integer(fetches if together else length)
             rest, whole = operation(Operator.REMAINDER, element, along), element / along
             trip, place = (rest, whole) if together else (whole, rest)
+            if at_once > 1:
+                trip = trip * at_once
             guard = element < total if (number + 1) * threads > total else None
             variable = Variable(f"ahead_{staged.name}_{number}", VEC4)
             yield _AheadElement(trip, place, guard, variable)
 
+    def _values(
+        self, staged: Staged, element: _AheadElement
+    ) -> list[tuple[Expression, Expression]]:
+        """The trips that an element is of, each with its value."""
+        if staged.fetched is not Fetched.OF_TRIPS:
+            return [(element.trip, read(element.variable))]
+        return [(element.trip + part, read(element.variable, part)) for part in range(AT_ONCE)]
+
     def _texels(self, staged: Staged, place: Expression) -> list[Expression]:
-        """The fragments of the tile, along an axis, whose texels an element holds."""
-        if staged.channels == 4:
+        """The fragments of the tile, along an axis, at which an element is fetched."""
+        if staged.channels == 4 or staged.fetched is Fetched.OF_TRIPS:
             return [place]
-        return [place * 4 + part for part in range(4)]
+        if staged.fetched is Fetched.OF_FRAGMENTS:
+            return [place * AT_ONCE]
+        return [place * AT_ONCE + part for part in range(AT_ONCE)]
 
     def _fragment(self, staged: Staged, place: Expression) -> tuple[Expression, Expression]:
-        """The fragment (x, y) at a place of the tile along a lookup's axis."""
+        """The fragment (x, y) at a place of the tile along a lookup's axis.
+
+        Past the rectangle it is the last one, or the first of the last four.
+        """
         axis = 0 if staged.across else 1
-        at = smaller(read(CORNER, axis) + place, read(EXTENT, axis) + -1)
+        last: Expression = read(EXTENT, axis) + -1
+        if staged.fetched is Fetched.OF_FRAGMENTS:
+            last = last / integer(AT_ONCE) * AT_ONCE
+        at = smaller(read(CORNER, axis) + place, last)
         return (at, integer(0)) if staged.across else (integer(0), at)
 
     # Where elements are
@@ -142,7 +164,7 @@ class StagedCopies:
         lookup, advance = staged.lookup, staged.advance
         s, t = (texel_number(lookup, n, advance, variables, moved=moved) for n in range(2))
         index: Expression = t * read(size_variable(lookup.texture), 0) + s
-        return index
+        return index if staged.fetched is Fetched.TEXEL else index / integer(AT_ONCE)
 
     def _fetched(
         self, trips: StagedTrips, iteration: Expression, start: Expression
@@ -171,8 +193,13 @@ class StagedCopies:
     ) -> Expression:
         """A texel of an element. at: the iteration, and the first trip of the batch."""
         if staged.lookup.inside:
-            index = read(_place_of(trips, element, part)) + read(_GONE)
-            return Element((index,), texture_array(self.content, staged.lookup.texture))
+            index, texture = (
+                read(_place_of(trips, element, part)) + read(_GONE),
+                staged.lookup.texture,
+            )
+            if staged.fetched is Fetched.TEXEL:
+                return Element((index,), texture_array(self.content, texture))
+            return Element((index,), quad_array(texture))
         iteration, start = at
         number = start + element.trip
         trip = (iteration, number) if trips.count is not None else (number, integer(0))

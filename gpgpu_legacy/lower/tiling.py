@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.lower.analysis.staging import Staged, StagedTrips, Staging
+from gpgpu_legacy.lower.analysis.staging import Fetched, Staged, StagedTrips, Staging
 from gpgpu_legacy.lower.content import AffineLookup, Content
 from gpgpu_legacy.lower.fused_body import own_variable
 from gpgpu_legacy.lower.invocation import (
@@ -207,7 +207,7 @@ class Tiling:
     def _from_shared(self, staged: Staged, number: int, place: Expression) -> Expression:
         axis = 0 if staged.across else 1
         array = self.staging.arrays()[staged.name]
-        if staged.channels == 4:
+        if staged.channels == 4 or staged.fetched is Fetched.OF_TRIPS:
             return Element((place, self.in_tile(axis, number)), array)
         if self.shape.adjacent == 4:
             group, rest = divmod(number, 4)
@@ -244,7 +244,9 @@ class Tiling:
 
         if staged is not None:
             done = trips // depth * depth
-            self._batches(staged, (integer(0), integer(done)), staged_trip)
+            # A compiler that knew this number would unroll the loop of batches.
+            whole: Expression = read(BATCH) * (done // depth)
+            self._batches(staged, (integer(0), whole), staged_trip)
         if done < trips:
             number = Variable("trip", INT)
             inner = tile.inside(lambda: trip(_Trip(outer.iteration, read(number))))
@@ -261,25 +263,18 @@ class Tiling:
         tile, shape, iteration = self.tile, self.shape, self.trip.iteration
         start, within = Variable("start", INT), Variable("within", INT)
         first, last = ends
+        whole = shape.unroll == shape.k_depth
 
         def unrolled() -> None:
             for ahead in range(shape.unroll):
-                place = read(within) + ahead
+                place: Expression = integer(ahead) if whole else read(within) + ahead
                 body(place, read(start) + place)
 
         inner = tile.inside(unrolled)
-        tile.add(
-            For(
-                start,
-                first,
-                last,
-                (
-                    *self.ahead.commit(staged, iteration, read(start), last),
-                    For(within, integer(0), read(BATCH), inner, shape.unroll),
-                ),
-                shape.k_depth,
-            )
-        )
+        if not whole:
+            inner = (For(within, integer(0), read(BATCH), inner, shape.unroll),)
+        commit = self.ahead.commit(staged, iteration, read(start), last)
+        tile.add(For(start, first, last, (*commit, *inner), shape.k_depth))
 
     def _trips_of_iterations(self, staged: StagedTrips) -> None:
         """Fused passes whose iterations are the trips; those that are left over come last."""

@@ -8,12 +8,19 @@ staged in the group's shared memory, `k_depth` trips at a time. lower/tiling.py 
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from importlib.resources import files
 
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.analysis.rerolling import Step, live_segments
 from gpgpu_legacy.lower.content import Content, OwnLookup
+from gpgpu_legacy.lower.fused_body import fused_body
+from gpgpu_legacy.lower.ir import For, Role
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
+from gpgpu_legacy.lower.lowering import read_first
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +46,133 @@ class GroupShape:
         return self.threads[0] * self.columns, self.threads[1] * self.rows
 
 
-def group_shape(content: Content) -> GroupShape:
-    """The usual shape: as many fragments an invocation as 64 numbers of a partial sum make.
+@dataclass(frozen=True, slots=True)
+class Multiprocessors:
+    """What of a device the usual shape depends on.
+
+    count: how many multiprocessors it has; 1 where a group is as good as many. numbers: how many
+    that differ from fragment to fragment an invocation keeps in registers. fragments: the most that
+    an invocation has. operations: on single numbers, that trips are unrolled to; a longer body runs
+    many times slower.
+    """
+
+    count: int = 1
+    numbers: int = 128
+    fragments: int = 64
+    operations: int = 1024
+
+    @staticmethod
+    def of_gpu(count: int) -> Multiprocessors:
+        """Those of a GPU, whose driver compiles long code well."""
+        return Multiprocessors(count, fragments=128, operations=2048)
+
+
+_BUSY = 0.9
+"""The part of the multiprocessors that must have a group; a smaller tile looks more texels up."""
+
+
+def group_shape(
+    content: Content,
+    size: tuple[int, int] | None = None,
+    device: Multiprocessors = Multiprocessors(),
+) -> GroupShape:
+    """The usual shape: the largest tile that leaves no multiprocessor idle.
+
+    size: of the rectangle, across and up; None for one that is large. A register tile has as many
+    fragments as their numbers that are alive together find room for. It is halved, along the longer
+    side of the group's tile, until there are groups enough.
 
     Where each fragment looks up texels that are its own or no whole row's or column's, as in a
     stencil, a large tile saves no lookup, and drivers take long to compile it: 2×2 fragments.
     """
-    channels = max(content.surfaces[number].format.channels for number in content.owned)
-    shape = GroupShape()
     if _is_stencil(content):
-        shape = GroupShape(columns=2, rows=2, adjacent=2)
-    elif channels == 1:
-        shape = GroupShape(columns=8, rows=8, unroll=2, adjacent=4)
+        return _unrolled(content, GroupShape(columns=2, rows=2, adjacent=2), device)
+    shape = _largest(content, device)
+    while size is not None and _groups(shape, size) < _BUSY * device.count:
+        smaller = _halved(shape)
+        if smaller is None:
+            break
+        shape = smaller
+    return _unrolled(content, shape, device)
+
+
+def _largest(content: Content, device: Multiprocessors) -> GroupShape:
+    """The shape for large rectangles: one that was measured, or what registers have room for."""
+    channels = max(content.surfaces[number].format.channels for number in content.owned)
+    alive = numbers_alive(content)
+    measured = _measured().get((channels, alive))
+    if measured is not None and measured.columns * measured.rows <= device.fragments:
+        return measured
+    room = min(device.fragments, max(1, device.numbers // alive))
+    columns = 1 << (room.bit_length() - 1) // 2
+    rows = (1 << room.bit_length() - 1) // columns
+    adjacent = min(4, columns) if channels == 1 else 1
+    return GroupShape((16, 16), columns, rows, _K_DEPTH, _K_DEPTH, adjacent)
+
+
+@cache
+def _measured() -> dict[tuple[int, int], GroupShape]:
+    """The shapes of group_shapes.toml, by channels and by numbers alive. Their trips unroll."""
+    text = files("gpgpu_legacy.lower").joinpath("group_shapes.toml").read_text("utf-8")
+    return {
+        (row["channels"], row["numbers"]): GroupShape(
+            tuple(row["threads"]),
+            row["columns"],
+            row["rows"],
+            row["k_depth"],
+            row["k_depth"],
+            row["adjacent"],
+        )
+        for row in tomllib.loads(text)["shape"]
+    }
+
+
+_K_DEPTH, _MOST_K_DEPTH = 8, 16
+
+_FEWEST_THREADS = 64  # two warps
+_FEWEST_FRAGMENTS = 2  # along a side; with one, no lookup is shared
+
+
+def _groups(shape: GroupShape, size: tuple[int, int]) -> int:
+    across, up = (-(-length // part) for length, part in zip(size, shape.tile, strict=True))
+    return across * up
+
+
+def _halved(shape: GroupShape) -> GroupShape | None:
+    """A shape whose tile is half as large, and staged deeper; None where it would be too small."""
+    columns, rows, depth = shape.columns, shape.rows, min(2 * shape.k_depth, _MOST_K_DEPTH)
+    shape = replace(shape, k_depth=depth, unroll=depth)
+    narrower = (columns // 2, replace(shape, columns=columns // 2))
+    lower = (rows // 2, replace(shape, rows=rows // 2))
+    is_wide = (shape.tile[0], columns) > (shape.tile[1], rows)
+    for left, half in (narrower, lower) if is_wide else (lower, narrower):
+        if left >= max(shape.adjacent, _FEWEST_FRAGMENTS):
+            return half
+    across, up = shape.threads
+    if across * up <= _FEWEST_THREADS:
+        return None
+    return replace(shape, threads=(across // 2, up) if across >= up else (across, up // 2))
+
+
+def _unrolled(content: Content, shape: GroupShape, device: Multiprocessors) -> GroupShape:
+    """The same, unrolled as far as the body stays short."""
     trip = max(1, shape.columns * shape.rows * _longest_trip(content))
-    unroll = max(1, min(shape.unroll, LONGEST_BODY // trip))
+    unroll = max(1, min(shape.unroll, device.operations // trip))
     return replace(shape, unroll=1 << (unroll.bit_length() - 1))
+
+
+@lru_cache(maxsize=256)
+def numbers_alive(content: Content) -> int:
+    """How many numbers of a fragment are alive together, at most, that no other fragment shares.
+
+    Those are what its own texels have from iteration to iteration, and temporaries. Where there
+    are loops only what is alive in them counts, for the rest of a program is short beside them.
+    """
+    body = fused_body(content, as_level=False)
+    carried = sum(variable.role is Role.OWN for variable, _ in read_first(body))
+    loops = [statement for statement in body if isinstance(statement, For)]
+    alive = max((demand.both for demand in demands_of(loops or body)), default=0)
+    return max(1, carried + alive)
 
 
 def _is_stencil(content: Content) -> bool:
@@ -67,9 +186,6 @@ def _is_stencil(content: Content) -> bool:
     ]
     return bool(axes) and all(both == EVERYWHERE for both in axes)
 
-
-LONGEST_BODY = 1024
-"""Operations on single numbers that trips are unrolled to; a longer body runs many times slower."""
 
 _DOT_OPERATIONS = 7  # four products and their sums, which nothing contracts
 

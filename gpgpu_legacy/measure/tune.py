@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from statistics import median
 from typing import Self
 
@@ -25,7 +25,7 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.content import group_content
-from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.pool import Pool, fit_at_once
@@ -219,7 +219,7 @@ class _Search:
 def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
     """The axes along which a method's ways differ, for n×n matrices of that size."""
     blocks = [b for b in method.blocks or _BLOCKS if b <= size]
-    usual = _usual_group(method.plan(Shape(size, size, size)))
+    plan = method.plan(Shape(size, size, size))
 
     def axes(way: Way) -> Iterator[tuple[str, list[Way]]]:
         yield "executor", [replace(way, executor=e, tuning=None) for e in executors]
@@ -227,20 +227,29 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
             yield "block", [replace(way, block=block) for block in blocks]
         if way.accumulate is not None:
             yield "accumulate", [replace(way, accumulate=mode) for mode in Accumulate]
+        executor = find_executor(way.executor)
+        shapes = sorted(executor.capabilities.tuning)
+        usual = _usual_group(plan, is_gpu=executor.is_hardware) if shapes else None
         if usual is not None:
-            for shape in sorted(find_executor(way.executor).capabilities.tuning):
+            for shape in shapes:
                 yield from _SHAPES[shape](way, usual)
 
     return axes
 
 
-def _usual_group(plan: Plan) -> GroupShape | None:
-    """The shape that a plan's work groups have by rule; None where no pass becomes a work group."""
+_MULTIPROCESSORS = 128  # about as many as the GPUs of today have
+
+
+@lru_cache(maxsize=4)
+def _usual_group(plan: Plan, *, is_gpu: bool) -> GroupShape | None:
+    """About the shape that a plan's work groups have by rule; None where no pass becomes one."""
+    device = Multiprocessors.of_gpu(_MULTIPROCESSORS) if is_gpu else Multiprocessors()
     textures = {texture.name: texture for texture in plan.textures}
     for step in fused_steps(plan):
         for member in step.body if isinstance(step, UnfusedRepeat) else (step,):
             if isinstance(member, FusedPasses):
-                return group_shape(group_content(member, textures)[0])
+                content, _ = group_content(member, textures)
+                return group_shape(content, (member.width, member.height), device)
     return None
 
 
@@ -254,11 +263,11 @@ def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
 
     threads = ((8, 8), (16, 8), (8, 16), (16, 16), (32, 8), (32, 16))
     yield ways("threads", (replace(now, threads=size) for size in threads))
-    tiles = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8))
+    tiles = ((2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8), (8, 16))
     yield ways("register tile", (replace(now, columns=c, rows=r) for c, r in tiles))
     yield ways("adjacent", (replace(now, adjacent=n) for n in (1, 2, 4)))
     yield ways("K-depth", (replace(now, k_depth=n) for n in (4, 8, 16, 32)))
-    yield ways("unroll", (replace(now, unroll=n) for n in (1, 2, 4, 8)))
+    yield ways("unroll", (replace(now, unroll=n) for n in (1, 2, 4, 8, 16)))
 
 
 def _is_consistent(shape: GroupShape) -> bool:

@@ -31,7 +31,7 @@ from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
 from gpgpu_legacy.lower.content import Content, Lookup, group_content
 from gpgpu_legacy.lower.content import OwnLookup as OwnTileLookup
-from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (
     Blend,
@@ -154,7 +154,7 @@ class _Counter:
         fused = self.rates.fuses_passes and len(step.passes) * step.count > 1
         textures = {texture.name: texture for texture in self.plan.textures}
         content, _ = group_content(step, textures)
-        shape = group_shape(content) if self.rates.stages_lookups else None
+        shape = self._shape(content, step) if self.rates.stages_lookups else None
         if shape is not None:
             self._add_tiles(step, shape)
             self._add_tiled_lookups(content, step, shape, fused=fused)
@@ -165,6 +165,11 @@ class _Counter:
         if fused:
             self._add_sums(draws, content, step.count)
             self._add_results(step)
+
+    def _shape(self, content: Content, step: FusedPasses) -> GroupShape:
+        """The shape of the work groups of a GPU that computes so many tiles at once."""
+        count = round(self.rates.tiles_at_once)
+        return group_shape(content, (step.width, step.height), Multiprocessors.of_gpu(count))
 
     def _add_draw(self, draw: Draw, step: FusedPasses, *, tiled: bool, fused: bool) -> None:
         self._add_arithmetic(draw, step.count)

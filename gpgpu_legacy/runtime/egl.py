@@ -24,7 +24,10 @@ from gpgpu_legacy.runtime.gl_headers import (
     GL_FUNCTIONS,
 )
 
-_CORE_LIMITS = {"GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 0x8262}
+_MORE_LIMITS = {
+    "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 0x8262,
+    "GL_SM_COUNT_NV": 0x933B,  # of NV_shader_thread_group: the multiprocessors
+}
 
 
 def load_egl() -> SimpleNamespace:
@@ -120,17 +123,17 @@ def current_context() -> CurrentContext | None:
         return None
 
 
-def core_limits() -> dict[str, int]:
+def more_limits() -> dict[str, int]:
     """Limits of the current context that moderngl does not ask for, by OpenGL's names.
 
-    Empty where it is no EGL context; a limit that its version does not have is missing.
+    Empty where it is no EGL context; a limit that the driver does not have is missing.
     """
     egl = load_egl()
     get_integer, get_error = (
         load_function(egl, name, GL_FUNCTIONS[name]) for name in ("glGetIntegerv", "glGetError")
     )
     limits = {}
-    for name, number in _CORE_LIMITS.items():
+    for name, number in _MORE_LIMITS.items():
         value = c_int()
         get_integer(number, byref(value))
         if get_error() == GL.NO_ERROR:

@@ -82,7 +82,7 @@ class GlContext(SharedContext[ModernglContext]):
         self._egl_handle = current.handle() if current else None
         self._info: Mapping[str, Any] = {
             **native.info,
-            **(egl.core_limits() if current else {}),
+            **(egl.more_limits() if current else {}),
         }
         self.version_code: int = native.version_code
         self.functions = egl.functions(_FUNCTIONS) if current else None

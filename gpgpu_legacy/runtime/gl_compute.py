@@ -14,6 +14,7 @@ import numpy as np
 
 from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.lower.values import over_iterations
+from gpgpu_legacy.lower.workgroups import Multiprocessors
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -180,21 +181,28 @@ class _Recording:
         )
 
 
+_MULTIPROCESSORS = 64
+"""Of a GPU that does not tell how many it has."""
+
+
 def _device(context: GlContext, tuning: Tuning | None) -> Device:
-    """The device's limits; 32 KiB of shared memory is what all devices have.
+    """What of the device shapes code.
 
     llvmpipe loads from a storage buffer invocation by invocation, each with a test of its own, and
-    gathers from a texture for a vector of invocations at once.
+    gathers from a texture for a vector of invocations at once. It takes long to compile long
+    shaders.
     """
     info, chosen = context.info, tuning or Tuning()
     software = is_llvmpipe(info)
-    most = LLVMPIPE_ITERATIONS if software else None
-    shared = 48 << 10 if "NVIDIA" in info["GL_VENDOR"] else 32 << 10
-    blocks = limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS")
+    processors = Multiprocessors()
+    if context.is_hardware:
+        count = info.get("GL_SM_COUNT_NV", _MULTIPROCESSORS)
+        processors = Multiprocessors.of_gpu(count)
     return Device(
-        shared,
-        blocks,
-        most,
+        limit(info, "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE"),
+        limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS"),
+        processors,
+        LLVMPIPE_ITERATIONS if software else None,
         chosen.group,
         fetches=software,
         temporal=chosen.temporal,

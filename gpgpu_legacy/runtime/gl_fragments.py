@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
+from gpgpu_legacy.lower.analysis.staging import AT_ONCE
 from gpgpu_legacy.lower.content import Content, UnsupportedError, group_content
 from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
 from gpgpu_legacy.lower.emit.glsl_workgroups import (
@@ -25,7 +26,7 @@ from gpgpu_legacy.lower.group_code import GroupCode, uniform_blocks
 from gpgpu_legacy.lower.shader_key import shader_key
 from gpgpu_legacy.lower.temporal import Room
 from gpgpu_legacy.lower.temporal_shape import TemporalShape
-from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
@@ -42,7 +43,8 @@ from gpgpu_legacy.runtime.machine import Machine
 class Device:
     """The limits of the device that shape the code of fused passes.
 
-    shared_bytes: of a work group. storage_blocks: of a shader. most_iterations: of all loops of an
+    shared_bytes: of a work group. storage_blocks: of a shader. multiprocessors: what the usual
+    shape of work groups depends on. most_iterations: of all loops of an
     invocation together, after which a driver silently ends them; None where there is no such
     limit. shape: of work groups, if it is tuned. fetches: whether it reads buffer textures faster
     than storage buffers. temporal: the shape where work groups run several iterations of passes
@@ -52,6 +54,7 @@ class Device:
 
     shared_bytes: int
     storage_blocks: int
+    multiprocessors: Multiprocessors
     most_iterations: int | None = None
     shape: GroupShape | None = None
     fetches: bool = False
@@ -144,7 +147,7 @@ class FragmentRecorder:
             return None
         content, arguments = group_content(fused, self.textures)
         try:
-            shader = self._group_shader(content, fused.passes)
+            shader = self._group_shader(content, (arguments.width, arguments.height), fused.passes)
         except UnsupportedError:
             return None
         code = shader.code
@@ -173,12 +176,16 @@ class FragmentRecorder:
             together = 1
         else:
             together = fused.count if most is None else max(1, most // (code.trips + 2))
+            together -= together % AT_ONCE if together > AT_ONCE else 0
         first = np.arange(0, fused.count, together)
         return np.stack([first, np.minimum(first + together, fused.count)], axis=1).astype(np.int32)
 
-    def _group_shader(self, content: Content, passes: tuple[Pass, ...]) -> GroupShader:
+    def _group_shader(
+        self, content: Content, size: tuple[int, int], passes: tuple[Pass, ...]
+    ) -> GroupShader:
+        """size: of the rectangle, across and up."""
         device, exact = self.device, self.machine.exact
-        shape = device.shape or group_shape(content)
+        shape = device.shape or group_shape(content, size, device.multiprocessors)
         self._require_blocks(len(content.surfaces), passes)
 
         def make() -> GroupShader:

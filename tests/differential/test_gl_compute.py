@@ -31,7 +31,7 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
@@ -238,7 +238,9 @@ def test_a_driver_that_ends_loops_gets_some_iterations_at_a_time(
 ) -> None:
     plan = plan_of(find_method("larson-mcallister"), (5, 23, 9), Options())
     operands = random_operands(plan, 7)
-    monkeypatch.setattr(gl_compute, "_device", lambda *_: Device(32 << 10, 16, most))
+    monkeypatch.setattr(
+        gl_compute, "_device", lambda *_: Device(32 << 10, 16, Multiprocessors(), most)
+    )
     found = compute.run(plan, operands, EXACT).outputs["C"]
     if keeps_order(compute):
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import F32
 
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import gl_compute
@@ -118,7 +118,7 @@ def test_textures_are_read_as_buffers_or_as_buffer_textures(
     ready: Callable[[str], Executor], monkeypatch: pytest.MonkeyPatch, fetches: bool
 ) -> None:
     compute = ready("gl-compute")
-    device = Device(32 << 10, 8, 60_000, fetches=fetches)
+    device = Device(32 << 10, 8, Multiprocessors(), 60_000, fetches=fetches)
     monkeypatch.setattr(gl_compute, "_device", lambda *_: device)
     cross = [(0, 1), (0, -1), (1, 0), (-1, 0)]
     for texel_format in ("r32f", "rgba32f"):

@@ -110,21 +110,28 @@ def fact(found: Prediction, name: str) -> float:
     return float(getattr(found.chip.hardware, name).value)
 
 
+LARGE = 4096  # as large as the tiles were measured with
+
+
 def test_tiles_look_up_what_their_fragments_share_once() -> None:
-    """Tiles of 64×64 fragments, an invocation four by four of them, one texel of 16 bytes each."""
-    found = predicted("h200-gl-compute", "hall-carr-hart-multi", block=B)
-    fragments = (N // 2) ** 3 // B
-    assert counts(found)["lookups"] == fragments * 2 * B / 64
+    """Tiles of 128×32 fragments, an invocation four by four of them, one texel of 16 bytes each."""
+    found = predicted("h200-gl-compute", "hall-carr-hart-multi", LARGE, block=B)
+    fragments = (LARGE // 2) ** 3 // B
+    assert counts(found)["lookups"] == fragments * B / 128 + fragments * B / 32
     assert counts(found)["shared memory"] == fragments * 2 * B * 16 / 4
     assert "copies" not in counts(found) and counts(found)["passes"] == 1
 
 
-def test_scalars_have_larger_tiles() -> None:
-    """128×128 fragments of one channel, an invocation eight by eight of them."""
-    for method in ("larson-mcallister", "hall-carr-hart-single"):
-        found = predicted("h200-gl-compute", method)
-        assert counts(found)["lookups"] == 2 * N**3 / 128
-        assert counts(found)["shared memory"] == 2 * N**3 * 4 / 8
+@pytest.mark.parametrize(
+    ("method", "tile"),
+    [("larson-mcallister", (128, 128, 8, 16)), ("hall-carr-hart-single", (128, 128, 8, 8))],
+)
+def test_scalars_have_larger_tiles(method: str, tile: tuple[int, int, int, int]) -> None:
+    """A tile's fragments across and up, and of these how many an invocation has."""
+    found = predicted("h200-gl-compute", method, LARGE)
+    across, up, columns, rows = tile
+    assert counts(found)["lookups"] == LARGE**3 / across + LARGE**3 / up
+    assert counts(found)["shared memory"] == LARGE**3 * 4 / columns + LARGE**3 * 4 / rows
 
 
 def test_a_product_that_is_blended_is_a_multiply_add() -> None:
@@ -135,14 +142,15 @@ def test_a_product_that_is_blended_is_a_multiply_add() -> None:
 
 
 def test_a_chip_with_few_tiles_is_idle_in_part() -> None:
-    """C is 128×128 texels, four tiles."""
-    found = predicted("h200-gl-compute", "packed-2x2")
-    fragments, texels = (N // 2) ** 2, N // 2
+    """C is 64×64 texels. No tile has less than 16×16: there are sixteen."""
+    n = 128
+    found = predicted("h200-gl-compute", "packed-2x2", n)
+    fragments, texels = (n // 2) ** 2, n // 2
     peak = fact(found, "fragment_peak_gflops") * 1e9 / 2
-    busy = 4 / fact(found, "tiles_at_once")
+    busy = 16 / fact(found, "tiles_at_once")
     took = seconds(found, "arithmetic")
     assert took == pytest.approx(fragments * (8 * texels + 8) / (peak * busy), rel=0.01)
-    bytes_read = fragments * 2 * texels * 16 / 4
+    bytes_read = fragments * 2 * texels * 16 / 2
     shared = bytes_read / (fact(found, "shared_memory_gb_per_s") * 1e9 * busy)
     assert seconds(found, "shared memory") == pytest.approx(shared, rel=1e-3)
 

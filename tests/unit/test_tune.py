@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import astuple, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -232,14 +233,22 @@ def test_blocks_are_no_larger_than_the_matrices_and_those_that_there_are() -> No
 
 
 def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
-    way = Way("gl-compute", 32, Accumulate.COPY)
-    usual = GroupShape()
-    for name, ways in axes_of(MULTI, 256, ["gl-compute"])(way):
-        if name not in {"executor", "block", "accumulate"}:
-            groups = [w.tuning.group for w in ways if w.tuning]
-            assert groups
-            assert usual not in groups
-            assert all(group and group.columns % group.adjacent == 0 for group in groups)
+    way, axes = Way("gl-compute", 32, Accumulate.COPY), {"executor", "block", "accumulate"}
+    groups = [
+        astuple(way.tuning.group)
+        for name, ways in axes_of(MULTI, 256, ["gl-compute"])(way)
+        for way in ways
+        if name not in axes and way.tuning and way.tuning.group
+    ]
+    usual = tuple(
+        collections.Counter(values).most_common(1)[0][0] for values in zip(*groups, strict=True)
+    )
+    assert groups and usual not in groups
+    for group in groups:
+        names = [field.name for field in fields(GroupShape)]
+        changed = {n for n, a, b in zip(names, group, usual, strict=True) if a != b}
+        assert len(changed) == 1 or changed == {"columns", "rows"}
+        assert GroupShape(*group).columns % GroupShape(*group).adjacent == 0
 
 
 # Shapes that are asked for -----------------------------------------------------------------------

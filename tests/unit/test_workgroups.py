@@ -19,7 +19,7 @@ from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.group_code import GroupCode
 from gpgpu_legacy.lower.ir import Assign, Role
 from gpgpu_legacy.lower.lowering import KILLED
-from gpgpu_legacy.lower.workgroups import GroupShape, group_shape
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape, numbers_alive
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect
@@ -149,6 +149,43 @@ def test_an_exact_shader_calls_no_fma() -> None:
 def test_turns_are_those_of_the_longest_way_round() -> None:
     """A block of 8 is 8 steps of the inner product, unrolled in the program and rolled up here."""
     assert emitted().trips >= 8
+
+
+def content_for(method: str, **options: object) -> Content:
+    plan = find_method(method).plan(Shape(64, 64, 64), Options(**options))  # type: ignore[arg-type]
+    return content_of(plan)[0]
+
+
+def test_how_many_numbers_of_a_fragment_are_alive_together() -> None:
+    """A running sum; a sum and an inner one; the same of four channels."""
+    assert numbers_alive(content_for("larson-mcallister")) == 1
+    assert numbers_alive(content_for("hall-carr-hart-single", block=8)) == 2
+    assert numbers_alive(content_for("hall-carr-hart-multi", block=8)) == 8
+
+
+@pytest.mark.parametrize(
+    "method", ["larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi", "packed-2x2"]
+)
+@pytest.mark.parametrize("count", [1, 16, 132])
+def test_a_tile_is_the_largest_that_leaves_no_multiprocessor_idle(method: str, count: int) -> None:
+    content, device = content_for(method), Multiprocessors.of_gpu(count)
+    largest = group_shape(content, None, device)
+    for side in (8192, 2048, 1000, 512, 64, 3):
+        shape = group_shape(content, (side, side), device)
+        assert shape.tile <= largest.tile
+        assert shape.columns * shape.rows * numbers_alive(content) <= 128
+        assert shape.columns % shape.adjacent == shape.rows % shape.adjacent == 0
+        assert shape.k_depth % shape.unroll == 0
+        groups = -(-side // shape.tile[0]) * -(-side // shape.tile[1])
+        if shape != largest and shape.threads != (8, 8):
+            twice = 2 * shape.tile[0] * shape.tile[1]
+            assert side * side / twice < 0.9 * count <= groups
+
+
+def test_a_software_renderer_is_given_short_code() -> None:
+    for method in ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"):
+        shape = group_shape(content_for(method))
+        assert shape.columns * shape.rows <= 64
 
 
 def test_textures_of_one_channel_give_an_invocation_more_fragments() -> None:

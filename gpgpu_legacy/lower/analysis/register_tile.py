@@ -82,7 +82,7 @@ def register_tile(
         return 1, 1
     if wanted is not None:
         return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_VECTORS)
-    demands = _demands(statements) or {Demand()}
+    demands = demands_of(statements) or {Demand()}
     if instruction_count(statements) < SHORT_BODY:
         demands = {demand._replace(both=demand.both + carried) for demand in demands}
     best, least = (1, 1), (float("inf"), 0)
@@ -101,7 +101,7 @@ def _loads(demands: set[Demand], rows: int, vectors: int) -> float:
     return x * vectors + y * rows if x or y else (rows * vectors) ** 2
 
 
-def _demands(statements: Iterable[Statement]) -> set[Demand]:
+def demands_of(statements: Iterable[Statement]) -> set[Demand]:
     """What each assignment that computes needs, its result included.
 
     It follows forwards the axes and which texels have not been read yet, backwards what is alive.

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
-from gpgpu_legacy.lower.analysis.staging import Staging, choose_staging
+from gpgpu_legacy.lower.analysis.staging import AT_ONCE, Staging, choose_staging
 from gpgpu_legacy.lower.content import Content, refuse_unsupported
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
 from gpgpu_legacy.lower.emit.glsl_compute import COMPUTE, buffer, declared
@@ -24,6 +24,7 @@ from gpgpu_legacy.lower.invocation import (
     INVOCATION,
     LAST,
     THREAD,
+    quad_array,
     surface_fetch,
     texture_array,
 )
@@ -56,7 +57,8 @@ def emit_groups(
     """
     refuse_unsupported(content)
     body = fused_body(content, as_level=False)
-    staging = choose_staging(content, body, shape, shared_bytes)
+    at_once = 1 if fetches else AT_ONCE
+    staging = choose_staging(content, body, shape, shared_bytes, at_once=at_once)
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
     emitter = GroupEmitter(content, fetched, exact=exact)
     lines = emitter.block(Tiling(content, body, staging).statements())
@@ -75,6 +77,8 @@ def _shader(content: Content, staging: Staging, emitter: GroupEmitter, lines: li
         access = "restrict " if surface.owned else "readonly restrict "
         fetched = array.name in emitter.fetched
         head.append(_buffer_texture(number, array) if fetched else buffer(number, access, array))
+    for number in sorted(staging.surfaces_in_quads):
+        head.append(buffer(number, "readonly restrict ", quad_array(number)))
     head += [f"uniform ivec2 {ITERATIONS};", f"layout(std140, binding = 0) uniform {BLOCK} {{"]
     head += [f"    vec4 {emitter.source(given)};" for given in emitter.given.values()]
     head += [f"    {declared(variable)};" for variable in block_variables(content)]

@@ -38,13 +38,14 @@ from gpgpu_legacy.chips.profile import (
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, TILES, Task, tasks
+from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, TILE, TILES, Task, tasks
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
 from gpgpu_legacy.outputs import check_writable, make_folder, write_text
 from gpgpu_legacy.own_files import has_content, has_marks
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Prepared
 from gpgpu_legacy.runtime.registry import available, find_executor
 from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text
@@ -249,7 +250,8 @@ def _open(executor: Executor, task: Task, iterations: int, held: ExitStack) -> _
         matrix.name: generator.random((matrix.rows, matrix.columns), np.float32) - np.float32(0.5)
         for matrix in plan.operands
     }
-    return _Trial(task, iterations, held.enter_context(executor.prepare(plan)), operands)
+    machine = Machine(tuning=Tuning(group=TILE) if task.of_tiles else None)
+    return _Trial(task, iterations, held.enter_context(executor.prepare(plan, machine)), operands)
 
 
 def _ceilings(trials: Sequence[_Trial]) -> dict[str, Ceiling]:

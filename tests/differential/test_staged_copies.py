@@ -1,0 +1,189 @@
+"""Texels that work groups stage, fetched one at a time or four, from textures of every layout.
+
+The reference machine computes each fragment by itself, so it is the oracle; results are exact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from drawing import EXACT, assert_same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from products import F32
+
+from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime import gl_compute, gl_fragments
+from gpgpu_legacy.runtime.gl_fragments import Device
+from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.registry import find_executor
+
+pytestmark = pytest.mark.gl
+
+NUMPY, COMPUTE = find_executor("numpy"), find_executor("gl-compute")
+CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
+
+SHAPES = [
+    None,
+    GroupShape((8, 8), 4, 4, 8, 8, 4),
+    GroupShape((4, 8), 4, 8, 4, 2, 4),
+    GroupShape((8, 4), 2, 3, 16, 4, 1),
+    GroupShape((5, 3), 1, 2, 6, 3, 1),
+]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Fragments that walk along a row of A and a column of B, and add the products up.
+
+    passes, steps: how many there are, and steps of a pass. across, down: whether A and B lie
+    transposed, so that the walk goes up in A and right in B. skipped: texels before the first one
+    in a row of A and of B. spare: texels behind the last one.
+    """
+
+    width: int
+    height: int
+    passes: int
+    steps: int
+    transposed: tuple[bool, bool]
+    skipped: tuple[int, int]
+    spare: tuple[int, int]
+
+    @property
+    def length(self) -> int:
+        return self.passes * self.steps
+
+    def plan(self) -> Plan:
+        p = PlanBuilder("walk")
+        sizes = [(self.length, self.height), (self.width, self.length)]
+        along = [(1, 0), (0, 1)]
+        textures, places = [], {}
+        with_rows = zip("AB", sizes, along, self.transposed, self.skipped, self.spare, strict=True)
+        for name, (columns, rows), (right, up), turned, before, behind in with_rows:
+            if turned:
+                columns, rows, right, up = rows, columns, up, right  # noqa: PLW2901
+            textures.append(p.input(name, rows, columns + before + behind))
+            places[name] = (right, up, before)
+        c = p.texture("C", self.width, self.height, format="r32f", initial=0.0)
+        with p.repeat(self.passes) as i:
+            texcoords = {}
+            for n, name in enumerate("AB"):
+                right, up, before = places[name]
+                gone = self.steps * i
+                texcoords[n] = [
+                    self._corner(n, corner, (right, up), before, gone) for corner in CORNERS
+                ]
+            p.draw(self.program(places), dict(enumerate(textures)), into=c,
+                   texcoords=texcoords, blend="add")  # fmt: skip
+        p.output("C", c)
+        return p.plan()
+
+    def _corner(
+        self, n: int, corner: tuple[int, int], way: tuple[int, int], before: int, gone: object
+    ) -> tuple[object, object]:
+        """Where a walk of a pass begins: a step is `way`, a fragment the other way."""
+        right, up = way
+        fragment = (corner[1] * self.height, corner[0] * self.width)[n]
+        at = [before + 0.5 * right, 0.5 * up]
+        at = [at[0] + fragment * up, at[1] + fragment * right]
+        return at[0] + right * gone, at[1] + up * gone  # type: ignore[operator]
+
+    def program(self, places: dict[str, tuple[int, int, int]]) -> str:
+        lines = ["!!ARBfp1.0", "TEMP a, b, s, t, sum;", "MOV sum, 0;"]
+        lines += ["MOV a, fragment.texcoord[0];", "MOV b, fragment.texcoord[1];"]
+        for _ in range(self.steps):
+            lines += ["TEX s, a, texture[0], RECT;", "TEX t, b, texture[1], RECT;"]
+            lines += ["MAD sum.r, s, t, sum;"]
+            for name, place in zip("AB", "ab", strict=True):
+                right, up, _ = places[name]
+                lines.append(f"ADD {place}, {place}, {{ {right}, {up}, 0, 0 }};")
+        return "\n".join([*lines, "MOV result.color, sum;", "END"])
+
+
+WALKS = st.builds(
+    Walk,
+    st.integers(1, 70),
+    st.integers(1, 40),
+    st.sampled_from([1, 2, 5, 8, 17, 32]),
+    st.sampled_from([1, 1, 4, 8, 12]),
+    st.tuples(st.booleans(), st.booleans()),
+    st.tuples(st.sampled_from([0, 4, 8, 1, 3]), st.sampled_from([0, 4, 8, 2])),
+    st.tuples(st.integers(0, 5), st.integers(0, 5)),
+)
+TRANSPOSED = [(False, False), (True, False), (False, True), (True, True)]
+
+
+@pytest.fixture
+def hardware(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Storage buffers are read as a GPU reads them. The list is of the shaders' texts."""
+    texts: list[str] = []
+
+    def kept(*arguments: object, **options: object) -> object:
+        code = emit_groups(*arguments, **options)  # type: ignore[arg-type]
+        texts.append(code.text)
+        return code
+
+    monkeypatch.setattr(gl_fragments, "emit_groups", kept)
+    device = Device(48 << 10, 8, Multiprocessors.of_gpu(4), 60_000)
+    monkeypatch.setattr(gl_compute, "_device", lambda _, tuning: _tuned(device, tuning))
+    return texts
+
+
+def _tuned(device: Device, tuning: Tuning | None) -> Device:
+    group = tuning.group if tuning else None
+    return Device(device.shared_bytes, device.storage_blocks, device.multiprocessors,
+                  device.most_iterations, group)  # fmt: skip
+
+
+def assert_as_the_reference(walk: Walk, group: GroupShape | None, operands: dict[str, F32]) -> None:
+    plan = walk.plan()
+    machine = Machine(exact=True, denormals=False, tuning=Tuning(group=group))
+    found = COMPUTE.run(plan, operands, machine).outputs["C"]
+    assert_same_bits(found, NUMPY.run(plan, operands, EXACT).outputs["C"])
+
+
+def random_numbers(plan: Plan) -> dict[str, F32]:
+    rng = np.random.default_rng(7)
+    return {m.name: rng.random((m.rows, m.columns), np.float32) - np.float32(0.5)
+            for m in plan.operands}  # fmt: skip
+
+
+@pytest.mark.parametrize("group", SHAPES)
+@pytest.mark.usefixtures("hardware")
+@settings(max_examples=12)
+@given(WALKS)
+def test_walks_through_textures_of_every_layout(group: GroupShape | None, walk: Walk) -> None:
+    assert_as_the_reference(walk, group, random_numbers(walk.plan()))
+
+
+@pytest.mark.parametrize("steps", [1, 8])
+@pytest.mark.parametrize("transposed", TRANSPOSED)
+def test_aligned_texels_are_fetched_four_at_a_time(
+    hardware: list[str], transposed: tuple[bool, bool], steps: int
+) -> None:
+    """Rows that begin at a multiple of four are; others, or a first texel beside one, are not."""
+    group = GroupShape((8, 8), 4, 4, 8, 4, 4)
+    for skipped, spare, aligned in (((0, 4), (0, 4), True), ((2, 1), (2, 3), False)):
+        walk = Walk(32, 16, 32 // steps, steps, transposed, skipped, spare)
+        hardware.clear()
+        assert_as_the_reference(walk, group, random_numbers(walk.plan()))
+        assert ("= quads" in hardware[-1]) is aligned
+
+
+@pytest.mark.parametrize("steps", [1, 8])
+def test_sums_keep_their_order_where_numbers_cancel(hardware: list[str], steps: int) -> None:
+    """What is left of 10⁸, 1 and -10⁸ tells the order; contraction changes nothing."""
+    walk = Walk(40, 24, 96 // steps, steps, (False, False), (0, 0), (0, 0))
+    terms = np.resize(np.array([1e8, 1.0, -1e8, 1.0, 0.75, -3.0], np.float32), 96)
+    operands = {"A": np.tile(terms, (24, 1)), "B": np.ones((96, 40), np.float32)}
+    plan = walk.plan()
+    found = COMPUTE.run(plan, operands).outputs["C"]
+    assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
+    assert hardware
+    backwards = NUMPY.run(plan, operands | {"A": operands["A"][:, ::-1].copy()}).outputs["C"]
+    assert (found != backwards).all() and (found != terms.astype(np.float64).sum()).all()
