@@ -378,6 +378,7 @@ class _Measurement(Generic[K, C]):
 
     def runs_of(self, contender: _Contender[K, C], ready: Ready[C]) -> None:
         fastest = min(*contender.unmeasured, *contender.samples, contender.run_s)
+        ready.settle()
         for _ in range(self.rounds.runs(fastest)):
             if self.refusal(contender.run_s) is not None:
                 return

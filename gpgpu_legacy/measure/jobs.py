@@ -20,11 +20,13 @@ class Ready(Generic[C]):
     """A job that is open.
 
     run: runs it once and gives the seconds of computing, without transfers. check: what the
-    outcome keeps of the last run's result, such as its error.
+    outcome keeps of the last run's result, such as its error. settle: called before the runs of a
+    round; waits until what earlier jobs have started is over.
     """
 
     run: Callable[[], float]
     check: Callable[[], C]
+    settle: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.jobs import Job, K, Ready
 from gpgpu_legacy.measure.peers import OnOperands
+from gpgpu_legacy.measure.rounds import wait_for_rest
 from gpgpu_legacy.plan.formats import R32F
 
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to which n every row is checked, and how many above
@@ -80,6 +81,6 @@ class Products:
                     products[:] = [product]
                     return seconds
 
-                yield Ready(run, lambda: task.check(products[0]))
+                yield Ready(run, lambda: task.check(products[0]), wait_for_rest)
 
         return Job(series, size, label, open_at)

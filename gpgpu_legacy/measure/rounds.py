@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
 from statistics import median
-from time import perf_counter
+from time import perf_counter, process_time, sleep
 from typing import TypeVar
 
 from gpgpu_legacy.arguments import as_positive
@@ -55,6 +55,21 @@ class Rounds:
 
 
 DEFAULT_ROUNDS = Rounds()
+
+_LOOK_S, _MOST_LOOKS = 0.005, 40
+
+
+def wait_for_rest() -> None:
+    """Wait until the threads of this process rest, or for 40 looks of 5 ms.
+
+    Those of a BLAS look for more work for some 30 ms after a product, on processors that the next
+    contender needs.
+    """
+    for _ in range(_MOST_LOOKS):
+        before = process_time()
+        sleep(_LOOK_S)
+        if process_time() - before < _LOOK_S / 2:
+            return
 
 
 def take_rounds(

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure import other_work
+from gpgpu_legacy.measure import other_work, rounds
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Order, Ready, count_steps
@@ -360,3 +360,24 @@ def test_a_busy_machine_is_warned_of_in_one_line() -> None:
     assert warning is not None
     assert "38 %" in warning
     assert "\n" not in warning
+
+
+@pytest.mark.parametrize(
+    ("busy_s", "looks"),
+    [([0.0], 1), ([0.005, 0.01, 0.004, 0.0], 4), ([0.005] * 100, 40)],
+    ids=["at rest", "a BLAS that spins", "a thread that never rests"],
+)
+def test_waiting_for_threads_to_rest(
+    busy_s: list[float], looks: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By hand: CPU seconds that the process spends during each look of 5 ms."""
+    spent, slept = [0.0], list[float]()
+
+    def sleep(seconds: float) -> None:
+        spent[0] += busy_s[len(slept)]
+        slept.append(seconds)
+
+    monkeypatch.setattr(rounds, "process_time", lambda: spent[0])
+    monkeypatch.setattr(rounds, "sleep", sleep)
+    rounds.wait_for_rest()
+    assert slept == [0.005] * looks

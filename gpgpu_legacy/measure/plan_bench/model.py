@@ -26,7 +26,7 @@ from gpgpu_legacy.measure.plan_bench.record import CaseRecord, PlanBench, PlanRe
 from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, size_of
 from gpgpu_legacy.measure.platform import settings, this_platform, versions
 from gpgpu_legacy.measure.pool import HELD_BYTES
-from gpgpu_legacy.measure.rounds import Rounds, median_timings
+from gpgpu_legacy.measure.rounds import Rounds, median_timings, wait_for_rest
 from gpgpu_legacy.pipeline.reference import (
     F64,
     Reference,
@@ -218,7 +218,9 @@ class _Subject:
     def _open(self, entrant: Entrant, executor: Executor, size: int) -> Iterator[Ready[None]]:
         if size < self.size:  # a probe
             with executor.prepare(beginning(self.case.plan, size), self.machine) as prepared:
-                yield Ready(lambda: prepared.run(self.operands).timings.compute_s, _no_check)
+                yield Ready(
+                    lambda: prepared.run(self.operands).timings.compute_s, _no_check, wait_for_rest
+                )
             return
         with executor.prepare(self.case.plan, self.machine) as prepared:
 
@@ -229,7 +231,7 @@ class _Subject:
                 self.timings.setdefault(entrant, []).append(result.timings)
                 return result.timings.compute_s
 
-            yield Ready(run, _no_check)
+            yield Ready(run, _no_check, wait_for_rest)
 
     @contextmanager
     def _open_reference(self) -> Iterator[Ready[None]]:
@@ -245,7 +247,7 @@ class _Subject:
                 self._wanted = as_outputs(plan, given)
             return seconds
 
-        yield Ready(run, _no_check)
+        yield Ready(run, _no_check, wait_for_rest)
 
     @contextmanager
     def _open_peer(self, entrant: Entrant, peer: OpenPeer) -> Iterator[Ready[None]]:
@@ -266,7 +268,7 @@ class _Subject:
             is_new = False
             return seconds
 
-        yield Ready(run, _no_check)
+        yield Ready(run, _no_check, wait_for_rest)
 
     def _inputs(self) -> dict[str, F32]:
         """The operands in the shapes that callers give them."""
