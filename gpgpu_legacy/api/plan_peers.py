@@ -30,11 +30,14 @@ class _Guarded:
         )
 
 
-def read_peers(file: Path) -> dict[str, OpenPeer]:
-    """The peers of a Python file, by name, in its order; the file's code is executed.
+def read_peers(what: str) -> dict[str, OpenPeer]:
+    """The peers of FILE.py, by name, in its order, or the one of FILE.py:NAME.
 
-    Raises InputError for a file without one, for a class that is none, and for code that fails.
+    The file's code is executed. Raises InputError for a file without peers, for a class that is
+    none, and for code that fails.
     """
+    name, colon, chosen = what.partition(".py:")
+    file = Path(f"{name}.py" if colon else what)
     if file.suffix != ".py":
         raise InputError(f"{file} holds no peers; give a Python file with a class for each")
     module = module_of(file)
@@ -45,6 +48,10 @@ def read_peers(file: Path) -> dict[str, OpenPeer]:
     }
     if not classes:
         raise InputError(f"{file} has no public class; write one for each peer")
+    if chosen:
+        if chosen not in classes:
+            raise InputError(f"{file} has no peer {chosen}; it has {', '.join(classes)}")
+        classes = {chosen: classes[chosen]}
     for name, kind in classes.items():
         missing = [method for method in METHODS if not callable(getattr(kind, method, None))]
         if missing:

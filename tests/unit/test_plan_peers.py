@@ -74,7 +74,7 @@ class Answer:
 
 
 def test_a_peer_gets_the_inputs_and_the_parameters_that_it_names(tmp_path: Path) -> None:
-    [(name, opened)] = read_peers(file(tmp_path, TWICE)).items()
+    [(name, opened)] = read_peers(str(file(tmp_path, TWICE))).items()
     x = np.array([1.0, 3.0], np.float32)
     peer = opened({"x": x, "other": x}, {"passes": 3, "n": 7})
     for _ in range(2):
@@ -98,13 +98,21 @@ def test_a_file_without_a_whole_peer_is_refused_in_one_line(
     tmp_path: Path, text: str, complaint: str
 ) -> None:
     with pytest.raises(InputError) as raised:
-        read_peers(file(tmp_path, text))
+        read_peers(str(file(tmp_path, text)))
     assert complaint in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
+def test_a_peer_is_chosen_by_name(tmp_path: Path) -> None:
+    path = file(tmp_path, f"{TWICE}\nclass Thrice(Twice): ...\n")
+    assert list(read_peers(str(path))) == ["Twice", "Thrice"]
+    assert list(read_peers(f"{path}:Thrice")) == ["Thrice"]
+    with pytest.raises(InputError, match="no peer Once; it has Twice, Thrice"):
+        read_peers(f"{path}:Once")
+
+
 def test_a_peer_that_asks_for_what_the_plan_has_not_is_refused(tmp_path: Path) -> None:
-    opened = read_peers(file(tmp_path, TWICE))["Twice"]
+    opened = read_peers(str(file(tmp_path, TWICE)))["Twice"]
     with pytest.raises(InputError, match=r"Twice asks for passes; the plan has n, x"):
         opened({"x": np.zeros(1, np.float32)}, {"n": 7})
 
@@ -164,7 +172,7 @@ def test_without_peers_there_are_no_ratios(monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_peer_of_jacobi_on_the_cpu_has_the_bits_of_the_program(n: int, passes: int) -> None:
     plan = jacobi(n, passes).plan()
     b = np.random.default_rng(n).normal(size=(n, n)).astype(np.float32)
-    peer = read_peers(JACOBI)["NumbaLoop"]({"b": b}, {"n": n, "passes": passes})
+    peer = read_peers(f"{JACOBI}:NumbaLoop")["NumbaLoop"]({"b": b}, {"n": n, "passes": passes})
     for _ in range(2):  # the second must not go on where the first ended
         peer.start()
         peer.compute()

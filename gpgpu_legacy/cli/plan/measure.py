@@ -71,11 +71,11 @@ class RoundOptions:
         ),
     ] = None
     peers: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            metavar="FILE.py",
-            help="Measure the public classes of this Python file, too, and compare with them; it "
-            "is executed as such.",
+            metavar="FILE.py[:NAME]",
+            help="Measure the public classes of this Python file, too, or one of them, and compare "
+            "with them; it is executed as such.",
         ),
     ] = None
     no_reference: Annotated[

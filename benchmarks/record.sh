@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# Records the results of this folder: record.sh FOLDER PART …, on a machine that does nothing else.
+#
+#   gpu        products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA; its rates
+#   cores      products and the relaxation on all cores, beside NumPy's BLAS and a loop by numba
+#   two-cores  the same on two cores, with AVX-512 and with AVX2 on both sides
+#   llvmpipe   the relaxation and programs of a user's where OpenGL runs on the CPU
+#
+# GPU_SIZES, CORES_SIZES, TWO_SIZES, GRIDS and ROUNDS make it shorter; PYTHON names the interpreter.
+set -u
+out=$1
+shift
+mkdir -p "$out"
+cd "$(dirname "$0")/.." || exit 1
+
+methods="hall-carr-hart-multi larson-mcallister hall-carr-hart-single"
+gpu_sizes=${GPU_SIZES:-1024 2048 4096 8192}
+cores_sizes=${CORES_SIZES:-1024 2048 4096}
+two_sizes=${TWO_SIZES:-512 1024 2048 4096}
+grids=${GRIDS:-1024,2048,4096}
+peers=benchmarks/peers/jacobi.py
+programs=benchmarks/recipes/user_programs.py
+export GPGPU_LEGACY_TUNING=off GPGPU_LEGACY_PROFILES="$out/profiles" COLUMNS=140
+pinned=
+
+run() {
+    echo "== $*"
+    $pinned "${PYTHON:-python3}" -m gpgpu_legacy "$@" --quiet 2>&1
+}
+
+measured() { # a command with rounds and results: measured NAME COMMAND …
+    local name=$1
+    shift
+    run "$@" --repeat "${ROUNDS:-5}" --budget "${BUDGET:-120}" --output "$out/$name.json"
+}
+
+products() { # NAME OPTION …
+    local name=$1
+    shift
+    measured "$name" bench --method $methods "$@"
+}
+
+relaxation() { # NAME OPTION …
+    local name=$1
+    shift
+    measured "$name" plan bench jacobi --set passes=200 --no-reference "$@"
+}
+
+gpu() {
+    products bench-h100 --executor gl-compute --peer cublas --size $gpu_sizes
+    products whole-h100 --whole --executor gl-compute --peer cublas --size $gpu_sizes
+    relaxation jacobi-h100 --over "n=$grids" --executor gl-compute --peers $peers:CupyKernels
+    measured bench-h100-raster bench --method hall-carr-hart-multi --executor gl-raster \
+        --peer cublas driver-arbfp --size 1024 2048
+    run calibrate --executor gl-compute gl-raster
+    run roofline --chip this --executor gl-compute gl-raster --budget "${BUDGET:-120}" \
+        --plot "$out/roofline-h100.png"
+}
+
+cores() {
+    products bench-cpu16 --executor jit --peer numpy-blas --size $cores_sizes
+    relaxation jacobi-cpu16 --over "n=$grids" --executor jit --peers $peers:NumbaLoop
+}
+
+two_cores() {
+    pinned="taskset -c 0,1"
+    OPENBLAS_CORETYPE=SkylakeX \
+        products bench-cpu --executor jit --peer numpy-blas --size $two_sizes
+    OPENBLAS_CORETYPE=Haswell GPGPU_LEGACY_AVX512=off \
+        products bench-cpu-avx2 --executor jit --peer numpy-blas --size $two_sizes
+    relaxation jacobi-cpu --over n=2048 --executor jit --peers $peers:NumbaLoop
+    pinned=
+}
+
+llvmpipe() {
+    relaxation jacobi-llvmpipe --over n=512 --executor gl-compute gl-raster gl-arbfp jit
+    for name in arithmetic scattered; do
+        measured "$name-llvmpipe" plan bench $programs:$name --set n=1024 \
+            --executor jit gl-compute gl-raster gl-arbfp
+    done
+    run lineage --size 1024 --budget "${BUDGET:-120}" --output "$out/lineage-cpu-lowered.json"
+}
+
+for part in "$@"; do
+    case $part in
+        gpu) gpu ;;
+        cores) cores ;;
+        two-cores) two_cores ;;
+        llvmpipe) llvmpipe ;;
+        *) echo "there is no part $part" >&2; exit 2 ;;
+    esac
+done
