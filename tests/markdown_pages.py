@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import module_from_spec, spec_from_file_location
@@ -26,10 +27,19 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 
-_SPEC = spec_from_file_location("generated", ROOT / "docs" / "generated.py")
-assert _SPEC is not None and _SPEC.loader is not None
-generated: Any = module_from_spec(_SPEC)
-_SPEC.loader.exec_module(generated)
+
+def _of_docs(name: str) -> Any:
+    """A module of the documentation's, which is no package."""
+    spec = spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+generated: Any = _of_docs("generated")
+recorded: Any = _of_docs("recorded")
 
 _FENCE = re.compile(
     r"(?:^<!-- (?P<mark>parsed only|numbers vary|not run): (?P<reason>[^\n]+) -->\n)?"

@@ -66,7 +66,7 @@ def draw_bench(bench: Bench, path: Path) -> None:
     time = "whole call" if bench.whole else "compute time"
     axes.set_ylabel(f"GFLOPS, 2n³ over the {time}")
     where = f"{bench.device}{settings_in_words(bench.settings)}"
-    axes.set_title(f"Products of n×n matrices on {where}", loc="left", fontsize=10)
+    axes.set_title(f"Products of n×n matrices\n{where}", loc="left", fontsize=10)
     style_axes(axes)
     add_legend(axes)
     save_figure(figure, path)

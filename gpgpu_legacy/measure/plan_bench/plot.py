@@ -51,7 +51,7 @@ def draw_plan_bench(bench: PlanBench, path: Path) -> None:
     axes.set_ylabel("ms, the passes alone")
     plans = ", ".join(dict.fromkeys(case.plan for case in bench.cases))
     where = f"{bench.device}{settings_in_words(bench.settings)}"
-    axes.set_title(f"{plans} on {where}", loc="left", fontsize=10)
+    axes.set_title(f"{plans}\n{where}", loc="left", fontsize=10)
     style_axes(axes)
     add_legend(axes)
     save_figure(figure, path)
