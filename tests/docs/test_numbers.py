@@ -66,11 +66,11 @@ def test_a_ratio_of_the_recorded_tables_by_hand() -> None:
     assert row.split(" | ")[sizes.index(2048)] == f"{ratio:.2f}"
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "benchmarks").glob("jacobi-*.json")), ids=str)
-def test_recorded_relaxations_differ_from_their_peers_in_denormals_at_most(path: Path) -> None:
-    bench = read_recorded(path, PlanBench)
-    differences = [result.max_peer_difference for result in bench.results]
-    assert all(d is None or d < 1e-37 for d in differences)  # of the largest number, about 1
+def test_recorded_relaxations_differ_from_their_peers_in_denormals_at_most() -> None:
+    for path in (ROOT / "benchmarks").glob("jacobi-*.json"):
+        bench = read_recorded(path, PlanBench)
+        differences = [result.max_peer_difference for result in bench.results]
+        assert all(d is None or d < 1e-37 for d in differences)  # of the largest number, about 1
 
 
 def test_the_verdicts_are_those_of_the_audit() -> None:
