@@ -38,22 +38,22 @@ def processor() -> str:
     return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
 
 
-_CACHE = Path("/sys/devices/system/cpu/cpu0/cache")
-_LIKELY_CACHE_BYTES = 1 << 20
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_LIKELY_CACHE_BYTES = {1: 32 << 10, 2: 1 << 20}
 
 
 @cache
-def cache_bytes() -> int:
-    """Bytes of second-level cache that a processor has for itself; a guess if nothing says so."""
-    for folder in _CACHE.glob("index*"):
+def cache_bytes(level: int) -> int:
+    """Bytes of data that a processor's own cache of level 1 or 2 holds; a guess if nobody says."""
+    for folder in _CACHES.glob("index*"):
         try:
-            level, size, shared = (
+            found, kind, size, shared = (
                 (folder / name).read_text("ascii").strip()
-                for name in ("level", "size", "shared_cpu_map")
+                for name in ("level", "type", "size", "shared_cpu_map")
             )
         except (OSError, UnicodeDecodeError):
             continue
-        sharers = int(shared.replace(",", ""), 16).bit_count() if shared else 1
-        if level == "2" and size.endswith("K"):
+        if found == str(level) and kind != "Instruction" and size.endswith("K"):
+            sharers = int(shared.replace(",", ""), 16).bit_count()
             return (int(size[:-1]) << 10) // max(1, sharers)
-    return _LIKELY_CACHE_BYTES
+    return _LIKELY_CACHE_BYTES[level]

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,
@@ -35,6 +37,7 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     constant_groups,
 )
+from gpgpu_legacy.plan.textures import Rect, Texture
 from gpgpu_legacy.runtime.devices import thread_count
 from gpgpu_legacy.runtime.host import HostPrepared, Textures, copied_or_cleared
 from gpgpu_legacy.runtime.machine import Machine
@@ -77,7 +80,15 @@ class JitPrepared(HostPrepared):
 
         fused = tuple(fused_steps(plan))
         self._interleaved = gathered_alone(all_fused(fused), plan)
-        super().__init__(plan, machine, partial(roomy, interleaved=self._interleaved))
+        columns = dict(_first_columns(plan))
+        planes = accumulate((t.format.channels for t in plan.textures), initial=0)
+        numbers = dict(zip((t.name for t in plan.textures), planes, strict=False))
+
+        def storage(texture: Texture) -> Storage:
+            name = texture.name
+            return roomy(texture, self._interleaved, columns.get(name, 0), numbers[name])
+
+        super().__init__(plan, machine, storage)
         self._plan_textures = {texture.name: texture for texture in plan.textures}
         self._staging = Staging()
         self._analysed: set[ComputePass] = set()
@@ -201,6 +212,13 @@ def _clear(pass_: ClearPass, textures: Textures, first: int, last: int) -> None:
             storage.clear(value, slice(number * band, (number + 1) * band))
 
         share_out(clear_band, -(-rows // band))
+
+
+def _first_columns(plan: Plan) -> Iterator[tuple[str, int]]:
+    """For textures that fragments write, the column that a rectangle of theirs begins with."""
+    for _, pass_ in plan.weighted_passes():
+        if isinstance(pass_, FragmentPass) and isinstance(pass_.rect, Rect):
+            yield from ((name, pass_.rect.x) for name in pass_.targets)
 
 
 def _run_on_reference(passes: tuple[Pass, ...], textures: Textures, first: int, last: int) -> None:

@@ -70,6 +70,8 @@ MOST_CODES = 64
 """How many pieces of code are kept in memory that no prepared plan uses."""
 
 _LINE_BYTES = 64  # of a cache; no vector is longer
+_PAGE_BYTES = 4096
+_STAGGER_BYTES = 11 * _LINE_BYTES
 _STAGED_BYTES = 32 << 20  # of all panels: no more than is surely there (memory.py)
 _PANEL_BYTES = (
     256 << 10
@@ -80,10 +82,13 @@ _LEAST_WORK = 1 << 17  # instructions of fragments in a piece; waking a thread f
 _WORK_OF_A_CALL = 1 << 32  # the same, for each thread; between calls, Python sees signals
 
 
-def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
+def roomy(
+    texture: Texture, interleaved: Collection[str] = (), column: int = 0, number: int = 0
+) -> Storage:
     """A texture's storage with room at the end of every row, so that tiles may cross the end.
 
-    interleaved: the names of textures whose channels are to lie side by side.
+    interleaved: the names of textures whose channels are to lie side by side. column: the one that
+    fragments begin with, which begins a cache line. number: of its first plane in a plan.
     """
     dtype, channels = stored_dtype(texture.format), texture.format.channels
     rows, width = texture.extent.rows, texture.extent.width
@@ -92,9 +97,12 @@ def roomy(texture: Texture, interleaved: Collection[str] = ()) -> Storage:
     if texture.name in interleaved:  # no tile crosses the end of a texture that is only gathered
         texels: Stored = np.zeros((rows, width, channels), dtype)
         return Storage(texture, [texels[..., channel] for channel in range(channels)])
-    length = -(-width // ROOM) * ROOM + ROOM
-    wide: list[Stored] = [_aligned(rows, length, dtype) for _ in range(channels)]
-    return Storage(texture, [plane[:, :width] for plane in wide])
+    first = -column % (_LINE_BYTES // np.dtype(dtype).itemsize)
+    length = _row_length(first + width)
+    wide: list[Stored] = [
+        _aligned(rows, length, dtype, number + channel) for channel in range(channels)
+    ]
+    return Storage(texture, [plane[:, first : first + width] for plane in wide])
 
 
 def roomy_bytes(texture: Texture) -> int:
@@ -102,16 +110,26 @@ def roomy_bytes(texture: Texture) -> int:
     extent = texture.extent
     if texture.kind is TextureKind.BUFFER:
         return texture.size_bytes
-    length = -(-extent.width // ROOM) * ROOM + ROOM
-    return extent.rows * length * texture.format.texel_bytes
+    length = _row_length(extent.width + _LINE_BYTES)
+    return extent.rows * length * texture.format.texel_bytes + texture.format.channels * _PAGE_BYTES
 
 
-def _aligned(rows: int, length: int, dtype: type[np.generic]) -> NDArray[Any]:
-    """Zeros, (rows, length), of which every row begins a cache line if the first one does."""
-    line = _LINE_BYTES // np.dtype(dtype).itemsize
-    memory = np.empty(rows * length + line, dtype)
+def _row_length(width: int) -> int:
+    """Texels of a row in memory."""
+    return -(-width // ROOM) * ROOM + ROOM
+
+
+def _aligned(rows: int, length: int, dtype: type[np.generic], number: int = 0) -> NDArray[Any]:
+    """Zeros, (rows, length), of which every row begins a cache line if the first one does.
+
+    number: of several. Each lies elsewhere in its page: processors take a load from memory for one
+    of what they are about to store, where the last 12 bits of both addresses are the same.
+    """
+    itemsize = np.dtype(dtype).itemsize
+    memory = np.empty(rows * length + (_PAGE_BYTES + _LINE_BYTES) // itemsize, dtype)
     memory[...] = 0  # np.zeros would leave page faults to the first write, which is timed
-    start = -memory.ctypes.data % _LINE_BYTES // memory.itemsize
+    place = number * _STAGGER_BYTES % _PAGE_BYTES
+    start = (-memory.ctypes.data % _LINE_BYTES + place) // itemsize
     return memory[start : start + rows * length].reshape(rows, length)
 
 

@@ -1,10 +1,11 @@
 """Repeats whose passes are not fused, run by native threads: pass by pass, or in temporal tiles.
 
 Passes that read their neighbours at bounded offsets (lower/analysis/neighbourhood.py) need not
-end before the next one begins. A band of rows runs several passes one after the other while it is
-in a core's cache, each on `lag` rows fewer at either end; what is left between two bands, a joint,
-grows by as much from pass to pass, and follows when both have ended. So every fragment is computed
-once, by the same code and from the same numbers as pass by pass, in the plan's own textures.
+end before the next one begins. A band of rows runs several passes, each on `lag` rows fewer at
+either end; what is left between two bands, a joint, grows by as much from pass to pass, and follows
+when both have ended. Within either, a pass follows the one before it a few rows and columns behind,
+while what that one wrote is in the core's caches. So every fragment is computed once, by the same
+code and from the same numbers as pass by pass, in the plan's own textures.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
-from gpgpu_legacy.lower.content import Arguments
+from gpgpu_legacy.lower.content import ROOM, Arguments
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
-from gpgpu_legacy.lower.emit.llvm_words import X_LAST
 from gpgpu_legacy.runtime.devices import cache_bytes, thread_count
 from gpgpu_legacy.runtime.native import (
     NativeCode,
@@ -35,10 +35,12 @@ MOST_PASSES = 32
 
 _LEAST_WORK = 1 << 15  # instructions of fragments in an item; waiting for less costs more
 _BANDS = 4  # for each thread, so that others can take the work of one that is late
-_CHUNK_BYTES = 48 << 10  # of rows that a pass takes at a time
+_LEAST_CHUNK, _LEAST_SPAN = 4, 2 * ROOM  # rows and columns that a call is worth while for
 _WORK_OF_A_CALL = 1 << 30  # instructions of fragments; between calls, Python sees signals
-_NO_HEIGHT = 1 << 40  # of what does not repeat
 _LINE = 8  # words
+
+ENDLESS = 1 << 40
+"""More rows, or columns, than there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,50 +53,72 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How the rows of a rectangle are worked on.
+    """How a rectangle is worked on.
 
-    passes: of a stage. lag: rows between one pass and the next. chunk: rows that a pass takes at a
-    time. bands: where each begins, and where the last one ends. wraps: whether the first band
-    follows the last one.
+    passes: of a stage. bands: rows at which each begins, and at which the last one ends. wraps:
+    whether the first band follows the last one. lag, slant: rows and columns between one pass and
+    the next. chunk, span: rows and columns that a pass takes at a time.
     """
 
     passes: int
-    lag: int
-    chunk: int
     bands: tuple[int, ...]
-    wraps: bool
+    wraps: bool = False
+    lag: int = 0
+    slant: int = 0
+    chunk: int = ENDLESS
+    span: int = ENDLESS
 
     @property
     def joints(self) -> int:
-        """What is left between bands after stages of several passes."""
+        """How many parts lie between bands, if stages have several passes."""
         bands = len(self.bands) - 1
         return 0 if self.passes == 1 or not self.lag else bands - (not self.wraps)
 
 
-def stage_of(around: Neighbourhood, row_bytes: int, row_work: int, threads: int) -> Stage:
+def stage_of(
+    around: Neighbourhood, texel_bytes: int, work: int, threads: int, lanes: int = 1
+) -> Stage:
     """The shape of the stages of a Repeat.
 
-    row_bytes: of a row of all textures that it reads and writes. row_work: instructions of its
-    fragments in a pass. threads: that may work.
+    texel_bytes: of a texel of all textures that it reads and writes. work: instructions of a
+    fragment in a pass. threads: that may work. lanes: of a vector; passes begin where one does.
     """
-    rows, wraps = around.height, around.wraps[1]
+    rows, (across, wraps) = around.height, around.wraps
     lag = max(max(reach.down, reach.up) for reach in around.reaches)
-    chunk = max(1, _CHUNK_BYTES // row_bytes)
+    slant = max(max(reach.left, reach.right) for reach in around.reaches)
+    slant = -(-slant // lanes) * lanes
+    chunk, span = _block_of(around.width, lag, texel_bytes, across=across)
     passes = min(MOST_PASSES, around.count * len(around.body))
     if lag:
-        in_cache = cache_bytes() // 2 // row_bytes - chunk - 2 * lag
-        passes = min(passes, max(1, in_cache // lag))
-        passes = min(passes, max(1, rows // (2 * lag * threads)))
-    least = max(1, lag, -(-_LEAST_WORK // (row_work * passes)))
-    most = rows // max(least, 2 * lag * passes if passes > 1 else 1)
-    roomy = rows // max(least, 3 * lag * passes)  # joints have no more than two rows of three
-    bands = max(1, min(threads, most), min(threads * _BANDS, roomy))
-    if passes == 1 or not lag or wraps:
-        return Stage(passes, lag, chunk, _evenly(rows, bands), wraps)
-    # The first and the last band lose rows at one end alone, so they begin with fewer of them.
-    fewer = min(lag * passes // 2, rows // (2 * bands)) if bands > 1 else 0
-    inner = _evenly(rows + 2 * fewer, bands)[1:-1]
-    return Stage(passes, lag, chunk, (0, *(row - fewer for row in inner), rows), wraps)
+        columns = min(around.width, span + passes * slant)
+        in_cache = cache_bytes(2) // 2 // (texel_bytes * columns) - chunk - 2 * lag
+        passes = max(1, min(passes, in_cache // lag, rows // (2 * lag * threads)))
+    least = max(1, lag, -(-_LEAST_WORK // (work * around.width * passes)))
+    if passes == 1:
+        bands = max(1, min(threads * _BANDS, rows // least))
+        return Stage(1, _evenly(rows, bands), wraps, lag)
+    most = rows // max(least, 2 * lag * passes)
+    easily = rows // max(least, 3 * lag * passes)  # joints have at most two rows of three
+    bands = max(1, min(threads, most), min(threads * _BANDS, easily))
+    inner = _evenly(rows, bands)[1:-1]
+    if lag and not wraps and bands > 1:
+        # The first and the last band lose rows at one end alone, so they begin with fewer of them.
+        fewer = lag * passes // 2
+        inner = tuple(row - fewer for row in _evenly(rows + 2 * fewer, bands)[1:-1])
+    return Stage(passes, (0, *inner, rows), wraps, lag, slant, chunk, span)
+
+
+def _block_of(width: int, lag: int, texel_bytes: int, *, across: bool) -> tuple[int, int]:
+    """Rows and columns that a pass takes at a time: what it reads and writes fits a small cache.
+
+    across: whether the last column is beside the first one; then a pass takes whole rows.
+    """
+    texels = cache_bytes(1) * 3 // 4 // texel_bytes
+    chunk = texels // width - 2 * lag
+    if chunk >= _LEAST_CHUNK or across:
+        return max(1, chunk), ENDLESS
+    span = texels // (_LEAST_CHUNK + 2 * lag) // ROOM * ROOM
+    return _LEAST_CHUNK, max(_LEAST_SPAN, span)
 
 
 def _evenly(rows: int, bands: int) -> tuple[int, ...]:
@@ -160,15 +184,16 @@ class RepeatRun:
         self._tables = [table_of(m.code.table, m.arguments) for m in members]
         count = members[0].arguments.count
         threads = thread_count()
-        row_work = max(m.code.instructions * m.arguments.width for m in members) or 1
+        work = max(1, *(member.code.instructions for member in members))
+        row_work = work * max(member.arguments.width for member in members)
         if around is None:
             rows = max(member.arguments.height for member in members)
             bands = min(threads * _BANDS, rows, rows * row_work // _LEAST_WORK)
-            stage = Stage(1, 0, _NO_HEIGHT, (0,) * (max(1, bands) + 1), wraps=False)
+            stage = Stage(1, (0,) * (max(1, bands) + 1))
             self.items = _plain_items(members, max(1, bands))
         else:
-            row_bytes = _row_bytes(members, textures)
-            stage = stage_of(around, row_bytes, row_work, threads)
+            lanes = max(member.code.tile.lanes for member in members)
+            stage = stage_of(around, _texel_bytes(members, textures), work, threads, lanes)
             self.items = items_of(stage)[None]
         self.stage = stage
         self._threads = min(threads, len(stage.bands) - 1)
@@ -201,11 +226,11 @@ class RepeatRun:
         arrays, numbers = [], np.zeros((self._threads, len(members), layout.MEMBER_WORDS), np.int64)
         for number, (member, table) in enumerate(zip(members, self._tables, strict=True)):
             words = words_of(member.arguments, textures, table)
-            words[X_LAST] = member.arguments.width
             length = -(-len(words) // _LINE) * _LINE + _LINE
             array = np.zeros((self._threads, length), np.int64)
             array[:, : len(words)] = words
             numbers[:, number, layout.CODE] = member.code.address
+            numbers[:, number, layout.COLUMNS] = member.arguments.width
             start, step = array.ctypes.data, array.strides[0]
             numbers[:, number, layout.WORDS] = start + step * np.arange(self._threads)
             arrays.append(array)
@@ -217,14 +242,16 @@ class RepeatRun:
         header[layout.ITEMS], header[layout.KINDS] = items, kinds
         header[layout.DEPTH], header[layout.PASSES] = stage.passes, self._passes
         header[layout.MEMBERS], header[layout.LAG] = len(self._codes), stage.lag
-        header[layout.CHUNK] = stage.chunk
-        header[layout.HEIGHT] = around.height if around and stage.wraps else _NO_HEIGHT
+        header[layout.SLANT] = stage.slant
+        header[layout.CHUNK], header[layout.SPAN] = stage.chunk, stage.span
+        header[layout.WIDTH] = self._members[..., layout.COLUMNS].max()
+        header[layout.HEIGHT] = around.height if around and stage.wraps else ENDLESS
         header[layout.ITEMS_AT] = self.items.ctypes.data
         header[layout.ENDED_AT] = self._ended.ctypes.data
         header[layout.PAUSE_AT] = pause_address()
 
 
-def _row_bytes(members: Iterable[Member], textures: Mapping[str, Storage]) -> int:
-    """Bytes of a row of all textures that passes read or write."""
+def _texel_bytes(members: Iterable[Member], textures: Mapping[str, Storage]) -> int:
+    """Bytes of a texel of all textures that passes read or write."""
     names = {name for member in members for name in member.arguments.textures}
-    return sum(plane.strides[0] for name in names for plane in textures[name].planes)
+    return sum(plane.itemsize for name in names for plane in textures[name].planes)

@@ -7,6 +7,7 @@ Bit for bit what the passes give one at a time, in default mode as an observed r
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from drawing import EXACT, F32, assert_same_bits
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
+from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import schedule, workers
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
@@ -21,19 +23,24 @@ from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.schedule import RepeatRun, Stage
 
-Force = Callable[[int, int, int], None]
+Force = Callable[[int, int, int, int], None]
 
 
 @pytest.fixture
 def force(monkeypatch: pytest.MonkeyPatch) -> Force:
-    """Sets the threads, the most passes of a stage, and the rows of a chunk, of small plans."""
+    """Sets how many threads there are, and for small plans passes, chunk and span of a stage."""
+    chosen = schedule.stage_of
 
-    def forced(threads: int, passes: int, chunk: int) -> None:
+    def forced(threads: int, passes: int, chunk: int, span: int) -> None:
+        def stage_of(around: Neighbourhood, *given: int) -> Stage:
+            stage = chosen(around, *given)
+            return replace(stage, chunk=chunk, span=schedule.ENDLESS if around.wraps[0] else span)
+
         for module in (schedule, workers):
             monkeypatch.setattr(module, "thread_count", lambda: threads)
         monkeypatch.setattr(schedule, "MOST_PASSES", passes)
         monkeypatch.setattr(schedule, "_LEAST_WORK", 1)
-        monkeypatch.setattr(schedule, "_CHUNK_BYTES", chunk << 10)
+        monkeypatch.setattr(schedule, "stage_of", stage_of)
 
     return forced
 
@@ -61,14 +68,14 @@ def assert_same_as_passes(plan: Plan, operands: dict[str, F32]) -> list[Stage]:
         return stages(prepared)
 
 
-@pytest.mark.parametrize(("threads", "passes"), [(1, 32), (3, 2), (4, 7)])
+@pytest.mark.parametrize(("threads", "passes"), [(1, 32), (4, 7)])
 @pytest.mark.parametrize(
     "plan",
     [jacobi(97, 31).plan(), jacobi(16, 12).plan(), life(32, 64, 19).plan(), life(2, 4, 6).plan()],
     ids=lambda plan: f"{plan.name} of {plan.results[0].rows}",
 )
 def test_shipped_algorithms(plan: Plan, threads: int, passes: int, force: Force) -> None:
-    force(threads, passes, 4)
+    force(threads, passes, 4, 24)
     rng = np.random.default_rng(7)
     operands = {
         m.name: (rng.random((m.rows, m.columns)) < 0.4).astype(np.float32) for m in plan.operands

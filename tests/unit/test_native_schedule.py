@@ -7,7 +7,9 @@ on numbers, and threads are played by a random choice of who goes next.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from dataclasses import replace
+from itertools import product
 from random import Random
 
 import numpy as np
@@ -24,65 +26,69 @@ from gpgpu_legacy.runtime import schedule
 from gpgpu_legacy.runtime.devices import cache_bytes
 from gpgpu_legacy.runtime.schedule import Stage, items_of, stage_of
 
-Rows = list[list[int]]  # of each texture, a number a row
+Texels = list[list[int]]  # rows of numbers
+REACH = 1  # to every side
 
 
-def at_once(textures: Rows, number: int, rows: range, lag: int, *, wraps: bool) -> None:
-    """Rows of a pass: each is made of those around it in the texture written by the pass before."""
+def draw(textures: list[Texels], number: int, row: int, column: int, *, wraps: bool) -> None:
+    """A fragment of a pass: made of what is around it in the texture that the last pass wrote."""
     source, target = textures[number % 2], textures[(number + 1) % 2]
-    last = len(source) - 1
-    for row in rows:
-        around = [row + step for step in range(-lag, lag + 1)]
-        places = [r % len(source) if wraps else min(max(r, 0), last) for r in around]
-        target[row] = hash((number, *(source[place] for place in places)))
+    top, side = len(source) - 1, len(source[0]) - 1
+    rows = [row + step for step in range(-REACH, REACH + 1)]
+    rows = [r % len(source) if wraps else min(max(r, 0), top) for r in rows]
+    columns = [min(max(column + step, 0), side) for step in range(-REACH, REACH + 1)]
+    target[row][column] = hash((number, *(source[r][c] for r in rows for c in columns)))
 
 
 @st.composite
 def stages(draw: st.DrawFn) -> tuple[Stage, int]:
     """A stage of any shape that is allowed, and the passes of the Repeat."""
-    passes, lag = draw(st.integers(1, 5)), draw(st.integers(0, 2))
+    passes, lag = draw(st.integers(1, 4)), draw(st.integers(REACH, 2))
     wraps, count = draw(st.booleans()), draw(st.integers(1, 4))
-    lengths = [2 * passes * max(lag, 1) + draw(st.integers(0, 3)) for _ in range(count)]
+    lengths = [2 * passes * lag + draw(st.integers(0, 3)) for _ in range(count)]
     if count > 1 and not wraps:  # outer bands have one joint alone
         for outer in (0, -1):
             lengths[outer] -= draw(st.integers(0, passes * lag))
     bands = tuple(int(row) for row in np.cumsum([0, *lengths]))
-    chunk = draw(st.sampled_from((1, 2, 3, 100)))
-    return Stage(passes, lag, chunk, bands, wraps), draw(st.integers(1, 3 * passes))
+    slant, chunk = draw(st.integers(REACH, 2)), draw(st.sampled_from((1, 2, 3, 100)))
+    span = draw(st.sampled_from((1, 2, 100)))
+    return Stage(passes, bands, wraps, lag, slant, chunk, span), draw(st.integers(1, 3 * passes))
 
 
 def parts(
-    item: NDArray[np.int64], stage: Stage, first: int, passes: int, textures: Rows
+    item: NDArray[np.int64], stage: Stage, first: int, passes: int, textures: list[Texels]
 ) -> Iterator[None]:
-    """An item of a stage that begins with a pass: it stops after every few rows."""
-    height = len(textures[0])
+    """An item of a stage that begins with a pass: it stops after every chunk of a pass."""
+    height, width = len(textures[0]), len(textures[0][0])
     low, high = int(item[layout.LOW]), int(item[layout.HIGH])
     low_step, high_step = int(item[layout.LOW_STEP]), int(item[layout.HIGH_STEP])
-    front = low
-    while front < high + (passes - 1) * (high_step + stage.lag):
-        for t in range(passes):
-            start = max(front - t * stage.lag, low + t * low_step)
-            end = min(front - t * stage.lag + stage.chunk, high + t * high_step)
-            for row in range(start, end):
-                here = range(row % height, row % height + 1)
-                at_once(textures, first + t, here, stage.lag, wraps=stage.wraps)
-            yield
-        front += stage.chunk
+    top = high + (passes - 1) * (high_step + stage.lag)
+    for left in range(0, width + (passes - 1) * stage.slant, stage.span):
+        for front in range(low, top, stage.chunk):
+            for t in range(passes):
+                start = max(front - t * stage.lag, low + t * low_step)
+                end = min(front - t * stage.lag + stage.chunk, high + t * high_step)
+                begin = max(left - t * stage.slant, 0)
+                stop = min(left - t * stage.slant + stage.span, width)
+                for row in range(start, end):
+                    for column in range(begin, stop):
+                        draw(textures, first + t, row % height, column, wraps=stage.wraps)
+                yield
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(stages(), st.integers(1, 4), st.integers(0, 2**32))
 def test_every_order_gives_what_the_passes_give(
     made: tuple[Stage, int], threads: int, seed: int
 ) -> None:
     (stage, count), random = made, Random(seed)
-    height, items = stage.bands[-1], items_of(stage)
-    start = [[random.random().__hash__() for _ in range(height)] for _ in range(2)]
-    expected = [list(rows) for rows in start]
-    for number in range(count):
-        at_once(expected, number, range(height), stage.lag, wraps=stage.wraps)
-
-    textures, ended = [list(rows) for rows in start], [0] * len(items)
+    height, width, items = stage.bands[-1], random.randint(1, 4), items_of(stage)
+    textures = [
+        [[random.getrandbits(40) for _ in range(width)] for _ in range(height)] for _ in range(2)
+    ]
+    expected, ended = deepcopy(textures), [0] * len(items)
+    for number, row, column in product(range(count), range(height), range(width)):
+        draw(expected, number, row, column, wraps=stage.wraps)
     order = iter([(s, n) for s in range(-(-count // stage.passes)) for n in range(len(items))])
 
     def thread() -> Iterator[None]:
@@ -120,21 +126,22 @@ def relaxation() -> Neighbourhood:
 @given(
     st.integers(1, 5000),
     st.booleans(),
-    st.tuples(st.integers(1, 1 << 22), st.integers(1, 1 << 20), st.integers(1, 64)),
+    st.tuples(st.integers(1, 1 << 12), st.integers(1, 1 << 20), st.integers(1, 64)),
 )
 def test_the_shape_of_a_stage(
     relaxation: Neighbourhood, rows: int, wraps: bool, given_: tuple[int, int, int]
 ) -> None:
     """Bands are so high that joints stay apart, and what lies between passes fits the cache."""
-    (row_bytes, row_work, threads), sides = given_, (wraps, wraps)
-    known = replace(relaxation, height=rows, wraps=sides)
-    stage = stage_of(known, row_bytes, row_work, threads)
+    (texel_bytes, work, threads), sides = given_, (wraps, wraps)
+    known = replace(relaxation, width=rows, height=rows, wraps=sides)
+    stage = stage_of(known, texel_bytes, work, threads)
     assert (stage.bands[0], stage.bands[-1]) == (0, rows)
     lengths = np.diff(stage.bands)
     assert lengths.min() >= 1
     assert 1 <= stage.passes <= schedule.MOST_PASSES
     if stage.passes > 1:
-        assert stage.passes * row_bytes <= cache_bytes()
+        columns = min(rows, stage.span)
+        assert stage.passes * columns * texel_bytes <= cache_bytes(2)
         inner = lengths if wraps or len(lengths) == 1 else lengths[1:-1]
         assert (inner >= 2 * stage.passes).all()
         assert (lengths >= stage.passes).all()
@@ -142,6 +149,7 @@ def test_the_shape_of_a_stage(
 
 def test_long_relaxations_keep_every_thread_busy(relaxation: Neighbourhood) -> None:
     for rows, threads in ((512, 16), (2048, 2), (4096, 16)):
-        stage = stage_of(replace(relaxation, height=rows), 12 * rows, 5 * rows, threads)
+        known = replace(relaxation, width=rows, height=rows)
+        stage = stage_of(known, 12, 5, threads)
         assert stage.passes > 1
         assert len(stage.bands) - 1 >= threads

@@ -189,18 +189,35 @@ class _Module:
         function.attributes.add("noinline")
         memory = self._memory(function, tile)
         x_first, x_last, y_first, y_last, memory.first, memory.last = function.args[1:]
-        b, emitter = memory.builder, _TileEmitter(memory, self.lookups, self.statements)
-        columns, rows = (x_first, x_last, tile.width), (y_first, y_last, tile.rows)
+        b, rows = memory.builder, (y_first, y_last, tile.rows)
         if self.staging.rows:
-            with CountedLoop(b, *columns) as memory.x:
+            with CountedLoop(b, x_first, x_last, tile.width) as memory.x:
                 memory.begin_panel()
                 with CountedLoop(b, *rows) as memory.y:
-                    emitter.run()
+                    self._emit_tile(memory)
         else:
-            with CountedLoop(b, *rows) as memory.y, CountedLoop(b, *columns) as memory.x:
-                emitter.run()
+            with CountedLoop(b, *rows) as memory.y:
+                self._emit_columns(memory, x_first, x_last)
         b.ret_void()
         return function
+
+    def _emit_columns(self, memory: Memory, x_first: Any, x_last: Any) -> None:
+        """The tiles between two columns.
+
+        Short code is there twice: for whole tiles, and for one that must keep what it runs over.
+        """
+        b, width = memory.builder, memory.tile.width
+        if self.content.once and instruction_count(self.statements) <= UNROLLED:
+            x_whole = b.sub(x_last, b.srem(b.sub(x_last, x_first), integer(width)))
+            memory.keeps = False
+            with CountedLoop(b, x_first, x_whole, width) as memory.x:
+                self._emit_tile(memory)
+            x_first, memory.keeps = x_whole, True
+        with CountedLoop(b, x_first, x_last, width) as memory.x:
+            self._emit_tile(memory)
+
+    def _emit_tile(self, memory: Memory) -> None:
+        _TileEmitter(memory, self.lookups, self.statements).run()
 
     def _run_function(self, tiles: Sequence[Any]) -> Any:
         """Whole tiles first, then the rows that are left, one at a time.

@@ -126,7 +126,8 @@ class Memory:
     """What one function loads and stores for the tile, the iteration and the trip it is at.
 
     x, y: the lower left fragment of the tile. trip: the number of the loop's trip with which its
-    unrolled trips begin, of which `ahead` are emitted. known: what has been emitted for this trip.
+    unrolled trips begin, of which `ahead` are emitted. keeps: whether the tile may run over the end
+    of what is to be stored. known: what has been emitted for this trip.
     """
 
     def __init__(
@@ -147,9 +148,10 @@ class Memory:
         self.table_at, self.panel = words.address(TABLE, F32), None
         self.first, self.last = words.integer(FIRST), words.integer(LAST)
         self.count, self.width = words.integer(COUNT), words.integer(WIDTH)
+        self.x_last = words.integer(X_LAST)
         self.x = self.y = integer(0)
         self.iteration = self.first
-        self.trip, self.ahead = integer(0), 0
+        self.trip, self.ahead, self.keeps = integer(0), 0, True
         self.known: dict[Any, Any] = {}
 
     def _planes(self, number: int, texel_format: Format) -> _Planes:
@@ -179,7 +181,11 @@ class Memory:
         return Grid(EVERYWHERE, loaded)
 
     def put_own(self, number: int, channel: int, value: Grid) -> None:
-        """Store it. Where texels follow the rectangle in its rows, they are kept."""
+        """Store it.
+
+        The last tile of a row runs over its end. Texels that follow there are kept, be they of a
+        larger texture, or of columns whose turn comes later.
+        """
         element = self.surfaces[number].element
         align = _ALIGNMENTS[element]
         for row in range(self.tile.rows):
@@ -187,16 +193,16 @@ class Memory:
                 stored = self.emit.at(value, row, vector, in_lanes=True)
                 stored = self.emit.stored(stored, element)
                 place = self._own_place(number, channel, row, vector)
-                if self.content.surfaces[number].followed:
+                if self.keeps and (self.content.once or self.content.surfaces[number].followed):
                     before = load(self.builder, place, stored.type, align)
-                    stored = self.builder.select(self._in_rectangle(vector), stored, before)
+                    stored = self.builder.select(self._in_columns(vector), stored, before)
                 store(self.builder, stored, place, align)
 
-    def _in_rectangle(self, vector: int) -> Any:
-        """For each lane, whether the rectangle is so wide."""
+    def _in_columns(self, vector: int) -> Any:
+        """For each lane, whether it is in the columns that are to be worked on."""
         if ("lanes", vector) not in self.known:
             b, lanes = self.builder, self.tile.lanes
-            left = b.trunc(b.sub(self.width, b.add(self.x, integer(vector * lanes))), I32)
+            left = b.trunc(b.sub(self.x_last, b.add(self.x, integer(vector * lanes))), I32)
             self.known["lanes", vector] = b.icmp_signed("<", integers(lanes), self.emit.splat(left))
         return self.known["lanes", vector]
 

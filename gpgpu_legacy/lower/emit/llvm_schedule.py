@@ -7,8 +7,9 @@ items, and others may join at any time.
 
 A stage of several passes (temporal tiling) has the shape that its items give it: pass t of a stage
 works on the rows from low + t·low_step up to, but without, high + t·high_step. An item goes through
-its rows from below, and each pass follows the one before it at a distance of `lag` rows, so that
-the rows between stay in a cache. Rows from `height` on are those from the other side.
+its columns in blocks of `span` from the left, and through the rows of a block in chunks from below.
+Each pass follows the one before it at a distance of `lag` rows and `slant` columns, so that what
+lies between stays in a cache. Rows from `height` on are those from the other side.
 
 Like the code of passes (llvm_fused.py), the loop is handed 64-bit words: HEADER_WORDS, then
 MEMBER_WORDS for each pass of the Repeat's body, by thread. An item has ITEM_WORDS.
@@ -22,24 +23,25 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.lower.emit.llvm_grid import I32, I64, CountedLoop, integer
-from gpgpu_legacy.lower.emit.llvm_words import FIRST, LAST, Y_FIRST, Y_LAST
+from gpgpu_legacy.lower.emit.llvm_words import FIRST, LAST, X_FIRST, X_LAST, Y_FIRST, Y_LAST
 
 # Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over
 # all stages. STAGES: up to which stage to go. ITEMS: of a stage. KINDS: how many stages in turn
 # have items of their own. DEPTH: passes of a stage; PASSES: of the Repeat; MEMBERS: of its body.
-# CHUNK: rows that a pass takes at a time. Then come addresses: of items, of how many stages each
+# WIDTH, HEIGHT: of the largest rectangle. Then come addresses: of items, of how many stages each
 # item has ended, of a system call that lets other threads run.
 NEXT = 0
-STAGES, ITEMS, KINDS, DEPTH, PASSES, MEMBERS, LAG, CHUNK, HEIGHT = range(8, 17)
-ITEMS_AT, ENDED_AT, PAUSE_AT, HEADER_WORDS = range(17, 21)
+STAGES, ITEMS, KINDS, DEPTH, PASSES, MEMBERS = range(8, 14)
+LAG, CHUNK, HEIGHT, SLANT, SPAN, WIDTH = range(14, 20)
+ITEMS_AT, ENDED_AT, PAUSE_AT, HEADER_WORDS = range(20, 24)
 
 # Of an item: its rows, then which items it waits for: COUNT of them, the first of which is FROM in
 # the ring of RING items that begins with START. AFTER is 1 if they must have ended this stage, and
 # 0 if the one before.
 LOW, LOW_STEP, HIGH, HIGH_STEP, START, RING, FROM, AWAITED, AFTER, ITEM_WORDS = range(10)
 
-# Of a pass: the addresses of its code and of the words that it is handed.
-CODE, WORDS, MEMBER_WORDS = range(3)
+# Of a pass: the addresses of its code and of the words that it is handed, its rectangle's width.
+CODE, WORDS, COLUMNS, MEMBER_WORDS = range(4)
 
 ENDED_WORDS = 8
 """How far the counts of two items are apart: a cache line."""
@@ -111,13 +113,15 @@ def _wait_function(module: ir.Module) -> None:
 
 
 def _rows_function(module: ir.Module) -> None:
-    """Run one iteration of a pass, the second argument its words, on rows from first to last."""
-    function, b = _function(module, "rows", 5)
-    header, member, first, last, iteration = function.args
+    """Run one iteration of a pass, the second argument its words, on some columns and rows."""
+    function, b = _function(module, "rows", 7)
+    header, member, left, right, first, last, iteration = function.args
     height = _load(b, header, HEIGHT)
     words = _pointer(b, member, WORDS)
     kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer()])
     code = b.inttoptr(_load(b, member, CODE), kind.as_pointer())
+    b.store(left, _word(b, words, X_FIRST))
+    b.store(right, _word(b, words, X_LAST))
     b.store(iteration, _word(b, words, FIRST))
     b.store(b.add(iteration, integer(1)), _word(b, words, LAST))
     here = (first, _least(b, last, height))
@@ -138,25 +142,31 @@ def _item_function(module: ir.Module) -> None:
     low, low_step, high, high_step = (
         _load(b, item, word) for word in (LOW, LOW_STEP, HIGH, HIGH_STEP)
     )
-    lag, chunk, bodies = (_load(b, header, word) for word in (LAG, CHUNK, MEMBERS))
-    depth = _load(b, header, DEPTH)
+    lag, chunk, slant, span = (_load(b, header, word) for word in (LAG, CHUNK, SLANT, SPAN))
+    depth, bodies, width = (_load(b, header, word) for word in (DEPTH, MEMBERS, WIDTH))
     first_pass = b.mul(stage, depth)
     passes = _least(b, depth, b.sub(_load(b, header, PASSES), first_pass))
     last_pass = b.sub(passes, integer(1))
-    end = b.add(high, b.mul(last_pass, b.add(high_step, lag)))
+    top = b.add(high, b.mul(last_pass, b.add(high_step, lag)))
+    side = b.add(width, b.mul(last_pass, slant))
     with (
-        CountedLoop(b, low, end, chunk) as row,
+        CountedLoop(b, integer(0), side, span) as column,
+        CountedLoop(b, low, top, chunk) as row,
         CountedLoop(b, integer(0), passes) as number,
     ):
-        behind = b.sub(row, b.mul(number, lag))
-        first = _most(b, behind, b.add(low, b.mul(number, low_step)))
-        last = _least(b, b.add(behind, chunk), b.add(high, b.mul(number, high_step)))
-        with b.if_then(b.icmp_signed("<", first, last)):
-            pass_ = b.add(first_pass, number)
-            member = b.mul(b.srem(pass_, bodies), integer(MEMBER_WORDS))
+        pass_ = b.add(first_pass, number)
+        member = _word(b, members, b.mul(b.srem(pass_, bodies), integer(MEMBER_WORDS)))
+        before, below = b.sub(column, b.mul(number, slant)), b.sub(row, b.mul(number, lag))
+        left = _most(b, before, integer(0))
+        right = _least(b, b.add(before, span), _load(b, member, COLUMNS))
+        first = _most(b, below, b.add(low, b.mul(number, low_step)))
+        last = _least(b, b.add(below, chunk), b.add(high, b.mul(number, high_step)))
+        some = b.and_(b.icmp_signed("<", left, right), b.icmp_signed("<", first, last))
+        with b.if_then(some):
+            iteration = b.sdiv(pass_, bodies)
             b.call(
                 module.get_global("rows"),
-                [header, _word(b, members, member), first, last, b.sdiv(pass_, bodies)],
+                [header, member, left, right, first, last, iteration],
             )
     b.ret_void()
 
