@@ -6,12 +6,16 @@ Bit for bit what the passes give one at a time, in default mode as an observed r
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawing import EXACT, F32, assert_same_bits
+from drawing import EXACT, F32, assert_same_bits, stacked
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from neighbours import Relaxation, relaxations
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
@@ -23,6 +27,8 @@ from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.schedule import RepeatRun, Stage
 
+EXAMPLES = int(os.environ.get("RELAXATIONS", "25"))
+BLOCKS = st.tuples(st.integers(1, 5), st.sampled_from((1, 3, 16, 64)))  # rows and columns
 Force = Callable[[int, int, int, int], None]
 
 
@@ -66,6 +72,21 @@ def assert_same_as_passes(plan: Plan, operands: dict[str, F32]) -> list[Stage]:
         for name, values in found.items():
             assert_same_bits(values, alone[name])
         return stages(prepared)
+
+
+def test_random_relaxations(force: Force) -> None:
+    shapes: list[Stage] = []
+
+    @settings(max_examples=EXAMPLES)
+    @given(relaxations(), st.integers(1, 3), st.sampled_from((1, 2, 3, 8)), BLOCKS)
+    def run(made: Relaxation, threads: int, passes: int, block: tuple[int, int]) -> None:
+        force(threads, passes, *block)
+        operands = {name: stacked(image.texels) for name, image in made.given.items()}
+        shapes.extend(assert_same_as_passes(made.plan, operands))
+
+    run()
+    assert any(shape.joints for shape in shapes)
+    assert any(shape.passes == 1 for shape in shapes)
 
 
 @pytest.mark.parametrize(("threads", "passes"), [(1, 32), (4, 7)])
