@@ -289,9 +289,11 @@ def bent(draw: st.DrawFn, n: int) -> Texcoords:
 
 
 @st.composite
-def planes(draw: st.DrawFn, n: int, rect: Rect) -> Texcoords:
+def planes(
+    draw: st.DrawFn, n: int, rect: Rect, numbers: st.SearchStrategy[float] = SMALL_NUMBER
+) -> Texcoords:
     """A texture coordinate set whose components are planes of small slopes, some of them level."""
-    base, dx, dy = (draw(vec4(SMALL_NUMBER)) for _ in range(3))
+    base, dx, dy = (draw(vec4(numbers)) for _ in range(3))
     level = [draw(st.booleans()) for _ in range(4)]
     dx = tuple(0.0 if flat else slope for flat, slope in zip(level, dx, strict=True))  # type: ignore[assignment]
     return Texcoords(n, corners(base, dx, dy, rect.width, rect.height))

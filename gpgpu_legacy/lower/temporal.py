@@ -148,11 +148,14 @@ _LEAST_GAIN = 1.1
 _THREADS, _ROWS, _MOST_PASSES = ((32, 8), (32, 4), (64, 8), (32, 16)), (4, 2), 16
 
 
-def usual_shape(content: TemporalContent, room: Room) -> TemporalShape | None:
-    """The usual shape; None where none fits, or passes had better run one at a time."""
+def usual_shape(content: TemporalContent, count: int, room: Room) -> TemporalShape | None:
+    """The usual shape; None where none fits, or passes had better run one at a time.
+
+    count: of iterations.
+    """
     if not room.gains:
         return None
-    most = max(1, _MOST_PASSES // len(content.content.body))
+    most = min(count, max(1, _MOST_PASSES // len(content.content.body)))
     shapes = [
         TemporalShape(threads, 1, rows, iterations)
         for threads in _THREADS

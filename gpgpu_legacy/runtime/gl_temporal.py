@@ -79,7 +79,7 @@ class TemporalRecorder:
         try:
             textures = {texture.name: texture for texture in self.plan.textures}
             content, arguments = temporal_content(found, textures)
-            shape = self.shape or usual_shape(content, self.room)
+            shape = self.shape or usual_shape(content, found.count, self.room)
             if shape is None or not self.room.takes(content, shape):
                 return []
             return self._recorded(content, arguments, shape)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -18,15 +19,18 @@ from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.affine import (
     UNKNOWN,
     Linear,
+    Ranges,
+    Texels,
     Unknown,
     chosen_texels,
     lookup_coordinates,
+    nearest_texels,
 )
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Texcoords
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 RECT = Rect(0, 0, 4, 3)
 NAN, INF = float("nan"), float("inf")
@@ -225,39 +229,62 @@ COMPUTING = sorted(
 )
 
 
-@given(
-    program_texts(numbers=SMALL_NUMBER, most=6, among=COMPUTING),
-    st.data(),
-)
-@settings(max_examples=40)
-def test_a_known_form_is_what_the_machine_computes(text: str, data: st.DataObject) -> None:
-    """Random programs with a lookup at each register: their forms, evaluated exactly at each
-    fragment of some iterations, are what the NumPy machine puts in the register."""
-    rect = Rect(data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3)), 3, 2)
-    sets = data.draw(st.lists(st.integers(0, TEXCOORD_SETS - 1), unique=True))
-    numbers = st.one_of(SMALL_NUMBER, moving())
-    vectors = st.dictionaries(st.integers(0, PARAMETERS - 1), vec4(numbers))  # type: ignore[arg-type]
-    given_pass = FragmentPass(
+@st.composite
+def probed(draw: st.DrawFn, numbers: st.SearchStrategy[float]) -> tuple[str, FragmentPass]:
+    """A random program, and a pass that runs it."""
+    text = draw(program_texts(numbers=numbers, most=6, among=COMPUTING))
+    rect = Rect(draw(st.integers(0, 3)), draw(st.integers(0, 3)), 3, 2)
+    sets = draw(st.lists(st.integers(0, TEXCOORD_SETS - 1), unique=True))
+    given_numbers = st.one_of(numbers, moving())
+    vectors = st.dictionaries(st.integers(0, PARAMETERS - 1), vec4(given_numbers))  # type: ignore[arg-type]
+    return text, FragmentPass(
         assemble(text),
         (Binding(0, "T"),),
         ("target",),
         rect,
-        tuple(data.draw(planes(n, rect)) for n in sets),
-        parameters(data.draw(vectors)),
-        parameters(data.draw(vectors)),
+        tuple(draw(planes(n, rect, numbers)) for n in sets),
+        parameters(draw(vectors)),
+        parameters(draw(vectors)),
     )
+
+
+def forms_and_values(
+    text: str, given_pass: FragmentPass, *, rounds: bool
+) -> Iterator[tuple[Linear, np.ndarray, int]]:
+    """With a lookup at each register of a program: the forms of its coordinates, what the NumPy
+    machine puts in the register, and the iteration."""
     for name in given_pass.program.temporaries:
         lines = text.removesuffix("END\n") + f"TEX result.color, {name}, texture[0], RECT;\nEND\n"
         probe = replace(given_pass, program=assemble(lines))
-        [(s, t)] = lookup_coordinates(probe, iterations=4)
+        [forms] = lookup_coordinates(probe, iterations=4, rounds=rounds)
         shown = text.removesuffix("END\n") + f"MOV result.color, {name};\nEND\n"
         for iteration in (0, 3):
             run = at_iteration(replace(given_pass, program=assemble(shown)), iteration)
             assert isinstance(run, FragmentPass)
             found = texels_of(run)
-            for component, form in enumerate((s, t)):
+            for component, form in enumerate(forms):
                 if isinstance(form, Linear):
-                    assert_form(form, found[..., component], rect, iteration)
+                    yield form, found[..., component], iteration
+
+
+@given(probed(SMALL_NUMBER))
+@settings(max_examples=40)
+def test_a_known_form_is_what_the_machine_computes(made: tuple[str, FragmentPass]) -> None:
+    """Exactly, at each fragment of some iterations."""
+    for form, found, iteration in forms_and_values(*made, rounds=False):
+        assert not form.error
+        assert_form(form, found, constant_rect(made[1].rect), iteration)
+
+
+TENTH = st.integers(-70, 70).map(lambda i: float(np.float32(i / 10)))
+
+
+@given(probed(TENTH))
+@settings(max_examples=40)
+def test_a_rounded_form_is_as_near_as_its_error_says(made: tuple[str, FragmentPass]) -> None:
+    for form, found, iteration in forms_and_values(*made, rounds=True):
+        assert_form(form, found, constant_rect(made[1].rect), iteration)
+        assert form.error <= Fraction(1, 1000) * (1 + form.largest)  # else that says little
 
 
 def texels_of(each: FragmentPass) -> np.ndarray:
@@ -276,7 +303,7 @@ def assert_form(form: Linear, found: np.ndarray, rect: Rect, iteration: int) -> 
                 + form.iteration * iteration
             )
             value = float(found[rect.y + y, rect.x + x])
-            assert Fraction(value) == exact, "float32 holds every value of a known form"
+            assert abs(Fraction(value) - exact) <= form.error, "of known forms without one: exactly"
 
 
 # Texel centres -----------------------------------------------------------------------------------
@@ -317,6 +344,42 @@ def test_centred_means_half_after_the_point_in_every_fragment(numbers: Vec4) -> 
             texels.constant + texels.x * x + texels.y * y + texels.iteration * i
             for x, y, i in points
         ]
+
+
+@pytest.mark.parametrize("size", [3, 29, 100, 640, 1023, 4095])
+def test_texels_by_coordinates_that_are_rounded(size: int) -> None:
+    """(x + 1) / size, in float32, by way of the reciprocal; and texels of its floor."""
+    text = program(
+        "ADD R0, fragment.texcoord[0], 1;", "MUL R0, R0, program.local[0];",
+        "TEX result.color, R0, texture[0], 2D;",
+    )  # fmt: skip
+    rect, scale = Rect(0, 0, size, 3), 1 / size
+    each = a_pass(
+        text, rect, locals=parameters({0: (scale, 1 / 3, 0.0, 0.0)}),
+        texcoords=(fragment_texcoords(0, size, 3),),
+    )  # fmt: skip
+    [(s, t)] = lookup_coordinates(each, rounds=True)
+    assert nearest_texels(s, size) == Texels(1, x=1)
+    assert nearest_texels(t, 3) == Texels(1, y=1)
+    x = np.arange(size, dtype=np.float32) + np.float32(1.5)
+    np.testing.assert_array_equal(
+        np.floor(x * np.float32(scale) * np.float32(size)), np.arange(size) + 1
+    )
+    [(s, _)] = lookup_coordinates(each)
+    assert isinstance(s, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("form", "texels"),
+    [
+        (linear(0.2, x=1), Texels(0, x=1)), (linear(-0.2, y=1), Texels(0, y=1)),
+        (linear(0.25, x=1), None), (linear(-0.25, x=1), None), (linear(0.5, x=1), None),
+        (linear(0.0, x=1.125), None), (UNKNOWN, None),
+    ],
+)  # fmt: skip
+def test_near_is_within_a_quarter_of_a_texel(form: Linear | Unknown, texels: Texels | None) -> None:
+    wide = replace(form, ranges=Ranges(4, 4)) if isinstance(form, Linear) else form
+    assert nearest_texels(wide) == texels
 
 
 def test_a_centre_that_float32_cannot_hold_is_no_centre() -> None:

@@ -105,12 +105,15 @@ def test_shapes_fit() -> None:
     small = Room(4 << 10, 16, gains=True)
     found = content_of(jacobi(64, 20).plan())
     for room in (ROOMY, small):
-        shape = usual_shape(found, room)
+        shape = usual_shape(found, 10, room)
         assert shape is not None
         assert 4 * shared_floats(shape, found) <= room.shared_bytes
         assert min(shape.stored(found.reach)) > 0
-    assert usual_shape(found, Room(64, 16, gains=True)) is None
-    assert usual_shape(found, replace(ROOMY, gains=False)) is None
+    few = usual_shape(found, 1, ROOMY)
+    assert few is not None
+    assert few.iterations == 1
+    assert usual_shape(found, 10, Room(64, 16, gains=True)) is None
+    assert usual_shape(found, 10, replace(ROOMY, gains=False)) is None
 
 
 def test_several_passes_cost_less_until_tiles_are_all_edge() -> None:

@@ -8,7 +8,7 @@ the instructions that make coordinates which may be affine (affine_slice.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
@@ -25,6 +25,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.symbol import Symbol
 from gpgpu_legacy.lower.analysis.affine_slice import UNKNOWN, Coordinates, Unknown, affine_slice
+from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, ParameterValue, Texcoords
 from gpgpu_legacy.plan.textures import Rect, constant_rect
@@ -32,11 +33,15 @@ from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Over what a form ranges: the rectangle's width and height, and iterations of the pass."""
+    """Over what a form ranges: the rectangle's width and height, and iterations of the pass.
+
+    rounds: whether forms that float32 rounds are known, too, with a bound on how far it is off.
+    """
 
     width: int = 1
     height: int = 1
     iterations: int = 1
+    rounds: bool = False
 
     def __or__(self, other: Ranges) -> Ranges:
         """What holds both."""
@@ -44,6 +49,7 @@ class Ranges:
             max(self.width, other.width),
             max(self.height, other.height),
             max(self.iterations, other.iterations),
+            self.rounds or other.rounds,
         )
 
 
@@ -53,7 +59,8 @@ class Linear(Symbol):
 
     Fragment x and y count from 0.5 at the lower left of the target rectangle. The arithmetic here
     is exact, so an operation gives UNKNOWN where float32 could not hold the result everywhere in
-    the ranges: a program's own arithmetic would round it.
+    the ranges: a program's own arithmetic would round it. Where the ranges say that it rounds, it
+    gives the exact form, and `error` is a bound on how far the program's own value is from it.
     """
 
     constant: Fraction
@@ -61,6 +68,14 @@ class Linear(Symbol):
     y: Fraction = Fraction(0)
     iteration: Fraction = Fraction(0)
     ranges: Ranges = field(default=Ranges(), compare=False)
+    error: Fraction = field(default=Fraction(0), compare=False)
+
+    @property
+    def largest(self) -> Fraction:
+        """A bound on its magnitude in the ranges."""
+        ranges = self.ranges
+        spread = abs(self.x) * ranges.width + abs(self.y) * ranges.height
+        return abs(self.constant) + spread + abs(self.iteration) * ranges.iterations
 
     @property
     def is_constant(self) -> bool:
@@ -96,6 +111,7 @@ class Linear(Symbol):
                 self.y * factor,
                 self.iteration * factor,
                 self.ranges,
+                self.error * abs(factor),
             )
         )
 
@@ -111,6 +127,7 @@ def _sum(a: Linear, b: Linear) -> Value:
             a.y + b.y,
             a.iteration + b.iteration,
             a.ranges | b.ranges,
+            a.error + b.error,
         )
     )
 
@@ -125,13 +142,18 @@ def _difference(a: Linear, b: Linear) -> Value:
 
 
 def _product(a: Linear, b: Linear) -> Value:
-    if b.is_constant:
-        return a.scaled(b.constant)
-    return b.scaled(a.constant) if a.is_constant else UNKNOWN
+    if not b.is_constant:
+        return _product(b, a) if a.is_constant else UNKNOWN
+    product = a.scaled(b.constant)
+    if isinstance(product, Linear) and b.error:
+        return replace(product, error=product.error + (a.largest + a.error) * b.error)
+    return product
 
 
 def _quotient(a: Linear, b: Linear) -> Value:
-    return a.scaled(1 / b.constant) if b.is_constant and b.constant else UNKNOWN
+    if not b.is_constant or not b.constant or b.error:
+        return UNKNOWN
+    return a.scaled(1 / b.constant)
 
 
 _KEPT: Mapping[str, Callable[..., Value]] = {
@@ -143,15 +165,36 @@ _KEPT: Mapping[str, Callable[..., Value]] = {
 }
 
 
+_ROUNDING = Fraction(1, 2**23)
+"""Twice as far as rounding to float32 takes a number from itself, relative to it."""
+
+_LEAST = Fraction(1, 2**126)
+"""The least normal number: a result that is smaller may become 0."""
+
+_PLANE_ROUNDINGS = 4
+"""Of an attribute: of its base and its slopes, and of two sums."""
+
+
 def _if_it_fits(form: Linear) -> Value:
-    return form if form.fits_float32 else UNKNOWN
+    if not form.error and form.fits_float32:
+        return form
+    return _rounded(form) if form.ranges.rounds else UNKNOWN
 
 
-def lookup_coordinates(each: FragmentPass, iterations: int = 1) -> tuple[tuple[Value, Value], ...]:
+def _rounded(form: Linear, times: int = 1) -> Linear:
+    """A form that a program's arithmetic rounds so often on the way."""
+    off = form.error + times * (_ROUNDING * (form.largest + form.error) + _LEAST)
+    return replace(form, error=off)
+
+
+def lookup_coordinates(
+    each: FragmentPass, iterations: int = 1, *, rounds: bool = False
+) -> tuple[tuple[Value, Value], ...]:
     """The coordinates (s, t) of each lookup of a pass, in program order.
 
     each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
-    iterations: how often the plan carries it out.
+    iterations: how often the plan carries it out. rounds: whether forms that float32 rounds are
+    wanted, too, with their error.
     """
     reads = affine_slice(each.program)
     rect = constant_rect(each.rect)
@@ -163,6 +206,7 @@ def lookup_coordinates(each: FragmentPass, iterations: int = 1) -> tuple[tuple[V
         tuple(t for t in each.texcoords if t.set in reads.texcoords),
         tuple(p for p in each.locals if p.index in reads.locals),
         tuple(p for p in each.env if p.index in reads.env),
+        rounds,
     )
     return _coordinates(each.program, given)
 
@@ -176,6 +220,7 @@ class _Given:
     texcoords: tuple[Texcoords, ...]
     locals: tuple[ParameterValue, ...]
     env: tuple[ParameterValue, ...]
+    rounds: bool
 
 
 @lru_cache(maxsize=64)
@@ -228,13 +273,42 @@ def chosen_texels(value: Value) -> Texels | None:
     return None if twice % 2 else Texels(twice // 2, x, y, iteration)
 
 
+def nearest_texels(value: Value, factor: int = 1) -> Texels | None:
+    """Which texels a coordinate chooses; None unless it lies near the centre of one everywhere.
+
+    factor: texels for 1. Near: less than a quarter of a texel away, with all that float32 may have
+    rounded on the way, and will in a lookup; so it is the same texel for all that compute it.
+    """
+    if not isinstance(value, Linear):
+        return None
+    x, y, iteration = (round(slope * factor) for slope in (value.x, value.y, value.iteration))
+    first = (value.constant + (value.x + value.y) / 2) * factor
+    texel = round(first - Fraction(1, 2))
+    ranges = value.ranges
+    off = abs(first - texel - Fraction(1, 2))
+    for slope, whole, length in (
+        (value.x, x, ranges.width),
+        (value.y, y, ranges.height),
+        (value.iteration, iteration, ranges.iterations),
+    ):
+        off += abs(slope * factor - whole) * (length - 1)
+    # A fraction may be larger than the coordinate that it is of, but not than 1.
+    rounded = _rounded(value, _LOOKUP_ROUNDINGS).error + _LOOKUP_ROUNDINGS * _ROUNDING
+    off += rounded * factor
+    return Texels(texel, x, y, iteration) if off < Fraction(1, 4) else None
+
+
+_LOOKUP_ROUNDINGS = 3
+"""Of a coordinate: of its fraction, and of the product with the texture's size."""
+
+
 class _Forms(Coordinates[Linear]):
     """The forms that a pass gives, and those made of them."""
 
     def __init__(self, given: _Given) -> None:
         super().__init__()
         rect = given.rect
-        self._ranges = Ranges(rect.width, rect.height, given.iterations)
+        self._ranges = Ranges(rect.width, rect.height, given.iterations, given.rounds)
         self._local = {p.index: p.value for p in given.locals}
         self._env = {p.index: p.value for p in given.env}
         self._texcoords = {t.set: _planes(t.corners, self._ranges) for t in given.texcoords}
@@ -288,7 +362,21 @@ def _plane(origin: Number, right: Number, far: Number, top: Number, ranges: Rang
         return UNKNOWN
     if along.iteration or up.iteration:
         return UNKNOWN  # a slope that changes from pass to pass is not affine
-    if c != b + up:
+    if not _is_flat(c, b + up, ranges):
         return UNKNOWN  # two triangles, each with a plane of its own
     x, y = along.constant / ranges.width, up.constant / ranges.height
-    return _if_it_fits(Linear(a.constant, x, y, a.iteration, ranges))
+    made = Linear(a.constant, x, y, a.iteration, ranges)
+    if made.fits_float32 or not ranges.rounds:
+        return _if_it_fits(made)
+    return _rounded(made, _PLANE_ROUNDINGS)
+
+
+def _is_flat(far: Value, expected: Value, ranges: Ranges) -> bool:
+    """Whether the corner that is opposite the origin lies in the plane of the others."""
+    if far == expected or not ranges.rounds:
+        return far == expected
+    if not isinstance(far, Linear) or not isinstance(expected, Linear):
+        return False
+    # Well within what plan/interpolation.py takes for a plane.
+    off = abs(far.constant - expected.constant)
+    return far.iteration == expected.iteration and off <= Fraction(PLANAR_TOLERANCE) / 4

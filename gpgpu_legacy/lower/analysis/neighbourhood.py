@@ -15,15 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import reduce
 
 from gpgpu_legacy.lower.analysis.affine import (
-    Linear,
     Texels,
     Value,
-    chosen_texels,
     lookup_coordinates,
+    nearest_texels,
 )
 from gpgpu_legacy.lower.analysis.fusion import (
     Draw,
@@ -232,7 +230,7 @@ class _Finder:
         (draw,) = member.body
         assert isinstance(draw, Draw)
         bindings = {binding.unit: binding for binding in draw.pass_.bindings}
-        forms = lookup_coordinates(draw.pass_, self.count)
+        forms = lookup_coordinates(draw.pass_, self.count, rounds=True)
         units = [i.texture.unit for i in draw.pass_.program.instructions if i.texture is not None]
         lookups: list[Lookup | NeighbourLookup] = []
         for lookup, form, unit in zip(draw.lookups, forms, units, strict=True):
@@ -262,9 +260,9 @@ class _Finder:
         )
         offsets: list[int] = []
         for axis, (size, first, length) in enumerate(sides):
-            value = _scaled(form[axis], size if normalised else 1)
+            texels = nearest_texels(form[axis], size if normalised else 1)
             wrap = (sampler.wrap_s, sampler.wrap_t)[axis]
-            step = _step(chosen_texels(value), axis, (size, first, length), wrap)
+            step = _step(texels, axis, (size, first, length), wrap)
             if step is None:
                 return None
             self._steps[axis].append(step)
@@ -273,10 +271,6 @@ class _Finder:
         if not right and not up:
             return OwnLookup(binding.texture)
         return NeighbourLookup(binding.texture, right, up)
-
-
-def _scaled(value: Value, factor: int) -> Value:
-    return value.scaled(Fraction(factor)) if isinstance(value, Linear) else value
 
 
 def _step(texels: Texels | None, axis: int, side: tuple[int, int, int], wrap: Wrap) -> _Step | None:
