@@ -136,22 +136,25 @@ class Room:
 
 _FLOAT_BYTES = 4
 
-# What the model of `cost` is made of, as fitted to a sweep of shapes on one H100 (driver 580, 200
-# passes of Jacobi's relaxation, five lookups of r32f, n = 1024, 2048 and 4096). Times are in those
-# that memory takes for a number. Large groups are slower: fewer are resident, and more wait at a
-# barrier. Of 77 shapes, 32×8 invocations with a column of 4 fragments each and 6 passes in one go
-# were best at n = 2048 and 4096. With two columns a fragment took 1.3 to 1.6 times as long.
-_WORK, _WORK_OF_A_KIBI_TILE, _USUAL_LOOKUPS = 0.19, 0.12, 5.0
+# What the model of `cost` is made of, as fitted to two sweeps of 110 shapes in all on one H100
+# (driver 580, 200 passes of Jacobi's relaxation, five lookups of r32f, n = 1024, 2048, 4096). The
+# unit is the time that memory takes for a number, 1.6 ps. Large groups are slower: fewer of them
+# are resident, and more invocations wait at a barrier. With several columns, or with more than five
+# rows, a fragment takes 1.2 to 1.6 times as long.
+_WORK, _WORK_OF_A_KIBI_TILE, _USUAL_LOOKUPS = 0.22, 0.065, 5.0
 _EDGE_LOADS = 0.1  # texels that tiles around load too come from a cache
+_DISPATCH = 14e-6 / 1.6e-12  # a dispatch on the host, which runs ahead of the device
 _LEAST_GAIN = 1.1
 
-_THREADS, _ROWS, _MOST_PASSES = ((32, 8), (32, 4), (64, 8), (32, 16)), (4, 2), 16
+_THREADS, _ROWS, _MOST_PASSES = ((32, 8), (64, 8), (64, 16), (32, 4)), (4, 5, 3, 2), 16
 
 
-def usual_shape(content: TemporalContent, count: int, room: Room) -> TemporalShape | None:
+def usual_shape(
+    content: TemporalContent, fragments: int, count: int, room: Room
+) -> TemporalShape | None:
     """The usual shape; None where none fits, or passes had better run one at a time.
 
-    count: of iterations.
+    fragments: of the rectangle. count: of iterations.
     """
     if not room.gains:
         return None
@@ -162,20 +165,21 @@ def usual_shape(content: TemporalContent, count: int, room: Room) -> TemporalSha
         for rows in _ROWS
         for iterations in range(1, most + 1)
     ]
-    costs = {shape: cost(content, shape) for shape in shapes if room.takes(content, shape)}
-    best = min(costs, key=lambda shape: costs[shape], default=None)
-    if best is None or _LEAST_GAIN * costs[best] > plain_cost(content):
+    fitting = [shape for shape in shapes if room.takes(content, shape)]
+    best = min(fitting, key=lambda shape: cost(content, fragments, shape), default=None)
+    if best is None or _LEAST_GAIN * cost(content, fragments, best) > plain_cost(
+        content, fragments
+    ):
         return None
     return best
 
 
-def plain_cost(content: TemporalContent) -> float:
+def plain_cost(content: TemporalContent, fragments: int) -> float:
     """What a pass costs by itself, for each fragment."""
-    loads, stores = _traffic(content)
-    return loads + stores
+    return max(float(sum(_traffic(content))), _DISPATCH / fragments)
 
 
-def cost(content: TemporalContent, shape: TemporalShape) -> float:
+def cost(content: TemporalContent, fragments: int, shape: TemporalShape) -> float:
     """What a pass costs for each fragment that is stored, as a model has it."""
     loads, stores = _traffic(content)
     passes = shape.iterations * len(content.content.body)
@@ -184,7 +188,8 @@ def cost(content: TemporalContent, shape: TemporalShape) -> float:
     computed = width * height / (across * up)
     work = _WORK + _WORK_OF_A_KIBI_TILE * width * height / 1024
     moved = (loads + stores + _EDGE_LOADS * loads * (computed - 1)) / passes
-    return _lookups(content) / _USUAL_LOOKUPS * work * computed + moved
+    device = _lookups(content) / _USUAL_LOOKUPS * work * computed + moved
+    return max(device, _DISPATCH / fragments / passes)
 
 
 def _lookups(content: TemporalContent) -> float:

@@ -79,7 +79,8 @@ class TemporalRecorder:
         try:
             textures = {texture.name: texture for texture in self.plan.textures}
             content, arguments = temporal_content(found, textures)
-            shape = self.shape or usual_shape(content, found.count, self.room)
+            fragments = found.width * found.height
+            shape = self.shape or usual_shape(content, fragments, found.count, self.room)
             if shape is None or not self.room.takes(content, shape):
                 return []
             return self._recorded(content, arguments, shape)

@@ -28,6 +28,7 @@ from gpgpu_legacy.plan.plan import CopyPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Extent, Rect
 
 SHAPE = TemporalShape((32, 8), 1, 4, 2)
+LARGE = 4096 * 4096
 ROOMY = Room(48 << 10, 16, gains=True)
 
 
@@ -105,20 +106,30 @@ def test_shapes_fit() -> None:
     small = Room(4 << 10, 16, gains=True)
     found = content_of(jacobi(64, 20).plan())
     for room in (ROOMY, small):
-        shape = usual_shape(found, 10, room)
+        shape = usual_shape(found, LARGE, 10, room)
         assert shape is not None
         assert 4 * shared_floats(shape, found) <= room.shared_bytes
         assert min(shape.stored(found.reach)) > 0
-    few = usual_shape(found, 1, ROOMY)
+    few = usual_shape(found, LARGE, 1, ROOMY)
     assert few is not None
     assert few.iterations == 1
-    assert usual_shape(found, 10, Room(64, 16, gains=True)) is None
-    assert usual_shape(found, 10, replace(ROOMY, gains=False)) is None
+    assert usual_shape(found, LARGE, 10, Room(64, 16, gains=True)) is None
+    assert usual_shape(found, LARGE, 10, replace(ROOMY, gains=False)) is None
 
 
 def test_several_passes_cost_less_until_tiles_are_all_edge() -> None:
     found = content_of(jacobi(64, 20).plan())
-    costs = [cost(found, replace(SHAPE, iterations=n)) for n in (1, 2, 3, 5, 7)]
+    costs = [cost(found, LARGE, replace(SHAPE, iterations=n)) for n in (1, 2, 3, 5, 7)]
     assert costs[0] > costs[1]
     assert costs[-1] > costs[-2] > min(costs)
-    assert min(costs) < plain_cost(found) / 2
+    assert min(costs) < plain_cost(found, LARGE) / 2
+
+
+def test_small_rectangles_are_drawn_in_fewer_dispatches() -> None:
+    found = content_of(jacobi(64, 20).plan())
+    iterations = [
+        shape.iterations
+        for fragments in (LARGE, 512 * 512)
+        if (shape := usual_shape(found, fragments, 10, ROOMY)) is not None
+    ]
+    assert iterations[0] < iterations[1]
