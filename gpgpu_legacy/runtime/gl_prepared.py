@@ -119,6 +119,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
     def _upload(self, operands: Mapping[str, F32]) -> None:
         self._send(operands)
+        self._expect_results()
         self.context.finish()
 
     def _compute(self, observer: Observer | None) -> None:
@@ -132,7 +133,6 @@ class GlPrepared(Prepared, Generic[_Shared]):
                         call(iteration)
         else:
             self._compute_observed(observer)
-        self._expect_results()
         self.context.finish()
         if perf_counter() - started > PATIENCE_S:
             self.context.require_answers()
@@ -188,7 +188,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """The recorded steps; those of an observed run pass by pass, with nothing fused."""
 
     def _expect_results(self) -> None:
-        """Prepare for reading back, while the device computes."""
+        """Prepare for reading back, while the operands are on their way."""
 
     @abstractmethod
     def _texels(self, name: str) -> F32:
