@@ -11,7 +11,7 @@ import os
 import sys
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from threading import RLock
@@ -192,7 +192,8 @@ class _Host:
                 emitted = emit_fused_passes(
                     key.content, self.processor, exact=key.exact, tile=key.tile
                 )
-                code = NativeCode(emitted, self._load(emitted.text))
+                ordered = emitted.tile.rows * emitted.tile.vectors > 1
+                code = NativeCode(emitted, self._load(emitted.text, ordered=ordered))
             except UnsupportedError as error:
                 code = str(error)
             self._codes[key] = code
@@ -208,11 +209,13 @@ class _Host:
         require_addresses(COMPILER_ADDRESSES, "LLVM")
         return ScheduleCode(self._load(schedule_text()))
 
-    def _load(self, text: str) -> Any:
-        """An engine with a module's code, which is read from disk, or compiled and stored there."""
+    def _load(self, text: str, *, ordered: bool = False) -> Any:
+        """An engine with a module's code, which is read from disk, or compiled and stored there.
+
+        ordered: whether its values are computed in the order in which the text has them.
+        """
         triple, opt = llvm.get_default_triple(), 3
-        order = "order kept"
-        options = f"{triple} {self.cpu} {self.features} {opt} {order}"
+        options = f"{triple} {self.cpu} {self.features} {opt}{' ordered' * ordered}"
         key = f"llvm {llvmlite.__version__} {options}\n{text}"
         target = llvm.Target.from_triple(triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=opt
@@ -221,7 +224,7 @@ class _Host:
         if machine_code is None:
             # A context of its own, because constants and types stay in theirs for ever.
             module = llvm.parse_assembly(text, context=llvm.create_context())
-            with _order_kept():
+            with _unscheduled() if ordered else nullcontext():
                 machine_code = target.emit_object(module)
             kept.keep(key, machine_code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
@@ -231,9 +234,10 @@ class _Host:
 
 
 @contextmanager
-def _order_kept() -> Iterator[None]:
-    """LLVM's scheduler off: values are emitted in an order that registers suffice for, and it would
-    load early what it then has no register for. The option is the process's, so numba gets it back.
+def _unscheduled() -> Iterator[None]:
+    """LLVM's scheduler off: a tile's values are emitted in an order that registers suffice for, and
+    it would load early what it then has no register for. The option is the process's, so that numba
+    gets it back.
     """
     llvm.set_option(__name__, "-enable-misched=false")
     try:

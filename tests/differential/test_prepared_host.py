@@ -66,9 +66,9 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
     loads: list[str] = []
     load = native._Host._load
 
-    def counted(self: native._Host, text: str) -> object:
+    def counted(self: native._Host, text: str, *, ordered: bool) -> object:
         loads.append(text)
-        return load(self, text)
+        return load(self, text, ordered=ordered)
 
     monkeypatch.setattr(native._Host, "_load", counted)
     width, height = (64, 4) if tables else (128, 2)  # programs that no other test has
