@@ -142,6 +142,10 @@ class InputError(GpgpuLegacyError):
     """Matrices, files, options or arguments that do not fit the request."""
 
 
+class NoDeviceRoomError(PlanError):
+    """A plan that needs more memory than a device has left; nothing stays allocated."""
+
+
 class NoRoomError(InputError):
     """What needs more memory than this machine has left; nothing was allocated."""
 

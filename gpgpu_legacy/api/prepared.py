@@ -18,7 +18,7 @@ from math import copysign
 from threading import Lock
 from time import perf_counter
 
-from gpgpu_legacy.errors import DeviceError, NoRoomError, OutOfMemoryError
+from gpgpu_legacy.errors import DeviceError, NoDeviceRoomError, NoRoomError, OutOfMemoryError
 from gpgpu_legacy.plan.expand import numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
@@ -123,7 +123,7 @@ class PreparedPlans:
         """Prepare a plan; if there is too little memory, once more without those that wait."""
         try:
             return executor.prepare(plan, machine)
-        except (NoRoomError, OutOfMemoryError, DeviceError):
+        except (NoRoomError, NoDeviceRoomError, OutOfMemoryError, DeviceError):
             if not len(self):
                 raise
         self.close()

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
-from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
-from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
+from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
+from gpgpu_legacy.memory import DRIVER_ADDRESSES, in_words, require_addresses
 from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
@@ -114,6 +114,20 @@ class GlContext(SharedContext[ModernglContext]):
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU."""
         return is_gpu(str(self.info["GL_RENDERER"]))
+
+    def buffer(self, size_bytes: int) -> Any:
+        """A new buffer of moderngl's, which is not asked whether there was room for it.
+
+        The context is current. Raises NoDeviceRoomError where there was none.
+        """
+        made = self._moderngl.buffer(reserve=size_bytes)
+        if self._moderngl.error == "GL_OUT_OF_MEMORY":
+            made.release()
+            raise NoDeviceRoomError(
+                f"{self.info['GL_RENDERER']} has no room for a buffer of {in_words(size_bytes)}; "
+                "make matrices and textures smaller, or choose another executor"
+            )
+        return made
 
     def finish(self) -> None:
         """Wait until all earlier calls are done; the context is current.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, Texture, TextureKind, Wrap
@@ -119,11 +119,12 @@ class Objects:
         error = self.gl.glGetError()
         if error == GL.NO_ERROR:
             return
-        advice = "; plan with a smaller largest texture" if error == GL.OUT_OF_MEMORY else ""
-        raise PlanError(
-            f"plan {self.plan.name}: {self.context.renderer} refuses {what} "
-            f"(GL error {error:#x}){advice}"
+        refused = (
+            f"plan {self.plan.name}: {self.context.renderer} refuses {what} (GL error {error:#x})"
         )
+        if error == GL.OUT_OF_MEMORY:
+            raise NoDeviceRoomError(f"{refused}; plan with a smaller largest texture")
+        raise PlanError(refused)
 
     def require_room(self, texture: Texture) -> None:
         """Raise PlanError if the texture is too large for the driver, or has another format."""

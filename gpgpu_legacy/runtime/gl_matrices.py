@@ -51,9 +51,7 @@ class Matrices:
         if packs_on_device:
             sizes = (_FLOAT_BYTES * m.rows * m.columns for m in self._matrices.values())
             largest = max(sizes, default=_FLOAT_BYTES)
-            self._transfer_buffer = storage.context.handle.buffer(
-                reserve=max(largest, _FLOAT_BYTES)
-            )
+            self._transfer_buffer = storage.context.buffer(max(largest, _FLOAT_BYTES))
         self._make_ready()
 
     def release(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
@@ -83,10 +84,14 @@ class TextureBuffers:
         self.context = context
         self._gl: ModernglContext = context.handle
         self.textures = {texture.name: texture for texture in plan.textures}
-        self.buffers = {
-            name: self._gl.buffer(reserve=size_bytes(texture))
-            for name, texture in self.textures.items()
-        }
+        self.buffers: dict[str, GlBuffer] = {}
+        try:
+            for name, texture in self.textures.items():
+                self.buffers[name] = context.buffer(size_bytes(texture))
+        except NoDeviceRoomError:
+            for buffer in self.buffers.values():
+                buffer.release()
+            raise
         self._textures: BufferTextures | None = None
         staging_bytes = _staging_bytes(plan, (buffer.size for buffer in self.buffers.values()))
         self._staging = staging_for(context, staging_bytes, to_device=on_device)

@@ -68,7 +68,7 @@ class Sheet:
         self.texture.filter = (context.NEAREST, context.NEAREST)
         self.framebuffer = context.framebuffer([self.texture])
         bytes_ = size[0] * size[1] * _FLOAT_BYTES
-        self.buffer = context.buffer(reserve=bytes_)
+        self.buffer = shared.buffer(bytes_)
         self.staging = staging_for(shared, bytes_, to_device=True)
 
     @staticmethod

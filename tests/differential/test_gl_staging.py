@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpgpu_legacy import matmul
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.api.prepared import close_prepared
+from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.runtime import gl, gl_staging
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_staging import DriverStaging, MappedStaging, staging_for, touched
@@ -147,3 +148,11 @@ def test_repeated_calls_give_what_first_calls_give(
             results.append((found, expected))
     for found, expected in results:
         assert_same_bits(found, expected)
+
+
+def test_a_buffer_that_the_device_has_no_room_for_is_refused(context: gl.GlContext) -> None:
+    """moderngl gives one all the same, and what it is to hold is lost without a word."""
+    with context.current():
+        with pytest.raises(NoDeviceRoomError, match=r"no room for a buffer of 1\.1 PB; make"):
+            context.buffer(1 << 50)
+        context.buffer(4).release()

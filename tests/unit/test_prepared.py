@@ -14,7 +14,13 @@ from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.api.plan_run import run_plan
 from gpgpu_legacy.api.prepared import PreparedPlans, close_prepared
-from gpgpu_legacy.errors import InputError, NoRoomError, PlanError
+from gpgpu_legacy.errors import (
+    GpgpuLegacyError,
+    InputError,
+    NoDeviceRoomError,
+    NoRoomError,
+    PlanError,
+)
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4, Table
@@ -264,20 +270,27 @@ def test_operands_that_do_not_fit_are_refused_by_a_waiting_plan_too() -> None:
 class Cramped(Idle):
     """Has memory for one prepared plan."""
 
+    def __init__(self, refusal: GpgpuLegacyError) -> None:
+        super().__init__()
+        self.refusal = refusal
+
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         if any(not one.closed for one in self.prepared):
-            raise NoRoomError("too little memory")
+            raise self.refusal
         return super()._prepare(plan, machine)
 
 
-def test_those_that_wait_give_up_their_memory_for_another() -> None:
-    cramped, plans = Cramped(), PreparedPlans()
+@pytest.mark.parametrize(
+    "refusal", [NoRoomError("of the host"), NoDeviceRoomError("of the device")], ids=str
+)
+def test_those_that_wait_give_up_their_memory_for_another(refusal: GpgpuLegacyError) -> None:
+    cramped, plans = Cramped(refusal), PreparedPlans()
     for side in (1, 2):
         with plans.prepared(cramped, cleared(side)):
             assert [one.closed for one in cramped.prepared] == [True] * (side - 1) + [False]
     with (
         plans.prepared(cramped, cleared(2)),
-        pytest.raises(NoRoomError),
+        pytest.raises(type(refusal), match=str(refusal)),
         plans.prepared(cramped, cleared(3)),
     ):
         pass
