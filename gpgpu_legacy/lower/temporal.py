@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood, Reach
+from gpgpu_legacy.lower.analysis.rerolling import live_segments
 from gpgpu_legacy.lower.content import (
     Arguments,
     Content,
@@ -137,14 +138,14 @@ class Room:
 _FLOAT_BYTES = 4
 
 # What the model of `cost` is made of, as fitted to two sweeps of 110 shapes in all on one H100
-# (driver 580, 200 passes of Jacobi's relaxation, five lookups of r32f, n = 1024, 2048, 4096). The
+# (driver 580, 200 passes of Jacobi's relaxation: ten operations, n = 1024, 2048, 4096). The
 # unit is the time that memory takes for a number, 1.6 ps. Large groups are slower: fewer of them
 # are resident, and more invocations wait at a barrier. With several columns, or with more than five
 # rows, a fragment takes 1.2 to 1.6 times as long.
-_WORK, _WORK_OF_A_KIBI_TILE, _USUAL_LOOKUPS = 0.22, 0.065, 5.0
+_WORK, _WORK_OF_A_KIBI_TILE, _USUAL_OPERATIONS = 0.22, 0.065, 10.0
 _EDGE_LOADS = 0.1  # texels that tiles around load too come from a cache
 _DISPATCH = 14e-6 / 1.6e-12  # a dispatch on the host, which runs ahead of the device
-_LEAST_GAIN = 1.1
+_LEAST_GAIN = 1.25  # where the model saw less, a sweep saw none
 
 _THREADS, _ROWS, _MOST_PASSES = ((32, 8), (64, 8), (64, 16), (32, 4)), (4, 5, 3, 2), 16
 
@@ -176,7 +177,7 @@ def usual_shape(
 
 def plain_cost(content: TemporalContent, fragments: int) -> float:
     """What a pass costs by itself, for each fragment."""
-    return max(float(sum(_traffic(content))), _DISPATCH / fragments)
+    return max(_WORK * _operations(content) + sum(_traffic(content)), _DISPATCH / fragments)
 
 
 def cost(content: TemporalContent, fragments: int, shape: TemporalShape) -> float:
@@ -188,15 +189,22 @@ def cost(content: TemporalContent, fragments: int, shape: TemporalShape) -> floa
     computed = width * height / (across * up)
     work = _WORK + _WORK_OF_A_KIBI_TILE * width * height / 1024
     moved = (loads + stores + _EDGE_LOADS * loads * (computed - 1)) / passes
-    device = _lookups(content) / _USUAL_LOOKUPS * work * computed + moved
+    device = work * _operations(content) * computed + moved
     return max(device, _DISPATCH / fragments / passes)
 
 
-def _lookups(content: TemporalContent) -> float:
-    """Numbers that a fragment looks up in a pass, on average."""
-    surfaces, body = content.content.surfaces, content.content.body
-    looks = [look for draw in content.content.draws for look in draw.lookups]
-    return sum(surfaces[look.texture].format.channels for look in looks) / len(body)
+def _operations(content: TemporalContent) -> float:
+    """Operations on single numbers, lookups among them, of a pass on average; 1 for the usual.
+
+    Of a program that draws to one channel, compilers leave little but what makes that one.
+    """
+    total = 0
+    for draw in content.content.draws:
+        wanted = max(content.content.surfaces[n].format.channels for n in draw.targets)
+        for segment in live_segments(draw):
+            widths = (min(wanted, len(step.components)) for step in segment.steps)
+            total += segment.trips * sum(widths)
+    return total / len(content.content.body) / _USUAL_OPERATIONS
 
 
 def _traffic(content: TemporalContent) -> tuple[int, int]:

@@ -270,7 +270,7 @@ class TemporalTiling:
     def _neighbour(self, lookup: NeighbourLookup, fragment: Fragment) -> Expression:
         """A neighbour's texel: of the invocation's own, or of another's."""
         row, column = fragment
-        if not lookup.right and not any(self.clamps) and 0 <= row + lookup.up < self.shape.rows:
+        if not lookup.right and not self.clamps[1] and 0 <= row + lookup.up < self.shape.rows:
             return read(
                 self.tile.cell(self._own(lookup.texture), (row + lookup.up, column)),
                 axes=EVERYWHERE,

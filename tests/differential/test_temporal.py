@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,16 +19,19 @@ from neighbours import Relaxation, relaxations
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
+from gpgpu_legacy.lower.content import UnsupportedError
 from gpgpu_legacy.lower.temporal_shape import TemporalShape
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
+from gpgpu_legacy.runtime.gl_temporal import Twins
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 
-EXAMPLES = int(os.environ.get("RELAXATIONS", "8"))
+EXAMPLES = int(os.environ.get("RELAXATIONS", "12"))
 """How many random plans are run: drivers take most of a second to compile one's shaders."""
 
 NUMPY = find_executor("numpy")
@@ -100,3 +104,45 @@ def test_shipped_algorithms(compute: Executor, plan: Plan, iterations: int) -> N
     }
     shape = TemporalShape((32, 4), 1, 6, iterations)
     assert assert_same_as_passes(compute, plan, operands, shape)
+
+
+# Where passes run one at a time ------------------------------------------------------------------
+
+SHAPE = TemporalShape((16, 8), 1, 4, 2)
+
+
+def relaxed(compute: Executor, shape: TemporalShape = SHAPE) -> bool:
+    """Whether a relaxation is tiled; its results are right in either case."""
+    operands = {"b": np.random.default_rng(3).random((21, 21), dtype=np.float32)}
+    return assert_same_as_passes(compute, jacobi(21, 6).plan(), operands, shape)
+
+
+def test_without_room_for_second_buffers(
+    compute: Executor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise UnsupportedError("no room")
+
+    assert relaxed(compute)
+    monkeypatch.setattr(Twins, "of", full)
+    assert not relaxed(compute)
+
+
+@pytest.mark.parametrize(("blocks", "tiled"), [(4, True), (3, False)])
+def test_with_few_buffers(
+    compute: Executor, monkeypatch: pytest.MonkeyPatch, blocks: int, tiled: bool
+) -> None:
+    """The shader has three textures, and the second buffer of one."""
+    info = {**gl.context().info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": blocks}
+    monkeypatch.setattr(gl.context(), "_info", info)
+    assert relaxed(compute) is tiled
+
+
+def test_with_tiles_that_do_not_fit(compute: Executor) -> None:
+    assert not relaxed(compute, replace(SHAPE, iterations=8))  # 32 texels of edge in 16 of tile
+    assert not relaxed(compute, TemporalShape((32, 32), 4, 4, 1))  # 128 KiB of shared memory
+
+
+def test_a_software_renderer_gains_nothing(compute: Executor) -> None:
+    with compute.prepare(jacobi(64, 20).plan(), Machine()) as prepared:
+        assert is_tiled(prepared) is compute.is_hardware()
