@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.content import Arguments, UnsupportedError
@@ -39,12 +40,10 @@ class Twins:
     def of(self, name: str) -> GlBuffer:
         """The twin of a texture's buffer. Raises UnsupportedError where there is no room."""
         if name not in self._twins:
-            gl = self._context.handle
-            twin = gl.buffer(reserve=self._buffers[name].size)
-            if gl.error == "GL_OUT_OF_MEMORY":
-                twin.release()
-                raise UnsupportedError("no room for a second buffer")
-            self._twins[name] = twin
+            try:
+                self._twins[name] = self._context.buffer(self._buffers[name].size)
+            except NoDeviceRoomError as error:
+                raise UnsupportedError("no room for a second buffer") from error
         return self._twins[name]
 
     def release(self) -> None:

@@ -19,13 +19,12 @@ from neighbours import Relaxation, relaxations
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
-from gpgpu_legacy.lower.content import UnsupportedError
+from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.lower.temporal_shape import TemporalShape
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
-from gpgpu_legacy.runtime.gl_temporal import Twins
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -120,12 +119,20 @@ def relaxed(compute: Executor, shape: TemporalShape = SHAPE) -> bool:
 def test_without_room_for_second_buffers(
     compute: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
-        raise UnsupportedError("no room")
+    """x and b have rows of their own lengths, so the second buffer of x is known by its size."""
+    given, sizes = gl.GlContext.buffer, list[int]()
+
+    def full(context: gl.GlContext, size_bytes: int) -> object:
+        sizes.append(size_bytes)
+        if sizes.count(4 * 23 * 23) > 2:
+            raise NoDeviceRoomError("no room")
+        return given(context, size_bytes)
 
     assert relaxed(compute)
-    monkeypatch.setattr(Twins, "of", full)
-    assert not relaxed(compute)
+    monkeypatch.setattr(gl.GlContext, "buffer", full)
+    with compute.prepare(jacobi(21, 6).plan(), tuned(Machine(), SHAPE)) as prepared:
+        assert not is_tiled(prepared)
+    assert sizes.count(4 * 23 * 23) == 3  # of x, of y, and the one that was refused
 
 
 @pytest.mark.parametrize(("blocks", "tiled"), [(4, True), (3, False)])
