@@ -121,6 +121,9 @@ class Hardware(Section, frozen=True, kw_only=True):
     10⁹ per second. bus_gb_per_s: to the chip and back, save where upload_gb_per_s or
     readback_gb_per_s say otherwise.
 
+    cached_gb_per_s: like memory_gb_per_s, of textures that have cached_mib together, which a large
+    cache holds from one pass to the next.
+
     pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to waiting for its
     end. chains_passes: whether passes of a Repeat are fused (lower/analysis/fusion.py).
     stages_lookups: whether tiles of fragments stage the texels that they share in shared memory
@@ -142,6 +145,8 @@ class Hardware(Section, frozen=True, kw_only=True):
     cores: Fact[Amount] | None = None
     memory_gb_per_s: Fact[Rate] | None = None
     memory_mib: Fact[Amount] | None = None
+    cached_gb_per_s: Fact[Rate] | None = None
+    cached_mib: Fact[Amount] | None = None
     shared_memory: Fact[bool] | None = None
     bus: Fact[Line] | None = None
     bus_gb_per_s: Fact[Rate] | None = None

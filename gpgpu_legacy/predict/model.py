@@ -43,10 +43,10 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
             "plan's own accesses does not apply to it; choose a chip that runs pass by pass"
         )
     work = count_work(plan, rates)
-    terms = [*_drawn(work, rates)]
+    memory = rates.memory(plan.texture_bytes)
+    terms = [*_drawn(work, rates, memory)]
     if plan.dispatches:
-        terms += _dispatched(_dispatches_alone(plan), rates)
-    memory = rates.memory()
+        terms += _dispatched(_dispatches_alone(plan), rates, memory)
     if memory_bytes is not None:
         work.copy_bytes = 0
         served = Term("memory behind the cache", Stage.DRAW, memory_bytes, "bytes", memory)
@@ -68,12 +68,12 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
 # Drawing ----------------------------------------------------------------------------------------
 
 
-def _drawn(work: Work, rates: Rates) -> Iterator[Term]:
+def _drawn(work: Work, rates: Rates, memory: Rate) -> Iterator[Term]:
     yield _arithmetic(work, rates)
     yield _by_bits("lookups", work.lookups, "lookups", rates.lookups)
     shared = _occupied(rates.staged_lookups(), work.occupancy)
     yield Term("shared memory", Stage.DRAW, work.shared_bytes, "bytes", shared)
-    yield Term("memory", Stage.DRAW, work.memory_bytes, "bytes", rates.memory())
+    yield Term("memory", Stage.DRAW, work.memory_bytes, "bytes", memory)
     for name, counts, rate_of in (
         ("fill", work.fills, rates.fills),
         ("blend", work.blends, rates.blends),
@@ -136,7 +136,7 @@ def _dispatches_alone(plan: Plan) -> Plan:
     return replace(plan, steps=tuple(steps))
 
 
-def _dispatched(plan: Plan, rates: Rates) -> Iterator[Term]:
+def _dispatched(plan: Plan, rates: Rates, memory: Rate) -> Iterator[Term]:
     counts = count_plan(plan)
     if counts.dispatches == counts.invocations:
         unknown = Rate(None, why="the rate of a single invocation is not known")
@@ -159,11 +159,11 @@ def _dispatched(plan: Plan, rates: Rates) -> Iterator[Term]:
             for times, pass_ in plan.weighted_passes()
             for name in {*read_by(pass_), *written_by(pass_)}
         )
-        yield Term("memory", Stage.DISPATCH, buffers, "bytes", rates.memory())
+        yield Term("memory", Stage.DISPATCH, buffers, "bytes", memory)
         unknown = Rate(None, why="the chip's coalescing rule is not known")
         accesses = counts.shared_loads + counts.shared_stores
         yield Term("shared memory", Stage.DISPATCH, accesses, "accesses", unknown)
         return
-    yield Term("memory", Stage.DISPATCH, moved.bytes_transacted, "bytes", rates.memory())
+    yield Term("memory", Stage.DISPATCH, moved.bytes_transacted, "bytes", memory)
     served = moved.shared_requests + moved.shared_replays
     yield Term("shared memory", Stage.DISPATCH, served, "requests", rates.shared_memory())

@@ -108,8 +108,16 @@ class Rates:
 
     # Memory and transfers -----------------------------------------------------------------------
 
-    def memory(self) -> Rate:
-        """Bytes per second of the chip's own memory."""
+    def memory(self, texture_bytes: int | None = None) -> Rate:
+        """Bytes per second of the chip's own memory, or of a cache that holds all textures.
+
+        texture_bytes: of all textures together; None if they may be larger than any cache.
+        """
+        mib = self.hardware.cached_mib
+        if mib is not None and texture_bytes is not None and texture_bytes <= mib.value << 20:
+            cached = self.known("cached_gb_per_s", 1e9)
+            if cached.per_s is not None:
+                return cached
         return self.known("memory_gb_per_s", 1e9)
 
     def staged_lookups(self) -> Rate:

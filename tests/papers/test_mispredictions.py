@@ -65,7 +65,7 @@ def test_measured_times_are_the_recorded_ones(case: Case) -> None:
 
 
 SIZES = {
-    "h200-gl-compute": {1024, 2048, 4096},
+    "h200-gl-compute": {2048, 4096},  # at 1024 the tile has changed since
     "h200-gl-raster": {1024, 2048},  # at 4096 Larson and McAllister's takes 18 s, and has no row
     "xeon-gl-raster": {1024},
     "xeon-jit": {1024, 2048},

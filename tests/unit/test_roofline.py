@@ -10,12 +10,15 @@ from typing import Any
 import pytest
 from markdown_pages import ROOT
 
-from gpgpu_legacy.chips.profile import Profile, find_profile, profiles, recorded
+from gpgpu_legacy.algorithms.matmul.options import Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.profile import Confidence, Fact, Profile, find_profile, recorded
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench.record import Bench, Result, read_bench
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import write_json
+from gpgpu_legacy.serial import with_fields, write_json
 from gpgpu_legacy.studies.roofline import here
 from gpgpu_legacy.studies.roofline.here import measure_here
 from gpgpu_legacy.studies.roofline.model import (
@@ -69,17 +72,40 @@ def test_the_roofs_are_the_peak_and_the_memory() -> None:
     assert panel.executor == "gl-compute"
 
 
-@pytest.mark.parametrize("chip", [*profiles(), *recorded()], ids=lambda chip: chip.name)
+SOME = ("geforce3", "radeon-9800-xt", "quadro-4000", "mali-t604", "h100-sxm5")
+
+
+@pytest.mark.parametrize(
+    "chip", [*map(find_profile, SOME), *recorded()], ids=lambda chip: chip.name
+)
 def test_no_bound_is_above_the_roofs_that_are_drawn(chip: Profile) -> None:
     for panel in roofline([chip], 64).panels:
         flat = max((roof.gflops for roof in panel.roofs if roof.gflops), default=None)
-        slope = next((roof.gb_per_s for roof in panel.roofs if roof.gb_per_s), None)
+        slope = max((roof.gb_per_s for roof in panel.roofs if roof.gb_per_s), default=None)
         for point in panel.points:
             if point.bound_gflops is not None:
                 assert flat is None or point.bound_gflops <= flat * (1 + 1e-9)
                 assert slope is None or point.bound_gflops <= slope * point.flops_per_byte * (
                     1 + 1e-9
                 )
+
+
+def test_a_plan_that_a_cache_holds_is_bound_by_the_cache() -> None:
+    """The product of n = 128 needs less than a MiB, that of n = 1024 more."""
+    chip = find_profile("xeon-jit")
+    cached = {"cached_gb_per_s": Fact(1e6, "measured", Confidence.HIGH)}
+    cached["cached_mib"] = Fact(1, "measured", Confidence.HIGH)
+    chip = with_fields(chip, hardware=with_fields(chip.hardware, **cached))
+    plan = find_method(MULTI).plan
+    rates = [
+        next(
+            term.rate for term in predict(plan(Shape(n, n, n)), chip).terms if term.name == "memory"
+        )
+        for n in (128, 1024)
+    ]
+    assert [rate.per_s for rate in rates] == [1e15, 18.3e9]
+    [panel] = roofline([chip], 128).panels
+    assert [roof.gb_per_s for roof in panel.roofs] == [None, 18.3, 1e6]
 
 
 # What was recorded -------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from gpgpu_legacy.chips.profile import (
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, TILE, TILES, Task, tasks
+from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, CACHED_MIB, TILE, TILES, Task, tasks
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
 from gpgpu_legacy.outputs import check_writable, make_folder, write_text
@@ -288,6 +288,7 @@ def _profile(
         provenance=Recorded(**provenance(Recorded)),
         hardware=Hardware(
             **rates,
+            cached_mib=_measured(CACHED_MIB, "the textures that cached_gb_per_s was measured on"),
             chains_passes=_measured(
                 executor.capabilities.fuses_passes, "whether the passes of a Repeat are fused"
             ),

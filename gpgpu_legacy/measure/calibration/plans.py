@@ -18,6 +18,8 @@ ARITHMETIC, TILES = "fragment_peak_gflops", "tiles_at_once"
 SIDE = {R32F: 1024, RGBA32F: 512}  # the textures of a product of 1024×1024 matrices
 TILED_SIDE = {R32F: 2048, RGBA32F: 1024}  # 256 tiles
 COPY_SIDE, TRANSFER_SIDE = 2048, 1024
+CACHED_SIDE = 1024  # of two textures that a large cache holds: CACHED_MIB together
+CACHED_MIB = 2 * CACHED_SIDE**2 * RGBA32F.texel_bytes >> 20
 TILE = GroupShape()  # for fragments of four channels
 STEPS = 32  # of a program's loop, which is unrolled
 MANY = 8  # multiply-adds for two lookups, four times those of the multichannel product
@@ -68,7 +70,8 @@ def tasks(*, tiled: bool) -> tuple[Task, ...]:
             of_tiles=True,
         ),
         *_write_tasks(),
-        Task("memory_gb_per_s", _copies, 2 * COPY_SIDE**2 * RGBA32F.texel_bytes / 1e9),
+        _copy_task("memory_gb_per_s", COPY_SIDE),
+        _copy_task("cached_gb_per_s", CACHED_SIDE),
         Task("pass_us", _short_passes, _SHORT_PASSES / 1e6, slowness=True),
         Task("run_us", lambda _: _short_passes(0), 1 / 1e6, most_iterations=1, slowness=True),
         Task("upload_gb_per_s", _transfers, 2 * transfer_gb, lambda t: t.upload_s, 1),
@@ -99,6 +102,10 @@ def _lookup_tasks(*, tiled: bool) -> Iterator[Task]:
             2 * STEPS * sides[texels] ** 2 / 1e9,
             most_iterations=_LONG if tiled else MOST_ITERATIONS,
         )
+
+
+def _copy_task(name: str, side: int) -> Task:
+    return Task(name, lambda n: _copies(n, side), 2 * side**2 * RGBA32F.texel_bytes / 1e9)
 
 
 def _write_tasks() -> Iterator[Task]:
@@ -201,10 +208,10 @@ def _fill(p: PlanBuilder, target: Texture, passes: int = 1, blend: Blend = Blend
         p.draw(program, into=target, local={0: 0.25}, blend=blend)
 
 
-def _copies(iterations: int) -> Plan:
-    """Copies that are drawn, of textures larger than a cache; each is executed by itself."""
+def _copies(iterations: int, side: int) -> Plan:
+    """Copies that are drawn, one texture to another; each is executed by itself."""
     p = _builder("copies")
-    a, screen = (_texture(p, name, RGBA32F, COPY_SIDE, COPY_SIDE) for name in ("A", "C"))
+    a, screen = (_texture(p, name, RGBA32F, side, side) for name in ("A", "C"))
     program = load_program("calibration/copy.fp")
     for _ in range(iterations):
         p.draw(program, {0: a}, into=screen)

@@ -3,7 +3,8 @@
 The x axis is arithmetic intensity: 2mln operations over the bytes that memory has to serve, if each
 texel that a pass touches is served once in a pass. An executor that fuses passes has fewer passes,
 and so a higher intensity than a chip that draws them one by one. The y axis is GFLOPS. So both
-roofs hold for every point: the peak of arithmetic, and the memory's rate times the intensity.
+roofs hold for every point: the peak of arithmetic, and the memory's rate times the intensity. That
+is the cache's rate where a cache holds all textures from one pass to the next.
 
 Lookups, blending, shared memory and passes bound a product, too, but not by a line over this axis.
 So each point also has a roof of its own: the bound that predict/model.py computes for it, which is
@@ -247,3 +248,6 @@ def _roofs(chip: Profile) -> Iterator[Roof]:
         yield Roof(name=name, gflops=of_kernels.most)
     if hardware.memory_gb_per_s is not None:
         yield Roof(name="memory", gb_per_s=hardware.memory_gb_per_s.most)
+    if hardware.cached_gb_per_s is not None and hardware.cached_mib is not None:
+        name = f"memory, textures of {hardware.cached_mib.value} MiB"
+        yield Roof(name=name, gb_per_s=hardware.cached_gb_per_s.most)
