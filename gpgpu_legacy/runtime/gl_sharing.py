@@ -233,22 +233,38 @@ class SharedContext(ABC, Generic[_Handle]):
             self._discarded.popleft().release()
 
 
+class _Key:
+    """A key whose hash is computed once: that of a long program takes a while."""
+
+    __slots__ = ("_content", "_hash")
+
+    def __init__(self, content: Hashable) -> None:
+        self._content, self._hash = content, hash(content)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._content == other._content
+
+
 class ContentCache:
     """Values by content: all that are in use, and the last few that were."""
 
     def __init__(self, kept: int) -> None:
         """kept: how many recently used values stay alive."""
         self._kept = kept
-        self._alive: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
-        self._recent: OrderedDict[Hashable, Any] = OrderedDict()
+        self._alive: WeakValueDictionary[_Key, Any] = WeakValueDictionary()
+        self._recent: OrderedDict[_Key, Any] = OrderedDict()
         self.created = 0
 
     def __len__(self) -> int:
         """The number of values."""
         return len(self._alive)
 
-    def get(self, key: Hashable, make: Callable[[], object]) -> object:
+    def get(self, content: Hashable, make: Callable[[], object]) -> object:
         """The value of a key, created if there is none; it becomes the most recent one."""
+        key = _Key(content)
         value = self._alive.get(key)
         if value is None:
             value = make()
