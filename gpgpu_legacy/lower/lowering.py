@@ -77,6 +77,9 @@ LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
 """Of a texture instruction, its coordinates s, t, r and bias, and the components that are wanted of
 it, the texel's components."""
 
+PART = "part"
+"""What variables are called that hold what an instruction computes once and uses several times."""
+
 KILLED = Variable("killed", FLOAT)
 """Where there is no statement that discards a fragment: 1 where it is dead, else 0."""
 
@@ -125,7 +128,7 @@ class Lowering(Domain[Expression]):
             if isinstance(part, Composite):
                 made = part.with_operands(tuple(map(named, part.operands)))
             if uses[id(part)] > 1 and isinstance(part, Operation):
-                variable = Variable("part", part.type, number=self._parts)
+                variable = Variable(PART, part.type, number=self._parts)
                 self._parts += 1
                 self.statements.append(Declare(variable, made))
                 made = Read(variable, tuple(range(part.type.width)), part.axes)
@@ -421,6 +424,20 @@ def levels_of(texel_format: Format) -> float:
     return 2.0**texel_format.bits_per_channel - 1
 
 
+def shown_level(whole: Expression, texel_format: Format) -> Expression:
+    """The float32 nearest to k / (2^b - 1), of a whole number k that b = 8 bits hold.
+
+    A quotient would do, but GLSL's may be 2.5 units in the last place off (4.30, section 4.7.1).
+    1 / (2^b - 1) is 2^-b + 2^-2b + …: k times the leading terms that fit 24 bits is exact, so are
+    the next two, and only their sum is rounded; whatever follows does not reach half a unit.
+    """
+    bits = texel_format.bits_per_channel
+    leading = 24 // bits
+    high = sum(2.0 ** (-bits * n) for n in range(1, leading + 1))
+    low = sum(2.0 ** (-bits * n) for n in range(leading + 1, leading + 3))
+    return uncontracted(whole * high + whole * low)
+
+
 def level(value: Expression, texel_format: Format) -> Expression:
     """The whole number that a fixed-point format stores of a colour."""
     # Of what the colour is made of nothing is said, so operation by operation.
@@ -438,7 +455,7 @@ def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) 
     """What a target holds of a colour: as a float32, or as_level, as the whole number stored."""
     if texel_format.numeric is Numeric.UNORM:
         whole = level(value, texel_format)
-        return whole if as_level else whole / levels_of(texel_format)
+        return whole if as_level else shown_level(whole, texel_format)
     if texel_format.bits_per_channel == 16:
         return operation(Operator.HALF, value)
     return value
@@ -447,8 +464,7 @@ def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) 
 def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
     """The colour that a lookup finds where a target holds this."""
     is_level = as_level and texel_format.numeric is Numeric.UNORM
-    value: Expression = held / levels_of(texel_format) if is_level else held
-    return value
+    return shown_level(held, texel_format) if is_level else held
 
 
 def blended(
@@ -462,7 +478,7 @@ def blended(
     if not as_level:
         total = operation(Operator.FLOOR, uncontracted(total * levels + 0.5))
     limited = operation(Operator.SELECT, total < levels, total, levels)
-    return limited if as_level else limited / levels
+    return limited if as_level else shown_level(limited, texel_format)
 
 
 def color_number(program: Program, target: int) -> int:
@@ -471,8 +487,8 @@ def color_number(program: Program, target: int) -> int:
 
 
 def as_decoded(texel: Expression, texel_format: Format) -> Expression:
-    """A texel as the format defines it: k / 255, where drivers may give k times a rounded 1/255."""
+    """A texel as the format defines it: k / 255, where drivers may give a neighbour."""
     if texel_format.numeric is not Numeric.UNORM:
         return texel
-    levels = levels_of(texel_format)
-    return uncontracted(operation(Operator.FLOOR, texel * levels + 0.5) / levels)
+    whole = operation(Operator.FLOOR, uncontracted(texel * levels_of(texel_format) + 0.5))
+    return shown_level(whole, texel_format)

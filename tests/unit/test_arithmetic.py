@@ -229,7 +229,9 @@ def test_the_glsl_text_rounds_to_the_same_bits(
     with shared.current() as context:
         buffer = context.buffer(values.tobytes())
         buffer.bind_to_storage_buffer(0)
-        shader = context.compute_shader(SHADER % QUANTIZERS[row.name].definition({}))
+        shader = context.compute_shader(
+            SHADER % QUANTIZERS[row.name].definition({"precise": "precise "})
+        )
         shader.run(len(values) // 64)
         result = np.frombuffer(buffer.read(), np.float32)
         buffer.release()

@@ -18,6 +18,7 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, literal, variable_name
 from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
+from gpgpu_legacy.lower.emit.glsl_es import GLSL_ES
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, fragment_shader, vertex_shader
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
 from gpgpu_legacy.lower.ir import (
@@ -118,7 +119,7 @@ def no_lookups(*_: object) -> Expression:
         ("ADD_SAT R0.x, R1, R2;", "t_R0.x = clamp(t_R1.x + t_R2.x, 0.0, 1.0);"),
         ("SUB R0.x, R1, R2;", "t_R0.x = t_R1.x - t_R2.x;"),
         ("LRP R0.x, R1, R2, R3;", "t_R0.x = t_R1.x * t_R2.x + (one - t_R1.x) * t_R3.x;"),
-        ("RSQ R0.x, R1.y;", "t_R0.x = inversesqrt(abs(t_R1.y));"),
+        ("RSQ R0.x, R1.y;", "t_R0.x = quotient(one, root(abs(t_R1.y)));"),
         ("MOV R0, state.light[2].half;", "t_R0 = state_light_2_half;"),
         ("MOV R0, fragment.color.secondary;", "t_R0 = secondary_color;"),
         ("KIL R0.x;", "if (t_R0.x < 0.0) discard;"),
@@ -148,10 +149,20 @@ def test_constants_are_hidden_where_arithmetic_is_exact() -> None:
 
 
 def test_a_rounding_arithmetic_rounds_what_is_read_and_what_is_made() -> None:
-    line = "MUL R0, fragment.texcoord[0], program.local[0];"
-    assert spelled(line, arithmetic=ARITHMETICS["fp16"]) == (
+    line, fp16 = "MUL R0, fragment.texcoord[0], program.local[0];", ARITHMETICS["fp16"]
+    assert spelled(line, exact=False, arithmetic=fp16) == (
         "t_R0 = quantize(quantize(texcoord0) * quantize(local0));"
     )
+    assert spelled(line, exact=True, arithmetic=fp16) == (
+        "t_R0 = quantize_wide((dvec4(quantize(texcoord0)) * dvec4(quantize(local0))));"
+    )
+    assert spelled("MOV R0.x, R1;", exact=True, arithmetic=fp16) == "t_R0.x = quantize(t_R1.x);"
+
+
+def test_a_reciprocal_root_is_one_function_where_it_need_not_be_exact() -> None:
+    assert spelled("RSQ R0.x, R1.y;", exact=False) == "t_R0.x = inversesqrt(abs(t_R1.y));"
+    made = GlslEmitter(GLSL_ES, exact=True)
+    assert made.expression(constant(2.0) / X) == "constant(2.0) / x"  # it has no doubles
 
 
 # Statements and expressions ----------------------------------------------------------------------
@@ -242,9 +253,9 @@ def test_only_functions_that_are_called_are_defined_and_once_for_each_width() ->
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (constant(1.0) / X, "1.0 / x"),  # a reciprocal
-        (constant(0.0) / X, "zero / x"),  # Mesa takes 0.0 / x for 0, though x may be 0
-        (constant(2.0) / X, "constant(2.0) / x"),
+        (constant(1.0) / X, "quotient(one, x)"),
+        (constant(0.0) / X, "quotient(zero, x)"),  # Mesa takes 0.0 / x for 0, though x may be 0
+        (constant(2.0) / X, "quotient(constant(2.0), x)"),
         (X * 0.0, "x * zero"),
         (X < 0.0, "x < 0.0"),
     ],

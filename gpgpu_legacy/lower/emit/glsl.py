@@ -15,7 +15,15 @@ import numpy as np
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.languages.arb.printer import print_instruction
-from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, QUANTIZERS, TO_HALF, Helper
+from gpgpu_legacy.lower.emit.glsl_functions import (
+    EXACT_HELPERS,
+    HELPERS,
+    QUANTIZERS,
+    TO_HALF,
+    WIDE_QUANTIZERS,
+    Helper,
+)
+from gpgpu_legacy.lower.emit.glsl_wide import WideText, rounds, wide_type
 from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
 from gpgpu_legacy.lower.ir import (
     Assign,
@@ -41,9 +49,10 @@ from gpgpu_legacy.lower.ir import (
     Store,
     Variable,
     multiply_add,
+    walk,
 )
 from gpgpu_legacy.lower.ir_types import COMPARISONS, Kind, Operator, Type, type_of
-from gpgpu_legacy.lower.lowering import attribute_of
+from gpgpu_legacy.lower.lowering import PART, attribute_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +61,14 @@ class Dialect:
 
     header: the first lines of a shader. precise: what stands before a declaration, so that no
     compiler reorders what the variable gets. fma: whether there is such a function. initialises:
-    whether uniforms have values of their own.
+    whether uniforms have values of their own. doubles: whether there are numbers of 64 bits.
     """
 
     header: tuple[str, ...]
     precise: str = "precise "
     fma: bool = True
     initialises: bool = True
+    doubles: bool = True
 
 
 _NAMES = {Kind.FLOAT: ("float", "vec"), Kind.INT: ("int", "ivec"), Kind.BOOL: ("bool", "bvec")}
@@ -168,7 +178,8 @@ def literal(value: float) -> str:
 class GlslEmitter(TextEmitter):
     """Spells expressions and statements, and keeps what they refer to, for the shader's head.
 
-    exact: multiply and add are kept apart, and constants are hidden from the compiler: Mesa takes
+    exact: multiply and add are kept apart, quotients and roots are computed in double where the
+    dialect has it, and constants are hidden from the compiler: Mesa takes
     x * 0.0 for 0, though it is NaN for an infinity, and x + 0.0 for x, though -0 becomes 0;
     `precise` does not forbid that. So they are made of the uniform `zero`, which might be anything.
     """
@@ -183,6 +194,8 @@ class GlslEmitter(TextEmitter):
         self._functions: dict[str, list[str]] = {}
         self._hides = exact
         self._hidden: dict[str, None] = {}
+        self._wide = WideText(self.expression, self.suffix, self.name)
+        self._computes_wide = exact and dialect.doubles and arithmetic.rounds
 
     def source(self, given: Given) -> str:
         match given.source:
@@ -251,6 +264,10 @@ class GlslEmitter(TextEmitter):
 
     def _declaration(self, variable: Variable, value: Expression | None) -> str:
         kind = variable.type
+        if self._computes_wide and value is not None and variable.name == PART:
+            self._wide.variables.add(variable)
+            head = f"{self.dialect.precise}{wide_type(kind.width)} {self.name(variable)}"
+            return f"{head} = {self._wide.spelled(value)};"
         # Mesa takes !(a >= b) for a < b, if it may, which NaN makes another thing.
         precise = "" if kind.kind is Kind.INT else self.dialect.precise
         head = f"{precise}{type_name(kind)} {self.name(variable)}"
@@ -286,7 +303,10 @@ class GlslEmitter(TextEmitter):
         return f"{type_name(type_of(value.type.kind, width))}({text})"
 
     def read(self, value: Read) -> str:
-        return self.name(value.variable) + _suffix(value.components, value.variable.type.width)
+        text = self.name(value.variable) + _suffix(value.components, value.variable.type.width)
+        return (
+            f"{type_name(value.type)}({text})" if value.variable in self._wide.variables else text
+        )
 
     def suffix(self, components: tuple[int, ...], width: int) -> str:
         return _suffix(components, width)
@@ -355,7 +375,10 @@ class GlslEmitter(TextEmitter):
         width = value.type.width
         if self.dialect.fma and not self.exact and (parts := multiply_add(value)):
             return f"fma({', '.join(self.widened(part, width) for part in parts)})", ATOM
-        if root := _reciprocal_root(value):
+        if self.exact and self.dialect.doubles and value.type.kind is Kind.FLOAT:
+            if helper := EXACT_HELPERS.get(value.operator):
+                return self._called(helper, value.operands, width), ATOM
+        elif root := _reciprocal_root(value):
             return f"inversesqrt({self.expression(root)})", ATOM
         return super().operation(value)
 
@@ -371,7 +394,7 @@ class GlslEmitter(TextEmitter):
             case Operator.SATURATE:
                 return f"clamp({self.expression(operands[0])}, 0.0, 1.0)", ATOM
             case Operator.ROUND:
-                return self._called(QUANTIZERS[self.arithmetic.name], operands, width), ATOM
+                return self._rounded(operands[0]), ATOM
             case Operator.HALF:
                 return self._called(TO_HALF, operands, width), ATOM
             case Operator.NOT:
@@ -380,6 +403,17 @@ class GlslEmitter(TextEmitter):
                 bits = f"(floatBitsToUint({self.expression(operands[0])}) & 0x7fffffffu)"
                 return f"{bits} > 0x7f800000u", _COMPARISON
         raise AssertionError(operator)
+
+    def _rounded(self, value: Expression) -> str:
+        """A value as the arithmetic has it; computed in double where a float could not hold it."""
+        quantize = QUANTIZERS[self.arithmetic.name]
+        wide = self._wide.variables
+        reads_wide = any(isinstance(part, Read) and part.variable in wide for part in walk(value))
+        if not reads_wide and not (self._computes_wide and rounds(value)):
+            return self._called(quantize, (value,), value.type.width)
+        self.helper(quantize, 1)
+        name = self.helper(WIDE_QUANTIZERS[self.arithmetic.name], value.type.width)
+        return f"{name}({self._wide.spelled(value)})"
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
         """A constant of a comparison, or a 1 to divide, no compiler gets wrong: it is not hidden.

@@ -20,6 +20,7 @@ GLSL_ES = Dialect(
     precise="",
     fma=False,
     initialises=False,
+    doubles=False,
 )
 
 

@@ -8,27 +8,33 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import COMPONENTS
+from gpgpu_legacy.lower.ir_types import Operator
 
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A function of floats. parameters: their names. body: its statements."""
+    """A function that gives a float. parameters: their names. body: its statements.
+
+    precision: what stands before the type of the parameters' vectors, `d` where they are doubles.
+    """
 
     name: str
     parameters: str
     body: str
+    precision: str = ""
 
     def definition(self, words: dict[str, str]) -> str:
         """For numbers."""
         body = self.body
         for word, text in words.items():
             body = body.replace("{" + word + "}", text)
-        listed = ", ".join(f"float {name}" for name in self.parameters)
+        kind = "double" if self.precision else "float"
+        listed = ", ".join(f"{kind} {name}" for name in self.parameters)
         return f"float {self.name}({listed}) {{{body}}}"
 
     def overload(self, width: int) -> str:
         """For vectors, component by component."""
-        listed = ", ".join(f"vec{width} {name}" for name in self.parameters)
+        listed = ", ".join(f"{self.precision}vec{width} {name}" for name in self.parameters)
         calls = (
             f"{self.name}({', '.join(f'{name}.{c}' for name in self.parameters)})"
             for c in COMPONENTS[:width]
@@ -65,6 +71,14 @@ HELPERS = {
     ),
 }
 
+# GLSL's own may be units in the last place off (4.30, section 4.7.1). A double has more than twice
+# the digits of a float and two more, so that rounding twice is rounding once.
+EXACT_HELPERS = {
+    Operator.DIVIDE: Helper("quotient", "ab", " return float(double(a) / double(b)); "),
+    Operator.SQRT: Helper("root", "a", " return float(sqrt(double(a))); "),
+}
+"""What rounds to the nearest float where GLSL's own operation need not."""
+
 _FP24 = """
     uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
     if (size >= 0x7f800000u) return a;
@@ -79,7 +93,7 @@ _FP16 = """
     if (size > 0x7f800000u) return a;
     if (size < 0x38800000u) {
         float steps = roundEven(uintBitsToFloat(size) * 16777216.0);
-        return uintBitsToFloat(sign | floatBitsToUint(steps / 16777216.0));
+        return uintBitsToFloat(sign | floatBitsToUint(steps * 5.9604644775390625e-08));
     }
     size = (size + 0xfffu + ((size >> 13) & 1u)) & 0xffffe000u;
     if (size >= 0x47800000u) size = 0x7f800000u;
@@ -89,10 +103,11 @@ _FP16 = """
 _FX12 = """
     if ((floatBitsToUint(a) & 0x7fffffffu) > 0x7f800000u) return 0.0;
     int steps = int(roundEven(clamp(a, -2.0, 1.9990234375) * 1024.0));
-    return steps == 0 ? 0.0 : float(steps) / 1024.0;
+    return steps == 0 ? 0.0 : float(steps) * 0.0009765625;
 """
 
 # a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
+# The last two lines are shown_level of lower/lowering.py.
 _RC9 = """
     uint bits = floatBitsToUint(a), size = bits & 0x7fffffffu;
     if (size > 0x7f800000u || size < 0x3b000000u) return 0.0;
@@ -104,7 +119,9 @@ _RC9 = """
         whole = halves >> 1;
         if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;
     }
-    return float((bits >> 31) == 1u ? -int(whole) : int(whole)) / 255.0;
+    float steps = float((bits >> 31) == 1u ? -int(whole) : int(whole));
+    {precise}float nearest = steps * 0.003921568393707275 + steps * 2.3374013835564256e-10;
+    return nearest;
 """
 
 QUANTIZERS = {
@@ -112,6 +129,36 @@ QUANTIZERS = {
     for name, body in (("fp24", _FP24), ("fp16", _FP16), ("fx12", _FX12), ("rc9", _RC9))
 }
 """What rounds a float32 to an arithmetic of isa/arithmetic.py, bit for bit, by its name."""
+
+# To the nearest float, but to the odd one of two: rounded once more, it is as if it had been once.
+_BY_ODD = """
+    float near = float(a);
+    if (double(near) == a) return quantize(near);
+    uint bits = floatBitsToUint(near);
+    if (abs(double(near)) > abs(a)) bits -= 1u;
+    return quantize(uintBitsToFloat(bits | 1u));
+"""
+
+
+def _steps(per_unit: int, least: int, most: int) -> str:
+    """As isa/arithmetic.py rounds to fixed point; every number of steps is a float."""
+    return f"""
+    if (isnan(a)) return 0.0;
+    double steps = roundEven(clamp(a * {per_unit}.0lf, {least}.0lf, {most}.0lf));
+    return quantize(float(steps / {per_unit}.0lf));
+"""
+
+
+WIDE_QUANTIZERS = {
+    name: Helper("quantize_wide", "a", body, precision="d")
+    for name, body in (
+        ("fp24", _BY_ODD),
+        ("fp16", _BY_ODD),
+        ("fx12", _steps(1024, -2048, 2047)),
+        ("rc9", _steps(255, -255, 255)),
+    )
+}
+"""What rounds a double to those arithmetics by way of `quantize`, which must be defined before."""
 
 TO_HALF = Helper("to_half", "a", _FP16)
 """What rounds a float32 to what a texture of 16-bit floats holds."""
