@@ -171,9 +171,10 @@ def _transfer(texture_: Texture) -> tuple[Region, str, Rect, Packing]:
     return region, texture_.name, Rect(0, 0, width, rows), packing
 
 
-def as_exact_as_it_can(executor: Executor, machine: Machine = EXACT) -> Machine:
-    """The machine, not exact where the executor leaves rounding to the driver."""
-    return machine if executor.capabilities.exact else replace(machine, exact=False)
+def as_exact_as_it_can(executor: Executor, plan: Plan, machine: Machine = EXACT) -> Machine:
+    """The machine, not exact where the executor leaves what the plan computes to the driver."""
+    refused = machine.exact and executor.why_inexact(plan, machine)
+    return replace(machine, exact=False) if refused else machine
 
 
 def carry_out_all(
@@ -188,7 +189,7 @@ def carry_out_all(
     """
     operands = {name: stacked(_image(texels).texels) for name, texels in (given or {}).items()}
     chosen = executor or find_executor("numpy")
-    outputs = chosen.run(plan, operands, as_exact_as_it_can(chosen, machine)).outputs
+    outputs = chosen.run(plan, operands, as_exact_as_it_can(chosen, plan, machine)).outputs
     return [
         unstacked(outputs[output.matrix], plan.texture(output.texture).format.channels)
         for output in plan.outputs

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
@@ -9,6 +11,7 @@ from gpgpu_legacy.kept import why_nothing_is_kept
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words
+from gpgpu_legacy.runtime.exactness import INSTRUCTIONS
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import names_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
@@ -20,9 +23,10 @@ _KERNEL_METHOD = "opengl-compute-tiled"
 class ExecutorRecord(Record, frozen=True, kw_only=True):
     """An executor: whether it runs here, on which device or why not, and what it can do.
 
-    exact: whether it takes exact runs of drawing plans, here if it runs here. denormals: what
-    becomes of denormals on the device, as measured: `kept`, `flushed`, or where they are flushed;
-    None where the executor does not run, or refuses to measure it.
+    exact: whether it takes exact runs of drawing plans, here if it runs here. inexact: the opcodes
+    and options of fog that such runs refuse, as measured: the driver's own functions.
+    denormals: what becomes of denormals on the device, as measured: `kept`, `flushed`, or where
+    they are flushed; None where the executor does not run, or refuses to measure it.
     """
 
     name: str
@@ -32,6 +36,7 @@ class ExecutorRecord(Record, frozen=True, kw_only=True):
     passes: tuple[str, ...]
     arithmetics: tuple[str, ...]
     exact: bool
+    inexact: tuple[str, ...]
     denormals: str | None
     fuses_passes: bool
     tuning: tuple[str, ...]
@@ -78,8 +83,21 @@ def executors_grid(diagnosis: Diagnosis) -> Grid:
         f"{diagnosis.auto_compute}. What is too small to be worth compiling runs on the reference."
     )
     kept = f"Code is generated anew by every command: {diagnosis.not_kept}."
-    notes = (auto, kept) if diagnosis.not_kept else (auto,)
+    notes = (auto, *_refusals(diagnosis.executors), *((kept,) if diagnosis.not_kept else ()))
     return Grid("executors", "The executors on this machine.", heads, rows, notes)
+
+
+def _refusals(executors: Sequence[ExecutorRecord]) -> Iterator[str]:
+    """What exact runs refuse, a line for all executors that refuse the same."""
+    names: dict[tuple[str, ...], list[str]] = {}
+    for executor in executors:
+        if executor.inexact:
+            names.setdefault(executor.inexact, []).append(executor.name)
+    for inexact, refusing in names.items():
+        yield (
+            f"With --exact, {' and '.join(refusing)} refuse programs with {', '.join(inexact)}, "
+            "which the driver computes in its own way."
+        )
 
 
 def _abilities(executor: ExecutorRecord) -> str:
@@ -101,6 +119,14 @@ def _flushed(executor: Executor) -> frozenset[DataPath] | None:
         return None
 
 
+def _inexact(executor: Executor) -> tuple[str, ...]:
+    """The instructions that exact runs refuse; none where the driver refuses what tells them."""
+    try:
+        return tuple(sorted(executor.inexact_among(INSTRUCTIONS)))
+    except PlanError:
+        return ()
+
+
 def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
     capabilities = executor.capabilities
     flushed = _flushed(executor) if works else None
@@ -112,6 +138,7 @@ def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
         passes=tuple(sorted(names_of(frozenset({kind})) for kind in capabilities.passes)),
         arithmetics=tuple(sorted(capabilities.arithmetics)),
         exact=capabilities.exact and (not flushed if flushed is not None else not works),
+        inexact=_inexact(executor) if works and capabilities.exact else (),
         denormals=None if flushed is None else in_words(flushed),
         fuses_passes=capabilities.fuses_passes,
         tuning=tuple(sorted(capabilities.tuning)),

@@ -21,9 +21,10 @@ from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words, paths_of
+from gpgpu_legacy.runtime.exactness import inexact_among, instructions_of
 from gpgpu_legacy.runtime.machine import Capabilities, Machine, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
-from gpgpu_legacy.runtime.registry import exact_executors
+from gpgpu_legacy.runtime.registry import exact_executors, reference
 
 
 @public
@@ -108,6 +109,8 @@ class Executor(ABC):
         as_instance("machine", machine, Machine).checked()
         if not self.capabilities.exact:
             return f"{self.name} leaves rounding to the driver"
+        if inexact := self.inexact_among(instructions_of(plan)):
+            return f"the bits of {' and '.join(sorted(inexact))} are those of {self.device()}"
         if not machine.denormals or machine.arithmetic.rounds:  # which know none of float32's
             return ""
         flushed = self.flushed_paths()
@@ -118,6 +121,20 @@ class Executor(ABC):
     def flushed_paths(self) -> frozenset[DataPath]:
         """The data paths on which the device flushes denormals; measured once a process."""
         return flushed_by(self.run)
+
+    def inexact_among(self, instructions: frozenset[str]) -> frozenset[str]:
+        """Those of which the device has other bits than the reference; measured once a process.
+
+        instructions: opcodes and options of fog (runtime/exactness.py).
+        """
+        if not self.capabilities.has_driver_functions:
+            return frozenset()
+        return inexact_among(instructions, self._outputs_of_exact, reference()._outputs_of_exact)
+
+    def _outputs_of_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
+        """What a plan gives by the code of an exact run, whether or not its bits are right."""
+        with self._prepare(plan, Machine(exact=True)) as prepared:
+            return prepared.run(operands).outputs
 
     def _require_exactness(self, plan: Plan, machine: Machine) -> None:
         if not machine.exact or not (why := self.why_inexact(plan, machine)):

@@ -8,6 +8,7 @@ from typing import Any
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program
+from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.runtime.gl_arbfp_context import Context
 from gpgpu_legacy.runtime.gl_headers import GL
@@ -79,6 +80,7 @@ def load(context: Context, program: Program) -> LoadedProgram:
 
     def make() -> LoadedProgram:
         who = f"program {program.name or 'without a name'}"
+        _require_texture_units(context, program, who)
         loaded = LoadedProgram(context, GL.FRAGMENT_PROGRAM, disassemble(program), who)
         attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
         if program.fog is not None:
@@ -89,6 +91,22 @@ def load(context: Context, program: Program) -> LoadedProgram:
         return loaded
 
     return context.program(program, make)
+
+
+def _require_texture_units(context: Context, program: Program, who: str) -> None:
+    """Raise PlanError if the program reads state of a texture unit that the driver lacks.
+
+    Those of the fixed function are fewer than the texture images that programs look up: 4 of
+    NVIDIA's, 8 of Mesa's.
+    """
+    most = context.integer(GL.MAX_TEXTURE_UNITS)
+    for binding in program.state_bindings:
+        names, indices = parse_vector(binding)
+        if names[0] == "texenv" and indices and indices[0] >= most:
+            raise PlanError(
+                f"{who} reads {binding}, and {context.renderer} has {most} texture environments "
+                "(GL_MAX_TEXTURE_UNITS); choose another executor, which has them all"
+            )
 
 
 def load_vertex_program(context: Context) -> LoadedProgram:

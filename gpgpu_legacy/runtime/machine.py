@@ -70,6 +70,8 @@ class Capabilities:
 
     passes: the kinds of pass that it runs. arithmetics: by name, those of fragment programs.
     exact: whether `Machine.exact` gives the reference's bits for fragment programs.
+    has_driver_functions: whether a driver computes functions such as EX2 in its own way, so that it
+    is measured which instructions exact runs may use.
     fuses_passes: whether passes whose fragments read back only their own texels are fused.
     tuning: the fields of Tuning that products are tuned by.
     is_reference: whether it defines what the others must give. runs_driver_programs: whether the
@@ -80,6 +82,7 @@ class Capabilities:
     passes: frozenset[type[Pass]]
     arithmetics: frozenset[str] = frozenset({FP32.name})
     exact: bool = True
+    has_driver_functions: bool = False
     fuses_passes: bool = False
     tuning: frozenset[str] = frozenset()
     is_reference: bool = False

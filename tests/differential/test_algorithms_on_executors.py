@@ -34,8 +34,8 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 def test_every_executor_has_the_reference_machines_bits(
     ready: Callable[[str], Executor], executor: str, name: str, parameters: dict[str, Any]
 ) -> None:
-    machine = as_exact_as_it_can(ready(executor))
     pipeline = Pipeline.find(name, **parameters)
+    machine = as_exact_as_it_can(ready(executor), pipeline.plan())
     run = pipeline.run(executor=executor, machine=machine, seed=4)
     wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
     for output, values in run.outputs.items():
@@ -45,9 +45,8 @@ def test_every_executor_has_the_reference_machines_bits(
 
 @pytest.mark.parametrize("executor", DRAWING)
 def test_a_sort_of_a_few_thousand_numbers(ready: Callable[[str], Executor], executor: str) -> None:
-    machine = as_exact_as_it_can(ready(executor))
+    pipeline = Pipeline.find("bitonic-sort", n=2048)
+    machine = as_exact_as_it_can(ready(executor), pipeline.plan())
     values = np.random.default_rng(6).permutation(2048) - 1000
-    run = Pipeline.find("bitonic-sort", n=2048).run(
-        values=values, executor=executor, machine=machine
-    )
+    run = pipeline.run(values=values, executor=executor, machine=machine)
     assert np.array_equal(run.sorted, np.arange(2048) - 1000)

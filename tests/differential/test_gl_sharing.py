@@ -99,7 +99,7 @@ def test_threads_each_get_the_answer(ready: Ready, names: list[str]) -> None:
 
     def work(number: int) -> None:
         executor = executors[number % len(executors)]
-        machine = as_exact_as_it_can(executor)
+        machine = as_exact_as_it_can(executor, plan)
         with executor.prepare(plan, machine) as prepared:
             for _ in range(5):
                 found = prepared.run(operands[number]).outputs["C"]

@@ -240,7 +240,7 @@ def product(method: str, shape: Shape, options: Options, executor: str) -> Any:
     plan = find_method(method).plan(shape, options)
     operands = random_operands(plan)
     chosen = find_executor(executor)
-    return chosen.run(plan, operands, as_exact_as_it_can(chosen)).outputs["C"]
+    return chosen.run(plan, operands, as_exact_as_it_can(chosen, plan)).outputs["C"]
 
 
 @pytest.mark.parametrize("method", [MULTI, SINGLE])

@@ -16,6 +16,7 @@ class GlComputeExecutor(Executor):
     capabilities = Capabilities(
         ALL_PASSES,
         EVERY_ARITHMETIC,
+        has_driver_functions=True,
         fuses_passes=True,
         tuning=frozenset({"group"}),
         gpu_rank=1,

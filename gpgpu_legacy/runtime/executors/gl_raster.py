@@ -13,7 +13,9 @@ class GlRasterExecutor(Executor):
 
     name = "gl-raster"
     summary = "framebuffers and fragment shaders, through OpenGL"
-    capabilities = Capabilities(FRAGMENT_PASSES, EVERY_ARITHMETIC, gpu_rank=2, cpu_rank=2)
+    capabilities = Capabilities(
+        FRAGMENT_PASSES, EVERY_ARITHMETIC, has_driver_functions=True, gpu_rank=2, cpu_rank=2
+    )
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is none."""

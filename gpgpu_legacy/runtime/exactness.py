@@ -1,0 +1,170 @@
+"""Which instructions a device computes to other bits than the reference, measured by running them.
+
+OpenGL promises the nearest float32 of sums, differences and products alone. What is built of these
+can be exact on any device; approximations of functions are each driver's own. No device is known by
+its name here: one fragment program after another computes random numbers, once a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+
+import numpy as np
+
+from gpgpu_legacy.isa.ir import AttributeKind, Fog
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import (
+    AttributeCorners,
+    Binding,
+    Corners,
+    FragmentPass,
+    Plan,
+    StateValue,
+)
+from gpgpu_legacy.plan.textures import (
+    Extent,
+    Input,
+    Matrix,
+    Output,
+    Packing,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+)
+from gpgpu_legacy.runtime.prepared import F32
+
+Outputs = Callable[[Plan, Mapping[str, F32]], Mapping[str, F32]]
+"""Runs a plan on operands by name, and gives its outputs by name."""
+
+SIDE = 24
+"""Fragments along each side of what is drawn, each with four numbers of each operand."""
+
+_OPERANDS = ("A", "B", "C")
+_DISTANCES: Corners = (
+    (0.2, 0.0, 0.0, 1.0),
+    (1.1, 0.0, 0.0, 1.0),
+    (2.2, 0.0, 0.0, 1.0),
+    (1.3, 0.0, 0.0, 1.0),
+)
+_TOGETHER = 4  # instructions of a program: targets and textures are at most 8 storage buffers
+
+
+INSTRUCTIONS = frozenset(
+    {row.mnemonic for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)}
+    | {mode.value for mode in Fog}
+)
+"""What is measured: the opcodes that compute, and the options of fog. Lookups are made of these."""
+
+
+def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> frozenset[str]:
+    """The instructions of these names of which a device gives other bits than the reference.
+
+    run: the device's, with the code of exact runs. Each is measured once a process.
+    Raises ExecutorUnavailableError where the executor cannot run here.
+    """
+    return _measured(run, reference).inexact(names & INSTRUCTIONS)
+
+
+@cache
+def _measured(run: Outputs, reference: Outputs) -> _Measured:
+    return _Measured(run, reference)
+
+
+class _Measured:
+    """What is known of a device: whether each instruction that was asked for is exact."""
+
+    def __init__(self, run: Outputs, reference: Outputs) -> None:
+        self._run, self._reference = run, reference
+        self._is_exact: dict[str, bool] = {}
+
+    def inexact(self, names: frozenset[str]) -> frozenset[str]:
+        """Those that are not exact, of these."""
+        new = sorted(names - self._is_exact.keys())
+        opcodes = [name for name in new if name in OPCODES]
+        groups = [opcodes[n : n + _TOGETHER] for n in range(0, len(opcodes), _TOGETHER)]
+        for group in groups:
+            self._measure(group, _opcodes_plan([OPCODES[name] for name in group]))
+        for name in set(new) - set(opcodes):
+            self._measure([name], _plan(f"OPTION {name};", ["MOV result.color, A;"], 1))
+        return frozenset(name for name in names if not self._is_exact[name])
+
+    def _measure(self, names: Sequence[str], plan: Plan) -> None:
+        operands = _operands()
+        found, expected = self._run(plan, operands), self._reference(plan, operands)
+        for name, matrix in zip(names, plan.results, strict=True):
+            self._is_exact[name] = np.array_equal(found[matrix.name], expected[matrix.name])
+
+
+def _operands() -> dict[str, F32]:
+    """Numbers of which every opcode gives numbers: the first operand's are positive."""
+    random = np.random.default_rng(24)
+    numbers = random.uniform(0.25, 4.0, (len(_OPERANDS), 4 * SIDE, SIDE)).astype(np.float32)
+    numbers[1:] *= random.choice(np.array([-1.0, 1.0], np.float32), numbers[1:].shape)
+    return dict(zip(_OPERANDS, numbers, strict=True))
+
+
+def instructions_of(plan: Plan) -> frozenset[str]:
+    """The opcodes and the options of fog that a plan's programs use."""
+    return frozenset(
+        name
+        for program in plan.programs()
+        for name in (
+            *(instruction.mnemonic for instruction in program.instructions),
+            *((program.fog.value,) if program.fog else ()),
+        )
+    )
+
+
+def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
+    """A program with an instruction of each opcode, each with a target of its own."""
+    lines = [f"{row.mnemonic} result.color[{n}], {_sources(row)};" for n, row in enumerate(rows)]
+    return _plan("OPTION ARB_draw_buffers;", lines, len(rows))
+
+
+_SUFFIXES = {Operand.VECTOR: "", Operand.REGISTER: "", Operand.SCALAR: ".x"}
+
+
+def _sources(row: Opcode) -> str:
+    """The operands A, B and C as far as the opcode has any, and the components of a SWZ."""
+    unused = iter(_OPERANDS)
+    return ", ".join(
+        f"{next(unused)}{_SUFFIXES[kind]}" if kind in _SUFFIXES else "x, -y, 0, 1"
+        for kind in row.shape.value[1:]
+    )
+
+
+def _plan(option: str, lines: Sequence[str], count: int) -> Plan:
+    """One pass that reads all operands and draws to so many targets."""
+    from gpgpu_legacy.languages.arb.parser import assemble
+
+    whole, targets = Rect(0, 0, SIDE, SIDE), [f"result{n}" for n in range(count)]
+    loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
+    text = "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"])
+
+    def transfer(name: str) -> tuple[Region, str, Rect, Packing]:
+        packing = Packing(tuple((c * SIDE, 0) for c in range(4)))
+        return Region(0, 0, 4 * SIDE, SIDE), name, whole, packing
+
+    pass_ = FragmentPass(
+        assemble(text, name="exactness"),
+        tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
+        tuple(targets),
+        whole,
+        attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
+        state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
+    )
+    return Plan(
+        "exactness",
+        tuple(Matrix(name, 4 * SIDE, SIDE) for name in _OPERANDS),
+        tuple(Matrix(name, 4 * SIDE, SIDE) for name in targets),
+        tuple(
+            Texture(name, TextureKind.RECT, Extent(SIDE, SIDE), RGBA32F, (0.0, 0.0, 0.0, 0.0))
+            for name in (*_OPERANDS, *targets)
+        ),
+        tuple(Input(name, *transfer(name)) for name in _OPERANDS),
+        (pass_,),
+        tuple(Output(name, *transfer(name)) for name in targets),
+    )
