@@ -19,6 +19,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+from departures import LLVMPIPE
 from drawing import EXACT, F32, Image, corners
 from strategies import ATTRIBUTES, DRAW_BUFFERS, STATE
 
@@ -38,16 +39,7 @@ _LEAST = GroupShape(threads=(8, 8), columns=1, rows=1, k_depth=0, unroll=1)
 SIZE = (7, 5)
 """Of what is drawn; not a multiple of any vector's length."""
 
-TINY = float(np.finfo(np.float32).tiny)
-INEXACT = {
-    "COS": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
-    "EX2": (6e-7, TINY),  # 3.4e-7
-    "LG2": (3e-6, 1e-6),  # 4.8e-7 absolute
-    "LIT": (3e-6, TINY),  # 1.1e-6
-    "POW": (3e-6, TINY),  # 1.1e-6
-    "SCS": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
-    "SIN": (0.0, 1.5e-7),  # 6.0e-8 for |x| <= 16
-}
+INEXACT = LLVMPIPE.functions
 """How far llvmpipe's results may be from numpy's, relative and absolute, by opcode."""
 
 _EXACT = [row for row in OPCODES.values() if row.mnemonic not in INEXACT]

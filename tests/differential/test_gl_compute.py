@@ -420,9 +420,10 @@ def test_an_exact_run_is_llvmpipe_s(compute: Executor, limit: Callable[..., None
     assert "regroup" in refusal(compute, chain, EXACT)
 
 
-def test_loops_that_llvmpipe_would_leave_are_refused(compute: Executor) -> None:
-    if not keeps_order(compute):
-        pytest.skip("only llvmpipe counts a kernel's iterations")
+def test_loops_that_llvmpipe_would_leave_are_refused(
+    compute: Executor, limit: Callable[..., None]
+) -> None:
+    limit(GL_RENDERER="llvmpipe")
     for name, shape in (("dobravec-bulic-host", (40, 40, 40)),
                         ("dobravec-bulic-global", (1, 65600, 1))):  # fmt: skip
         message = refusal(compute, plan_of(find_method(name), shape, Options()))
@@ -430,9 +431,10 @@ def test_loops_that_llvmpipe_would_leave_are_refused(compute: Executor) -> None:
         assert "numpy" in message
 
 
-def test_loops_that_grow_in_a_repeat_are_refused_too(compute: Executor) -> None:
-    if not keeps_order(compute):
-        pytest.skip("only llvmpipe counts a kernel's iterations")
+def test_loops_that_grow_in_a_repeat_are_refused_too(
+    compute: Executor, limit: Callable[..., None]
+) -> None:
+    limit(GL_RENDERER="llvmpipe")
     plan = plan_of(find_method("dobravec-bulic-global"), (1, 65600, 1), Options())
     [each] = [each for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
     length = next(u for u in each.uniforms if u.value == 65600)

@@ -1,8 +1,7 @@
 """The gl-raster executor against the reference machine, on the same plans.
 
-On llvmpipe, which keeps the order of operations and fuses none, results are the same bit for bit,
-save for the opcodes in INEXACT; on other drivers products lie within the bound of sequential sums.
-Where llvmpipe departs from the specification, and so from the reference:
+With exact code, results are the same bit for bit, save for functions of the driver's own
+(departures.py). Where llvmpipe departs from the specification, and so from the reference:
 
 - It flushes denormals in arithmetic, so the tests make none; campaign.py and test_denormals.py do.
 - A sum blended into a 16-bit float target is truncated there, not rounded: one step of the format.
@@ -17,6 +16,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from departures import driver_of
 from drawing import (
     EXACT,
     F32,
@@ -101,18 +101,13 @@ def raster(ready: Callable[[str], Executor]) -> Executor:
     return ready("gl-raster")
 
 
-def keeps_order(executor: Executor) -> bool:
-    return "llvmpipe" in executor.device()
-
-
 def assert_agrees(
     executor: Executor, plan: Plan, options: Options, machine: Machine = EXACT, seed: int = 11
 ) -> None:
-    """Bit for bit where the driver keeps the order; within the bound everywhere."""
+    """Bit for bit, and within the bound of sequential sums."""
     operands = random_operands(plan, seed)
     found = executor.run(plan, operands, machine).outputs["C"]
-    if keeps_order(executor):
-        assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
+    assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     assert_within_the_bound(found, *as_multiplied(operands, options), fragment_passes(plan))
 
 
@@ -198,8 +193,7 @@ def test_nan_and_infinity_go_through(
     found = raster.run(plan, operands, EXACT).outputs["C"]
     expected = NUMPY.run(plan, operands).outputs["C"]
     assert (np.isnan(found) == np.isnan(expected)).all()
-    if keeps_order(raster):
-        assert_same_bits(found, expected)
+    assert_same_bits(found, expected)
 
 
 @pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0)], ids=str)
@@ -218,8 +212,7 @@ def test_figure_1_as_it_is_printed(raster: Executor, n: int) -> None:
     plan = plan_of(LARSON, (n, n, n), Options(as_printed=True))
     operands = random_operands(plan)
     found = raster.run(plan, operands, EXACT).outputs["C"]
-    if keeps_order(raster):
-        assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
+    assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     np.testing.assert_allclose(found, NUMPY.run(plan, operands).outputs["C"], atol=1e-5)
 
 
@@ -568,8 +561,6 @@ def instruction(row: Opcode, number: int, rng: np.random.Generator) -> str:
 def test_every_opcode_under_masks_swizzles_signs_and_saturation(
     raster: Executor, row: Opcode, special: bool
 ) -> None:
-    if not keeps_order(raster):
-        pytest.skip("bit-identity is promised on llvmpipe alone")
     rng = np.random.default_rng(sum(map(ord, row.mnemonic)))
     text = separately(*LOAD, *(instruction(row, n, rng) for n in range(COLOURS)))
     textures = random_texels(5, special)
@@ -578,7 +569,7 @@ def test_every_opcode_under_masks_swizzles_signs_and_saturation(
     more = {"textures": textures, "texcoords": [PLACE], "targets": [RGBA32F] * COLOURS}
     found = draw_all(text, (WIDTH, HEIGHT), executor=raster, **more)  # type: ignore[arg-type]
     expected = draw_all(text, (WIDTH, HEIGHT), **more)  # type: ignore[arg-type]
-    relative, absolute = INEXACT.get(row.mnemonic, (0.0, 0.0))
+    relative, absolute = driver_of(raster).functions.get(row.mnemonic, (0.0, 0.0))
     np.testing.assert_allclose(found, expected, relative, absolute)
 
 
@@ -612,10 +603,7 @@ def test_lookups_of_every_target_filter_and_wrap(
 ) -> None:
     drawn = lookups_drawn(kind, how, wrap)
     found, expected = draw_all(**drawn, executor=raster), draw_all(**drawn)
-    if keeps_order(raster):
-        np.testing.assert_array_equal(found, expected)
-    else:
-        np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_each_coordinate_has_its_own_wrap(raster: Executor) -> None:
@@ -624,11 +612,10 @@ def test_each_coordinate_has_its_own_wrap(raster: Executor) -> None:
     images = {0: coordinates_for(TextureKind.T3D), 1: Image(texels, TextureKind.T3D, 3, sampler)}
     text = program("TEX R0, fragment.texcoord[0], texture[0], RECT;",
                    "TEX result.color, R0, texture[1], 3D;")  # fmt: skip
-    if keeps_order(raster):
-        size = (WIDTH, HEIGHT)
-        found = draw(text, size, textures=images, texcoords=[PLACE], executor=raster)
-        expected = draw(text, size, textures=images, texcoords=[PLACE])
-        np.testing.assert_array_equal(found, expected)
+    size = (WIDTH, HEIGHT)
+    found = draw(text, size, textures=images, texcoords=[PLACE], executor=raster)
+    expected = draw(text, size, textures=images, texcoords=[PLACE])
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_linear_rectangle_lookup_on_centres_is_not_left_to_the_rasteriser(
@@ -851,11 +838,45 @@ def test_opcodes_in_other_arithmetics_lie_within_a_step(
         }  # fmt: skip
         found = draw_all(text, (WIDTH, HEIGHT), executor=raster, **more)  # type: ignore[arg-type]
         expected = draw_all(text, (WIDTH, HEIGHT), **more)  # type: ignore[arg-type]
-        step = 2.0 * arithmetic.absolute_error + 1e-5  # and what cancels in a dot product
+        step = 2.0 * arithmetic.absolute_error + 1e-5
         for line, mine, theirs in zip(lines, found, expected, strict=True):
             np.testing.assert_allclose(
                 mine, theirs, 4 * arithmetic.relative_error, step, err_msg=line
             )
+
+
+@pytest.mark.parametrize("arithmetic", ROUNDING, ids=lambda each: each.name)
+@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+def test_exact_runs_in_other_arithmetics_have_the_reference_machines_bits(
+    name: str, arithmetic: Arithmetic, ready: Callable[[str], Executor]
+) -> None:
+    """An instruction computes in double, as the reference machine does: a float is too narrow."""
+    executor, rng = ready(name), np.random.default_rng(2)
+    texels = {n: rng.normal(0, 1, (HEIGHT, WIDTH, 4)).astype(np.float32) for n in range(3)}
+    rows, together = [row for row in COMPUTING if row.mnemonic in EXACT_ROWS], 4
+    for start in range(0, len(rows), together):
+        lines = [instruction(row, n, rng) for n, row in enumerate(rows[start : start + together])]
+        more = {
+            "textures": texels, "texcoords": [PLACE], "targets": [RGBA32F] * len(lines),
+            "machine": replace(EXACT, arithmetic=arithmetic),
+        }  # fmt: skip
+        text = separately(*LOAD, *lines)
+        found = draw_all(text, (WIDTH, HEIGHT), executor=executor, **more)  # type: ignore[arg-type]
+        expected = draw_all(text, (WIDTH, HEIGHT), **more)  # type: ignore[arg-type]
+        for line, mine, theirs in zip(lines, found, expected, strict=True):
+            np.testing.assert_array_equal(mine, theirs, line)
+
+
+@pytest.mark.parametrize("method", ["hall-carr-hart-multi", "larson-mcallister"])
+@pytest.mark.parametrize("arithmetic", ROUNDING, ids=lambda each: each.name)
+def test_exact_products_in_other_arithmetics(
+    raster: Executor, arithmetic: Arithmetic, method: str
+) -> None:
+    plan = plan_of(find_method(method), (9, 14, 5), Options())
+    operands = random_operands(plan)
+    machine = replace(EXACT, arithmetic=arithmetic)
+    found, expected = (each.run(plan, operands, machine).outputs["C"] for each in (raster, NUMPY))
+    assert_same_bits(found, expected)
 
 
 @pytest.mark.parametrize("arithmetic", ROUNDING, ids=lambda each: each.name)
@@ -908,16 +929,12 @@ def drawn(scene: Scene, executor: Executor) -> list[F32]:
 @settings(max_examples=60)
 def test_random_programs(raster: Executor, scene: Scene) -> None:
     """The same numbers; zeros may differ in sign, which GLSL leaves open where it clamps."""
-    if not keeps_order(raster):
-        pytest.skip("bit-identity is promised on llvmpipe alone")
     np.testing.assert_array_equal(drawn(scene, raster), drawn(scene, NUMPY))
 
 
 @given(scene=whole_scenes(SMALL_NUMBER, SMALL_NUMBER, EXACT_ROWS, most=8))
 @settings(max_examples=60)
 def test_random_programs_of_the_whole_language(raster: Executor, scene: Scene) -> None:
-    if not keeps_order(raster):
-        pytest.skip("bit-identity is promised on llvmpipe alone")
     np.testing.assert_array_equal(drawn(scene, raster), drawn(scene, NUMPY))
 
 
@@ -979,12 +996,11 @@ def test_an_observer_sees_every_pass_as_the_reference_has_it(
     found, result = recorded(raster, plan, operands)
     expected, _ = recorded(NUMPY, plan, operands)
     assert [(n, each) for n, each, _ in found] == [(n, each) for n, each, _ in expected]
-    if keeps_order(raster):
-        for (_, _, mine), (_, _, theirs) in zip(found, expected, strict=True):
-            assert mine.keys() == theirs.keys()
-            for name, texels in mine.items():
-                assert texels.shape == theirs[name].shape
-                assert_same_bits(texels, theirs[name])
+    for (_, _, mine), (_, _, theirs) in zip(found, expected, strict=True):
+        assert mine.keys() == theirs.keys()
+        for name, texels in mine.items():
+            assert texels.shape == theirs[name].shape
+            assert_same_bits(texels, theirs[name])
     alone = raster.run(plan, operands, EXACT).outputs["C"]
     assert_same_bits(result.outputs["C"], alone)
 

@@ -9,12 +9,18 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pytest
+from departures import driver_of
+from drawing import draw
 from language import ROWS, VECTORS
 
 from gpgpu_legacy.api.programs import run_program
-from gpgpu_legacy.isa.state import canonical_state, state_vector
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.state import canonical_state, parse_vector, state_vector
+from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_arbfp_context import context
+from gpgpu_legacy.runtime.gl_headers import GL
 
 pytestmark = pytest.mark.gl
 
@@ -28,7 +34,8 @@ GIVEN: Mapping[str, object] = {
     "material.emission": (0.1, 0.2, 0.3, 0.4),
     "material.shininess": 20,
     "lightmodel.ambient": (0.5, 0.25, 0.3, 1),
-    "texenv[7].color": (0.1, 0.2, 0.3, 0.4),
+    "texenv[0].color": (0.1, 0.2, 0.3, 0.4),
+    "texenv[7].color": (0.4, 0.3, 0.2, 0.1),
     "fog.params": (0.5, 2, 7),
     "fog.color": (0.5, 0.25, 0.125, 1),
     "depth.range": (0.25, 0.75),
@@ -46,16 +53,47 @@ DEPARTURES = {
 }
 
 
+@pytest.fixture(scope="module")
+def driver(ready: Callable[[str], Executor]) -> Executor:
+    return ready("gl-arbfp")
+
+
+@pytest.fixture(scope="module")
+def units(driver: Executor) -> int:
+    """How many texture environments the driver has."""
+    shared = context()
+    with shared.current():
+        return shared.integer(GL.MAX_TEXTURE_UNITS)
+
+
+def is_there(binding: str, units: int) -> bool:
+    names, indices = parse_vector(binding)
+    return names[0] != "texenv" or indices[0] < units
+
+
 @pytest.mark.parametrize("given", [{}, GIVEN], ids=["initial", "given"])
 def test_the_driver_gives_programs_the_same_state(
-    ready: Callable[[str], Executor], given: Mapping[str, object]
+    driver: Executor, units: int, given: Mapping[str, object]
 ) -> None:
-    ready("gl-arbfp")
-    values, differing = canonical_state(given), []
+    values = {b: v for b, v in canonical_state(given).items() if is_there(b, units)}
+    differing = []
     for binding in (*VECTORS, *ROWS[::3]):
         program = assemble(f"!!ARBfp1.0 PARAM p = {binding}; MOV result.color, p; END")
-        found = run_program(program, 1, 1, state=given, executor="gl-arbfp")[0, 0]
-        name = program.parameters[0].parameters[0].binding
-        if not np.allclose(found, state_vector(name, values), rtol=2e-6, atol=1e-6):
+        [name] = program.state_bindings
+        if not is_there(name, units):
+            continue
+        found = run_program(program, 1, 1, state=values, executor="gl-arbfp")[0, 0]
+        rtol = driver_of(driver).normalised if name.endswith("half") else 2e-6
+        if not np.allclose(found, state_vector(name, values), rtol=rtol, atol=1e-6):
             differing.append(binding)
     assert set(differing) <= set(DEPARTURES)
+
+
+def test_texture_environments_that_a_driver_lacks_are_refused(driver: Executor, units: int) -> None:
+    """GL_MAX_TEXTURE_UNITS is that of the fixed function, and has nothing to do with lookups."""
+    beyond = f"state.texenv[{units}].color"
+    limits = Limits(texture_units=units + 1)
+    program = assemble(f"!!ARBfp1.0 MOV result.color, {beyond}; END", limits=limits)
+    with pytest.raises(PlanError, match=rf"reads .*{units}.*, and .* has {units} texture") as told:
+        draw(program, executor=driver)
+    assert "\n" not in str(told.value)

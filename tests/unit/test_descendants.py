@@ -256,8 +256,6 @@ def test_what_is_packed_transposed_is_unpacked_as_it_was(data: st.DataObject) ->
 )  # fmt: skip
 def test_dot_products_of_any_operands(ready: Callable[[str], Executor], line: str) -> None:
     executor = ready("gl-raster")
-    if "llvmpipe" not in executor.device():
-        pytest.skip("bit-identity is promised on llvmpipe alone")
     text = program(
         "TEX R1, fragment.texcoord[0], texture[0], RECT;",
         "TEX R2, fragment.texcoord[0], texture[1], RECT;",
