@@ -64,7 +64,8 @@ class TexelLoads:
 
     def __init__(self, shape: GroupShape, tile: RegisterTile, load: Load) -> None:
         """load: adds nothing to the tile's statements."""
-        self._tile, self._load, self._adjacent = tile, load, shape.adjacent
+        self._tile, self._load = tile, load
+        self._columns, self._rows = shape.side_by_side
         self._known: dict[int, dict[_Key, _Shared]] = {}
         self._shared: dict[_Key, _Shared] = {}
         self._loaded: dict[_Key, Read] = {}
@@ -120,13 +121,14 @@ class TexelLoads:
         """The texel that a fragment finds."""
         s, t = lookup.s, lookup.t
         alike = replace(lookup, s=replace(s, constant=0), t=replace(t, constant=0), inside=True)
-        (row_block, row), (column_block, column) = (divmod(n, self._adjacent) for n in fragment)
+        row_block, row = divmod(fragment[0], self._rows)
+        column_block, column = divmod(fragment[1], self._columns)
         across, up = (form.constant + form.x * column + form.y * row for form in (s, t))
         return _Key(alike, advance, (row_block, column_block), (across, up))
 
     def _lookup_from(self, key: _Key, fragment: Fragment) -> AffineLookup:
         """The lookup by which a fragment finds a texel."""
-        row, column = (n % self._adjacent for n in fragment)
+        row, column = fragment[0] % self._rows, fragment[1] % self._columns
         s, t = (
             replace(form, constant=place - form.x * column - form.y * row)
             for form, place in zip((key.lookup.s, key.lookup.t), key.place, strict=True)

@@ -118,7 +118,7 @@ class Tiling:
 
     def in_tile(self, axis: int, number: int) -> Expression:
         """Where in the group's tile a fragment of the register tile lies along an axis."""
-        adjacent = self.shape.adjacent
+        adjacent = self.shape.side_by_side[axis]
         group, rest = divmod(number, adjacent)
         between = group * self.shape.threads[axis] * adjacent + rest
         place: Expression = read(THREAD, axis) * adjacent + between
@@ -209,7 +209,7 @@ class Tiling:
         array = self.staging.arrays()[staged.name]
         if staged.channels == 4 or staged.fetched is Fetched.OF_TRIPS:
             return Element((place, self.in_tile(axis, number)), array)
-        if self.shape.adjacent == 4:
+        if self.shape.side_by_side[axis] == 4:
             group, rest = divmod(number, 4)
             index = read(THREAD, axis) + group * self.shape.threads[axis]
             return component(Element((place, index), array), rest)

@@ -30,7 +30,7 @@ class GroupShape:
     threads: invocations of a group across and up. columns, rows: fragments of an invocation across
     and up, its register tile. k_depth: trips staged at a time. unroll: of these, how many are
     unrolled. adjacent: how many neighbouring fragments, across and up, an invocation has side by
-    side.
+    side, where it has so many.
     """
 
     threads: tuple[int, int] = (16, 16)
@@ -44,6 +44,11 @@ class GroupShape:
     def tile(self) -> tuple[int, int]:
         """Fragments of a group across and up."""
         return self.threads[0] * self.columns, self.threads[1] * self.rows
+
+    @property
+    def side_by_side(self) -> tuple[int, int]:
+        """Neighbouring fragments of an invocation across and up."""
+        return min(self.adjacent, self.columns), min(self.adjacent, self.rows)
 
 
 @dataclass(frozen=True, slots=True)

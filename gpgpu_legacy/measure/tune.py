@@ -272,10 +272,9 @@ def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
 
 def _is_consistent(shape: GroupShape) -> bool:
     """Whether the numbers of a shape divide one another as the code needs."""
+    across, up = shape.side_by_side
     return (
-        shape.columns % shape.adjacent == 0
-        and shape.rows % shape.adjacent == 0
-        and shape.k_depth % shape.unroll == 0
+        shape.columns % across == 0 and shape.rows % up == 0 and shape.k_depth % shape.unroll == 0
     )
 
 

@@ -32,6 +32,7 @@ SHAPES = {
     "usual": None,
     "blocks of neighbours": GroupShape((2, 4), 4, 2, 0, 1, 2),
     "apart": GroupShape((4, 2), 3, 2, 0, 1, 1),
+    "a column": GroupShape((8, 2), 1, 4, 0, 1, 4),
 }
 CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
