@@ -229,11 +229,12 @@ def native_content(
     return Content(body, surfaces, len(arguments.bases), tall=tall, once=once), arguments
 
 
-def gathered_alone(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[str]:
-    """The rgba32f textures that lookups gather texel by texel, and that nothing else touches.
+def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[str]:
+    """The rgba32f textures that lookups gather texel by texel, and that no pass writes.
 
-    With its channels side by side such a texel is one load; planes, which rows of fragments read
-    and write, would take four.
+    With its channels side by side such a texel is one load, and one miss of a cache; planes, which
+    rows of fragments read and write, would take four. Who finds neighbours there by an affine
+    lookup has a few shuffles more.
     """
     gathered, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
     for fused in fused_steps:
@@ -241,8 +242,6 @@ def gathered_alone(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[
             for lookup in member.lookups if isinstance(member, fusion.Draw) else ():
                 if isinstance(lookup, fusion.DependentLookup):
                     gathered.add(lookup.binding.texture)
-                else:
-                    others.add(lookup.texture)
             if isinstance(member, fusion.Move):
                 others.add(member.source)
     return frozenset(n for n in gathered - others if plan.texture(n).format is RGBA32F)

@@ -25,7 +25,12 @@ from gpgpu_legacy.lower.analysis.fusion import (
     moved_alone,
 )
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
-from gpgpu_legacy.lower.content import Arguments, UnsupportedError, gathered_alone, native_content
+from gpgpu_legacy.lower.content import (
+    Arguments,
+    UnsupportedError,
+    gathered_textures,
+    native_content,
+)
 from gpgpu_legacy.plan.expand import at_iteration, number_at
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import (
@@ -79,7 +84,7 @@ class JitPrepared(HostPrepared):
         from gpgpu_legacy.runtime.native import Staging, roomy
 
         fused = tuple(fused_steps(plan))
-        self._interleaved = gathered_alone(all_fused(fused), plan)
+        self._interleaved = gathered_textures(all_fused(fused), plan)
         columns = dict(_first_columns(plan))
         planes = accumulate((t.format.channels for t in plan.textures), initial=0)
         numbers = dict(zip((t.name for t in plan.textures), planes, strict=False))

@@ -94,9 +94,12 @@ def roomy(
     rows, width = texture.extent.rows, texture.extent.width
     if texture.kind is TextureKind.BUFFER:
         return Storage(texture)  # kernels cross no end
-    if texture.name in interleaved:  # no tile crosses the end of a texture that is only gathered
-        texels: Stored = np.zeros((rows, width, channels), dtype)
-        return Storage(texture, [texels[..., channel] for channel in range(channels)])
+    if texture.name in interleaved:
+        # An odd number of cache lines: rows whose distance is a power of 2 would push one another
+        # out of the cache.
+        length = _row_length(width) + _LINE_BYTES // texture.format.texel_bytes
+        texels = _aligned(rows, length * channels, dtype).reshape(rows, length, channels)
+        return Storage(texture, [texels[:, :width, channel] for channel in range(channels)])
     first = -column % (_LINE_BYTES // np.dtype(dtype).itemsize)
     length = _row_length(first + width)
     wide: list[Stored] = [

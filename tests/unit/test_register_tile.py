@@ -70,14 +70,14 @@ def test_a_product_of_a_column_and_a_row(registers: int, tile: tuple[int, int]) 
     assert tile_of(PRODUCT, registers, carried=1) == tile
 
 
-def test_what_shares_nothing_is_one_vector_of_one_row() -> None:
+def test_what_shares_nothing_is_two_vectors_of_one_row() -> None:
     lines = ["TEX R0, fragment.texcoord[2], texture[0], RECT;", "MOV result.color, R0;"]
-    assert tile_of(lines, 999) == (1, 1)
+    assert tile_of(lines, 999) == (1, 2)
 
 
-def test_what_is_looked_up_dependently_is_one_vector_of_one_row() -> None:
+def test_what_is_looked_up_dependently_is_two_vectors_of_one_row() -> None:
     lines = [*PRODUCT[:3], "TEX R0, R0, texture[0], RECT;", "MOV result.color, R0;"]
-    assert tile_of(lines, 999) == (1, 1)
+    assert tile_of(lines, 999) == (1, 2)
 
 
 def test_a_column_alone_is_shared_by_vectors() -> None:

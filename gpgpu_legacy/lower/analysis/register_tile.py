@@ -31,6 +31,10 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, NOWHERE, Axes
 
 MOST_ROWS, MOST_VECTORS = 8, 4
+APART = (1, 2)
+"""The shape for dependent lookups, which share nothing: one vector's wait while the other's are
+being computed."""
+
 SHORT_BODY = 16  # instructions; in a longer body, registers carried through it can be spilt
 
 
@@ -78,10 +82,10 @@ def register_tile(
     carried: values that go from iteration to iteration. registers: vectors that the processor has.
     wanted: a shape that is taken for the best, as far as there can be such a one.
     """
-    if any(isinstance(value, Call) for value in all_expressions(statements)):
-        return 1, 1
     if wanted is not None:
         return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_VECTORS)
+    if any(isinstance(value, Call) for value in all_expressions(statements)):
+        return APART
     demands = demands_of(statements) or {Demand()}
     if instruction_count(statements) < SHORT_BODY:
         demands = {demand._replace(both=demand.both + carried) for demand in demands}
@@ -96,9 +100,13 @@ def register_tile(
 
 
 def _loads(demands: set[Demand], rows: int, vectors: int) -> float:
-    """Loads for a tile; where nothing is shared, a larger one has no advantage."""
+    """Loads for a tile.
+
+    Where nothing is shared, two vectors compute while they wait for one another's results, and a
+    larger tile has no advantage.
+    """
     x, y = max(d.x for d in demands), max(d.y + d.along_y for d in demands)
-    return x * vectors + y * rows if x or y else (rows * vectors) ** 2
+    return x * vectors + y * rows if x or y else max(rows * vectors, 2) ** 2
 
 
 def demands_of(statements: Iterable[Statement]) -> set[Demand]:

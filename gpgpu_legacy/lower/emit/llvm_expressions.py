@@ -195,16 +195,19 @@ class Scope:
 
     def _filter(self, call: Call, wanted: Components) -> dict[int, Grid]:
         emit, builder = self._memory.emit, self._memory.builder
-        assert (emit.tile.rows, emit.tile.vectors) == (1, 1)
-        arguments = [
-            emit.at(self.component(argument, 0), 0, 0, in_lanes=True) for argument in call.operands
-        ]
+        arguments = [self.component(argument, 0) for argument in call.operands]
         function = self._context.lookups.function(call.function, wanted)
-        texel = builder.call(function, [self._memory.words.array, *arguments])
-        return {
-            channel: _one(builder.extract_value(texel, number))
-            for number, channel in enumerate(wanted)
-        }
+
+        def texel(row: int, vector: int) -> Any:
+            given = [emit.at(argument, row, vector, in_lanes=True) for argument in arguments]
+            return builder.call(function, [self._memory.words.array, *given])
+
+        texels = Grid(EVERYWHERE, texel)
+
+        def channel_of(number: int) -> Grid:
+            return Grid(EVERYWHERE, lambda r, v: builder.extract_value(texels.cell(r, v), number))
+
+        return {channel: channel_of(number) for number, channel in enumerate(wanted)}
 
     def _fetched(self, fetch: Fetch, index: int) -> Grid:
         if id(fetch) not in self._texels:

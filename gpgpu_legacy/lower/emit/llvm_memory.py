@@ -7,7 +7,7 @@ once for all rows, in panels as wide as a tile, each in the order in which the t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -30,6 +30,7 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
     load,
     store,
 )
+from gpgpu_legacy.lower.emit.llvm_texels import channels_of
 from gpgpu_legacy.lower.emit.llvm_words import (
     BASE_WORDS,
     COUNT,
@@ -49,7 +50,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     X_LAST,
     Words,
 )
-from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
+from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, Axes
 from gpgpu_legacy.lower.lowering import levels_of
 from gpgpu_legacy.plan.formats import Format, Numeric
 
@@ -113,13 +114,22 @@ class Staging:
 
 @dataclass(frozen=True, slots=True)
 class _Planes:
-    """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it."""
+    """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
+
+    spacing: how many elements of a plane there are from a texel to the next.
+    """
 
     planes: tuple[Any, ...]
     row_length: Any
     sizes: tuple[Any, ...]
     origin: tuple[Any, Any]
     element: Any
+    spacing: int
+
+    def place(self, builder: ir.IRBuilder, channel: int, texel: Any) -> Any:
+        """Where a channel of the texel of that number is."""
+        number = texel if self.spacing == 1 else builder.mul(texel, integer(self.spacing))
+        return builder.gep(self.planes[channel], [number])
 
 
 class Memory:
@@ -161,7 +171,9 @@ class Memory:
             self.words.integer(first + word) for word in range(SIZES, TEXTURE_WORDS)
         )
         row_length = self.words.integer(first + ROW_LENGTH)
-        return _Planes(tuple(planes), row_length, (width, height, depth), (x, y), element)
+        spacing = MOST_PLANES if self.content.surfaces[number].interleaved else 1
+        sizes = (width, height, depth)
+        return _Planes(tuple(planes), row_length, sizes, (x, y), element, spacing)
 
     def _base(self, number: int) -> tuple[Any, Any]:
         first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + number * BASE_WORDS
@@ -231,6 +243,7 @@ class Memory:
         s, s_constant = self._affine(lookup, 0, channel.advance[0])
         t, t_constant = self._affine(lookup, 1, channel.advance[1])
         contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
+        first = channel if surface.spacing == 1 else replace(channel, channel=0)
 
         def place(row: int, lane: int) -> Any:
             right = s_constant + lookup.s.y * row + lookup.s.x * lane
@@ -239,8 +252,18 @@ class Memory:
             if not lookup.inside:
                 column = self._clamped(column, surface.sizes[0])
                 line = self._clamped(line, surface.sizes[1])
-            offset = b.add(b.mul(line, surface.row_length), column)
-            return b.gep(surface.planes[channel.channel], [offset])
+            texel = b.add(b.mul(line, surface.row_length), column)
+            return surface.place(b, first.channel, texel)
+
+        def places(row: int, vector: int) -> list[Any]:
+            if not axes.x:
+                return [place(row, 0)]
+            if contiguous:
+                left = place(row, vector * lanes)
+                return [b.gep(left, [integer(lane * surface.spacing)]) for lane in range(lanes)]
+            if lookup.inside:
+                return self._lanes_inside(first, row, vector)
+            return [place(row, vector * lanes + lane) for lane in range(lanes)]
 
         def loaded(row: int, vector: int) -> Any:
             if not axes.x:
@@ -248,10 +271,15 @@ class Memory:
             if contiguous:
                 kind, align = self.emit.vector_of(surface.element), _ALIGNMENTS[surface.element]
                 return self.emit.floats(load(b, place(row, vector * lanes), kind, align))
-            if lookup.inside:
-                return self._gathered(self._lanes_inside(channel, row, vector))
-            return self._gathered([place(row, vector * lanes + i) for i in range(lanes)])
+            return self._gathered(places(row, vector))
 
+        if surface.spacing > 1:
+            texels = self._channels(axes, places)
+            self.known.update(
+                ((replace(first, channel=number), self.ahead), texel)
+                for number, texel in enumerate(texels)
+            )
+            return texels[channel.channel]
         return self.decoded(lookup.texture, Grid(axes, loaded))
 
     def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Any]:
@@ -265,8 +293,11 @@ class Memory:
             parts.append(b.add(computed, integer(constant + form.y * row)))
         column, line = parts
         offset = b.add(b.mul(line, surface.row_length), column)
-        first = b.gep(surface.planes[channel.channel], [offset])
-        return [b.gep(first, [lane]) for lane in self._lane_offsets(lookup, vector)]
+        first = surface.place(b, channel.channel, offset)
+        lanes = self._lane_offsets(lookup, vector)
+        if surface.spacing > 1:
+            lanes = [b.mul(lane, integer(surface.spacing)) for lane in lanes]
+        return [b.gep(first, [lane]) for lane in lanes]
 
     def _lane_offsets(self, lookup: AffineLookup, vector: int) -> list[Any]:
         """How far each lane reads from where column 0 does; past the rectangle, as its last one."""
@@ -393,21 +424,33 @@ class Memory:
 
         return self.decoded(number, Grid(texels.axes, loaded))
 
-    def whole_texels(self, number: int, texels: Grid) -> Grid:
-        """All channels of the texels of these numbers, where those of a texel lie side by side."""
-        b, four = self.builder, ir.VectorType(F32, MOST_PLANES)
-        first = self.surfaces[number].planes[0]
+    def whole_texels(self, number: int, texels: Grid) -> list[Grid]:
+        """The channels of the texels of these numbers, where those of a texel lie side by side."""
+        b, first = self.builder, self.surfaces[number].planes[0]
+        # Of halves of a texel, 8 bytes: the most by which an address scales a number.
+        halves = self.emit.map(lambda n: b.add(n, n), texels)
+        half_texels = b.bitcast(first, I64.as_pointer())
 
-        def loaded(row: int, vector: int) -> Any:
-            numbers = self._numbers(texels, row, vector)
-            places = [b.gep(first, [b.mul(texel, integer(MOST_PLANES))]) for texel in numbers]
-            vectors = [load(b, place, four, 4) for place in places]
-            while len(vectors) > 1:  # two by two to one vector of all texels
-                pairs = zip(vectors[::2], vectors[1::2], strict=True)
-                vectors = [b.shuffle_vector(x, y, integers(2 * x.type.count)) for x, y in pairs]
-            return vectors[0]
+        def places(row: int, vector: int) -> list[Any]:
+            numbers = self._numbers(halves, row, vector)
+            return [b.gep(half_texels, [half]) for half in numbers]
 
-        return Grid(texels.axes, loaded)
+        return self._channels(texels.axes, places)
+
+    def _channels(self, axes: Axes, places: Callable[[int, int], list[Any]]) -> list[Grid]:
+        """The channels of texels that begin at places, which `places` gives for every lane."""
+        four = ir.VectorType(F32, MOST_PLANES)
+
+        def loaded(row: int, vector: int) -> list[Any]:
+            texels = [load(self.builder, place, four, 4) for place in places(row, vector)]
+            return channels_of(self.builder, texels)
+
+        whole = Grid(axes, loaded)
+
+        def channel(number: int) -> Grid:
+            return Grid(axes, lambda row, vector: whole.cell(row, vector)[number])
+
+        return [channel(number) for number in range(MOST_PLANES)]
 
     def _numbers(self, texels: Grid, row: int, vector: int) -> list[Any]:
         """The numbers of texels, of each lane if they differ along x, as 64-bit integers."""
@@ -462,23 +505,13 @@ class FetchedTexel:
     def __init__(self, memory: Memory, number: int, texels: Grid) -> None:
         """number: of the surface."""
         self._memory, self._number, self._texels = memory, number, texels
-        self._whole: Grid | None = None
+        self._whole: list[Grid] = []
 
     def channel(self, channel: int) -> Grid:
         """A channel that the surface's format has."""
         memory = self._memory
         if not memory.content.surfaces[self._number].interleaved:
             return memory.channel(self._number, channel, self._texels)
-        if self._whole is None:
+        if not self._whole:
             self._whole = memory.whole_texels(self._number, self._texels)
-        b = memory.builder
-
-        def part(texels: Any) -> Any:
-            if texels.type.count == MOST_PLANES:
-                return b.extract_element(texels, ir.Constant(I32, channel))
-            nothing = ir.Constant(texels.type, ir.Undefined)
-            every_fourth = integers(texels.type.count, channel, MOST_PLANES)
-            return b.shuffle_vector(texels, nothing, every_fourth)
-
-        whole = self._whole
-        return Grid(whole.axes, lambda row, vector: part(whole.cell(row, vector)))
+        return self._whole[channel]
