@@ -10,9 +10,10 @@ part of the chip is idle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from typing import TypeGuard
 
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
@@ -28,6 +29,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
     fused_steps,
 )
 from gpgpu_legacy.lower.analysis.liveness import live_components
+from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
 from gpgpu_legacy.lower.content import Content, Lookup, group_content
 from gpgpu_legacy.lower.content import OwnLookup as OwnTileLookup
@@ -92,11 +94,15 @@ def count_work(plan: Plan, rates: Rates) -> Work:
     apart, work = not rates.fuses_passes, Work()
     for part in parts_of(plan, apart=apart):
         counter = _Counter(part.plan, rates)
-        for times, step in _members(_steps(part.plan, apart=apart)):
-            if isinstance(step, FusedPasses):
-                counter.add_fused(step)
-            else:
-                counter.add_pass(step, times)
+        for whole in _steps(part.plan, apart=apart):
+            if not apart and _reads_neighbours(whole, part.plan):
+                counter.add_in_time(whole)
+                continue
+            for times, step in _members(whole):
+                if isinstance(step, FusedPasses):
+                    counter.add_fused(step)
+                else:
+                    counter.add_pass(step, times)
         work.add(counter.work, part.times)
     return work
 
@@ -114,14 +120,20 @@ def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pa
 
 
 def _members(
-    steps: Iterable[FusedPasses | UnfusedRepeat | Pass],
+    step: FusedPasses | UnfusedRepeat | Pass,
 ) -> Iterator[tuple[int, FusedPasses | Pass]]:
-    """The fused and other passes, with how often each runs."""
-    for step in steps:
-        if isinstance(step, UnfusedRepeat):
-            yield from ((step.count, member) for member in step.body)
-        else:
-            yield 1, step
+    """The fused and other passes of a step, with how often each runs."""
+    if isinstance(step, UnfusedRepeat):
+        yield from ((step.count, member) for member in step.body)
+    else:
+        yield 1, step
+
+
+def _reads_neighbours(
+    step: FusedPasses | UnfusedRepeat | Pass, plan: Plan
+) -> TypeGuard[UnfusedRepeat]:
+    """Whether it is a Repeat of which an executor may run several iterations in one tile."""
+    return isinstance(step, UnfusedRepeat) and neighbourhood(step, plan) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +157,22 @@ class _Counter:
             self._add_writes(pass_, times)
             self.work.memory_bytes += times * self._read_bytes(draw)
         self.work.passes += times
+
+    def add_in_time(self, repeat: UnfusedRepeat) -> None:
+        """Passes that read near neighbours, of which temporal tiles run many iterations in a row.
+
+        Each iteration computes its fragments. How many share what memory serves, and what is looked
+        up and written, is left to the executor; none can do with less than one iteration's.
+        """
+        once = _Counter(self.plan, self.rates)
+        for member in repeat.body:
+            if isinstance(member, FusedPasses):
+                once.add_fused(replace(member, count=1))
+            else:
+                once.add_pass(member, 1)
+        for name in ("instructions", "components", "dots", "fragments", "capacity"):
+            setattr(once.work, name, repeat.count * getattr(once.work, name))
+        self.work.add(once.work, 1)
 
     def add_fused(self, step: FusedPasses) -> None:
         """Passes that may be fused, or one pass that was analysed.

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from plans import Made, plans
 from sorting import sort_plan
 
+from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS
@@ -243,3 +244,21 @@ def test_a_plan_of_a_thousand_tiles_is_predicted_quickly() -> None:
         Shape(320, 320, 320), Options(block=8, largest_texture=16)
     )
     assert len(plan.steps) >= 1000 > 50 * len(parts_of(plan, apart=True))
+
+
+def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several() -> None:
+    """Two textures take turns, so an iteration has two passes, each over n² fragments of a float.
+
+    A pass reads four shifted squares of x and one of b, and writes one.
+    """
+    n = 64
+    few, many = (
+        {term.name: term for term in predict_plan(jacobi(n, k).plan(), "xeon-jit").prediction.terms}
+        for k in (2, 100)
+    )
+    assert many["arithmetic"].count == 50 * few["arithmetic"].count
+    for name in ("memory", "lookups", "fill"):
+        assert many[name].count == few[name].count
+    assert few["lookups"].count == 2 * 5 * n**2
+    drawn = predict_plan(jacobi(n, 100).plan(), "radeon-9800-xt").prediction.terms
+    assert next(term.count for term in drawn if term.name == "lookups") == 100 * 5 * n**2
