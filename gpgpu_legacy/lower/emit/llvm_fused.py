@@ -20,6 +20,7 @@ from llvmlite import ir
 
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.content import (
+    AffineLookup,
     Content,
     Surface,
     UnsupportedError,
@@ -47,6 +48,7 @@ from gpgpu_legacy.lower.emit.llvm_memory import (
     Memory,
     Scalar,
     Staging,
+    meets_edges,
     stored_element,
 )
 from gpgpu_legacy.lower.emit.llvm_words import (
@@ -204,17 +206,35 @@ class _Module:
     def _emit_columns(self, memory: Memory, x_first: Any, x_last: Any) -> None:
         """The tiles between two columns.
 
-        Short code is there twice: for whole tiles, and for one that must keep what it runs over.
+        Short code is there twice: for tiles that lie inside with all that their lookups read in a
+        row, and for those before and after them, which look where the edges are.
         """
         b, width = memory.builder, memory.tile.width
-        if self.content.once and instruction_count(self.statements) <= UNROLLED:
-            x_whole = b.sub(x_last, b.srem(b.sub(x_last, x_first), integer(width)))
-            memory.keeps = False
-            with CountedLoop(b, x_first, x_whole, width) as memory.x:
+        if not self.content.once or instruction_count(self.statements) > UNROLLED:
+            if self.content.once:
+                memory.begin_columns()
+            with CountedLoop(b, x_first, x_last, width) as memory.x:
                 self._emit_tile(memory)
-            x_first, memory.keeps = x_whole, True
-        with CountedLoop(b, x_first, x_last, width) as memory.x:
-            self._emit_tile(memory)
+            return
+        near = self._lookups_at_edges()
+        x_inside, x_after = memory.inner_columns(near, x_first, x_last)
+        with CountedLoop(b, integer(0 if near else 1), integer(3)) as part:
+            is_first, is_second = (b.icmp_signed("==", part, integer(n)) for n in (0, 1))
+            start = b.select(is_first, x_first, b.select(is_second, x_inside, x_after))
+            end = b.select(is_first, lesser(b, x_inside, x_last), x_last)
+            with b.if_else(is_second) as (inner, outer):
+                for memory.is_inner, branch in ((True, inner), (False, outer)):
+                    with branch:
+                        memory.begin_columns()
+                        last = x_after if memory.is_inner else end
+                        with CountedLoop(b, start, last, width) as memory.x:
+                            self._emit_tile(memory)
+
+    def _lookups_at_edges(self) -> tuple[AffineLookup, ...]:
+        """The lookups that read rows as they go, and meet edges; each once."""
+        texels = [part for part in all_expressions(self.statements) if isinstance(part, Texel)]
+        near = [each.lookup for each in texels if meets_edges(each.lookup, each.advance)]
+        return tuple(dict.fromkeys(near))
 
     def _emit_tile(self, memory: Memory) -> None:
         _TileEmitter(memory, self.lookups, self.statements).run()

@@ -363,6 +363,11 @@ def lesser(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
     return builder.select(builder.icmp_signed("<", a, b), a, b)
 
 
+def greater(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
+    """The greater of two integers."""
+    return builder.select(builder.icmp_signed(">", a, b), a, b)
+
+
 class CarryingLoop:
     """A loop of at least one trip, with values that one trip hands to the next.
 

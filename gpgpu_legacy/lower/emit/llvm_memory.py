@@ -7,7 +7,8 @@ once for all rows, in panels as wide as a tile, each in the order in which the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,8 +26,10 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
     CountedLoop,
     Grid,
     GridEmitter,
+    greater,
     integer,
     integers,
+    lesser,
     load,
     store,
 )
@@ -116,12 +119,14 @@ class Staging:
 class _Planes:
     """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
 
-    spacing: how many elements of a plane there are from a texel to the next.
+    starts: at how many of its columns a vector begins that lies inside. spacing: how many elements of a
+    plane there are from a texel to the next.
     """
 
     planes: tuple[Any, ...]
     row_length: Any
     sizes: tuple[Any, ...]
+    starts: Any
     origin: tuple[Any, Any]
     element: Any
     spacing: int
@@ -136,8 +141,10 @@ class Memory:
     """What one function loads and stores for the tile, the iteration and the trip it is at.
 
     x, y: the lower left fragment of the tile. trip: the number of the loop's trip with which its
-    unrolled trips begin, of which `ahead` are emitted. keeps: whether the tile may run over the end
-    of what is to be stored. known: what has been emitted for this trip.
+    unrolled trips begin, of which `ahead` are emitted. is_inner: whether the tile, and all that its
+    lookups read in a row, surely lies inside (inner_columns). known: what has been emitted for this
+    trip. before: the block in which a loop over columns is entered, if any. rows: what has been
+    emitted there.
     """
 
     def __init__(
@@ -161,8 +168,31 @@ class Memory:
         self.x_last = words.integer(X_LAST)
         self.x = self.y = integer(0)
         self.iteration = self.first
-        self.trip, self.ahead, self.keeps = integer(0), 0, True
+        self.trip, self.ahead, self.is_inner = integer(0), 0, False
         self.known: dict[Any, Any] = {}
+        self.before: Any = None
+        self.rows: dict[Any, Any] = {}
+
+    def inner_columns(
+        self, lookups: Iterable[AffineLookup], first: Any, last: Any
+    ) -> tuple[Any, Any]:
+        """Between which of the columns from first to last whole tiles are inner ones.
+
+        lookups: those that meet edges.
+        """
+        b, width, low, high = self.builder, integer(self.tile.width), first, last
+        for lookup in lookups:
+            s, constant = self._affine(replace(lookup, s=replace(lookup.s, x=0)), 0, 0)
+            left, size = b.add(s, integer(constant)), self.surfaces[lookup.texture].sizes[0]
+            low, high = greater(b, low, b.neg(left)), lesser(b, high, b.sub(size, left))
+        before = b.add(b.sub(low, first), b.sub(width, integer(1)))
+        inside = b.add(first, b.mul(b.sdiv(before, width), width))
+        tiles = b.sdiv(greater(b, b.sub(high, inside), integer(0)), width)
+        return inside, b.add(inside, b.mul(tiles, width))
+
+    def begin_columns(self) -> None:
+        """A loop over columns follows, which begins in the block after this one."""
+        self.before, self.rows = self.builder.block, {}
 
     def _planes(self, number: int, texel_format: Format) -> _Planes:
         first, element = HEADER_WORDS + number * TEXTURE_WORDS, stored_element(texel_format)
@@ -171,9 +201,11 @@ class Memory:
             self.words.integer(first + word) for word in range(SIZES, TEXTURE_WORDS)
         )
         row_length = self.words.integer(first + ROW_LENGTH)
+        b, starts = self.builder, self.builder.sub(width, integer(self.tile.lanes - 1))
+        starts = b.select(b.icmp_signed(">", starts, integer(0)), starts, integer(0))
         spacing = MOST_PLANES if self.content.surfaces[number].interleaved else 1
         sizes = (width, height, depth)
-        return _Planes(tuple(planes), row_length, sizes, (x, y), element, spacing)
+        return _Planes(tuple(planes), row_length, sizes, starts, (x, y), element, spacing)
 
     def _base(self, number: int) -> tuple[Any, Any]:
         first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + number * BASE_WORDS
@@ -205,7 +237,8 @@ class Memory:
                 stored = self.emit.at(value, row, vector, in_lanes=True)
                 stored = self.emit.stored(stored, element)
                 place = self._own_place(number, channel, row, vector)
-                if self.keeps and (self.content.once or self.content.surfaces[number].followed):
+                followed = self.content.once or self.content.surfaces[number].followed
+                if followed and not self.is_inner:
                     before = load(self.builder, place, stored.type, align)
                     stored = self.builder.select(self._in_columns(vector), stored, before)
                 store(self.builder, stored, place, align)
@@ -242,8 +275,9 @@ class Memory:
         axes = lookup.axes
         s, s_constant = self._affine(lookup, 0, channel.advance[0])
         t, t_constant = self._affine(lookup, 1, channel.advance[1])
-        contiguous = lookup.s.x == 1 and not lookup.t.x and lookup.inside
+        in_a_row = lookup.s.x == 1 and not lookup.t.x
         first = channel if surface.spacing == 1 else replace(channel, channel=0)
+        kind, align = self.emit.vector_of(surface.element), _ALIGNMENTS[surface.element]
 
         def place(row: int, lane: int) -> Any:
             right = s_constant + lookup.s.y * row + lookup.s.x * lane
@@ -258,7 +292,7 @@ class Memory:
         def places(row: int, vector: int) -> list[Any]:
             if not axes.x:
                 return [place(row, 0)]
-            if contiguous:
+            if in_a_row and lookup.inside:
                 left = place(row, vector * lanes)
                 return [b.gep(left, [integer(lane * surface.spacing)]) for lane in range(lanes)]
             if lookup.inside:
@@ -268,9 +302,10 @@ class Memory:
         def loaded(row: int, vector: int) -> Any:
             if not axes.x:
                 return self.emit.floats(b.load(place(row, 0)))
-            if contiguous:
-                kind, align = self.emit.vector_of(surface.element), _ALIGNMENTS[surface.element]
+            if in_a_row and lookup.inside:
                 return self.emit.floats(load(b, place(row, vector * lanes), kind, align))
+            if in_a_row:
+                return self._loaded_at_edge(channel, row, vector)
             return self._gathered(places(row, vector))
 
         if surface.spacing > 1:
@@ -281,6 +316,52 @@ class Memory:
             )
             return texels[channel.channel]
         return self.decoded(lookup.texture, Grid(axes, loaded))
+
+    def _loaded_at_edge(self, channel: AffineChannel, row: int, vector: int) -> Any:
+        """Neighbouring texels of a row, which may lie beyond an edge; few vectors do."""
+        b, lookup, lanes = self.builder, channel.lookup, self.tile.lanes
+        surface = self.surfaces[lookup.texture]
+        s, constant = self._affine(lookup, 0, channel.advance[0])
+        column = b.add(s, integer(constant + lookup.s.y * row + vector * lanes))
+        first = self._row_of_edges(channel, row)
+        kind, align = self.emit.vector_of(surface.element), _ALIGNMENTS[surface.element]
+        if self.is_inner and meets_edges(lookup, channel.advance):
+            return self.emit.floats(load(b, b.gep(first, [column]), kind, align))
+        with b.if_else(b.icmp_unsigned("<", column, surface.starts)) as (whole, cut):
+            with whole:
+                texels = self.emit.floats(load(b, b.gep(first, [column]), kind, align))
+                in_whole = b.block
+            with cut:
+                columns = [b.add(column, integer(lane)) for lane in range(lanes)]
+                inside = [self._clamped(number, surface.sizes[0]) for number in columns]
+                gathered = self._gathered([b.gep(first, [number]) for number in inside])
+                in_cut = b.block
+        either = b.phi(texels.type)
+        either.add_incoming(texels, in_whole)
+        either.add_incoming(gathered, in_cut)
+        return either
+
+    def _row_of_edges(self, channel: AffineChannel, row: int) -> Any:
+        """The first texel of the row that a lookup reads, beyond an edge that of the last one.
+
+        It is computed before the loop over columns, where it is the same for all of them.
+        """
+        lookup, advance = channel.lookup, channel.advance[1]
+        surface = self.surfaces[lookup.texture]
+        key = (lookup.base, lookup.t, channel.channel, row)
+        hoists = self.before is not None and not advance
+        if hoists and key in self.rows:
+            return self.rows[key]
+        with self.builder.goto_block(self.before) if hoists else nullcontext():
+            b, known = self.builder, self.known
+            self.known = {} if hoists else known
+            t, constant = self._affine(lookup, 1, advance)
+            line = self._clamped(b.add(t, integer(constant + lookup.t.y * row)), surface.sizes[1])
+            first = b.gep(surface.planes[channel.channel], [b.mul(line, surface.row_length)])
+            self.known = known
+        if hoists:
+            self.rows[key] = first
+        return first
 
     def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Any]:
         """Where each lane of a lookup that never leaves its texture reads."""
@@ -497,6 +578,12 @@ class Memory:
     def origin(self, number: int, axis: int) -> Grid:
         """The lower left of the rectangle in a surface, as a float."""
         return self.emit.uniform(self.builder.sitofp(self.surfaces[number].origin[axis], F32))
+
+
+def meets_edges(lookup: AffineLookup, advance: Advance) -> bool:
+    """Whether it reads a row as it goes, and how far beyond an edge is the same for all rows."""
+    in_a_row = lookup.s.x == 1 and not lookup.s.y and not lookup.t.x
+    return in_a_row and not lookup.inside and advance == (0, 0)
 
 
 class FetchedTexel:

@@ -22,7 +22,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_grid import I32, I64, CountedLoop, integer
+from gpgpu_legacy.lower.emit.llvm_grid import I32, I64, CountedLoop, greater, integer, lesser
 from gpgpu_legacy.lower.emit.llvm_words import FIRST, LAST, X_FIRST, X_LAST, Y_FIRST, Y_LAST
 
 # Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over
@@ -79,14 +79,6 @@ def _pointer(b: ir.IRBuilder, header: Any, word: int) -> Any:
     return b.inttoptr(_load(b, header, word), I64.as_pointer())
 
 
-def _least(b: ir.IRBuilder, one: Any, other: Any) -> Any:
-    return b.select(b.icmp_signed("<", one, other), one, other)
-
-
-def _most(b: ir.IRBuilder, one: Any, other: Any) -> Any:
-    return b.select(b.icmp_signed(">", one, other), one, other)
-
-
 def _wait_function(module: ir.Module) -> None:
     """Wait until an item, the first argument the count of it, has ended so many stages."""
     function, b = _function(module, "wait", 3)
@@ -124,8 +116,8 @@ def _rows_function(module: ir.Module) -> None:
     b.store(right, _word(b, words, X_LAST))
     b.store(iteration, _word(b, words, FIRST))
     b.store(b.add(iteration, integer(1)), _word(b, words, LAST))
-    here = (first, _least(b, last, height))
-    beyond = (b.sub(_most(b, first, height), height), b.sub(last, height))
+    here = (first, lesser(b, last, height))
+    beyond = (b.sub(greater(b, first, height), height), b.sub(last, height))
     for low, high in (here, beyond):
         with b.if_then(b.icmp_signed("<", low, high)):
             b.store(low, _word(b, words, Y_FIRST))
@@ -145,7 +137,7 @@ def _item_function(module: ir.Module) -> None:
     lag, chunk, slant, span = (_load(b, header, word) for word in (LAG, CHUNK, SLANT, SPAN))
     depth, bodies, width = (_load(b, header, word) for word in (DEPTH, MEMBERS, WIDTH))
     first_pass = b.mul(stage, depth)
-    passes = _least(b, depth, b.sub(_load(b, header, PASSES), first_pass))
+    passes = lesser(b, depth, b.sub(_load(b, header, PASSES), first_pass))
     last_pass = b.sub(passes, integer(1))
     top = b.add(high, b.mul(last_pass, b.add(high_step, lag)))
     side = b.add(width, b.mul(last_pass, slant))
@@ -157,10 +149,10 @@ def _item_function(module: ir.Module) -> None:
         pass_ = b.add(first_pass, number)
         member = _word(b, members, b.mul(b.srem(pass_, bodies), integer(MEMBER_WORDS)))
         before, below = b.sub(column, b.mul(number, slant)), b.sub(row, b.mul(number, lag))
-        left = _most(b, before, integer(0))
-        right = _least(b, b.add(before, span), _load(b, member, COLUMNS))
-        first = _most(b, below, b.add(low, b.mul(number, low_step)))
-        last = _least(b, b.add(below, chunk), b.add(high, b.mul(number, high_step)))
+        left = greater(b, before, integer(0))
+        right = lesser(b, b.add(before, span), _load(b, member, COLUMNS))
+        first = greater(b, below, b.add(low, b.mul(number, low_step)))
+        last = lesser(b, b.add(below, chunk), b.add(high, b.mul(number, high_step)))
         some = b.and_(b.icmp_signed("<", left, right), b.icmp_signed("<", first, last))
         with b.if_then(some):
             iteration = b.sdiv(pass_, bodies)
