@@ -119,8 +119,8 @@ class Staging:
 class _Planes:
     """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
 
-    starts: at how many of its columns a vector begins that lies inside. spacing: how many elements of a
-    plane there are from a texel to the next.
+    starts: at how many of its columns a vector begins that lies inside. spacing: how many elements
+    of a plane there are from a texel to the next.
     """
 
     planes: tuple[Any, ...]
