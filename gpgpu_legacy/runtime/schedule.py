@@ -35,7 +35,7 @@ MOST_PASSES = 32
 
 _LEAST_WORK = 1 << 15  # instructions of fragments in an item; waiting for less costs more
 _BANDS = 4  # for each thread, so that others can take the work of one that is late
-_LEAST_CHUNK, _LEAST_SPAN = 4, 2 * ROOM  # rows and columns that a call is worth while for
+_LEAST_CHUNK, _LEAST_SPAN = 4, 8 * ROOM  # rows and columns that a call is worth while for
 _WORK_OF_A_CALL = 1 << 30  # instructions of fragments; between calls, Python sees signals
 _LINE = 8  # words
 
@@ -87,8 +87,9 @@ def stage_of(
     lag = max(max(reach.down, reach.up) for reach in around.reaches)
     slant = max(max(reach.left, reach.right) for reach in around.reaches)
     slant = -(-slant // lanes) * lanes
-    chunk, span = _block_of(around.width, lag, texel_bytes, across=across)
     passes = min(MOST_PASSES, around.count * len(around.body))
+    chunk, span = _block_of(around.width, lag, passes * slant, passes, texel_bytes)
+    span = ENDLESS if across else span
     if lag:
         columns = min(around.width, span + passes * slant)
         in_cache = cache_bytes(2) // 2 // (texel_bytes * columns) - chunk - 2 * lag
@@ -108,17 +109,18 @@ def stage_of(
     return Stage(passes, (0, *inner, rows), wraps, lag, slant, chunk, span)
 
 
-def _block_of(width: int, lag: int, texel_bytes: int, *, across: bool) -> tuple[int, int]:
-    """Rows and columns that a pass takes at a time: what it reads and writes fits a small cache.
+def _block_of(width: int, lag: int, slanted: int, passes: int, texel_bytes: int) -> tuple[int, int]:
+    """Rows and columns that a pass takes at a time.
 
-    across: whether the last column is beside the first one; then a pass takes whole rows.
+    Short rows are so many that a core's smallest cache has room for what a pass reads and writes;
+    long ones are cut where the next cache has none for what lies between all passes of a stage.
     """
-    texels = cache_bytes(1) * 3 // 4 // texel_bytes
-    chunk = texels // width - 2 * lag
-    if chunk >= _LEAST_CHUNK or across:
-        return max(1, chunk), ENDLESS
-    span = texels // (_LEAST_CHUNK + 2 * lag) // ROOM * ROOM
-    return _LEAST_CHUNK, max(_LEAST_SPAN, span)
+    chunk = cache_bytes(1) * 3 // 4 // texel_bytes // width - 2 * lag
+    chunk = max(_LEAST_CHUNK, chunk)
+    columns = cache_bytes(2) // 2 // texel_bytes // ((passes + 2) * lag + chunk)
+    if columns >= width:
+        return chunk, ENDLESS
+    return chunk, max(_LEAST_SPAN, (columns - slanted) // ROOM * ROOM)
 
 
 def _evenly(rows: int, bands: int) -> tuple[int, ...]:
