@@ -53,8 +53,13 @@ gpu() {
     measured bench-h100-raster bench --method hall-carr-hart-multi --executor gl-raster \
         --peer cublas driver-arbfp --size 1024 2048
     run calibrate --executor gl-compute gl-raster
+    for executor in gl-compute gl-raster; do # as gpgpu_legacy/chips/profiles/recorded has them
+        sed 's/^name = "this-/name = "h100-/' "$out/profiles/this-$executor.toml" \
+            >"$out/h100-$executor.toml"
+    done
     run roofline --chip this --executor gl-compute gl-raster --budget "${BUDGET:-120}" \
         --plot "$out/roofline-h100.png"
+    run lineage --size 1024 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
 }
 
 cores() {
@@ -73,7 +78,7 @@ two_cores() {
 }
 
 llvmpipe() {
-    relaxation jacobi-llvmpipe --over n=512 --executor gl-compute gl-raster gl-arbfp jit
+    relaxation jacobi-llvmpipe --over n=512 --executor gl-raster gl-compute
     for name in arithmetic scattered; do
         measured "$name-llvmpipe" plan bench $programs:$name --set n=1024 \
             --executor jit gl-compute gl-raster gl-arbfp

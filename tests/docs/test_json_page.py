@@ -17,6 +17,7 @@ COMMANDS = (
     f"exec {LIFE} --size 4 --texture 0=cells.npy --executor numpy",
     "doctor",
     "predict larson-mcallister --size 4 --chip radeon-9700-pro",
+    "roofline --chip xeon-jit --size 16",
     "cache larson-mcallister --size 4",
     "tiles --size 16 --tile 4 --cache 1K,fully,64B",
     f"check {LIFE}",
