@@ -5,6 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
+# The benchmarks of products that are drawn, of those that are recorded.
+RECORDED := $(basename $(notdir $(wildcard benchmarks/bench-*.json)))
+CHARTS := $(filter bench-h100 bench-cpu16 bench-cpu bench-cpu-avx2,$(RECORDED))
+
 .PHONY: report test hostile differential docs figures clean
 
 report: $(READY)
@@ -38,14 +42,12 @@ figures: $(READY)
 	for name in cpu-llvmpipe h100 cpu-lowered h100-lowered; do \
 	    $(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-$$name.json --plot figures/lineage-$$name.png || exit 1; \
 	done
-	for name in h100 cpu16 cpu cpu-avx2; do \
-	    $(BIN)/gpgpu-legacy bench --from benchmarks/bench-$$name.json --plot figures/bench-$$name.png || exit 1; \
+	for name in $(CHARTS); do \
+	    $(BIN)/gpgpu-legacy bench --from benchmarks/$$name.json --plot figures/$$name.png || exit 1; \
 	done
-	for name in h100 cpu16; do \
-	    $(BIN)/gpgpu-legacy plan bench --from benchmarks/jacobi-$$name.json --plot figures/jacobi-$$name.png || exit 1; \
+	for file in $(wildcard benchmarks/jacobi-*.json); do \
+	    $(BIN)/gpgpu-legacy plan bench --from $$file --plot figures/$$(basename $$file .json).png || exit 1; \
 	done
-	$(BIN)/gpgpu-legacy roofline --chip h100-gl-compute h100-gl-raster --plot figures/roofline-h100.png \
-	    --from benchmarks/bench-h100.json benchmarks/bench-h100-raster.json
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "gpgpu_legacy needs Python 3.11 or later; set PYTHON to one")'

@@ -111,10 +111,15 @@ def test_a_plan_that_a_cache_holds_is_bound_by_the_cache() -> None:
 # What was recorded -------------------------------------------------------------------------------
 
 
+RECORDED = {"h100-gl-compute": "bench-h100.json", "h100-gl-raster": "bench-h100-raster.json"}
+"""The benchmarks of machines whose times the log of mispredictions does not have."""
+
+
 @pytest.mark.parametrize("chip", recorded(), ids=lambda chip: chip.name)
 def test_no_recorded_time_is_above_the_roof_of_its_executor(chip: Profile) -> None:
-    [panel] = roofline([chip], N).panels
-    assert [point for point in panel.points if point.gflops], "the log has no time of it"
+    file = RECORDED.get(chip.name)
+    [panel] = roofline([chip], N, products_of(BENCHMARKS / file) if file else ()).panels
+    assert [point for point in panel.points if point.gflops]
     assert panel.above == ()
 
 
