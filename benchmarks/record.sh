@@ -79,7 +79,7 @@ two_cores() {
 
 llvmpipe() {
     relaxation jacobi-llvmpipe --over n=512 --executor gl-raster gl-compute
-    for name in arithmetic scattered; do
+    for name in arithmetic transcendental scattered filtered; do
         measured "$name-llvmpipe" plan bench $programs:$name --set n=1024 \
             --executor jit gl-compute gl-raster gl-arbfp
     done

@@ -6,6 +6,8 @@
 `arithmetic` lights a bumpy surface whose height comes from waves; nothing is looked up.
 `scattered` follows a map from texel to texel: each lookup's coordinates come from the one before.
 Its factors are powers of two, so that they are exact, and all executors look up the same texels.
+`transcendental` has ten of the functions that are not arithmetic's, and `filtered` looks up between
+texels, each time by as much aside as it found before.
 """
 
 from __future__ import annotations
@@ -98,4 +100,24 @@ def scattered(
         local={0: (n, n, 0, 0)},
     )
     p.output("sums", sums)
+    return p
+
+
+def transcendental(n: Annotated[int, "rows and columns of fragments"] = 1024) -> Pipeline:
+    """Arithmetic with EX2, LG2, POW, SIN and COS, two of each."""
+    return _of_texels("transcendental", n, "GL_NEAREST")
+
+
+def filtered(n: Annotated[int, "rows and columns of fragments"] = 1024) -> Pipeline:
+    """Lookups with a linear filter, near the fragment, one after another."""
+    return _of_texels("filtered", n, "GL_LINEAR")
+
+
+def _of_texels(name: str, n: int, how: str) -> Pipeline:
+    """A program file's one pass over a texture of four channels."""
+    p = Pipeline(name)
+    texels = p.input("texels", n, n, packing="image")
+    colours = p.texture("colours", n, n, format="rgba32f")
+    p.draw(f"{name}.fp", {0: (texels, how)}, into=colours)
+    p.output("colours", colours)
     return p

@@ -1,0 +1,44 @@
+!!ARBfp1.0
+# 40 instructions, ten of which are transcendental functions.
+TEMP p, q, r;
+TEX p, fragment.texcoord[0], texture[0], RECT;
+MOV q, p.wzyx;
+MAD r, p, q, 0.25;
+MUL q, r, p.yzwx;
+ADD p, q, -r.wxyz;
+MIN p, p, 2;
+MAX p, p, -2;
+DP3 r.x, p, q;
+MAD r.x, r.x, r.x, 1;
+RSQ r.w, r.x;
+MUL q, q, r.w;
+LRP p, 0.375, p, q;
+DP4 r.y, p, q;
+ABS r.y, r.y;
+ADD r.y, r.y, 0.5;
+RCP r.z, r.y;
+MAD p, p, r.z, q;
+MUL p, p, 0.5;
+MAD q, p, q.yxwz, r;
+SIN r.x, q.x;
+COS r.y, q.y;
+EX2 r.z, p.x;
+ABS q, q;
+ADD q, q, 0.5;
+LG2 r.w, q.x;
+ADD p, p, r;
+POW q.x, q.y, p.w;
+SIN q.y, p.x;
+COS q.z, p.y;
+EX2 q.w, -q.z;
+ABS r.x, p.z;
+ADD r.x, r.x, 1;
+LG2 p.w, r.x;
+POW p.x, r.x, q.y;
+MUL q, q, 0.25;
+ADD p, p, q;
+MAX p, p, -8;
+MIN p, p, 8;
+ADD p, p, r;
+MAD result.color, p, 0.5, r;
+END
