@@ -88,10 +88,14 @@ def group_shape(
     side of the group's tile, until there are groups enough.
 
     Where each fragment looks up texels that are its own or no whole row's or column's, as in a
-    stencil, a large tile saves no lookup, and drivers take long to compile it: 2×2 fragments.
+    stencil, a large tile saves no lookup, and drivers take long to compile it: four fragments. On
+    many multiprocessors they are a column, so that neighbouring invocations load neighbouring
+    texels together; else they are 2×2, which share the most.
     """
     if _is_stencil(content):
-        return _unrolled(content, GroupShape(columns=2, rows=2, adjacent=2), device)
+        square = GroupShape(columns=2, rows=2, adjacent=2)
+        column = GroupShape((32, 8), columns=1, rows=4, adjacent=4)
+        return _unrolled(content, column if device.count > 1 else square, device)
     shape = _largest(content, device)
     while size is not None and _groups(shape, size) < _BUSY * device.count:
         smaller = _halved(shape)

@@ -48,8 +48,28 @@ def shared_bytes(text: str) -> int:
     return sum(sizes[kind] * int(a) * int(b) for kind, a, b in found)
 
 
-def test_neighbours_in_a_register_tile_share_texels() -> None:
-    """Two by two fragments and their neighbours to the four sides are twelve texels of x."""
+@pytest.mark.parametrize(
+    ("shape", "stored", "of_x"),
+    [
+        (GroupShape(columns=1, rows=1), 1, 4),
+        (GroupShape(columns=2, rows=2, adjacent=2), 4, 12),
+        (GroupShape(columns=1, rows=4, adjacent=4), 4, 14),
+        (GroupShape(columns=2, rows=2, adjacent=1), 4, 16),
+    ],
+)
+def test_neighbours_in_a_register_tile_share_texels(
+    shape: GroupShape, stored: int, of_x: int
+) -> None:
+    """Two by two fragments and their neighbours to the four sides are twelve texels of x.
+
+    Four in a column are fourteen. One texel of b and one store of each fragment come to that.
+    """
+    text = emit_groups(relaxation(), shape, 32 * KIB, exact=True).text
+    loads = [len(re.findall(rf"\btexture{n}\[(?!\])", text)) for n in range(3)]
+    assert sorted(loads) == sorted([stored, stored, of_x])
+
+
+def relaxation() -> Content:
     plan = jacobi(40, 4).plan()
     fused = next(
         member
@@ -58,14 +78,14 @@ def test_neighbours_in_a_register_tile_share_texels() -> None:
         for member in step.body
         if isinstance(member, FusedPasses)
     )
-    content, _ = group_content(fused, {each.name: each for each in plan.textures})
-    text = emit_groups(content, group_shape(content), 32 * KIB, exact=True).text
-    loads = {n: len(re.findall(rf"\btexture{n}\[(?!\])", text)) for n in range(3)}
-    assert sorted(loads.values()) == [4, 4, 12]  # of b, of what is stored, of x
-    alone = GroupShape(columns=1, rows=1)
-    text = emit_groups(content, alone, 32 * KIB, exact=True).text
-    loads = {n: len(re.findall(rf"\btexture{n}\[(?!\])", text)) for n in range(3)}
-    assert sorted(loads.values()) == [1, 1, 4]
+    return group_content(fused, {each.name: each for each in plan.textures})[0]
+
+
+def test_a_stencil_s_fragments_lie_so_that_loads_of_neighbouring_invocations_join() -> None:
+    """On a GPU one after another across; where loads are of one invocation, what shares most."""
+    gpu = group_shape(relaxation(), (2048, 2048), Multiprocessors.of_gpu(132))
+    assert (gpu.columns, gpu.side_by_side) == (1, (1, 4))
+    assert group_shape(relaxation()).side_by_side == (2, 2)
 
 
 LOOKUP = "TEX R0, fragment.texcoord[1], texture[0], RECT;"
