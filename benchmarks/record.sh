@@ -2,6 +2,7 @@
 # Records the results of this folder: record.sh FOLDER PART …, on a machine that does nothing else.
 #
 #   gpu        products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA; its rates
+#   every-method   every method there
 #   cores      products and the relaxation on all cores, beside NumPy's BLAS and a loop by numba
 #   two-cores  the same on two cores, with AVX-512 and with AVX2 on both sides
 #   llvmpipe   the relaxation and programs of a user's where OpenGL runs on the CPU
@@ -48,17 +49,22 @@ relaxation() { # NAME OPTION …
 
 gpu() {
     products bench-h100 --executor gl-compute --peer cublas --size $gpu_sizes
-    products whole-h100 --whole --executor gl-compute --peer cublas --size $gpu_sizes
     relaxation jacobi-h100 --over "n=$grids" --executor gl-compute --peers $peers:CupyKernels
+    products whole-h100 --whole --executor gl-compute --peer cublas --size $gpu_sizes
+    rates
     measured bench-h100-raster bench --method hall-carr-hart-multi --executor gl-raster \
         --peer cublas driver-arbfp --size 1024 2048
-    run calibrate --executor gl-compute gl-raster
-    for executor in gl-compute gl-raster; do # as gpgpu_legacy/chips/profiles/recorded has them
+}
+
+rates() { # of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has them
+    run calibrate --executor gl-compute gl-raster --budget "${BUDGET:-120}"
+    for executor in gl-compute gl-raster; do
         sed 's/^name = "this-/name = "h100-/' "$out/profiles/this-$executor.toml" \
             >"$out/h100-$executor.toml"
     done
-    run roofline --chip this --executor gl-compute gl-raster --budget "${BUDGET:-120}" \
-        --plot "$out/roofline-h100.png"
+}
+
+every_method() { # on a GPU and its host
     run lineage --size 1024 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
 }
 
@@ -89,6 +95,7 @@ llvmpipe() {
 for part in "$@"; do
     case $part in
         gpu) gpu ;;
+        every-method) every_method ;;
         cores) cores ;;
         two-cores) two_cores ;;
         llvmpipe) llvmpipe ;;

@@ -5,17 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from gpgpu_legacy.memory import free_memory
 from gpgpu_legacy.runtime.prepared import Prepared
 
-HELD_BYTES = 2 << 30
+LEAST_BYTES, MOST_BYTES = 2 << 30, 8 << 30  # the most is also to fit a GPU's memory
+_SHARE = 8  # of the memory that is free
 _MATRICES = 6  # float32: A, B, C, C's second framebuffer, and two for transfers
 
 Key = TypeVar("Key")
 
 
+def held_bytes() -> int:
+    """How much memory plans that stay prepared may take, all together."""
+    return max(LEAST_BYTES, min(MOST_BYTES, free_memory().size_bytes // _SHARE))
+
+
 def fit_at_once(size: int) -> int:
-    """How many prepared products of n×n matrices fit in HELD_BYTES; at least 1."""
-    return max(1, HELD_BYTES // (_MATRICES * 4 * size**2))
+    """How many prepared products of n×n matrices fit in what may be held; at least 1."""
+    return max(1, held_bytes() // (_MATRICES * 4 * size**2))
 
 
 class Pool(Generic[Key]):

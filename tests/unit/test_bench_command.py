@@ -185,7 +185,7 @@ def test_entrants_stay_prepared_for_a_size_and_are_closed_after_it() -> None:
 def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_round(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool, "HELD_BYTES", 6 * 4 * 8**2)
+    monkeypatch.setattr(pool, "held_bytes", lambda: 6 * 4 * 8**2)
     clock = Clock()
     one = clock.entrant("one", iter([9.0, 9.0, 7.0, 1.0, 7.0, 2.0]))
     two = clock.entrant("two", repeat(2.0))
@@ -200,7 +200,7 @@ def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_round(
 def test_what_a_closed_entrant_takes_to_be_ready_is_of_the_budget(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pool, "HELD_BYTES", 1)
+    monkeypatch.setattr(pool, "held_bytes", lambda: 1)
     clock = Clock()
     entered = [clock.entrant(name, repeat(1.0)) for name in ("one", "two")]
     found = measure(entered, [8], 5, Budget(9.5, clock))  # two probes, two warm-ups, rounds of two
@@ -225,8 +225,14 @@ def test_what_fails_in_a_round_leaves_nothing_open_and_the_others_alone() -> Non
     assert [each.reason for each in found.not_run] == ["StopIteration"]
 
 
-@pytest.mark.parametrize(("size", "fits"), [(1024, 85), (8192, 1), (16384, 1)])
-def test_how_many_fit_at_once(size: int, fits: int) -> None:
+@pytest.mark.parametrize(
+    ("free", "size", "fits"),
+    [(1 << 30, 1024, 85), (1 << 30, 8192, 1), (1 << 30, 16384, 1), (1 << 40, 8192, 5)],
+)
+def test_how_many_fit_at_once(
+    monkeypatch: pytest.MonkeyPatch, free: int, size: int, fits: int
+) -> None:
+    monkeypatch.setattr(pool, "free_memory", lambda: SimpleNamespace(size_bytes=free))
     assert pool.fit_at_once(size) == fits
 
 

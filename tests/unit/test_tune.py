@@ -356,7 +356,7 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 ) -> None:
     counter = Counter()
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
-    monkeypatch.setattr(pool, "HELD_BYTES", 2 * 6 * 4 * 16**2)
+    monkeypatch.setattr(pool, "held_bytes", lambda: 2 * 6 * 4 * 16**2)
     ways = [Way("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
     with tuning.WayRunner(MULTI, 16, 0) as products:
         for way in (*ways, ways[0]):

@@ -25,7 +25,7 @@ from gpgpu_legacy.measure.plan_bench.peers import OpenPeer
 from gpgpu_legacy.measure.plan_bench.record import CaseRecord, PlanBench, PlanResult, PlanSkipped
 from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, size_of
 from gpgpu_legacy.measure.platform import settings, this_platform, versions
-from gpgpu_legacy.measure.pool import HELD_BYTES
+from gpgpu_legacy.measure.pool import held_bytes
 from gpgpu_legacy.measure.rounds import Rounds, median_timings, wait_for_rest
 from gpgpu_legacy.pipeline.reference import (
     F64,
@@ -355,7 +355,7 @@ class _Bench:
     def _room(self, size: int) -> int:
         """How many prepared plans of a size fit in memory at once; at least 1."""
         of_size = (s.case.plan.texture_bytes for s in self.subjects.values() if s.size == size)
-        return max(1, HELD_BYTES // max(1, *of_size))
+        return max(1, held_bytes() // max(1, *of_size))
 
     def _record(self, measured: Measured[Entrant, None]) -> PlanBench:
         platform, order = this_platform(), {key: n for n, key in enumerate(self.entered)}
