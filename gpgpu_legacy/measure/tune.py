@@ -274,7 +274,10 @@ def _is_consistent(shape: GroupShape) -> bool:
     """Whether the numbers of a shape divide one another as the code needs."""
     across, up = shape.side_by_side
     return (
-        shape.columns % across == 0 and shape.rows % up == 0 and shape.k_depth % shape.unroll == 0
+        shape.adjacent == max(across, up)
+        and shape.columns % across == 0
+        and shape.rows % up == 0
+        and shape.k_depth % shape.unroll == 0
     )
 
 

@@ -248,7 +248,9 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
         names = [field.name for field in fields(GroupShape)]
         changed = {n for n, a, b in zip(names, group, usual, strict=True) if a != b}
         assert len(changed) == 1 or changed == {"columns", "rows"}
-        assert GroupShape(*group).columns % GroupShape(*group).adjacent == 0
+        shape = GroupShape(*group)
+        across, up = shape.side_by_side
+        assert (shape.columns % across, shape.rows % up, max(across, up)) == (0, 0, shape.adjacent)
 
 
 # Shapes that are asked for -----------------------------------------------------------------------
