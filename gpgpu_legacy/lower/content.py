@@ -80,6 +80,7 @@ class AffineLookup:
     inside: it never leaves the texture.
     aligned: for work groups: the base, and each row of the surface, begins at a multiple of four
     texels of one channel, so that four neighbours can be loaded at once.
+    repeats: for native code: whether it comes back in from the other side along s and t.
     """
 
     texture: int
@@ -88,6 +89,7 @@ class AffineLookup:
     t: Texels
     inside: bool
     aligned: bool = False
+    repeats: tuple[bool, bool] = (False, False)
 
     @property
     def axes(self) -> Axes:
@@ -367,6 +369,7 @@ class _Numbering:
             Texels(t.constant - base[1], *t.slopes),
             lookup.inside,
             self.is_aligned(lookup.texture, base),
+            lookup.repeats,
         )
 
 

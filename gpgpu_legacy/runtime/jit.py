@@ -24,7 +24,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
     fused_steps,
     moved_alone,
 )
-from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
+from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood, with_neighbours
 from gpgpu_legacy.lower.content import (
     Arguments,
     UnsupportedError,
@@ -159,14 +159,16 @@ class JitPrepared(HostPrepared):
         """A Repeat that native threads run as a whole; None if some pass of it has no such code."""
         from gpgpu_legacy.runtime.schedule import Member, RepeatRun
 
-        members = []
-        for step in repeat.body:
+        around, members = neighbourhood(repeat, self.plan), []
+        extents = {texture.name: texture.extent for texture in self.plan.textures}
+        for number, step in enumerate(repeat.body):
             fused = moved_alone(step, repeat.count) if isinstance(step, CopyPass) else step
+            if around is not None and isinstance(fused, FusedPasses):
+                fused = with_neighbours(fused, around, number, extents)
             made = self._native(fused) if isinstance(fused, FusedPasses) else None
             if made is None or made[0].staged:
                 return None
             members.append(Member(*made))
-        around = neighbourhood(repeat, self.plan)
         run = RepeatRun(members, self.textures, around).run
         return _Step(repeat.count, (run,), (), whole=True)
 

@@ -38,13 +38,15 @@ class OwnLookup:
 class AffineLookup:
     """A lookup at whole texels that are affine in position and iteration.
 
-    inside: it never leaves the texture.
+    inside: it never leaves the texture. repeats: whether it comes back in from the other side along
+    s and t, at most once; else it has the outermost texel.
     """
 
     texture: str
     s: Texels
     t: Texels
     inside: bool
+    repeats: tuple[bool, bool] = (False, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +215,7 @@ def _lookup(
     s, t = map(chosen_texels, coordinates)
     if not plain or s is None or t is None:
         return DependentLookup(binding)
-    inside = _stays((s, t), texture.extent, constant_rect(pass_.rect), count)
+    inside = stays((s, t), texture.extent, constant_rect(pass_.rect), count)
     return AffineLookup(binding.texture, s, t, inside)
 
 
@@ -221,7 +223,7 @@ def _is_own(lookup: AffineLookup, x: int, y: int) -> bool:
     return lookup.s == Texels(x, x=1) and lookup.t == Texels(y, y=1)
 
 
-def _stays(forms: tuple[Texels, Texels], extent: Extent, rect: Rect, count: int) -> bool:
+def stays(forms: tuple[Texels, Texels], extent: Extent, rect: Rect, count: int) -> bool:
     """Whether texel numbers lie in the texture at all fragments of all iterations."""
     for form, size in zip(forms, (extent.width, extent.height), strict=True):
         ends = [form.x * (rect.width - 1), form.y * (rect.height - 1), form.iteration * (count - 1)]

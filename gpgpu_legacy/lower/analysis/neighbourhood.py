@@ -13,8 +13,8 @@ side. Texels outside of the passes' rectangle are never written, and keep what t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import reduce
 
 from gpgpu_legacy.lower.analysis.affine import (
@@ -24,6 +24,7 @@ from gpgpu_legacy.lower.analysis.affine import (
     nearest_texels,
 )
 from gpgpu_legacy.lower.analysis.fusion import (
+    AffineLookup,
     Draw,
     FusedPasses,
     Lookup,
@@ -31,10 +32,11 @@ from gpgpu_legacy.lower.analysis.fusion import (
     OwnLookup,
     UnfusedRepeat,
     rectangles,
+    stays,
 )
 from gpgpu_legacy.plan.expand import varies
 from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.textures import Filter, Rect, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
 
 MOST_REACH = 16
 """How many texels away a lookup may read, at most: a tile with wider edges is nearly all edge."""
@@ -160,6 +162,34 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
         (bool(wraps[0]), bool(wraps[1])),
         any(map(varies, passes)),
     )
+
+
+def with_neighbours(
+    fused: FusedPasses, around: Neighbourhood, number: int, extents: Mapping[str, Extent]
+) -> FusedPasses:
+    """A Repeat's pass by itself, with affine lookups of what the Repeat writes.
+
+    number: of the pass in the Repeat's body. extents: of textures, by name.
+    """
+    member, corners = around.body[number], {name: (x, y) for name, x, y in around.origins}
+    if isinstance(member, Move):
+        return fused
+    rect = Rect(0, 0, around.width, around.height)
+
+    def affine(lookup: Lookup | NeighbourLookup) -> Lookup:
+        match lookup:
+            case NeighbourLookup(name, right, up):
+                x, y = corners[name][0] + right, corners[name][1] + up
+            case OwnLookup(name):
+                x, y = corners[name]
+            case _:
+                return lookup
+        s, t = Texels(x, x=1), Texels(y, y=1)
+        inside = stays((s, t), extents[name], rect, around.count)
+        return AffineLookup(name, s, t, inside, around.wraps)
+
+    draw = Draw(member.pass_, tuple(map(affine, member.lookups)))
+    return replace(fused, body=(draw,))
 
 
 def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:

@@ -284,8 +284,8 @@ class Memory:
             up = t_constant + lookup.t.y * row + lookup.t.x * lane
             column, line = b.add(s, integer(right)), b.add(t, integer(up))
             if not lookup.inside:
-                column = self._clamped(column, surface.sizes[0])
-                line = self._clamped(line, surface.sizes[1])
+                column = self._within(column, surface.sizes[0], repeats=lookup.repeats[0])
+                line = self._within(line, surface.sizes[1], repeats=lookup.repeats[1])
             texel = b.add(b.mul(line, surface.row_length), column)
             return surface.place(b, first.channel, texel)
 
@@ -333,7 +333,8 @@ class Memory:
                 in_whole = b.block
             with cut:
                 columns = [b.add(column, integer(lane)) for lane in range(lanes)]
-                inside = [self._clamped(number, surface.sizes[0]) for number in columns]
+                size, repeats = surface.sizes[0], lookup.repeats[0]
+                inside = [self._within(number, size, repeats=repeats) for number in columns]
                 gathered = self._gathered([b.gep(first, [number]) for number in inside])
                 in_cut = b.block
         either = b.phi(texels.type)
@@ -342,13 +343,13 @@ class Memory:
         return either
 
     def _row_of_edges(self, channel: AffineChannel, row: int) -> Any:
-        """The first texel of the row that a lookup reads, beyond an edge that of the last one.
+        """The first texel of the row that a lookup reads, or that it has beyond an edge.
 
         It is computed before the loop over columns, where it is the same for all of them.
         """
         lookup, advance = channel.lookup, channel.advance[1]
         surface = self.surfaces[lookup.texture]
-        key = (lookup.base, lookup.t, channel.channel, row)
+        key = (lookup.base, lookup.t, lookup.repeats, channel.channel, row)
         hoists = self.before is not None and not advance
         if hoists and key in self.rows:
             return self.rows[key]
@@ -356,7 +357,8 @@ class Memory:
             b, known = self.builder, self.known
             self.known = {} if hoists else known
             t, constant = self._affine(lookup, 1, advance)
-            line = self._clamped(b.add(t, integer(constant + lookup.t.y * row)), surface.sizes[1])
+            line, size = b.add(t, integer(constant + lookup.t.y * row)), surface.sizes[1]
+            line = self._within(line, size, repeats=lookup.repeats[1])
             first = b.gep(surface.planes[channel.channel], [b.mul(line, surface.row_length)])
             self.known = known
         if hoists:
@@ -409,11 +411,16 @@ class Memory:
             self.known[key] = total
         return self.known[key], form.constant + self.ahead * advance
 
-    def _clamped(self, index: Any, size: Any) -> Any:
+    def _within(self, index: Any, size: Any, *, repeats: bool) -> Any:
+        """The number of the texel that a lookup finds there; where it repeats, once around."""
         b = self.builder
-        low = b.select(b.icmp_signed("<", index, integer(0)), integer(0), index)
-        last = b.sub(size, integer(1))
-        return b.select(b.icmp_signed(">", low, last), last, low)
+        if repeats:
+            up, down = b.add(index, size), b.sub(index, size)
+            below, above = (
+                b.icmp_signed(*than) for than in (("<", index, integer(0)), (">=", index, size))
+            )
+            index = b.select(below, up, b.select(above, down, index))
+        return greater(b, lesser(b, index, b.sub(size, integer(1))), integer(0))
 
     def _gathered(self, places: Sequence[Any]) -> Any:
         """One number from each place."""
