@@ -26,6 +26,7 @@ from gpgpu_legacy.lower.content import (
     UnsupportedError,
     refuse_unsupported,
 )
+from gpgpu_legacy.lower.emit.llvm_edges import meets_edges
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
     FunctionContext,
@@ -48,7 +49,6 @@ from gpgpu_legacy.lower.emit.llvm_memory import (
     Memory,
     Scalar,
     Staging,
-    meets_edges,
     stored_element,
 )
 from gpgpu_legacy.lower.emit.llvm_words import (
@@ -212,21 +212,21 @@ class _Module:
         b, width = memory.builder, memory.tile.width
         if not self.content.once or instruction_count(self.statements) > UNROLLED:
             if self.content.once:
-                memory.begin_columns()
+                memory.edges.begin_columns()
             with CountedLoop(b, x_first, x_last, width) as memory.x:
                 self._emit_tile(memory)
             return
         near = self._lookups_at_edges()
-        x_inside, x_after = memory.inner_columns(near, x_first, x_last)
+        x_inside, x_after = memory.edges.inner_columns(near, x_first, x_last)
         with CountedLoop(b, integer(0 if near else 1), integer(3)) as part:
             is_first, is_second = (b.icmp_signed("==", part, integer(n)) for n in (0, 1))
             start = b.select(is_first, x_first, b.select(is_second, x_inside, x_after))
             end = b.select(is_first, lesser(b, x_inside, x_last), x_last)
             with b.if_else(is_second) as (inner, outer):
-                for memory.is_inner, branch in ((True, inner), (False, outer)):
+                for memory.edges.is_inner, branch in ((True, inner), (False, outer)):
                     with branch:
-                        memory.begin_columns()
-                        last = x_after if memory.is_inner else end
+                        memory.edges.begin_columns()
+                        last = x_after if memory.edges.is_inner else end
                         with CountedLoop(b, start, last, width) as memory.x:
                             self._emit_tile(memory)
 

@@ -27,6 +27,9 @@ from gpgpu_legacy.lower.ir_types import EVERYWHERE, NOWHERE, Axes, Kind, Operato
 F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 
+ALIGNMENTS = {F32: 4, F16: 2, I8: 1}
+"""Of stored elements: bytes."""
+
 _ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1}
 
 APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.COS, Operator.POWER})

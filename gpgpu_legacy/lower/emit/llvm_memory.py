@@ -7,8 +7,7 @@ once for all rows, in panels as wide as a tile, each in the order in which the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +16,9 @@ from llvmlite import ir
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.analysis.rerolling import Advance
 from gpgpu_legacy.lower.content import AffineLookup, Content
+from gpgpu_legacy.lower.emit.llvm_edges import Edges, within
 from gpgpu_legacy.lower.emit.llvm_grid import (
+    ALIGNMENTS,
     F16,
     F32,
     I8,
@@ -26,10 +27,8 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
     CountedLoop,
     Grid,
     GridEmitter,
-    greater,
     integer,
     integers,
-    lesser,
     load,
     store,
 )
@@ -58,7 +57,6 @@ from gpgpu_legacy.lower.lowering import levels_of
 from gpgpu_legacy.plan.formats import Format, Numeric
 
 _ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.FLOAT, 16): F16, (Numeric.UNORM, 8): I8}
-_ALIGNMENTS = {F32: 4, F16: 2, I8: 1}
 
 
 def stored_element(texel_format: Format) -> Any:
@@ -116,7 +114,7 @@ class Staging:
 
 
 @dataclass(frozen=True, slots=True)
-class _Planes:
+class Planes:
     """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
 
     starts: at how many of its columns a vector begins that lies inside. spacing: how many elements
@@ -141,10 +139,8 @@ class Memory:
     """What one function loads and stores for the tile, the iteration and the trip it is at.
 
     x, y: the lower left fragment of the tile. trip: the number of the loop's trip with which its
-    unrolled trips begin, of which `ahead` are emitted. is_inner: whether the tile, and all that its
-    lookups read in a row, surely lies inside (inner_columns). known: what has been emitted for this
-    trip. before: the block in which a loop over columns is entered, if any. rows: what has been
-    emitted there.
+    unrolled trips begin, of which `ahead` are emitted. known: what has been emitted for this trip.
+    edges: of textures, and where the tile is between them.
     """
 
     def __init__(
@@ -168,33 +164,11 @@ class Memory:
         self.x_last = words.integer(X_LAST)
         self.x = self.y = integer(0)
         self.iteration = self.first
-        self.trip, self.ahead, self.is_inner = integer(0), 0, False
+        self.trip, self.ahead = integer(0), 0
         self.known: dict[Any, Any] = {}
-        self.before: Any = None
-        self.rows: dict[Any, Any] = {}
+        self.edges = Edges(self)
 
-    def inner_columns(
-        self, lookups: Iterable[AffineLookup], first: Any, last: Any
-    ) -> tuple[Any, Any]:
-        """Between which of the columns from first to last whole tiles are inner ones.
-
-        lookups: those that meet edges.
-        """
-        b, width, low, high = self.builder, integer(self.tile.width), first, last
-        for lookup in lookups:
-            s, constant = self._affine(replace(lookup, s=replace(lookup.s, x=0)), 0, 0)
-            left, size = b.add(s, integer(constant)), self.surfaces[lookup.texture].sizes[0]
-            low, high = greater(b, low, b.neg(left)), lesser(b, high, b.sub(size, left))
-        before = b.add(b.sub(low, first), b.sub(width, integer(1)))
-        inside = b.add(first, b.mul(b.sdiv(before, width), width))
-        tiles = b.sdiv(greater(b, b.sub(high, inside), integer(0)), width)
-        return inside, b.add(inside, b.mul(tiles, width))
-
-    def begin_columns(self) -> None:
-        """A loop over columns follows, which begins in the block after this one."""
-        self.before, self.rows = self.builder.block, {}
-
-    def _planes(self, number: int, texel_format: Format) -> _Planes:
+    def _planes(self, number: int, texel_format: Format) -> Planes:
         first, element = HEADER_WORDS + number * TEXTURE_WORDS, stored_element(texel_format)
         planes = [self.words.address(first + c, element) for c in range(texel_format.channels)]
         width, height, depth, x, y = (
@@ -205,7 +179,7 @@ class Memory:
         starts = b.select(b.icmp_signed(">", starts, integer(0)), starts, integer(0))
         spacing = MOST_PLANES if self.content.surfaces[number].interleaved else 1
         sizes = (width, height, depth)
-        return _Planes(tuple(planes), row_length, sizes, starts, (x, y), element, spacing)
+        return Planes(tuple(planes), row_length, sizes, starts, (x, y), element, spacing)
 
     def _base(self, number: int) -> tuple[Any, Any]:
         first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + number * BASE_WORDS
@@ -220,7 +194,7 @@ class Memory:
 
         def loaded(row: int, vector: int) -> Any:
             place = self._own_place(number, channel, row, vector)
-            return self.emit.floats(load(self.builder, place, kind, _ALIGNMENTS[element]))
+            return self.emit.floats(load(self.builder, place, kind, ALIGNMENTS[element]))
 
         return Grid(EVERYWHERE, loaded)
 
@@ -231,14 +205,14 @@ class Memory:
         larger texture, or of columns whose turn comes later.
         """
         element = self.surfaces[number].element
-        align = _ALIGNMENTS[element]
+        align = ALIGNMENTS[element]
         for row in range(self.tile.rows):
             for vector in range(self.tile.vectors):
                 stored = self.emit.at(value, row, vector, in_lanes=True)
                 stored = self.emit.stored(stored, element)
                 place = self._own_place(number, channel, row, vector)
                 followed = self.content.once or self.content.surfaces[number].followed
-                if followed and not self.is_inner:
+                if followed and not self.edges.is_inner:
                     before = load(self.builder, place, stored.type, align)
                     stored = self.builder.select(self._in_columns(vector), stored, before)
                 store(self.builder, stored, place, align)
@@ -273,19 +247,19 @@ class Memory:
         lookup, b, lanes = channel.lookup, self.builder, self.tile.lanes
         surface = self.surfaces[lookup.texture]
         axes = lookup.axes
-        s, s_constant = self._affine(lookup, 0, channel.advance[0])
-        t, t_constant = self._affine(lookup, 1, channel.advance[1])
+        s, s_constant = self.affine(lookup, 0, channel.advance[0])
+        t, t_constant = self.affine(lookup, 1, channel.advance[1])
         in_a_row = lookup.s.x == 1 and not lookup.t.x
         first = channel if surface.spacing == 1 else replace(channel, channel=0)
-        kind, align = self.emit.vector_of(surface.element), _ALIGNMENTS[surface.element]
+        kind, align = self.emit.vector_of(surface.element), ALIGNMENTS[surface.element]
 
         def place(row: int, lane: int) -> Any:
             right = s_constant + lookup.s.y * row + lookup.s.x * lane
             up = t_constant + lookup.t.y * row + lookup.t.x * lane
             column, line = b.add(s, integer(right)), b.add(t, integer(up))
             if not lookup.inside:
-                column = self._within(column, surface.sizes[0], repeats=lookup.repeats[0])
-                line = self._within(line, surface.sizes[1], repeats=lookup.repeats[1])
+                column = within(b, column, surface.sizes[0], repeats=lookup.repeats[0])
+                line = within(b, line, surface.sizes[1], repeats=lookup.repeats[1])
             texel = b.add(b.mul(line, surface.row_length), column)
             return surface.place(b, first.channel, texel)
 
@@ -305,8 +279,8 @@ class Memory:
             if in_a_row and lookup.inside:
                 return self.emit.floats(load(b, place(row, vector * lanes), kind, align))
             if in_a_row:
-                return self._loaded_at_edge(channel, row, vector)
-            return self._gathered(places(row, vector))
+                return self.edges.loaded(channel, row, vector)
+            return self.gathered(places(row, vector))
 
         if surface.spacing > 1:
             texels = self._channels(axes, places)
@@ -317,54 +291,6 @@ class Memory:
             return texels[channel.channel]
         return self.decoded(lookup.texture, Grid(axes, loaded))
 
-    def _loaded_at_edge(self, channel: AffineChannel, row: int, vector: int) -> Any:
-        """Neighbouring texels of a row, which may lie beyond an edge; few vectors do."""
-        b, lookup, lanes = self.builder, channel.lookup, self.tile.lanes
-        surface = self.surfaces[lookup.texture]
-        s, constant = self._affine(lookup, 0, channel.advance[0])
-        column = b.add(s, integer(constant + lookup.s.y * row + vector * lanes))
-        first = self._row_of_edges(channel, row)
-        kind, align = self.emit.vector_of(surface.element), _ALIGNMENTS[surface.element]
-        if self.is_inner and meets_edges(lookup, channel.advance):
-            return self.emit.floats(load(b, b.gep(first, [column]), kind, align))
-        with b.if_else(b.icmp_unsigned("<", column, surface.starts)) as (whole, cut):
-            with whole:
-                texels = self.emit.floats(load(b, b.gep(first, [column]), kind, align))
-                in_whole = b.block
-            with cut:
-                columns = [b.add(column, integer(lane)) for lane in range(lanes)]
-                size, repeats = surface.sizes[0], lookup.repeats[0]
-                inside = [self._within(number, size, repeats=repeats) for number in columns]
-                gathered = self._gathered([b.gep(first, [number]) for number in inside])
-                in_cut = b.block
-        either = b.phi(texels.type)
-        either.add_incoming(texels, in_whole)
-        either.add_incoming(gathered, in_cut)
-        return either
-
-    def _row_of_edges(self, channel: AffineChannel, row: int) -> Any:
-        """The first texel of the row that a lookup reads, or that it has beyond an edge.
-
-        It is computed before the loop over columns, where it is the same for all of them.
-        """
-        lookup, advance = channel.lookup, channel.advance[1]
-        surface = self.surfaces[lookup.texture]
-        key = (lookup.base, lookup.t, lookup.repeats, channel.channel, row)
-        hoists = self.before is not None and not advance
-        if hoists and key in self.rows:
-            return self.rows[key]
-        with self.builder.goto_block(self.before) if hoists else nullcontext():
-            b, known = self.builder, self.known
-            self.known = {} if hoists else known
-            t, constant = self._affine(lookup, 1, advance)
-            line, size = b.add(t, integer(constant + lookup.t.y * row)), surface.sizes[1]
-            line = self._within(line, size, repeats=lookup.repeats[1])
-            first = b.gep(surface.planes[channel.channel], [b.mul(line, surface.row_length)])
-            self.known = known
-        if hoists:
-            self.rows[key] = first
-        return first
-
     def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Any]:
         """Where each lane of a lookup that never leaves its texture reads."""
         b, lookup = self.builder, channel.lookup
@@ -372,7 +298,7 @@ class Memory:
         parts = []
         column_0 = replace(lookup, s=replace(lookup.s, x=0), t=replace(lookup.t, x=0))
         for axis, form in enumerate((lookup.s, lookup.t)):
-            computed, constant = self._affine(column_0, axis, channel.advance[axis])
+            computed, constant = self.affine(column_0, axis, channel.advance[axis])
             parts.append(b.add(computed, integer(constant + form.y * row)))
         column, line = parts
         offset = b.add(b.mul(line, surface.row_length), column)
@@ -396,7 +322,7 @@ class Memory:
         offsets: list[Any] = self.known[key]
         return offsets
 
-    def _affine(self, lookup: AffineLookup, axis: int, advance: int) -> tuple[Any, int]:
+    def affine(self, lookup: AffineLookup, axis: int, advance: int) -> tuple[Any, int]:
         """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
         form = (lookup.s, lookup.t)[axis]
         factors = (form.x, form.y, form.iteration, advance)
@@ -411,18 +337,7 @@ class Memory:
             self.known[key] = total
         return self.known[key], form.constant + self.ahead * advance
 
-    def _within(self, index: Any, size: Any, *, repeats: bool) -> Any:
-        """The number of the texel that a lookup finds there; where it repeats, once around."""
-        b = self.builder
-        if repeats:
-            up, down = b.add(index, size), b.sub(index, size)
-            below, above = (
-                b.icmp_signed(*than) for than in (("<", index, integer(0)), (">=", index, size))
-            )
-            index = b.select(below, up, b.select(above, down, index))
-        return greater(b, lesser(b, index, b.sub(size, integer(1))), integer(0))
-
-    def _gathered(self, places: Sequence[Any]) -> Any:
+    def gathered(self, places: Sequence[Any]) -> Any:
         """One number from each place."""
         b, first = self.builder, self.builder.load(places[0])
         gathered = ir.Constant(self.emit.vector_of(first.type), ir.Undefined)
@@ -507,7 +422,7 @@ class Memory:
         def loaded(row: int, vector: int) -> Any:
             places = [b.gep(plane, [texel]) for texel in self._numbers(texels, row, vector)]
             if texels.axes.x:
-                return self._gathered(places)
+                return self.gathered(places)
             return self.emit.floats(b.load(places[0]))
 
         return self.decoded(number, Grid(texels.axes, loaded))
@@ -585,12 +500,6 @@ class Memory:
     def origin(self, number: int, axis: int) -> Grid:
         """The lower left of the rectangle in a surface, as a float."""
         return self.emit.uniform(self.builder.sitofp(self.surfaces[number].origin[axis], F32))
-
-
-def meets_edges(lookup: AffineLookup, advance: Advance) -> bool:
-    """Whether it reads a row as it goes, and how far beyond an edge is the same for all rows."""
-    in_a_row = lookup.s.x == 1 and not lookup.s.y and not lookup.t.x
-    return in_a_row and not lookup.inside and advance == (0, 0)
 
 
 class FetchedTexel:

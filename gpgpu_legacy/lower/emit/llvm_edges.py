@@ -1,0 +1,123 @@
+"""Rows of texels near the edges of textures, as LLVM instructions.
+
+A lookup that reads a row as it goes, and leaves its texture somewhere, is a load of a vector nearly
+everywhere. Tiles that meet no edge have no more than that; others look where the edge is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from llvmlite import ir
+
+from gpgpu_legacy.lower.analysis.rerolling import Advance
+from gpgpu_legacy.lower.content import AffineLookup
+from gpgpu_legacy.lower.emit.llvm_grid import ALIGNMENTS, greater, integer, lesser, load
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, Memory
+
+
+class Edges:
+    """Where the tile that a Memory is at lies between the edges of textures.
+
+    is_inner: whether the tile, and all that its lookups read in a row, surely lies inside
+    (inner_columns).
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        """Nothing known of the tile."""
+        self._memory, self.is_inner = memory, False
+        self._before: Any = None  # the block in which a loop over columns is entered, if any
+        self._rows: dict[Any, Any] = {}  # what has been emitted there
+
+    def inner_columns(
+        self, lookups: Iterable[AffineLookup], first: Any, last: Any
+    ) -> tuple[Any, Any]:
+        """Between which of the columns from first to last whole tiles are inner ones.
+
+        lookups: those that meet edges.
+        """
+        memory = self._memory
+        b, width, low, high = memory.builder, integer(memory.tile.width), first, last
+        for lookup in lookups:
+            s, constant = memory.affine(replace(lookup, s=replace(lookup.s, x=0)), 0, 0)
+            left, size = b.add(s, integer(constant)), memory.surfaces[lookup.texture].sizes[0]
+            low, high = greater(b, low, b.neg(left)), lesser(b, high, b.sub(size, left))
+        before = b.add(b.sub(low, first), b.sub(width, integer(1)))
+        inside = b.add(first, b.mul(b.sdiv(before, width), width))
+        tiles = b.sdiv(greater(b, b.sub(high, inside), integer(0)), width)
+        return inside, b.add(inside, b.mul(tiles, width))
+
+    def begin_columns(self) -> None:
+        """A loop over columns follows, which begins in the block after this one."""
+        self._before, self._rows = self._memory.builder.block, {}
+
+    def loaded(self, channel: AffineChannel, row: int, vector: int) -> Any:
+        """Neighbouring texels of a row, which may lie beyond an edge; few vectors do."""
+        memory = self._memory
+        b, lookup, lanes = memory.builder, channel.lookup, memory.tile.lanes
+        surface = memory.surfaces[lookup.texture]
+        s, constant = memory.affine(lookup, 0, channel.advance[0])
+        column = b.add(s, integer(constant + lookup.s.y * row + vector * lanes))
+        first = self._row(channel, row)
+        kind, align = memory.emit.vector_of(surface.element), ALIGNMENTS[surface.element]
+        if self.is_inner and meets_edges(lookup, channel.advance):
+            return memory.emit.floats(load(b, b.gep(first, [column]), kind, align))
+        with b.if_else(b.icmp_unsigned("<", column, surface.starts)) as (whole, cut):
+            with whole:
+                texels = memory.emit.floats(load(b, b.gep(first, [column]), kind, align))
+                in_whole = b.block
+            with cut:
+                columns = [b.add(column, integer(lane)) for lane in range(lanes)]
+                size, repeats = surface.sizes[0], lookup.repeats[0]
+                inside = [within(b, number, size, repeats=repeats) for number in columns]
+                gathered = memory.gathered([b.gep(first, [number]) for number in inside])
+                in_cut = b.block
+        either = b.phi(texels.type)
+        either.add_incoming(texels, in_whole)
+        either.add_incoming(gathered, in_cut)
+        return either
+
+    def _row(self, channel: AffineChannel, row: int) -> Any:
+        """The first texel of the row that a lookup reads, or that it has beyond an edge.
+
+        It is computed before the loop over columns, where it is the same for all of them.
+        """
+        memory, lookup, advance = self._memory, channel.lookup, channel.advance[1]
+        surface = memory.surfaces[lookup.texture]
+        key = (lookup.base, lookup.t, lookup.repeats, channel.channel, row)
+        hoists = self._before is not None and not advance
+        if hoists and key in self._rows:
+            return self._rows[key]
+        with memory.builder.goto_block(self._before) if hoists else nullcontext():
+            b, known = memory.builder, memory.known
+            memory.known = {} if hoists else known
+            t, constant = memory.affine(lookup, 1, advance)
+            line, size = b.add(t, integer(constant + lookup.t.y * row)), surface.sizes[1]
+            line = within(b, line, size, repeats=lookup.repeats[1])
+            first = b.gep(surface.planes[channel.channel], [b.mul(line, surface.row_length)])
+            memory.known = known
+        if hoists:
+            self._rows[key] = first
+        return first
+
+
+def meets_edges(lookup: AffineLookup, advance: Advance) -> bool:
+    """Whether it reads a row as it goes, and how far beyond an edge is the same for all rows."""
+    in_a_row = lookup.s.x == 1 and not lookup.s.y and not lookup.t.x
+    return in_a_row and not lookup.inside and advance == (0, 0)
+
+
+def within(b: ir.IRBuilder, index: Any, size: Any, *, repeats: bool) -> Any:
+    """The number of the texel that a lookup finds there; where it repeats, once around."""
+    if repeats:
+        up, down = b.add(index, size), b.sub(index, size)
+        below, above = (
+            b.icmp_signed(*than) for than in (("<", index, integer(0)), (">=", index, size))
+        )
+        index = b.select(below, up, b.select(above, down, index))
+    return greater(b, lesser(b, index, b.sub(size, integer(1))), integer(0))
