@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Records the results of this folder: record.sh FOLDER PART …, on a machine that does nothing else.
 #
-#   gpu        products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA; its rates
-#   every-method   every method there
-#   cores      products and the relaxation on all cores, beside NumPy's BLAS and a loop by numba
-#   two-cores  the same on two cores, with AVX-512 and with AVX2 on both sides
-#   llvmpipe   the relaxation and programs of a user's where OpenGL runs on the CPU
+#   gpu           products, whole calls and a relaxation on a GPU, beside cuBLAS and CUDA; its rates
+#   every-method  every method there
+#   cores         products and the relaxation on all cores, beside NumPy's BLAS and numba's loop
+#   two-cores     the same on two cores, with AVX-512 and with AVX2 on both sides
+#   llvmpipe      the relaxation and programs of a user's where OpenGL runs on the CPU
 #
 # GPU_SIZES, CORES_SIZES, TWO_SIZES, GRIDS and ROUNDS make it shorter; PYTHON names the interpreter.
 set -u
