@@ -147,7 +147,7 @@ _EDGE_LOADS = 0.1  # texels that tiles around load too come from a cache
 _DISPATCH = 14e-6 / 1.6e-12  # a dispatch on the host, which runs ahead of the device
 _LEAST_GAIN = 1.25  # where the model saw less, a sweep saw none
 
-_THREADS, _ROWS, _MOST_PASSES = ((32, 8), (64, 8), (64, 16), (32, 4)), (4, 5, 3, 2), 16
+_THREADS, _ROWS, _MOST_PASSES = ((32, 8), (64, 8), (64, 16), (32, 4)), (4, 5, 2), 16
 
 
 def usual_shape(

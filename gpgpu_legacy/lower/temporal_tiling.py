@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial, reduce
 
 from gpgpu_legacy.lower.content import AffineLookup, Content, NeighbourLookup
 from gpgpu_legacy.lower.fused_body import own_variable
@@ -110,6 +111,7 @@ class TemporalTiling:
             any(content.ends[axis]) and not content.wraps[axis] for axis in range(2)
         )
         self.keeps = tuple(any(content.keeps[axis]) for axis in range(2))
+        self.meets_edge = True
         self.iteration: Expression = integer(0)
         self.trip: Expression = integer(0)
 
@@ -127,9 +129,7 @@ class TemporalTiling:
         for surface in self.temporal.near:
             self._share(surface)
         self.iteration = read(ITERATION)
-        barriers = _barriers(self.body, self.temporal.near)
-        inner = tile.inside(lambda: self._iteration(barriers))
-        tile.add(For(ITERATION, read(FIRST), read(LAST), inner))
+        self._iterations()
         for surface in self.temporal.written:
             self._store(surface)
         return [*tile.declarations(), *tile.statements]
@@ -270,14 +270,15 @@ class TemporalTiling:
     def _neighbour(self, lookup: NeighbourLookup, fragment: Fragment) -> Expression:
         """A neighbour's texel: of the invocation's own, or of another's."""
         row, column = fragment
-        if not lookup.right and not self.clamps[1] and 0 <= row + lookup.up < self.shape.rows:
+        clamps = [axis_clamps and self.meets_edge for axis_clamps in self.clamps]
+        if not lookup.right and not clamps[1] and 0 <= row + lookup.up < self.shape.rows:
             return read(
                 self.tile.cell(self._own(lookup.texture), (row + lookup.up, column)),
                 axes=EVERYWHERE,
             )
         at = [
             self._read(_NEAR[axis], fragment)
-            if self.clamps[axis]
+            if clamps[axis]
             else self._in_tile(axis, fragment[1 - axis])
             for axis in range(2)
         ]
@@ -324,6 +325,35 @@ class TemporalTiling:
 
         return replace(statement, value=rebuilt(statement.value, change))
 
+    def _iterations(self) -> None:
+        """All of them. Where textures are clamped, a tile inside of the rectangle has code of its
+        own: its texels lie at places that are known, and many are in registers.
+        """
+        tile = self.tile
+        whole = self._loop_of_iterations()
+        if not any(self.clamps):
+            tile.add(whole)
+            return
+        self.meets_edge = False
+        inner = self._loop_of_iterations()
+        self.meets_edge = True
+        sides = [
+            side
+            for axis in range(2)
+            if not self.temporal.wraps[axis]
+            for side in (
+                read(CORNER, axis) >= 0,
+                read(CORNER, axis) + self.shape.tile[axis] <= read(EXTENT, axis),
+            )
+        ]
+        inside = reduce(partial(operation, Operator.AND), sides)
+        tile.add(If(inside, (inner,), (whole,)))
+
+    def _loop_of_iterations(self) -> For:
+        barriers = _barriers(self.body, self.temporal.near)
+        body = self.tile.inside(lambda: self._iteration(barriers))
+        return For(ITERATION, read(FIRST), read(LAST), body)
+
     def _iteration(self, barriers: _Barriers) -> None:
         near, tile = self.temporal.near, self.tile
         for position, statement in enumerate(self.body):
@@ -342,7 +372,7 @@ class TemporalTiling:
     def _kept_around(self, statement: Statement) -> Statement:
         """A write that leaves what lies around the rectangle as it is."""
         surface = _written_surface(statement)
-        if surface not in self.temporal.near or not any(self.keeps):
+        if surface not in self.temporal.near or not any(self.keeps) or not self.meets_edge:
             return statement
         assert isinstance(statement, Assign)
         held = Read(statement.variable, statement.components, EVERYWHERE)

@@ -28,6 +28,7 @@ from gpgpu_legacy.plan.plan import CopyPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Extent, Rect
 
 SHAPE = TemporalShape((32, 8), 1, 4, 2)
+LOOP = "for (int iteration"
 LARGE = 4096 * 4096
 ROOMY = Room(48 << 10, 16, gains=True)
 
@@ -92,14 +93,25 @@ def test_textures_that_end_elsewhere_are_refused() -> None:
 )
 def test_barriers(body: tuple[Pass, ...], barriers: int) -> None:
     text = emit_temporal(of(*body), SHAPE, exact=False).text
-    assert text.count("barrier();") == barriers
+    inside, at_edge = text.split(LOOP)[1:]
+    assert [part.count("barrier();") for part in (inside, at_edge)] == [barriers, barriers]
 
 
 def test_a_texel_that_no_pass_writes_is_loaded_once() -> None:
     text = emit_temporal(content_of(jacobi(8, 4).plan()), SHAPE, exact=False).text
-    before, after = text.split("for (int iteration")
+    before, after = text.split(LOOP)
     assert before.count("= texture2[") == SHAPE.rows
     assert "texture2" not in after
+
+
+def test_a_tile_inside_of_the_rectangle_needs_no_care_for_edges() -> None:
+    clamped = of(draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE))
+    _, inside, at_edge = emit_temporal(clamped, SHAPE, exact=False).text.split(LOOP)
+    assert "+ near_" in at_edge
+    assert "near_" not in inside
+    for other in (jacobi(8, 4), life(8, 8, 2)):
+        text = emit_temporal(content_of(other.plan()), SHAPE, exact=False).text
+        assert text.count(LOOP) == 1
 
 
 def test_shapes_fit() -> None:
