@@ -32,7 +32,7 @@ from gpgpu_legacy.studies.roofline.model import recorded as products_of
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"
-N, B = 256, 32
+N, B = 128, 32
 MULTI = "hall-carr-hart-multi"
 
 
