@@ -6,14 +6,25 @@ Quotients and roots have them on every driver, since GLSL rounds what is compute
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawing import EXACT, F32, assert_same_bits, draw_all, program, show, texture
+from drawing import (
+    EXACT,
+    F32,
+    Image,
+    assert_same_bits,
+    draw,
+    draw_all,
+    program,
+    show,
+    texture,
+)
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among
@@ -65,6 +76,28 @@ def test_quotients_and_roots_have_the_reference_machines_bits(
     one = np.float32(1)
     assert_same_bits(reciprocals, one / numbers[0])
     assert_same_bits(roots, one / np.sqrt(np.abs(numbers[1])))
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("name", ["gl-raster", "gl-compute", "jit"])
+def test_every_level_of_8_bits_is_the_nearest_float(
+    name: str, exact: bool, ready: Callable[[str], Executor]
+) -> None:
+    """Looked up, and drawn to 8 bits again; a float texture shows what the first lookup gave."""
+    expected = (np.arange(256) / 255).astype(np.float32).reshape(1, 256, 1)
+    text = program("TEX result.color, fragment.position, texture[0], RECT;")
+    machine = replace(EXACT, exact=exact)
+    for target in (R32F, UNORM8):
+        levels = Image(expected, format=UNORM8)
+        found = draw(
+            *(text, (256, 1)), textures={0: levels}, target=target, machine=machine,
+            executor=ready(name),
+        )  # fmt: skip
+        if exact or target is UNORM8:
+            assert_same_bits(found, expected)
+        else:
+            np.testing.assert_allclose(found, expected, 2.0**-23)
 
 
 @pytest.mark.gl

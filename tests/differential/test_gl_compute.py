@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from buffers import bindings, buffer, read_from, uniforms
+from departures import driver_of
 from drawing import EXACT, assert_same_bits
 from products import (
     F32,
@@ -86,10 +87,6 @@ def limit(compute: Executor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
     return change
 
 
-def keeps_order(executor: Executor) -> bool:
-    return "llvmpipe" in executor.device()
-
-
 def regroups(plan: Plan) -> bool:
     """mali-sgemm's last line adds four sums at once, which Mesa takes two by two."""
     return plan.name == "mali-sgemm"
@@ -99,7 +96,7 @@ def assert_agrees(executor: Executor, plan: Plan) -> None:
     """Bit for bit where the driver keeps the order; within the bound of sums everywhere."""
     operands = random_operands(plan, 11)
     found = executor.run(plan, operands).outputs["C"]
-    if keeps_order(executor) and not regroups(plan):
+    if driver_of(executor).keeps_order and not regroups(plan):
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     passes = sum(n for n, _ in plan.weighted_passes())
     assert_within_the_bound(found, operands["A"], operands["B"], passes)
@@ -156,7 +153,7 @@ def test_scaled_and_added_to(compute: Executor, method: Method, adds: bool) -> N
     operands = random_operands(plan, 5)
     assert ("C0" in operands) is adds
     found = compute.run(plan, operands).outputs["C"]
-    if keeps_order(compute) and not regroups(plan):
+    if driver_of(compute).keeps_order and not regroups(plan):
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     a, b = (operands[name].astype(np.float64) for name in "AB")
     addend = operands["C0"].astype(np.float64) if adds else np.zeros((13, 11))
@@ -228,7 +225,7 @@ def test_drawn_products_in_groups_of_every_shape(
     plan = plan_of(method, (21, 19, 67), options_of(method, way))
     operands = random_operands(plan, 7)
     found = compute.run(plan, operands, replace(EXACT, tuning=Tuning(group=group))).outputs["C"]
-    if keeps_order(compute):
+    if driver_of(compute).keeps_order:
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     assert_within_the_bound(found, operands["A"], operands["B"], fragment_passes(plan))
 
@@ -243,7 +240,7 @@ def test_a_driver_that_ends_loops_gets_some_iterations_at_a_time(
         gl_compute, "_device", lambda *_: Device(32 << 10, 16, Multiprocessors(), most)
     )
     found = compute.run(plan, operands, EXACT).outputs["C"]
-    if keeps_order(compute):
+    if driver_of(compute).keeps_order:
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     assert_within_the_bound(found, operands["A"], operands["B"], fragment_passes(plan))
 
@@ -410,7 +407,7 @@ def test_textures_of_other_kinds_may_stand_beside_kernels(compute: Executor) -> 
 def test_an_exact_run_is_llvmpipe_s(compute: Executor, limit: Callable[..., None]) -> None:
     plan = plan_of(find_method("dobravec-bulic-global"), (5, 7, 3), Options())
     operands = random_operands(plan)
-    if keeps_order(compute):
+    if driver_of(compute).keeps_order:
         found = compute.run(plan, operands, EXACT).outputs["C"]
         assert_same_bits(found, NUMPY.run(plan, operands).outputs["C"])
     limit(GL_RENDERER="A GPU of 2017")
