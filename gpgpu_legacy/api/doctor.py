@@ -23,8 +23,8 @@ _KERNEL_METHOD = "opengl-compute-tiled"
 class ExecutorRecord(Record, frozen=True, kw_only=True):
     """An executor: whether it runs here, on which device or why not, and what it can do.
 
-    exact: whether it takes exact runs of drawing plans, here if it runs here. inexact: the opcodes
-    and options of fog that such runs refuse, as measured: the driver's own functions.
+    exact: whether it takes exact runs of drawing plans, here if it runs here. inexact: the
+    opcodes, options of fog and blends that such runs refuse, as measured: the driver's own.
     denormals: what becomes of denormals on the device, as measured: `kept`, `flushed`, or where
     they are flushed; None where the executor does not run, or refuses to measure it.
     """

@@ -14,10 +14,11 @@ import numpy as np
 
 from gpgpu_legacy.isa.ir import AttributeKind, Fog
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
-from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
+    Blend,
     Corners,
     FragmentPass,
     Plan,
@@ -49,14 +50,23 @@ _DISTANCES: Corners = (
     (2.2, 0.0, 0.0, 1.0),
     (1.3, 0.0, 0.0, 1.0),
 )
+_HELD = (0.1, 0.7, 0.3, 1.9)  # what a blend adds to
 _TOGETHER = 4  # instructions of a program: targets and textures are at most 8 storage buffers
 
+
+def _blend_into(texel_format: Format) -> str:
+    return f"blends into {texel_format.name}"
+
+
+_BLENDS = {_blend_into(texel_format): texel_format for texel_format in FORMATS.values()}
 
 INSTRUCTIONS = frozenset(
     {row.mnemonic for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)}
     | {mode.value for mode in Fog}
+    | _BLENDS.keys()
 )
-"""What is measured: the opcodes that compute, and the options of fog. Lookups are made of these."""
+"""What is measured: the opcodes that compute, the options of fog, and blends into each format, by
+a framebuffer or by what stands in for one. Lookups are made of these."""
 
 
 def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> frozenset[str]:
@@ -87,8 +97,11 @@ class _Measured:
         groups = [opcodes[n : n + _TOGETHER] for n in range(0, len(opcodes), _TOGETHER)]
         for group in groups:
             self._measure(group, _opcodes_plan([OPCODES[name] for name in group]))
-        for name in set(new) - set(opcodes):
-            self._measure([name], _plan(f"OPTION {name};", ["MOV result.color, A;"], 1))
+        for name in sorted(set(new) - set(opcodes)):
+            if name in _BLENDS:
+                self._measure([name], _plan("", ["MOV result.color, A;"], 1, _BLENDS[name]))
+            else:
+                self._measure([name], _plan(f"OPTION {name};", ["MOV result.color, A;"], 1))
         return frozenset(name for name in names if not self._is_exact[name])
 
     def _measure(self, names: Sequence[str], plan: Plan) -> None:
@@ -107,15 +120,15 @@ def _operands() -> dict[str, F32]:
 
 
 def instructions_of(plan: Plan) -> frozenset[str]:
-    """The opcodes and the options of fog that a plan's programs use."""
-    return frozenset(
-        name
-        for program in plan.programs()
-        for name in (
-            *(instruction.mnemonic for instruction in program.instructions),
-            *((program.fog.value,) if program.fog else ()),
-        )
-    )
+    """The opcodes, options of fog and blends that a plan uses."""
+    found: set[str] = set()
+    for program in plan.programs():
+        found |= {instruction.mnemonic for instruction in program.instructions}
+        found |= {program.fog.value} if program.fog else set()
+    for _, pass_ in plan.weighted_passes():
+        if isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD:
+            found |= {_blend_into(plan.texture(name).format) for name in pass_.targets}
+    return frozenset(found)
 
 
 def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
@@ -136,33 +149,40 @@ def _sources(row: Opcode) -> str:
     )
 
 
-def _plan(option: str, lines: Sequence[str], count: int) -> Plan:
-    """One pass that reads all operands and draws to so many targets."""
+def _plan(option: str, lines: Sequence[str], count: int, blended: Format | None = None) -> Plan:
+    """One pass that reads all operands and draws to so many targets.
+
+    blended: the format of the targets, where what is drawn is added to what they hold.
+    """
     from gpgpu_legacy.languages.arb.parser import assemble
 
     whole, targets = Rect(0, 0, SIDE, SIDE), [f"result{n}" for n in range(count)]
     loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
     text = "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"])
 
+    formats = dict.fromkeys(_OPERANDS, RGBA32F) | dict.fromkeys(targets, blended or RGBA32F)
+
     def transfer(name: str) -> tuple[Region, str, Rect, Packing]:
-        packing = Packing(tuple((c * SIDE, 0) for c in range(4)))
-        return Region(0, 0, 4 * SIDE, SIDE), name, whole, packing
+        channels = formats[name].channels
+        packing = Packing(tuple((c * SIDE, 0) for c in range(channels)))
+        return Region(0, 0, channels * SIDE, SIDE), name, whole, packing
 
     pass_ = FragmentPass(
         assemble(text, name="exactness"),
         tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
         tuple(targets),
         whole,
+        blend=Blend.ADD if blended else Blend.NONE,
         attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
         state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
     )
     return Plan(
         "exactness",
         tuple(Matrix(name, 4 * SIDE, SIDE) for name in _OPERANDS),
-        tuple(Matrix(name, 4 * SIDE, SIDE) for name in targets),
+        tuple(Matrix(name, formats[name].channels * SIDE, SIDE) for name in targets),
         tuple(
-            Texture(name, TextureKind.RECT, Extent(SIDE, SIDE), RGBA32F, (0.0, 0.0, 0.0, 0.0))
-            for name in (*_OPERANDS, *targets)
+            Texture(name, TextureKind.RECT, Extent(SIDE, SIDE), texel_format, _HELD)
+            for name, texel_format in formats.items()
         ),
         tuple(Input(name, *transfer(name)) for name in _OPERANDS),
         (pass_,),

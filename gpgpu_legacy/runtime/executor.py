@@ -125,11 +125,14 @@ class Executor(ABC):
     def inexact_among(self, instructions: frozenset[str]) -> frozenset[str]:
         """Those of which the device has other bits than the reference; measured once a process.
 
-        instructions: opcodes and options of fog (runtime/exactness.py).
+        instructions: opcodes, options of fog and blends (runtime/exactness.py).
         """
         if not self.capabilities.has_driver_functions:
             return frozenset()
-        return inexact_among(instructions, self._outputs_of_exact, reference()._outputs_of_exact)
+        return inexact_among(instructions, self._outputs_of_exact, reference()._outputs)
+
+    def _outputs(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
+        return self.run(plan, operands).outputs
 
     def _outputs_of_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
         """What a plan gives by the code of an exact run, whether or not its bits are right."""

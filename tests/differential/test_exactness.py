@@ -24,10 +24,10 @@ from drawing import (
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
-from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA32F, UNORM8
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among
+from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import exact_executors, find_executor
 
@@ -45,10 +45,12 @@ def by_numpy(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
 @pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
 def test_only_approximations_are_refused(name: str, ready: Callable[[str], Executor]) -> None:
     executor = ready(name)
-    assert executor.inexact_among(INSTRUCTIONS) <= APPROXIMATE
+    blends = {f"blends into {name}" for name in FORMATS}
+    framebuffers = blends if name == "gl-raster" else set[str]()
+    assert executor.inexact_among(INSTRUCTIONS) <= APPROXIMATE | framebuffers
     computing = {row.mnemonic for row in OPCODES.values() if row.form is not Form.SAMPLE}
     fogs = {"ARB_fog_exp", "ARB_fog_exp2", "ARB_fog_linear"}
-    assert (computing - {"KIL"}) | fogs == INSTRUCTIONS
+    assert (computing - {"KIL"}) | fogs | blends == INSTRUCTIONS
 
 
 @pytest.mark.gl
@@ -134,3 +136,24 @@ def test_an_instruction_that_is_wrong_in_one_bit_is_found() -> None:
     assert inexact_among(names, by_numpy, by_numpy) == frozenset()
     assert inexact_among(names, wrong, by_numpy) == {"MUL"}
     assert inexact_among(frozenset({"TEX", "KIL", "ADD"}), wrong, by_numpy) == frozenset()
+
+
+def test_blends_are_measured_by_the_format_that_they_blend_into() -> None:
+    """A framebuffer that cuts sums off to 16 bits, as llvmpipe's does, and does not round them."""
+
+    def cut(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
+        outputs = {name: matrix.copy() for name, matrix in by_numpy(plan, operands).items()}
+        for texture_ in plan.textures:
+            if texture_.format.bits_per_channel == 16:
+                outputs[texture_.name].view(np.uint32)[...] -= 1 << 13
+        return outputs
+
+    text = program("MOV result.color, 0.375;")
+    for texel_format in FORMATS.values():
+        target = texture("target", 2, 2, texel_format)
+        drawing = FragmentPass(text, (), ("target",), Rect(0, 0, 2, 2), blend=Blend.ADD)
+        used = instructions_of(show([drawing], target))
+        assert used == {"MOV", f"blends into {texel_format.name}"}
+        found = inexact_among(used, cut, by_numpy)
+        assert found == (used - {"MOV"} if texel_format.bits_per_channel == 16 else set())
+        assert instructions_of(show([replace(drawing, blend=Blend.NONE)], target)) == {"MOV"}
