@@ -95,8 +95,8 @@ def _refusals(executors: Sequence[ExecutorRecord]) -> Iterator[str]:
             names.setdefault(executor.inexact, []).append(executor.name)
     for inexact, refusing in names.items():
         yield (
-            f"With --exact, {' and '.join(refusing)} refuse programs with {', '.join(inexact)}, "
-            "which the driver computes in its own way."
+            f"With --exact, programs with {', '.join(inexact)} are refused on "
+            f"{' and '.join(refusing)}, since the driver computes these in its own way."
         )
 
 

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy import kept
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
@@ -296,8 +297,14 @@ def pause_address() -> int:
 
 
 def _host() -> _Host:
-    """The processor as the environment wants it; to be called under the lock."""
-    return _host_with(avx512=os.environ.get(AVX512) != OFF)
+    """The processor as the environment wants it; to be called under the lock.
+
+    Raises InputError where it wants what there is not.
+    """
+    wanted = os.environ.get(AVX512, "").strip()
+    if wanted not in {"", OFF}:
+        raise InputError(f"{AVX512} is {wanted!r}; set it to {OFF}, or unset it")
+    return _host_with(avx512=wanted != OFF)
 
 
 @cache

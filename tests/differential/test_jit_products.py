@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.runtime import native, workers
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
@@ -124,3 +125,9 @@ def test_without_avx512_there_are_vectors_of_eight_and_sixteen_registers() -> No
     if llvm.get_host_cpu_features().get("avx"):
         assert (host.processor.lanes, host.processor.registers) == (8, 16)
     assert host.processor.lanes <= native._host_with(avx512=True).processor.lanes
+
+
+def test_another_word_for_it_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(native.AVX512, "perhaps")
+    with pytest.raises(InputError, match="GPGPU_LEGACY_AVX512 is 'perhaps'; set it to off"):
+        native._host()
