@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import inf
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.jobs import Job, K, Ready
 from gpgpu_legacy.measure.peers import OnOperands
-from gpgpu_legacy.measure.rounds import wait_for_rest
+from gpgpu_legacy.measure.rounds import WARM_S, wait_for_rest, warm_up
 from gpgpu_legacy.plan.formats import R32F
 
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to which n every row is checked, and how many above
@@ -75,12 +76,19 @@ class Products:
             task = self.task(at)
             with on_operands(task.a, task.b) as one_run:
                 products: list[F32] = []
+                last_s = inf
 
                 def run() -> float:
+                    nonlocal last_s
                     seconds, product = one_run()
-                    products[:] = [product]
+                    products[:], last_s = [product], seconds
                     return seconds
 
-                yield Ready(run, lambda: task.check(products[0]), wait_for_rest)
+                def settle() -> None:
+                    wait_for_rest()
+                    if last_s < WARM_S:
+                        warm_up(run)
+
+                yield Ready(run, lambda: task.check(products[0]), settle)
 
         return Job(series, size, label, open_at)

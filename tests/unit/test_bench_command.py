@@ -101,7 +101,8 @@ def test_short_runs_are_repeated_within_a_round() -> None:
     found = measure([short, shorter], [8], 2, Budget(1e9, clock))
     assert [len(score.samples) for score in found.results] == [2 * 4, 2 * Rounds().most_runs]
     names = [name for name, _ in clock.runs[4:]]
-    assert names == (["short"] * 4 + ["shorter"] * Rounds().most_runs) * 2
+    most, warming = Rounds().most_runs, 2  # of which each takes 11 ms
+    assert names == (["short"] * (warming + 4) + ["shorter"] * (most + most)) * 2
 
 
 def test_sizes_are_measured_once_and_the_smallest_first() -> None:

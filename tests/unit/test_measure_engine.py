@@ -381,3 +381,16 @@ def test_waiting_for_threads_to_rest(
     monkeypatch.setattr(rounds, "sleep", sleep)
     rounds.wait_for_rest()
     assert slept == [0.005] * looks
+
+
+@pytest.mark.parametrize(("run_s", "runs"), [(0.003, 7), (0.021, 1), (0.5, 1), (1e-6, 10)])
+def test_what_rested_is_warmed_up(run_s: float, runs: int) -> None:
+    """By hand: runs of so many seconds until 20 ms are over, ten at most."""
+    taken = list[float]()
+
+    def sample() -> float:
+        taken.append(run_s)
+        return run_s
+
+    rounds.warm_up(sample)
+    assert taken == [run_s] * runs
