@@ -229,7 +229,7 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
             yield "accumulate", [replace(way, accumulate=mode) for mode in Accumulate]
         executor = find_executor(way.executor)
         shapes = sorted(executor.capabilities.tuning)
-        usual = _usual_group(plan, is_gpu=executor.is_hardware) if shapes else None
+        usual = _usual_group(plan, is_gpu=executor.is_hardware()) if shapes else None
         if usual is not None:
             for shape in shapes:
                 yield from _SHAPES[shape](way, usual)

@@ -253,6 +253,19 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
         assert (shape.columns % across, shape.rows % up, max(across, up)) == (0, 0, shape.adjacent)
 
 
+@pytest.mark.parametrize(("is_gpu", "fragments"), [(False, 64), (True, 128)])
+def test_a_search_begins_with_what_the_device_has(
+    is_gpu: bool, fragments: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GPU's invocation has more fragments of a running sum than a software renderer's."""
+    executor = find_executor("gl-compute")
+    monkeypatch.setattr(type(executor), "is_hardware", lambda _: is_gpu)
+    axes = axes_of(find_method("larson-mcallister"), 2048, ["gl-compute"])
+    ways = dict(axes(Way("gl-compute")))["threads"]
+    groups = [way.tuning.group for way in ways if way.tuning and way.tuning.group]
+    assert {group.columns * group.rows for group in groups} == {fragments}
+
+
 # Shapes that are asked for -----------------------------------------------------------------------
 
 
