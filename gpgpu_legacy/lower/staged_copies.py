@@ -23,6 +23,7 @@ from gpgpu_legacy.lower.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.ir import (
+    Array,
     Assign,
     Barrier,
     Declare,
@@ -100,11 +101,9 @@ class StagedCopies:
             along = integer(fetches if together else length)
             rest, whole = operation(Operator.REMAINDER, element, along), element / along
             trip, place = (rest, whole) if together else (whole, rest)
-            if at_once > 1:
-                trip = trip * at_once
             guard = element < total if (number + 1) * threads > total else None
             variable = Variable(f"ahead_{staged.name}_{number}", VEC4)
-            yield _AheadElement(trip, place, guard, variable)
+            yield _AheadElement(trip * at_once, place, guard, variable)
 
     def _values(
         self, staged: Staged, element: _AheadElement
@@ -166,6 +165,13 @@ class StagedCopies:
         index: Expression = t * read(size_variable(lookup.texture), 0) + s
         return index if staged.fetched is Fetched.TEXEL else index / integer(AT_ONCE)
 
+    def _array(self, staged: Staged) -> Array:
+        """The array that a lookup is fetched from."""
+        texture = staged.lookup.texture
+        if staged.fetched is Fetched.TEXEL:
+            return texture_array(self.content, texture)
+        return quad_array(texture)
+
     def _fetched(
         self, trips: StagedTrips, iteration: Expression, start: Expression
     ) -> Iterator[Statement]:
@@ -193,13 +199,8 @@ class StagedCopies:
     ) -> Expression:
         """A texel of an element. at: the iteration, and the first trip of the batch."""
         if staged.lookup.inside:
-            index, texture = (
-                read(_place_of(trips, element, part)) + read(_GONE),
-                staged.lookup.texture,
-            )
-            if staged.fetched is Fetched.TEXEL:
-                return Element((index,), texture_array(self.content, texture))
-            return Element((index,), quad_array(texture))
+            index = read(_place_of(trips, element, part)) + read(_GONE)
+            return Element((index,), self._array(staged))
         iteration, start = at
         number = start + element.trip
         trip = (iteration, number) if trips.count is not None else (number, integer(0))
