@@ -98,7 +98,7 @@ class Operator(Enum):
     IS_NAN = "isnan"
     SELECT = "where"
     REMAINDER = "remainder"  # of whole numbers that are not negative, as DIVIDE of them
-    SATURATE = "saturate"  # clamped to [0, 1]; NaN may become 0
+    SATURATE = "saturate"  # clamped to [0, 1]; a NaN becomes 0, where it is exact
     ROUND = "round to the registers' format"
     HALF = "round to float16"
     TO_INT = "to int"  # of a float that is a whole number

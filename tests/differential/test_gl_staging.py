@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import pytest
-from drawing import F32, assert_same_bits
+from drawing import EXACT, F32, assert_same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -142,7 +142,7 @@ def test_repeated_calls_give_what_first_calls_give(
             )
             options = Options(block, transpose_a=transpose_a, transpose_b=transpose_b)
             expected, found = (
-                matmul(a, b, method, options, executor=executor, exact=True)
+                matmul(a, b, method, options, executor=executor, machine=EXACT)
                 for executor in ("numpy", "gl-compute")
             )
             results.append((found, expected))

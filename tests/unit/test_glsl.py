@@ -96,13 +96,18 @@ def test_names_that_look_alike_stay_different() -> None:
 
 
 def spelled(line: str, *, exact: bool = True, arithmetic: Arithmetic = FP32) -> str:
-    """An instruction's statement."""
+    """An instruction's last statement."""
+    return statements_of(line, exact=exact, arithmetic=arithmetic)[-1]
+
+
+def statements_of(line: str, *, exact: bool = True, arithmetic: Arithmetic = FP32) -> list[str]:
+    """An instruction's statements."""
     instruction = program(line).instructions[0]
     lowering = Lowering(no_lookups, arithmetic, discards=True)
     components = (0,) if instruction.dst is None else instruction.dst.components
     lowering.instruction(instruction, components)
     emitter = GlslEmitter(GLSL, arithmetic, exact=exact)
-    return emitter.block(lowering.statements, 0)[-1]
+    return emitter.block(lowering.statements, 0)
 
 
 def no_lookups(*_: object) -> Expression:
@@ -116,7 +121,7 @@ def no_lookups(*_: object) -> Expression:
         ("MOV R0.y, {1, 2, 3, 4}.wzyx;", "t_R0.y = constant(3.0);"),
         ("MOV R0.xw, R1.wzyx;", "t_R0.xw = t_R1.wx;"),
         ("SWZ R0, R1, 1, -x, 0, 1;", "t_R0 = vec4(one, negated(t_R1.x), zero, one);"),
-        ("ADD_SAT R0.x, R1, R2;", "t_R0.x = clamp(t_R1.x + t_R2.x, 0.0, 1.0);"),
+        ("MOV_SAT R0.x, R1;", "t_R0.x = saturated(t_R1.x);"),
         ("SUB R0.x, R1, R2;", "t_R0.x = t_R1.x - t_R2.x;"),
         ("LRP R0.x, R1, R2, R3;", "t_R0.x = t_R1.x * t_R2.x + (one - t_R1.x) * t_R3.x;"),
         ("RSQ R0.x, R1.y;", "t_R0.x = quotient(one, root(abs(t_R1.y)));"),
@@ -150,13 +155,36 @@ def test_constants_are_hidden_where_arithmetic_is_exact() -> None:
 
 def test_a_rounding_arithmetic_rounds_what_is_read_and_what_is_made() -> None:
     line, fp16 = "MUL R0, fragment.texcoord[0], program.local[0];", ARITHMETICS["fp16"]
-    assert spelled(line, exact=False, arithmetic=fp16) == (
-        "t_R0 = quantize(quantize(texcoord0) * quantize(local0));"
-    )
+    assert spelled(line, exact=False, arithmetic=fp16) == "t_R0 = quantize(argument0);"
     assert spelled(line, exact=True, arithmetic=fp16) == (
         "t_R0 = quantize_wide((dvec4(quantize(texcoord0)) * dvec4(quantize(local0))));"
     )
     assert spelled("MOV R0.x, R1;", exact=True, arithmetic=fp16) == "t_R0.x = quantize(t_R1.x);"
+
+
+@pytest.mark.parametrize(
+    ("line", "exact", "statements"),
+    [
+        (
+            "ADD_SAT R0.x, R1, R2;",
+            True,
+            ["precise float argument0 = t_R1.x + t_R2.x;", "t_R0.x = saturated(argument0);"],
+        ),
+        (
+            "MAD_SAT R0.x, R1, R2, R3;",
+            False,
+            [
+                "precise float argument0 = fma(t_R1.x, t_R2.x, t_R3.x);",
+                "t_R0.x = clamp(argument0, 0.0, 1.0);",
+            ],
+        ),
+    ],
+)
+def test_arithmetic_that_a_function_takes_is_precise(
+    line: str, exact: bool, statements: list[str]
+) -> None:
+    """NVIDIA's compiler contracts what is written between the parentheses of a call."""
+    assert statements_of(line, exact=exact) == statements
 
 
 def test_a_reciprocal_root_is_one_function_where_it_need_not_be_exact() -> None:
@@ -184,7 +212,7 @@ V = Read(Variable("v", VEC4), (0, 1, 2, 3))
         (X - (Y - X), "x - (y - x)"),
         (X - Y - X, "x - y - x"),
         (X / (Y * X), "x / (y * x)"),
-        (-(X + Y), "negated(x + y)"),
+        (-(X / Y), "negated(x / y)"),
         ((X < Y) | (Y <= X), "x < y || y <= x"),
         (operation(Operator.AND, B, (X < Y) | B), "b && (x < y || b)"),
         (operation(Operator.NOT, X < Y), "!(x < y)"),

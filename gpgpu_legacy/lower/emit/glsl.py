@@ -194,6 +194,8 @@ class GlslEmitter(TextEmitter):
         self._functions: dict[str, list[str]] = {}
         self._hides = exact
         self._hidden: dict[str, None] = {}
+        self._before: list[str] = []
+        self._arguments = 0
         self._wide = WideText(self.expression, self.suffix, self.name)
         self._computes_wide = exact and dialect.doubles and arithmetic.rounds
 
@@ -235,8 +237,14 @@ class GlslEmitter(TextEmitter):
             "    " * depth + line for statement in statements for line in self.statement(statement)
         ]
 
-    def statement(self, statement: Statement) -> list[str]:  # noqa: PLR0911 - a case each
-        """A statement as lines."""
+    def statement(self, statement: Statement) -> list[str]:
+        """A statement as lines, after those that compute what its functions take."""
+        outer, self._before = self._before, []
+        lines = self._lines(statement)
+        before, self._before = self._before, outer
+        return before + lines
+
+    def _lines(self, statement: Statement) -> list[str]:  # noqa: PLR0911 - a case each
         match statement:
             case Assign():
                 return [self._assignment(statement)]
@@ -275,10 +283,10 @@ class GlslEmitter(TextEmitter):
 
     def _choice(self, statement: If) -> list[str]:
         condition = self.expression(statement.condition)
-        if len(statement.then) == 1 and not statement.otherwise:
-            [line, *more] = self.statement(statement.then[0])
-            return [f"if ({condition}) {line}", *more]
-        lines = [f"if ({condition}) {{", *self.block(statement.then)]
+        then = self.block(statement.then, 0)
+        if len(then) == 1 and not statement.otherwise:
+            return [f"if ({condition}) {then[0]}"]
+        lines = [f"if ({condition}) {{", *("    " + line for line in then)]
         if statement.otherwise:
             lines += ["} else {", *self.block(statement.otherwise)]
         return [*lines, "}"]
@@ -302,6 +310,21 @@ class GlslEmitter(TextEmitter):
             return text
         return f"{type_name(type_of(value.type.kind, width))}({text})"
 
+    def argument(self, value: Expression, width: int) -> str:
+        """What a function takes, as a vector of that width.
+
+        What is `precise` says nothing of how the arguments of functions are computed: NVIDIA's
+        compiler contracts them, and undoes an fma. So arithmetic gets a precise variable.
+        """
+        text = self.widened(value, width)
+        is_float = value.type.kind is Kind.FLOAT
+        if not (self.dialect.precise and is_float and any(map(_contractible, walk(value)))):
+            return text
+        name, self._arguments = f"argument{self._arguments}", self._arguments + 1
+        kind = type_name(type_of(Kind.FLOAT, width))
+        self._before.append(f"{self.dialect.precise}{kind} {name} = {text};")
+        return name
+
     def read(self, value: Read) -> str:
         text = self.name(value.variable) + _suffix(value.components, value.variable.type.width)
         return (
@@ -319,7 +342,8 @@ class GlslEmitter(TextEmitter):
 
     def call(self, value: Call) -> str:
         name = self._defined(value.function)
-        return f"{name}({', '.join(map(self.expression, value.operands))})"
+        operands = [self.argument(operand, operand.type.width) for operand in value.operands]
+        return f"{name}({', '.join(operands)})"
 
     def _defined(self, function: Function) -> str:
         """The name of a function, which is spelled when it is first called."""
@@ -330,10 +354,12 @@ class GlslEmitter(TextEmitter):
             parameters = ", ".join(
                 f"{type_name(p.type)} {self.name(p)}" for p in function.parameters
             )
+            outer, self._before = self._before, []
             body = self.block(function.body)
             self._hides = self.exact
             result = self.expression(function.result)
-            self._hides = hides
+            body += ["    " + line for line in self._before]
+            self._hides, self._before = hides, outer
             head = f"{type_name(function.result.type)} {function.name}({parameters}) {{"
             self._functions[function.name] = [head, *body, f"    return {result};", "}"]
         return function.name
@@ -368,7 +394,7 @@ class GlslEmitter(TextEmitter):
         return helper.name
 
     def _called(self, helper: Helper, operands: Sequence[Expression], width: int) -> str:
-        texts = [self.widened(operand, width) for operand in operands]
+        texts = [self.argument(operand, width) for operand in operands]
         return f"{self.helper(helper, width)}({', '.join(texts)})"
 
     def operation(self, value: Operation) -> tuple[str, int]:
@@ -392,7 +418,9 @@ class GlslEmitter(TextEmitter):
             case Operator.POWER:
                 return self._called(HELPERS["power"], operands, width), ATOM
             case Operator.SATURATE:
-                return f"clamp({self.expression(operands[0])}, 0.0, 1.0)", ATOM
+                if self.exact:
+                    return self._called(HELPERS["saturated"], operands, width), ATOM
+                return f"clamp({self.argument(operands[0], width)}, 0.0, 1.0)", ATOM
             case Operator.ROUND:
                 return self._rounded(operands[0]), ATOM
             case Operator.HALF:
@@ -435,7 +463,7 @@ class GlslEmitter(TextEmitter):
             assert isinstance(condition, Operation)
             helper = HELPERS[condition.operator.value]
             compared = [self._compared(c, value.type.width) for c in condition.operands]
-            results = [self.widened(v, value.type.width) for v in (chosen, other)]
+            results = [self.argument(v, value.type.width) for v in (chosen, other)]
             name = self.helper(helper, value.type.width)
             return f"{name}({', '.join([*compared, *results])})", ATOM
         width = value.type.width
@@ -447,9 +475,18 @@ class GlslEmitter(TextEmitter):
 
     def _compared(self, value: Expression, width: int) -> str:
         if not isinstance(value, Constant) or value.type.width > 1:
-            return self.widened(value, width)
+            return self.argument(value, width)
         text = self.constant(value, plain=True)
         return text if width == 1 else f"vec{width}({text})"
+
+
+def _contractible(value: Expression) -> bool:
+    """Whether a value is of float arithmetic that compilers contract."""
+    return (
+        isinstance(value, Operation)
+        and value.operator in (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)
+        and value.type.kind is Kind.FLOAT
+    )
 
 
 def _reciprocal_root(value: Operation) -> Expression | None:

@@ -63,6 +63,13 @@ HELPERS = {
     "constant": Helper(
         "constant", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ floatBitsToUint(zero)); "
     ),
+    # GLSL's clamp may make anything of a NaN: NVIDIA's of one that is an absolute value is 1.
+    "saturated": Helper(
+        "saturated",
+        "a",
+        " {precise}bool d = a > 0.0; {precise}float b = d ? a : 0.0;"
+        " {precise}bool e = b < 1.0; {precise}float c = e ? b : 1.0; return c; ",
+    ),
     # A product of a logarithm that is not precise may become pow, which is wrong for a base of 0.
     "power": Helper(
         "power",
