@@ -40,6 +40,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "tables": "tables",
         "audit": "audit",
         "report": "tables",
+        "page": "tables",
         "cache-table": "cache_table",
         "tiles": "tiles",
         "anomaly": "anomaly",

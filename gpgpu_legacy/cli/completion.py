@@ -106,6 +106,13 @@ def paper_names(incomplete: str) -> Names:
     return ((name, "") for name in paper_ids() if name.startswith(incomplete))
 
 
+def section_names(incomplete: str) -> Names:
+    """The sections of the page."""
+    from gpgpu_legacy.page.sections import SECTIONS
+
+    return ((name, "") for name in SECTIONS if name.startswith(incomplete))
+
+
 def arithmetic_names(incomplete: str) -> Names:
     """The arithmetics of the time."""
     from gpgpu_legacy.isa.arithmetic import ARITHMETICS

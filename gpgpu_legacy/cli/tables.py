@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gpgpu_legacy.cli.completion import paper_names
+from gpgpu_legacy.cli.completion import paper_names, section_names
 from gpgpu_legacy.cli.groups import grouped
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
@@ -173,10 +173,35 @@ def report(
     quiet: Quiet = False,
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
-    from gpgpu_legacy.page.page import write_report
+    from gpgpu_legacy.page.report import write_report
     from gpgpu_legacy.papers.formulas.timing import count_runs
 
     total = count_runs(size, block) if measure else 0
     with progress_bar("measuring", total, quiet=quiet) as step:
         page = write_report(folder, size, block, measure=measure, progress=step)
     print(f"wrote {page}")
+
+
+@app.command()
+def page(
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[WHAT…]",
+            help="Sections of the page. Default: all.",
+            autocompletion=section_names,
+        ),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
+    ] = Path("gpgpu_legacy.html"),
+) -> None:
+    """Write the page: the programs of 2001 to 2018 run in the reader's browser, in one file."""
+    from gpgpu_legacy.outputs import check_writable, write_text
+    from gpgpu_legacy.page.page import TITLE, introduction, page_text
+    from gpgpu_legacy.page.sections import SECTIONS, section_of
+
+    check_writable(output)
+    sections = [section_of(name) for name in what or SECTIONS]
+    write_text(output, page_text(TITLE, introduction(), sections))
+    print(f"wrote {output}")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
-from importlib.resources import files
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,9 @@ from typing import Any
 from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.outputs import Write, check_output_folder, text_writer, write_folder
+from gpgpu_legacy.page.page import TITLE, introduction, page_text
+from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.sections import SECTIONS, section_of
 from gpgpu_legacy.page.times import report_times
 from gpgpu_legacy.papers.formulas import model as formulas
 from gpgpu_legacy.papers.formulas.model import Table, regenerate
@@ -31,8 +32,6 @@ from gpgpu_legacy.present.grid import (
 )
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import png_of
-from gpgpu_legacy.provenance import package_version
-from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
 from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
@@ -83,23 +82,13 @@ def write_report(
     return folder / PAGE
 
 
-@dataclass(frozen=True, slots=True)
-class _Figure:
-    """What the page says of its figure. size: width and height in pixels. device: in words."""
-
-    size: tuple[int, int]
-    device: str
-
-
 def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     """The files of the report, by name."""
     tables = regenerate(size, block)
     costs = formulas.every_method(size, block)
     grids = [*table_grids(tables, costs, times), *_through_caches()]
     executors = executor_records()
-    executor = find_executor(AUTO)
-    demonstration = demonstrate(executor)
-    image = draw_figure_2(demonstration)
+    demonstration = demonstrate(find_executor(AUTO))
     texts = {
         "tables.txt": as_text(grids),
         "tables.md": as_markdown(grids),
@@ -108,12 +97,17 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
         "tables.json": json_text(record_of(tables, costs, times)),
         "timings.json": json_text(report_times(size, block, executors, times)),
     }
-    page = _page(tables, grids, _Figure(image.size, executor.device()), executors)
+    sections = [
+        *map(section_of, SECTIONS),
+        _tables_section(tables, grids),
+        _executors_section(executors),
+        Section("files", "Files", rendered("sections/files.html.j2", files=_FILES)),
+    ]
     return {
         **{name: text_writer(text) for name, text in texts.items()},
-        "figure-2.png": png_of(image),
+        "figure-2.png": png_of(draw_figure_2(demonstration)),
         "figure-2.gif": animated_figure_2(demonstration),
-        PAGE: text_writer(page),
+        PAGE: text_writer(page_text(TITLE, introduction(), sections)),
     }
 
 
@@ -129,20 +123,10 @@ def _through_caches() -> list[Grid]:
     return cache_table_grids(table)
 
 
-def _page(
-    tables: list[Table],
-    grids: list[Grid],
-    figure: _Figure,
-    executors: tuple[ExecutorRecord, ...],
-) -> str:
-    from jinja2 import Environment, StrictUndefined
-
-    template = files("gpgpu_legacy.page").joinpath("page.html.j2").read_text("utf-8")
-    environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True)
+def _tables_section(tables: list[Table], grids: list[Grid]) -> Section:
     titles = {t.published.id: f"Table {t.published.id.rsplit('-', 1)[-1]}" for t in tables}
-    return environment.from_string(template).render(
-        version=package_version(),
-        paper=papers()[0],
+    html = rendered(
+        "sections/grids.html.j2",
         grids=grids,
         titles=defaultdict(lambda: "Through a cache", titles | _TITLES),
         columns=lambda grid: list(zip(*grid.rows, strict=True)),
@@ -150,10 +134,13 @@ def _page(
         cell=_cell,
         bars=_BARS,
         zip=zip,
-        figure=figure,
-        executors=executors,
-        files=_FILES,
     )
+    return Section("report-tables", "The tables, and what was measured here", html)
+
+
+def _executors_section(executors: tuple[ExecutorRecord, ...]) -> Section:
+    html = rendered("sections/executors.html.j2", executors=executors)
+    return Section("executors", "Executors on this machine", html)
 
 
 def _cell(grid: Grid, head: str, entry: Entry) -> Any:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.page import page
-from gpgpu_legacy.page.page import write_report
+from gpgpu_legacy.page import report as report_room
+from gpgpu_legacy.page.report import write_report
 from gpgpu_legacy.page.times import ReportTimes
 from gpgpu_legacy.runtime.registry import executor_names
 from gpgpu_legacy.serial import read_recorded
@@ -26,6 +26,7 @@ class Reader(HTMLParser):
         self.places: list[str] = []
         self.open: list[str] = []
         self.heading = ""
+        self.sections: list[str] = []
         self.balanced = True
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -35,8 +36,10 @@ class Reader(HTMLParser):
             self.rows.append([])
         if tag == "td":
             self.rows[-1].append("")
-        if tag == "h2":
+        if tag in {"h2", "h3"}:
             self.heading = given.get("id") or ""
+        if tag == "section":
+            self.sections.append(given["id"])
         if tag not in {"meta", "link", "img", "br", "source"}:
             self.open.append(tag)
 
@@ -46,7 +49,7 @@ class Reader(HTMLParser):
     def handle_data(self, data: str) -> None:
         if "td" in self.open:
             self.rows[-1][-1] += data
-        if "h2" in self.open:
+        if {"h2", "h3"} & {*self.open}:
             self.headings[self.heading] = data
 
 
@@ -68,7 +71,7 @@ def test_the_page_is_whole_and_what_it_points_to_is_there(report: Path) -> None:
     assert {"figure-2.png", "figure-2.gif", "tables.json"} <= set(local)
     assert [place for place in local if not (report.parent / place).is_file()] == []
     anchors = {place[1:] for place in reader.places if place.startswith("#")}
-    assert anchors <= reader.headings.keys()
+    assert anchors <= {*reader.headings, *reader.sections}
 
 
 def test_the_page_has_the_papers_tables_and_a_cache(report: Path) -> None:
@@ -107,7 +110,7 @@ def test_a_report_that_fails_leaves_the_one_before(
     def fails(*_: object) -> None:
         raise InputError("no figure today")
 
-    monkeypatch.setattr(page, "draw_figure_2", fails)
+    monkeypatch.setattr(report_room, "draw_figure_2", fails)
     with pytest.raises(InputError, match="no figure today"):
         write_report(before, 8, 2, measure=False)
     assert (before / "index.html").read_text() == "before"

@@ -1,0 +1,52 @@
+"""A page: sections in one file that needs no network, with their scripts and data inside."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpgpu_legacy.page.section import Section, rendered, web_text
+from gpgpu_legacy.provenance import package_version
+from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.serial import json_text
+
+TITLE = "Matrix products as GPUs did them"
+_FIRST, _LAST = "base.js", "start.js"
+
+
+def introduction() -> str:
+    """What stands below the title of the page about the papers, as HTML."""
+    return rendered("introduction.html.j2", paper=papers()[0])
+
+
+def page_text(title: str, introduction: str, sections: Sequence[Section]) -> str:
+    """A page as HTML, self-contained.
+
+    introduction: HTML that stands below the title.
+    """
+    from markupsafe import Markup
+
+    data = {section.id: section.data for section in sections if section.data is not None}
+    return rendered(
+        "page.html.j2",
+        title=title,
+        introduction=Markup(introduction),
+        sections=[(s.id, s.title, Markup(s.html), s.data is not None) for s in sections],
+        style=Markup(web_text("style.css")),
+        data=Markup(embedded_json(data)),
+        script=Markup(joined_scripts(sections)),
+        version=package_version(),
+    )
+
+
+def embedded_json(value: object) -> str:
+    """JSON for a script element: nothing in it ends the element."""
+    return json_text(value).replace("<", "\\u003c")
+
+
+def joined_scripts(sections: Sequence[Section]) -> str:
+    """The scripts of sections, each once, in one module: their top-level names are all different.
+
+    A browser that opens a file from disk imports no other file, so there are no imports.
+    """
+    named = dict.fromkeys((_FIRST, *(name for s in sections for name in s.scripts), _LAST))
+    return "\n".join(web_text(name) for name in named)

@@ -1,0 +1,61 @@
+"""The parts of a page: what each says without JavaScript, and what makes it move."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+from gpgpu_legacy.outputs import Write
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of a page.
+
+    id: of its element, and its name on the command line. title: its heading. html: what it says
+    where no script runs, without the heading. data: what its script gets, as JSON; None where it
+    has no script. scripts: the files in web/ that it needs, each after those that it calls.
+    """
+
+    id: str
+    title: str
+    html: str
+    data: Any = None
+    scripts: tuple[str, ...] = ()
+
+
+MakeSection = Callable[[], Section]
+
+
+def web_text(name: str) -> str:
+    """The text of a file in web/."""
+    return files("gpgpu_legacy.page").joinpath("web", name).read_text("utf-8")
+
+
+def rendered(name: str, **values: Any) -> str:
+    """The HTML of a template in web/, as in `sections/tables.html.j2`; what is given is escaped."""
+    return _environment().from_string(web_text(name)).render(values)
+
+
+def data_url(write: Write, media_type: str) -> str:
+    """What is written, as a URL that holds it all."""
+    buffer = BytesIO()
+    write(buffer)
+    return f"data:{media_type};base64,{b64encode(buffer.getvalue()).decode('ascii')}"
+
+
+@cache
+def _environment() -> Environment:
+    from jinja2 import Environment, StrictUndefined
+
+    return Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )

@@ -1,0 +1,22 @@
+"""Figure 2: what the passes of 2001 and 2003 drew."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.page.section import Section, data_url, rendered
+from gpgpu_legacy.present.pictures import png_of
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.studies.figure_2.model import demonstrate
+from gpgpu_legacy.studies.figure_2.plot import draw_figure_2
+
+
+def make_section() -> Section:
+    """Figure 2, still."""
+    executor = find_executor(AUTO)
+    image = draw_figure_2(demonstrate(executor))
+    html = rendered(
+        "sections/figure-2.html.j2",
+        picture=data_url(png_of(image), "image/png"),
+        size=image.size,
+        device=executor.device(),
+    )
+    return Section("figure-2", "Figure 2, alive", html)

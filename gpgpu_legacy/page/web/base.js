@@ -1,0 +1,86 @@
+// What all scripts of the page share: elements, sentences in place, and the state in the address.
+
+// What makes a section move: by its id, a function of its element, its data and the address.
+const sections = {};
+
+// An element with attributes and children; an attribute that is a function listens to an event.
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  assign(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+// An element of SVG, made as `element` makes one of HTML.
+function drawn(tag, attributes = {}, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  assign(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+function assign(made, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") made.addEventListener(name, value);
+    else if (value === true) made.setAttribute(name, "");
+    else if (value !== false && value !== null) made.setAttribute(name, value);
+  }
+}
+
+// Says a sentence in place: in the element's line for it, which screen readers announce.
+// An empty sentence takes the one before away.
+function say(root, sentence, kind = "said") {
+  let line = root.querySelector(`:scope > .${kind}`);
+  if (!line) {
+    line = element("p", { class: kind, role: "status" });
+    root.append(line);
+  }
+  line.textContent = sentence;
+}
+
+// The state of the page in the part of the address behind #, so that a moment can be sent:
+// words with values, as in #figure-2.pass=3. Values are text; what they mean is their readers'.
+class Address {
+  constructor() {
+    this.readers = [];
+    this.values = Address.read();
+    addEventListener("hashchange", () => {
+      if (!location.hash.includes("=")) return; // a link to a section
+      const values = Address.read();
+      if (Address.written(values) === Address.written(this.values)) return;
+      this.values = values;
+      for (const reader of this.readers) reader();
+    });
+  }
+
+  static read() {
+    return new Map(new URLSearchParams(location.hash.slice(1)));
+  }
+
+  static written(values) {
+    return [...values].map(([key, value]) => `${key}=${encodeURIComponent(value)}`).join("&");
+  }
+
+  // The value of a word, or null.
+  get(key) {
+    return this.values.get(key) ?? null;
+  }
+
+  // Gives words values, all at once; a value of null takes the word away.
+  set(values) {
+    for (const [key, value] of Object.entries(values)) {
+      if (value === null) this.values.delete(key);
+      else this.values.set(key, String(value));
+    }
+    const text = Address.written(this.values);
+    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  }
+
+  // Calls a reader now, and again when the reader of the page changes the address.
+  follow(reader) {
+    this.readers.push(reader);
+    reader();
+  }
+}
+
+const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -1,0 +1,15 @@
+// Starts each section on its element. One that fails says so in place, and the others go on.
+
+const given = JSON.parse(document.getElementById("data").textContent);
+const address = new Address();
+for (const [id, data] of Object.entries(given)) {
+  const root = document.getElementById(id);
+  try {
+    await sections[id](root, data, address);
+    root.classList.add("live");
+  } catch (error) {
+    console.warn(error);
+    say(root, `This part does not move here: ${error.message}.`, "failed");
+  }
+}
+document.documentElement.classList.add("started");
