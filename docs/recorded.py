@@ -13,10 +13,10 @@ from pathlib import Path
 from gpgpu_legacy.measure.bench.record import Bench, Result, read_bench
 from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult
 from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.sources import recorded_file
 
 BEGIN = "<!-- recorded: pytest --update-golden writes what stands here -->\n"
 END = "<!-- /recorded -->"
-FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 Row = tuple[str, Sequence[str]]
 
@@ -31,7 +31,7 @@ class Recording:
     @property
     def path(self) -> Path:
         """Where it is, once somebody has recorded it."""
-        return FOLDER / self.file
+        return recorded_file(self.file)
 
 
 PRODUCTS = (

@@ -1,4 +1,4 @@
-"""The texts of the shaders under shaders/, with their templates rendered."""
+"""What a checkout has beside the package: shaders/, as rendered texts, and benchmarks/."""
 
 from __future__ import annotations
 
@@ -12,9 +12,18 @@ if TYPE_CHECKING:
 
 def shader_folder() -> Path:
     """The folder of the shaders: in the installed package, or at the top of a checkout."""
+    return _folder("shaders")
+
+
+def recorded_file(name: str) -> Path:
+    """A file of benchmarks/, where recorded measurements are, as in `lineage-h100.json`."""
+    return _folder("benchmarks") / name
+
+
+def _folder(name: str) -> Path:
     package = Path(__file__).resolve().parent
-    inside = package / "shaders"
-    return inside if inside.is_dir() else package.parent / "shaders"
+    inside = package / name
+    return inside if inside.is_dir() else package.parent / name
 
 
 def shader_text(path: str, **parameters: int | str | bool) -> str:
