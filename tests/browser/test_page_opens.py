@@ -1,0 +1,65 @@
+"""The page in a browser: it opens from disk, alone, and what goes wrong in one is not missed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View
+
+from gpgpu_legacy.page.section import Section
+
+
+@EACH_RENDERER
+def test_floats_are_drawn_on_the_renderer_that_is_named(
+    open_page: Opener, renderer: str, modules: Callable[..., Modules]
+) -> None:
+    code = """(() => {
+        const gl = document.createElement("canvas").getContext("webgl2");
+        const words = gl.getExtension("WEBGL_debug_renderer_info").UNMASKED_RENDERER_WEBGL;
+        return [gl.getParameter(words), gl.getExtension("EXT_color_buffer_float") !== null];
+    })()"""
+    words, floats = modules().run(code)
+    assert renderer in words.lower() and floats
+
+
+def test_code_runs_in_the_scope_of_the_scripts(modules: Callable[..., Modules]) -> None:
+    code = "element('p', {title: given.title}, 'one', element('b')).outerHTML"
+    assert modules().run(code, {"title": "a title"}) == '<p title="a title">one<b></b></p>'
+
+
+def test_a_page_is_looked_at_as_one_says(open_page: Opener) -> None:
+    html = "<title>Colours</title><body style='color-scheme: light dark'><p>text"
+    query = "[innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
+    assert open_page(html, PHONE).evaluate(query) == [390, False]
+    assert open_page(html, View(dark=True)).evaluate(query) == [1280, True]
+    calm = "matchMedia('(prefers-reduced-motion: reduce)').matches"
+    assert open_page(html, View(calm=True)).evaluate(calm)
+
+
+@pytest.mark.parametrize(
+    ("html", "complaint"),
+    [
+        ("<script>console.error('broken')</script>", "broken"),
+        ("<script>missing()</script>", "missing is not defined"),
+        ("<img src='https://example.org/a.png' alt=''>", "example.org"),
+        ("<section><p class='failed'>It fails.</p></section>", "It fails."),
+    ],
+)
+def test_a_page_complains(open_page: Opener, html: str, complaint: str) -> None:
+    open_page(f"<title>Wrong</title><body>{html}")
+    open_page.close()
+    assert complaint in " ".join(open_page.complaints)
+    open_page.complaints.clear()
+
+
+def test_a_section_that_fails_says_so_and_the_page_goes_on(open_page: Opener) -> None:
+    sections = [
+        Section("unknown", "No script", "<p>static</p>", data={}),
+        Section("still", "Still", "<p>No script is needed.</p>"),
+    ]
+    page = open_page(sections)
+    assert "does not move here" in page.locator("#unknown .failed").inner_text()
+    open_page.close()
+    assert len(open_page.complaints) == 1
+    open_page.complaints.clear()
