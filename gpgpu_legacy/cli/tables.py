@@ -184,6 +184,7 @@ def report(
 
 @app.command()
 def page(
+    *,
     what: Annotated[
         list[str] | None,
         typer.Argument(
@@ -194,7 +195,7 @@ def page(
     ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
-    ] = Path("gpgpu_legacy.html"),
+    ],
 ) -> None:
     """Write the page: the programs of 2001 to 2018 run in the reader's browser, in one file."""
     from gpgpu_legacy.outputs import check_writable, write_text

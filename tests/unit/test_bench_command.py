@@ -373,6 +373,7 @@ def test_cublas_is_a_peer_where_torch_has_a_gpu_and_computes_in_float32(
 ) -> None:
     torch = Torch(gpu=True)
     monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "cupy", None)
     [_, cublas] = peers()
     assert (cublas.name, cublas.through, cublas.device) == ("cublas", "torch", "a GPU")
     a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
