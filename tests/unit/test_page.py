@@ -40,7 +40,7 @@ class Reader(HTMLParser):
             self.heading = given.get("id") or ""
         if tag == "section":
             self.sections.append(given["id"])
-        if tag not in {"meta", "link", "img", "br", "source"}:
+        if tag not in {"meta", "link", "img", "br", "source", "input"}:
             self.open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:

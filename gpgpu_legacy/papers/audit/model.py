@@ -64,7 +64,7 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
     off = _off(claim, computed) if verdict is Verdict.DIFFERS else None
     otherwise = tuple(_alternative(read, claim, entry) for entry in claim.alternatives)
     reason = "; ".join([*_reasons(claim, verdict, off), *otherwise])
-    return Finding(paper, claim, computed, verdict, off, otherwise, reason, _how(claim))
+    return Finding(paper, claim, computed, verdict, off, otherwise, reason, how_derived(claim))
 
 
 def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Arguments) -> Value:
@@ -79,7 +79,8 @@ def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Arguments) -> Va
         ) from error
 
 
-def _how(claim: Claim) -> str:
+def how_derived(claim: Claim) -> str:
+    """What the derivation of a claim computes, in words; an empty text where there is none."""
     if claim.derive is None:
         return ""
     described = derivations()[claim.derive].__doc__ or ""
@@ -179,6 +180,15 @@ def _reasons(claim: Claim, verdict: Verdict, off: float | None) -> Iterator[str]
         yield f"rests on {claim.rests_on}"
     if claim.reason:
         yield claim.reason
+
+
+def off_in_words(claim: Claim, computed: str) -> str:
+    """How far a value, as it is recorded, is from the published one; empty where both are words."""
+    try:
+        off = _off(claim, float(computed))
+    except ValueError:
+        return ""
+    return "" if off is None else _by(off)
 
 
 def _by(off: float) -> str:

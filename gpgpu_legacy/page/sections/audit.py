@@ -1,0 +1,130 @@
+"""The audit: every claim of the papers with its verdict, as they were last recorded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed
+from gpgpu_legacy.papers.audit.record import VerdictRecord, Verdicts, recorded
+from gpgpu_legacy.papers.audit.turning import words
+from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.present.grid import pretty
+from gpgpu_legacy.published.claims import Claim
+from gpgpu_legacy.published.papers import Paper, papers
+from gpgpu_legacy.published.schema import Rule
+
+ORDER = (
+    Verdict.DIFFERS,
+    Verdict.RESTS_ON,
+    Verdict.POSSIBLE,
+    Verdict.UNCHECKED,
+    Verdict.AGREES,
+)
+"""The verdicts as the page has them: what differs first, what agrees last."""
+
+_MEANINGS = {
+    Verdict.DIFFERS: "ours is another value",
+    Verdict.RESTS_ON: "ours is the printed value, under an assumption that is named",
+    Verdict.POSSIBLE: "the printed value keeps a bound that ours sets, which does not confirm it",
+    Verdict.UNCHECKED: "nothing here decides it",
+    Verdict.AGREES: "ours is the printed value, to its last digit unless the claim says more",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with its recorded verdict."""
+
+    paper: Paper
+    claim: Claim
+    entry: VerdictRecord
+
+    @property
+    def name(self) -> str:
+        """The paper's id, a slash and the claim's: what `audit.claim` is in the address."""
+        return f"{self.paper.id}/{self.claim.id}"
+
+
+def judged(verdicts: Verdicts) -> list[Judged]:
+    """All claims of the papers with their verdicts, in the papers' order.
+
+    Raises InputError where the verdicts lack a claim.
+    """
+    found = []
+    for paper in papers():
+        for claim in paper.claims:
+            name = f"{paper.id} {claim.id}"
+            if name not in verdicts.claims:
+                raise InputError(
+                    f"no verdict is recorded on {name}; run `gpgpu-legacy audit --record`"
+                )
+            found.append(Judged(paper, claim, verdicts.claims[name]))
+    return found
+
+
+def make_section() -> Section:
+    """The bar of verdicts and all claims. Its script only filters them."""
+    verdicts = recorded()
+    found = judged(verdicts)
+    counts = Counter(one.entry.verdict for one in found)
+    causes = Counter(one.entry.cause for one in found if one.entry.cause)
+    ordered = sorted(found, key=lambda one: ORDER.index(one.entry.verdict))
+    html = rendered(
+        "sections/audit.html.j2",
+        claims=[_shown(one, causes) for one in ordered],
+        bar=[(verdict.value, counts[verdict], _MEANINGS[verdict]) for verdict in ORDER],
+        papers=[(paper.id, paper.short) for paper in papers()],
+        causes=len(causes),
+        recorded=(verdicts.date or "")[:10] or "an unknown day",
+    )
+    return Section(
+        "audit",
+        "The audit",
+        html,
+        data={"verdicts": [verdict.value for verdict in ORDER]},
+        scripts=("sections/audit.js",),
+    )
+
+
+def _shown(one: Judged, causes: Counter[str]) -> dict[str, object]:
+    """A claim as its template shows it."""
+    claim, entry = one.claim, one.entry
+    published = printed(claim.published)
+    formula = claim.rule is Rule.FORMULA
+    differs = entry.verdict is Verdict.DIFFERS
+    return {
+        "name": one.name,
+        "paper": one.paper.id,
+        "short": one.paper.short,
+        "where": claim.where,
+        "verdict": entry.verdict.value,
+        "title": claim.quote if claim.is_of_text and claim.quote else claim.where,
+        "quote": claim.quote if claim.is_of_text else "",
+        "published": pretty(published) if formula else published,
+        "reading": "" if claim.reading is None else printed(claim.reading),
+        "computed": pretty(entry.computed) if formula else entry.computed,
+        "unit": claim.unit,
+        "off": off_in_words(claim, entry.computed) if differs else "",
+        "how": how_derived(claim),
+        "arguments": _arguments(claim.arguments),
+        "rests_on": claim.rests_on if entry.verdict is Verdict.RESTS_ON else "",
+        "reason": claim.reason,
+        "otherwise": entry.otherwise,
+        "repaired": claim.repaired,
+        "turned_by": words(claim),
+        "cause": entry.cause if causes[entry.cause] > 1 else "",
+        "sharing": causes[entry.cause],
+    }
+
+
+def _arguments(arguments: Sequence[tuple[str, object]]) -> str:
+    """What a derivation is given, where that is short enough to say something."""
+    text = ", ".join(f"{name} = {value}" for name, value in arguments)
+    return text if len(text) <= _SHORT else ""
+
+
+_SHORT = 120

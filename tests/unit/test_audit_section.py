@@ -1,0 +1,66 @@
+"""The audit on the page: all claims, with the verdicts that the audit gives them."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from html import unescape
+
+import pytest
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.page.sections.audit import judged, make_section
+from gpgpu_legacy.papers.audit.model import audit, off_in_words
+from gpgpu_legacy.papers.audit.record import Verdicts
+from gpgpu_legacy.published.papers import find_paper
+
+OPENGL = "opengl-compute"
+
+
+@pytest.fixture(scope="module")
+def html() -> str:
+    return make_section().html
+
+
+def test_the_page_has_the_verdicts_of_the_audit(html: str) -> None:
+    """One paper, judged anew."""
+    shown = dict(
+        re.findall(r'data-claim="([^"]+)" data-paper="[^"]+" data-verdict="([^"]+)"', html)
+    )
+    findings = audit([find_paper(OPENGL)])
+    assert len(findings) > 20
+    for finding in findings:
+        assert shown[f"{OPENGL}/{finding.claim.id}"] == finding.verdict.value
+
+
+def test_the_bar_counts_the_claims_and_what_differs_stands_first(html: str) -> None:
+    verdicts = re.findall(r'data-verdict="([^"]+)"', html)
+    counts = {
+        name: int(count)
+        for count, name in re.findall(
+            r"<strong>(\d+)</strong> ([a-z-]+) <span class=.soft audit-m", html
+        )
+    }
+    assert counts == Counter(verdicts) and next(iter(counts)) == "differs"
+    assert verdicts[: counts["differs"]] == ["differs"] * counts["differs"]
+
+
+def test_a_claim_says_what_was_said_and_what_is_found(html: str) -> None:
+    """The printed speed-up of 29 is of rates, of which one counts each operation twice."""
+    [claim] = re.findall(
+        r'data-claim="opengl-compute/table-1/speed-up/512".*?</details>', html, re.S
+    )
+    text = unescape(re.sub(r"<[^>]+>|\s+", " ", claim))
+    assert "29" in text and f"{236.7 / 4.02:.5g}" in text  # the quotient of the printed times
+    assert "the CPU counts 4n³" in text
+
+
+def test_a_difference_is_said_in_words() -> None:
+    claim = find_paper("hall-carr-hart-2003").claim("abstract-25-percent-instructions")
+    assert off_in_words(claim, "19.531") == "21.9 % less"  # than the 25 of the abstract
+    assert off_in_words(claim, "no number") == ""
+
+
+def test_a_claim_without_a_recorded_verdict_is_an_error() -> None:
+    with pytest.raises(InputError, match="audit --record"):
+        judged(Verdicts(claims={}))
