@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
 from gpgpu_legacy.page.section import Section, rendered, web_text
 from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.published.papers import papers
@@ -49,4 +50,8 @@ def joined_scripts(sections: Sequence[Section]) -> str:
     A browser that opens a file from disk imports no other file, so there are no imports.
     """
     named = dict.fromkeys((_FIRST, *(name for s in sections for name in s.scripts), _LAST))
-    return "\n".join(web_text(name) for name in named)
+    return "\n".join(map(_script_text, named))
+
+
+def _script_text(name: str) -> str:
+    return definitions_script() if name == DEFINITIONS else web_text(name)

@@ -256,7 +256,7 @@ def _vector(vector: Iterable[Number]) -> records.Vector:
 
 
 def _constants(vector: Iterable[float]) -> records.ConstantVector:
-    x, y, z, w = map(_constant, vector)
+    x, y, z, w = map(constant_record, vector)
     return (x, y, z, w)
 
 
@@ -274,20 +274,20 @@ def _number(number: Number) -> records.Number:
         case Affine(base=base, step=step):
             return records.Affine(base=_finite(base), step=_finite(step))
         case Table(values=values):
-            return tuple(map(_constant, values))
-    return _constant(number)
+            return tuple(map(constant_record, values))
+    return constant_record(number)
 
 
 def _flag_or_number(number: Number) -> bool | records.Number | tuple[bool | records.Constant, ...]:
     match number:
         case Table(values=values):
-            return tuple(value if isinstance(value, bool) else _constant(value) for value in values)
+            return tuple(value if isinstance(value, bool) else constant_record(value) for value in values)
         case bool():
             return number
     return _number(number)
 
 
-def _constant(number: float) -> records.Constant:
+def constant_record(number: float) -> records.Constant:
     """A number of Python or NumPy as a number of Python; one that JSON lacks as a string."""
     value = _finite(number)
     if isfinite(value):

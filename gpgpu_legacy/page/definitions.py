@@ -1,0 +1,37 @@
+"""What the scripts of the page take from this package's own definitions, as a script."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from gpgpu_legacy.interp.sampler import MISSING
+from gpgpu_legacy.lower.emit.javascript import fog_functions, opcode_functions
+from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS
+from gpgpu_legacy.serial import json_text
+
+DEFINITIONS = "player/definitions.js"
+"""The name of the script, among those of a section."""
+
+
+@cache
+def definitions_script() -> str:
+    """The text of the script: `opcodesIn`, `fogIn`, and numbers in `DEFINITIONS`."""
+    numbers = {
+        "attributes": {kind.value: value for kind, value in ATTRIBUTE_DEFAULTS.items()},
+        "formats": {
+            name: {
+                "channels": f.channels,
+                "bits": f.bits_per_channel,
+                "numeric": f.numeric.value,
+            }
+            for name, f in FORMATS.items()
+        },
+        "missing": MISSING,
+        "planar": PLANAR_TOLERANCE,
+    }
+    return (
+        "// Made from the package's own definitions of opcodes, fog, formats and attributes.\n"
+        f"{opcode_functions()}{fog_functions()}const DEFINITIONS = {json_text(numbers)};\n"
+    )

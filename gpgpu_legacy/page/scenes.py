@@ -1,0 +1,212 @@
+"""Scenes: what the page's player knows of a plan, as data for its scripts.
+
+A scene has the plan as plan.json has it, and what takes the package to find out: the programs
+decoded, the values of GL state, costs, and shaders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from gpgpu_legacy.count.instructions import count_instructions
+from gpgpu_legacy.count.traffic import count_pass
+from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
+from gpgpu_legacy.isa.ir import (
+    COMPONENTS,
+    Attribute,
+    DestinationRegister,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    ResultKind,
+    ResultRegister,
+    SourceRegister,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.state import state_vector
+from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
+from gpgpu_legacy.page.definitions import DEFINITIONS
+from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    Repeat,
+    state_values,
+)
+from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.to_records import constant_record, plan_record, program_names
+from gpgpu_legacy.serial import plain
+
+INTERPRETER = (DEFINITIONS, "player/plan.js", "player/interpreter.js")
+"""The scripts that play scenes without a GPU."""
+
+Scene = dict[str, Any]
+
+
+def scene_of(plan: Plan) -> Scene:
+    """The scene of a plan.
+
+    `plan`: its record. `programs`: by the plan's names of them, as `decoded_program` gives them.
+    `state`: for each step the values of GL state that each of its passes reads, by name; a number
+    that changes from iteration to iteration is a list. `counts`: for each step what each of its
+    passes costs, in the words of Counts (count/traffic.py), in all and for each fragment. Raises InputError for a texture of a format that is
+    none of FORMATS.
+    """
+    names = program_names(plan)
+    return {
+        "name": plan.name,
+        "plan": plain(plan_record(plan)),
+        "programs": {name: decoded_program(program) for program, name in names.items()},
+        "state": [[_state(pass_, count) for pass_ in body] for count, body in _bodies(plan)],
+        "counts": [[_counts(plan, pass_) for pass_ in body] for _, body in _bodies(plan)],
+    }
+
+
+def _bodies(plan: Plan) -> Iterator[tuple[int, Sequence[Pass]]]:
+    """For each step how often it runs, and its passes."""
+    for step in plan.steps:
+        yield (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
+
+
+# Programs ------------------------------------------------------------------------------------
+
+
+def decoded_program(program: Program) -> dict[str, Any]:
+    """A program for a machine that knows registers by number.
+
+    `registers`: what they are: temporaries, and the constants, attributes, parameters and results
+    that instructions use. `colors`: the register of each result.color. `line`: of the program's
+    text in plan.json, that of the first instruction; each has one. `forms`: the distinct
+    instructions; `order`: which of them each instruction is. In a source's swizzle 4 is the
+    constant 0, and 5 is 1. `counts`: of instructions, by their cost.
+    """
+    numbers: dict[SourceRegister | DestinationRegister, int] = {}
+    if program.fog is not None:
+        numbers[FOG_COORDINATE] = 0
+    colors = [
+        numbers.setdefault(ResultRegister(ResultKind.COLOR, n), len(numbers))
+        for n in range(program.color_outputs)
+    ]
+    forms: dict[Instruction, int] = {}
+    order = [forms.setdefault(i, len(forms)) for i in program.instructions]
+    lines = len(disassemble(program).splitlines())
+    decoded = [_decoded(instruction, numbers) for instruction in forms]
+    return {
+        "registers": [_register(register) for register in numbers],
+        "colors": colors,
+        "separate": program.has_separate_colors,
+        "fog": None if program.fog is None else program.fog.value,
+        "line": lines - len(order),  # END is the last line
+        "forms": decoded,
+        "order": order,
+        "counts": asdict(count_instructions(program)),
+    }
+
+
+def _decoded(
+    instruction: Instruction, numbers: dict[SourceRegister | DestinationRegister, int]
+) -> dict[str, Any]:
+    dst, texture, texts = instruction.dst, instruction.texture, operand_texts(instruction)
+    decoded: dict[str, Any] = {
+        "op": instruction.mnemonic,
+        "srcs": [
+            _source(src, text, numbers)
+            for src, text in zip(instruction.srcs, texts.sources, strict=True)
+        ],
+    }
+    if dst is not None:
+        decoded["dst"] = numbers.setdefault(dst.register, len(numbers))
+        decoded["mask"] = "".join(COMPONENTS[c] for c in dst.components)
+    if instruction.saturate:
+        decoded["saturate"] = True
+    if texture is not None:
+        decoded["texture"] = {"unit": texture.unit, "target": texture.target.value}
+    return decoded
+
+
+def _source(
+    src: Src, text: str, numbers: dict[SourceRegister | DestinationRegister, int]
+) -> dict[str, Any]:
+    source: dict[str, Any] = {
+        "text": text,
+        "register": numbers.setdefault(src.register, len(numbers)),
+        "swizzle": [selector.value for selector in src.swizzle],
+    }
+    if any(src.negate):
+        source["negate"] = src.negate
+    return source
+
+
+def _register(register: SourceRegister | DestinationRegister) -> dict[str, Any]:
+    match register:
+        case Temporary(name=name):
+            return {"kind": "temporary", "name": name}
+        case Attribute(kind=kind, index=index):
+            return {"kind": "attribute", "name": kind.value, "index": index}
+        case ResultRegister(kind=result, index=index):
+            return {"kind": "result", "name": result.value, "index": index}
+        case Parameter(space=ParameterSpace.CONSTANT, value=value):
+            return {"kind": "constant", "value": list(map(constant_record, value))}
+        case Parameter(space=ParameterSpace.STATE, binding=binding):
+            return {"kind": "state", "name": binding}
+    return {"kind": register.space.value, "index": register.index}
+
+
+# Passes ----------------------------------------------------------------------------------------
+
+
+def _state(pass_: Pass, count: int) -> dict[str, Any]:
+    """The state vectors that a pass's program reads."""
+    if not isinstance(pass_, FragmentPass):
+        return {}
+    bindings = list(pass_.program.state_bindings)
+    if pass_.program.fog is not None:
+        bindings += [FOG_COLOR, FOG_PARAMS]
+    values: dict[str, Any] = {}
+    for binding in bindings:
+        runs = [_vector(binding, at_iteration(pass_, i)) for i in range(count)]
+        values[binding] = [
+            column[0] if len({*column}) == 1 else column for column in zip(*runs, strict=True)
+        ]
+    return values
+
+
+def _vector(binding: str, pass_: Pass) -> list[float | str]:
+    assert isinstance(pass_, FragmentPass)
+    return list(map(constant_record, state_vector(binding, state_values(pass_))))
+
+
+def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:
+    """What a pass costs: `fixed`, and for each fragment or texel of its rectangle, `each`."""
+    match pass_:
+        case FragmentPass():
+            one, two = (replace(pass_, rect=Rect(0, 0, width, 1)) for width in (1, 2))
+        case CopyPass():
+            one, two = (
+                replace(pass_, source_rect=Rect(0, 0, width, 1), target_rect=Rect(0, 0, width, 1))
+                for width in (1, 2)
+            )
+        case ClearPass():
+            one = two = pass_
+        case ComputePass():
+            return {"fixed": {}, "each": {}}
+    less, more = _costs(plan, one), _costs(plan, two)
+    each = {name: more[name] - less[name] for name in less}
+    fixed = {name: less[name] - each[name] for name in less}
+    return {
+        "fixed": {name: count for name, count in fixed.items() if count},
+        "each": {name: count for name, count in each.items() if count},
+    }
+
+
+def _costs(plan: Plan, pass_: Pass) -> dict[str, int]:
+    counts = asdict(count_pass(plan, pass_))
+    return {name: counts[name] for name in counts if name not in ("vertex_bytes", "vertices")}
