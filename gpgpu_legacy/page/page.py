@@ -50,8 +50,9 @@ def joined_scripts(sections: Sequence[Section]) -> str:
     A browser that opens a file from disk imports no other file, so there are no imports.
     """
     named = dict.fromkeys((_FIRST, *(name for s in sections for name in s.scripts), _LAST))
-    return "\n".join(map(_script_text, named))
+    return "\n".join(map(script_text, named))
 
 
-def _script_text(name: str) -> str:
+def script_text(name: str) -> str:
+    """A script of web/, or the one that is made."""
     return definitions_script() if name == DEFINITIONS else web_text(name)

@@ -32,7 +32,6 @@ from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
-    ClearPass,
     ComputePass,
     CopyPass,
     FragmentPass,
@@ -57,8 +56,8 @@ def scene_of(plan: Plan) -> Scene:
     `plan`: its record. `programs`: by the plan's names of them, as `decoded_program` gives them.
     `state`: for each step the values of GL state that each of its passes reads, by name; a number
     that changes from iteration to iteration is a list. `counts`: for each step what each of its
-    passes costs, in the words of Counts (count/traffic.py), in all and for each fragment. Raises InputError for a texture of a format that is
-    none of FORMATS.
+    passes costs, in the words of Counts (count/traffic.py): `fixed`, and for each fragment or texel
+    of its rectangle, `each`. Raises InputError for a texture of a format that is none of FORMATS.
     """
     names = program_names(plan)
     return {
@@ -186,25 +185,26 @@ def _vector(binding: str, pass_: Pass) -> list[float | str]:
 
 def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:
     """What a pass costs: `fixed`, and for each fragment or texel of its rectangle, `each`."""
-    match pass_:
-        case FragmentPass():
-            one, two = (replace(pass_, rect=Rect(0, 0, width, 1)) for width in (1, 2))
-        case CopyPass():
-            one, two = (
-                replace(pass_, source_rect=Rect(0, 0, width, 1), target_rect=Rect(0, 0, width, 1))
-                for width in (1, 2)
-            )
-        case ClearPass():
-            one = two = pass_
-        case ComputePass():
-            return {"fixed": {}, "each": {}}
-    less, more = _costs(plan, one), _costs(plan, two)
+    if isinstance(pass_, ComputePass):
+        return {"fixed": {}, "each": {}}
+    less, more = (_costs(plan, _of_width(pass_, width)) for width in (1, 2))
     each = {name: more[name] - less[name] for name in less}
     fixed = {name: less[name] - each[name] for name in less}
     return {
         "fixed": {name: count for name, count in fixed.items() if count},
         "each": {name: count for name, count in each.items() if count},
     }
+
+
+def _of_width(pass_: Pass, width: int) -> Pass:
+    """A pass whose rectangle, if it has one, is that wide and one texel high."""
+    rect = Rect(0, 0, width, 1)
+    match pass_:
+        case FragmentPass():
+            return replace(pass_, rect=rect)
+        case CopyPass():
+            return replace(pass_, source_rect=rect, target_rect=rect)
+    return pass_
 
 
 def _costs(plan: Plan, pass_: Pass) -> dict[str, int]:

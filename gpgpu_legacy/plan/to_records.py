@@ -281,7 +281,9 @@ def _number(number: Number) -> records.Number:
 def _flag_or_number(number: Number) -> bool | records.Number | tuple[bool | records.Constant, ...]:
     match number:
         case Table(values=values):
-            return tuple(value if isinstance(value, bool) else constant_record(value) for value in values)
+            return tuple(
+                value if isinstance(value, bool) else constant_record(value) for value in values
+            )
         case bool():
             return number
     return _number(number)

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from gpgpu_legacy.page.page import page_text
-from gpgpu_legacy.page.section import Section, web_text
+from gpgpu_legacy.page.page import page_text, script_text
+from gpgpu_legacy.page.section import Section
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route
@@ -156,7 +156,7 @@ class Modules:
 
     @cached_property
     def page(self) -> Page:
-        scripts = "\n".join(map(web_text, dict.fromkeys(("base.js", *self._names))))
+        scripts = "\n".join(map(script_text, dict.fromkeys(("base.js", *self._names))))
         return self._opener(_MODULE.replace("SCRIPTS", scripts))
 
     def run(self, code: str, given: Any = None) -> Any:

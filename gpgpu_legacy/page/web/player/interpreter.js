@@ -1,0 +1,489 @@
+// A plan on the reference machine: float32, every operation rounded, as the numpy executor has it.
+
+const INTERPRETER_OPCODES = opcodesIn(Math.fround);
+const INTERPRETER_FOG = fogIn(Math.fround);
+const COMPONENT_LETTERS = "xyzw";
+// How many numbers the states that are kept may have, so that going back need not begin anew.
+const MOST_KEPT = 2 ** 23;
+
+class Interpreter {
+  // plan: a PlanOf. matrices: its operands, as `packed` takes them.
+  constructor(plan, matrices) {
+    this.plan = plan;
+    this.programs = Object.fromEntries(
+      Object.entries(plan.programs).map(([name, program]) => [name, new FragmentMachine(program)]),
+    );
+    this.load(matrices);
+  }
+
+  // Begins again with other matrices.
+  load(matrices) {
+    this.state = packed(this.plan, matrices);
+    this.at = 0;
+    this.kept = new Map([[0, this.state]]);
+    this.keptNumbers = 0;
+  }
+
+  // Goes to the state after k passes, 0 to all of them.
+  seek(k) {
+    if (!Number.isInteger(k) || k < 0 || k > this.plan.passes) {
+      throw new PlanError(`${this.plan.name} has ${this.plan.passes} passes, and no state ${k}.`);
+    }
+    let nearest = this.at <= k ? this.at : 0;
+    for (const number of this.kept.keys()) {
+      if (number <= k && number > nearest) nearest = number;
+    }
+    if (nearest !== this.at) [this.at, this.state] = [nearest, this.kept.get(nearest)];
+    for (; this.at < k; this.at += 1) {
+      this.state = this.after(this.plan.pass(this.at), this.state);
+      this.keep(this.at + 1);
+    }
+  }
+
+  // The texture of that name in this state.
+  texture(name) {
+    this.plan.texture(name);
+    return this.state[name];
+  }
+
+  // The results as they stand in this state.
+  results() {
+    return unpacked(this.plan, this.state);
+  }
+
+  // What pass k (from 0) does to the texel at column x and row y of its target: the texel before
+  // and after, and a step for each instruction; `targets` has them for every target. null where
+  // the pass does not reach it. Goes nowhere.
+  trace(k, x, y) {
+    const here = this.at;
+    this.seek(k);
+    const pass = this.plan.pass(k);
+    const traced = this.traced(pass, x, y);
+    this.seek(here);
+    return traced;
+  }
+
+  traced(pass, x, y) {
+    const { rect } = pass;
+    const [column, row] = [x - rect.x, y - rect.y];
+    if (column < 0 || row < 0 || column >= rect.width || row >= rect.height) return null;
+    const texel = (state, name) => {
+      const n = 4 * (y * state[name].width + x);
+      return [...state[name].data.subarray(n, n + 4)];
+    };
+    const after = this.after(pass, this.state);
+    const targets = pass.targets.map((name) => ({
+      name,
+      before: texel(this.state, name),
+      after: texel(after, name),
+    }));
+    const { before, after: last } = targets[0];
+    const traced = { before, after: last, discarded: false, steps: [], targets };
+    if (pass.kind !== "draw") return traced;
+    const machine = this.programs[pass.program];
+    machine.begin(pass, this.state);
+    machine.at(column, row);
+    return { ...traced, ...machine.trace() };
+  }
+
+  keep(k) {
+    const before = this.kept.get(k - 1);
+    const added = Object.entries(this.state)
+      .filter(([name, texture]) => before?.[name] !== texture)
+      .reduce((sum, [, texture]) => sum + texture.data.length, 0);
+    if (this.kept.has(k) || this.keptNumbers + added > MOST_KEPT) return;
+    this.kept.set(k, this.state);
+    this.keptNumbers += added;
+  }
+
+  // The textures after a pass; those that it does not write are the same objects.
+  after(pass, state) {
+    const written = { ...state };
+    for (const name of pass.targets) {
+      written[name] = { ...state[name], data: state[name].data.slice() };
+    }
+    if (pass.kind === "draw") this.draw(pass, state, written);
+    else if (pass.kind === "copy") copyTexels(pass, state[pass.source], written[pass.target]);
+    else fillTexture(written[pass.target], pass.value);
+    return written;
+  }
+
+  draw(pass, state, written) {
+    const machine = this.programs[pass.program];
+    const { rect } = pass;
+    machine.begin(pass, state);
+    const targets = pass.targets.map((name, number) => ({
+      texture: written[name],
+      held: heldBy(written[name]),
+      added: pass.blend === "add" ? addedIn(written[name]) : null,
+      color: machine.color(number, written[name]),
+    }));
+    for (let row = 0; row < rect.height; row += 1) {
+      for (let column = 0; column < rect.width; column += 1) {
+        machine.at(column, row);
+        if (!machine.run()) continue;
+        for (const { texture, held, added, color } of targets) {
+          const value = color();
+          const n = 4 * ((rect.y + row) * texture.width + rect.x + column);
+          for (let c = 0; c < texture.channels; c += 1) {
+            const stored = held(value[c]);
+            texture.data[n + c] = added ? added(texture.data[n + c], stored) : stored;
+          }
+        }
+      }
+    }
+  }
+}
+
+function copyTexels({ sourceRect, rect }, source, target) {
+  for (let row = 0; row < rect.height; row += 1) {
+    const from = 4 * ((sourceRect.y + row) * source.width + sourceRect.x);
+    const to = 4 * ((rect.y + row) * target.width + rect.x);
+    target.data.set(source.data.subarray(from, from + 4 * rect.width), to);
+  }
+}
+
+// The program ------------------------------------------------------------------------------------
+
+// Runs a program on one fragment after another. A register is four numbers of `registers`; the last
+// one holds the constants 0 and 1 of swizzles.
+class FragmentMachine {
+  constructor(program) {
+    this.program = program;
+    const count = program.registers.length;
+    this.registers = new Float32Array(4 * (count + 1));
+    this.registers[4 * count + 1] = 1;
+    this.constants = 4 * count;
+    this.instructions = program.instructions.map((instruction) => this.compiled(instruction));
+    this.cleared = program.registers.flatMap(({ kind }, n) =>
+      kind === "temporary" || kind === "result" ? [4 * n] : [],
+    );
+    program.registers.forEach(({ kind, value }, n) => {
+      if (kind === "constant") this.registers.set(value.map(Number), 4 * n);
+    });
+  }
+
+  // Takes what a pass gives the program.
+  begin(pass, state) {
+    this.units = {};
+    for (const { unit, texture, filter, wraps } of pass.bindings) {
+      this.units[unit] = new TextureUnit(state[texture], filter, wraps);
+    }
+    this.state = pass.state;
+    this.attributes = [];
+    this.program.registers.forEach((register, n) => {
+      const { kind, index, name } = register;
+      const given = (list) => list.find((each) => each.index === index)?.value ?? [0, 0, 0, 0];
+      if (kind === "program.local") this.registers.set(given(pass.locals), 4 * n);
+      else if (kind === "program.env") this.registers.set(given(pass.env), 4 * n);
+      else if (kind === "state") this.registers.set(pass.state[name], 4 * n);
+      else if (kind === "attribute") this.attributes.push([4 * n, attributeOf(register, pass)]);
+    });
+  }
+
+  // Goes to the fragment in a column and a row of the rectangle.
+  at(column, row) {
+    const { registers } = this;
+    for (const n of this.cleared) registers.fill(0, n, n + 4);
+    for (const [n, write] of this.attributes) write(registers, n, column + 0.5, row + 0.5);
+  }
+
+  // Runs the program; false where it discards the fragment.
+  run() {
+    for (const { execute } of this.instructions) {
+      if (execute(this.registers)) return false;
+    }
+    return true;
+  }
+
+  // A function that gives the colour for a target, behind fog where the program asks for it.
+  color(number, texture) {
+    const { separate, colors, fog } = this.program;
+    const place = colors[separate ? number : 0];
+    if (place === undefined) return () => [0, 0, 0, 0];
+    const color = this.registers.subarray(4 * place, 4 * place + 4);
+    if (!fog) return () => color;
+    const fixed = texture.numeric === "unorm";
+    const values = this.state["state.fog.color"].map((v) => (fixed ? saturatedNumber(v) : v));
+    const params = this.state["state.fog.params"];
+    return () => {
+      const seen = [...color].map(saturatedNumber);
+      const exact = INTERPRETER_FOG.factors[fog](this.registers[0], params);
+      const factor = saturatedNumber(exact);
+      const mixed = [0, 1, 2].map((c) => INTERPRETER_FOG.mixed(factor, seen[c], values[c]));
+      return [...mixed, seen[3]];
+    };
+  }
+
+  // Runs the program and tells of each instruction: its operands as it reads them; its destination
+  // afterwards, and as it would be without saturation; the components written; its lookup.
+  trace() {
+    const steps = [];
+    let discarded = false;
+    for (const instruction of this.instructions) {
+      const { decoded, sources, execute, unclamped, lookup } = instruction;
+      const operands = sources.map((read, n) => ({
+        text: decoded.srcs[n].text,
+        value: [0, 1, 2, 3].map((c) => read(this.registers, c)),
+      }));
+      const unsaturated = unclamped ? this.register(decoded.dst, unclamped) : null;
+      discarded = Boolean(execute(this.registers)) || discarded;
+      steps.push({
+        text: decoded.text,
+        line: decoded.line,
+        op: decoded.op,
+        operands,
+        result: decoded.mask ? this.register(decoded.dst) : null,
+        unsaturated,
+        written: decoded.mask ?? "",
+        lookup: lookup?.() ?? null,
+      });
+      if (discarded) break;
+    }
+    return { discarded, steps };
+  }
+
+  // A register's four numbers; after an instruction, if given, that is then undone.
+  register(number, execute = null) {
+    const before = execute && this.registers.slice();
+    execute?.(this.registers);
+    const values = [...this.registers.subarray(4 * number, 4 * number + 4)];
+    if (before) this.registers.set(before);
+    return values;
+  }
+
+  // An instruction as functions of the registers: `execute` gives true where it ends the fragment.
+  compiled(decoded) {
+    const sources = decoded.srcs.map((source) => this.source(source));
+    const { form, of } = INTERPRETER_OPCODES[decoded.op];
+    if (form === "kill") {
+      const execute = (r) => of(...sources.map((read) => sourceVector(read, r)));
+      return { decoded, sources, execute };
+    }
+    const places = [...decoded.mask].map((letter) => COMPONENT_LETTERS.indexOf(letter));
+    const made = { decoded, sources };
+    const compute = this.computing(form, of, sources, decoded.texture, places, made);
+    const storing = (clamp) => registerStore(4 * decoded.dst, places, compute, clamp);
+    made.execute = storing(decoded.saturate);
+    if (decoded.saturate) made.unclamped = storing(false);
+    return made;
+  }
+
+  // A function of the registers that gives the result's components.
+  computing(form, of, sources, texture, places, made) {
+    const result = new Float32Array(4);
+    const [a, b = a, c = a] = sources;
+    if (form === "componentwise") {
+      return (r) => {
+        for (const n of places) result[n] = of(a(r, n), b(r, n), c(r, n));
+        return result;
+      };
+    }
+    if (form === "scalar") return (r) => result.fill(of(a(r, 0), b(r, 0), c(r, 0)));
+    if (form === "vector") return (r) => of(...sources.map((read) => sourceVector(read, r)));
+    made.lookup = () => this.units[texture.unit].last();
+    return (r) => {
+      const [s, t, p] = of(sourceVector(a, r));
+      return this.units[texture.unit].sample(s, t, p);
+    };
+  }
+
+  // A source as a function of the registers and a component, under its swizzle and its sign.
+  source({ register, swizzle, negate }) {
+    const places = swizzle.map((selector) =>
+      selector < 4 ? 4 * register + selector : this.constants + selector - 4,
+    );
+    if (!negate) return (r, c) => r[places[c]];
+    return (r, c) => (negate[c] ? -r[places[c]] : r[places[c]]);
+  }
+}
+
+function sourceVector(read, registers) {
+  return [read(registers, 0), read(registers, 1), read(registers, 2), read(registers, 3)];
+}
+
+// All components are computed before any is stored.
+function registerStore(base, places, compute, clamp) {
+  return (r) => {
+    const value = compute(r);
+    for (const n of places) r[base + n] = clamp ? saturatedNumber(value[n]) : value[n];
+    return false;
+  };
+}
+
+// Clamped to [0, 1]; a NaN becomes 0.
+function saturatedNumber(value) {
+  return value > 0 ? Math.min(value, 1) : 0;
+}
+
+// Attributes -------------------------------------------------------------------------------------
+
+// An attribute as a function that writes it for the fragment with its centre at (x, y), relative to
+// the pass's rectangle.
+function attributeOf({ name, index }, pass) {
+  const { rect } = pass;
+  if (name === "position") {
+    return (r, n, x, y) => {
+      r[n] = x + rect.x;
+      r[n + 1] = y + rect.y;
+      r[n + 2] = 0.5;
+      r[n + 3] = 1;
+    };
+  }
+  const given =
+    name === "texcoord"
+      ? pass.texcoords.find(({ set }) => set === index)
+      : pass.attributes.find(({ kind }) => kind === name);
+  const standard = DEFINITIONS.attributes[name];
+  if (!given) return (r, n) => r.set(standard, n);
+  const write = overTriangles(given.corners, rect);
+  if (name !== "fogcoord") return write;
+  return (r, n, x, y) => {
+    write(r, n, x, y);
+    for (let c = 1; c < 4; c += 1) r[n + c] = standard[c];
+  };
+}
+
+// An attribute in each fragment by the plane of the triangle that its centre is in.
+function overTriangles([origin, right, far, top], { width, height }) {
+  if (arePlanar(origin, right, far, top)) {
+    return interpolatedBy(origin, slopeOf(origin, right, width), slopeOf(origin, top, height));
+  }
+  const below = interpolatedBy(origin, slopeOf(origin, right, width), slopeOf(right, far, height));
+  const above = interpolatedBy(origin, slopeOf(top, far, width), slopeOf(origin, top, height));
+  return (r, n, x, y) => (width * y <= height * x ? below : above)(r, n, x, y);
+}
+
+function slopeOf(start, end, length) {
+  return start.map((value, c) => (end[c] - value) / length);
+}
+
+function arePlanar(a, b, c, d) {
+  return a.every((_, n) => {
+    const size = Math.max(1, ...[a, b, c, d].map((corner) => Math.abs(corner[n])));
+    return !(Math.abs(a[n] + c[n] - b[n] - d[n]) > DEFINITIONS.planar * size);
+  });
+}
+
+// base + dx·x + dy·y in float32, in that order.
+function interpolatedBy(base, dx, dy) {
+  const f = Math.fround;
+  return (r, n, x, y) => {
+    for (let c = 0; c < 4; c += 1) {
+      let value = f(base[c]) + 0; // a -0 becomes 0
+      if (dx[c] !== 0) value = f(value + f(f(dx[c]) * x));
+      if (dy[c] !== 0) value = f(value + f(f(dy[c]) * y));
+      r[n + c] = value;
+    }
+  };
+}
+
+// Lookups ----------------------------------------------------------------------------------------
+
+// A texture as a texture image unit reads it, in float32.
+class TextureUnit {
+  constructor(texture, filter, wraps) {
+    this.texture = texture;
+    this.filter = filter;
+    this.wraps = texture.kind === "CUBE" ? Array(3).fill("clamp-to-edge") : wraps;
+    this.texel = new Float32Array(4);
+    this.column = this.row = 0;
+  }
+
+  // The texel at s, t and r; valid until the next lookup.
+  sample(s, t, r) {
+    const { width, height, depth, kind } = this.texture;
+    let layers = ONLY_TEXEL;
+    if (kind === "CUBE") {
+      const face = cubeFace(s, t, r);
+      [s, t] = [face.s, face.t];
+      layers = [{ index: face.number, weight: null, inside: true }];
+    } else if (kind === "3D") {
+      layers = this.taps(r, depth, 2);
+    }
+    const columns = this.taps(s, width, 0);
+    const rows = kind === "1D" ? ONLY_TEXEL : this.taps(t, height, 1);
+    [this.column, this.row] = [columns[0].index, layers[0].index * height + rows[0].index];
+    return this.filtered(columns, rows, layers);
+  }
+
+  // The last lookup: the texture, the texel's column and row (of a linear filter the first of
+  // those that it mixes), and what it read.
+  last() {
+    const { texture, column, row, texel } = this;
+    return { texture: texture.name, x: column, y: row, texel: [...texel] };
+  }
+
+  // The texels that a coordinate reads along an axis: their index, weight, and whether inside.
+  taps(coordinate, size, axis) {
+    const f = Math.fround;
+    const wrap = this.wraps[axis];
+    const scale = this.texture.kind === "RECT" ? 1 : size;
+    const fraction = wrap === "repeat" ? f(coordinate - Math.floor(coordinate)) : coordinate;
+    let u = f(fraction * scale);
+    if (this.filter === "nearest") {
+      const index = Math.min(Math.max(Math.floor(u), 0), size - 1);
+      return [{ index: Number.isNaN(index) ? 0 : index, weight: null, inside: true }];
+    }
+    if (Number.isNaN(u)) u = 0.5;
+    if (wrap !== "repeat") {
+      const border = wrap === "clamp-to-edge" ? 0.5 : 0;
+      u = Math.min(Math.max(u, border), size - border);
+    }
+    const low = Math.floor(f(u - 0.5));
+    const alpha = f(f(u - 0.5) - low);
+    return [
+      [low, f(1 - alpha)],
+      [low + 1, alpha],
+    ].map(([index, weight]) => {
+      if (wrap === "repeat") return { index: ((index % size) + size) % size, weight, inside: true };
+      const inside = wrap !== "clamp" || (index >= 0 && index < size);
+      return { index: Math.min(Math.max(index, 0), size - 1), weight, inside };
+    });
+  }
+
+  // The sum over the taps in GL's order, with s fastest.
+  filtered(columns, rows, layers) {
+    const f = Math.fround;
+    const { width, height, channels, data } = this.texture;
+    const total = this.texel;
+    let first = true;
+    for (const layer of layers) {
+      for (const row of rows) {
+        for (const column of columns) {
+          const n = 4 * ((layer.index * height + row.index) * width + column.index);
+          const taps = [column, row, layer];
+          const inside = taps.every((tap) => tap.inside);
+          const weights = taps.map((tap) => tap.weight).filter((weight) => weight !== null);
+          const weight = weights.length ? weights.reduce((a, b) => f(a * b)) : null;
+          for (let c = 0; c < 4; c += 1) {
+            let value = inside ? data[n + c] : 0;
+            if (weight !== null) value = f(weight * value);
+            if (c >= channels) total[c] = DEFINITIONS.missing[c];
+            else total[c] = first ? value : total[c] + value;
+          }
+          first = false;
+        }
+      }
+    }
+    return total;
+  }
+}
+
+const ONLY_TEXEL = [{ index: 0, weight: null, inside: true }];
+
+// The face of a cube map that a direction selects, and the coordinates on it; where magnitudes are
+// equal, z wins over y, and y over x.
+function cubeFace(x, y, z) {
+  const f = Math.fround;
+  const [alongX, alongY, alongZ] = [x, y, z].map(Math.abs);
+  const side = (value) => (value < 0 ? 1 : 0);
+  const face = (number, sc, tc, ma) => ({
+    number,
+    s: f(f(f(sc / ma) + 1) * 0.5),
+    t: f(f(f(tc / ma) + 1) * 0.5),
+  });
+  if (alongZ >= Math.max(alongX, alongY)) return face(4 + side(z), z < 0 ? -x : x, -y, alongZ);
+  if (alongY >= alongX) return face(2 + side(y), x, y < 0 ? -z : z, alongY);
+  return face(side(x), x < 0 ? z : -z, -y, alongX);
+}

@@ -1,0 +1,309 @@
+// A plan as the page plays it: its passes with every number evaluated, and matrices in textures.
+
+// What is wrong with a plan or with matrices, as a sentence for the reader.
+class PlanError extends Error {}
+
+class PlanOf {
+  // scene: what page/scenes.py makes of a plan.
+  constructor(scene) {
+    const record = scene.plan;
+    this.scene = scene;
+    this.name = record.name;
+    this.operands = (record.operands ?? []).map(planMatrix);
+    this.results = (record.results ?? []).map(planMatrix);
+    this.textures = record.textures.map(planTexture);
+    this.inputs = record.inputs ?? [];
+    this.outputs = record.outputs ?? [];
+    this.programs = Object.fromEntries(
+      Object.entries(scene.programs).map(([name, program]) => [
+        name,
+        planProgram(program, record.programs[name]),
+      ]),
+    );
+    this.steps = [];
+    let first = 0;
+    for (const [number, step] of record.steps.entries()) {
+      const body = step.kind === "Repeat" ? step.body : [step];
+      const count = step.kind === "Repeat" ? step.count : 1;
+      for (const { kind } of count ? body : []) {
+        if (kind === "ComputePass") {
+          throw new PlanError(`${this.name} dispatches kernels, and the page runs programs alone.`);
+        }
+      }
+      this.steps.push({ number, first, count, body });
+      first += count * body.length;
+    }
+    // How many passes run.
+    this.passes = first;
+  }
+
+  // The texture of that name.
+  texture(name) {
+    const found = this.textures.find((texture) => texture.name === name);
+    if (!found) throw new PlanError(`${this.name} has no texture ${name}.`);
+    return found;
+  }
+
+  // Pass k of those that run, from 0, with every number evaluated. `kind` is draw, copy or clear;
+  // `number` is k, `step` and `place` say where it stands in the plan, `iteration` is its Repeat's.
+  // Of a draw: `program`, `targets`, `rect`, `bindings`, `texcoords`, `attributes`, `locals`,
+  // `env`, `state`, `blend`; of a copy: `source`, `sourceRect`, `target`, `rect`; of a clear:
+  // `target`, `value`, and as `rect` the whole target, all layers. `targets` and `rect` are there
+  // in all three.
+  pass(k) {
+    const { step, record, place, iteration } = this.placed(k);
+    const at = (number) => numberAt(number, iteration);
+    const vector = (numbers) => numbers.map(at);
+    const common = { number: k, step: step.number, place, iteration };
+    if (record.kind === "CopyPass") {
+      return {
+        ...common,
+        kind: "copy",
+        source: record.source,
+        sourceRect: planRect(record.source_rect, at),
+        target: record.target,
+        targets: [record.target],
+        rect: planRect(record.target_rect, at),
+      };
+    }
+    if (record.kind === "ClearPass") {
+      const { width, rows } = this.texture(record.target);
+      return {
+        ...common,
+        kind: "clear",
+        target: record.target,
+        targets: [record.target],
+        value: vector(record.value),
+        rect: { x: 0, y: 0, width, height: rows },
+      };
+    }
+    const state = this.scene.state?.[step.number]?.[place] ?? {};
+    return {
+      ...common,
+      kind: "draw",
+      program: record.program,
+      targets: record.targets,
+      rect: planRect(record.rect, at),
+      bindings: (record.bindings ?? []).map(planBinding),
+      texcoords: (record.texcoords ?? []).map(({ set, corners }) => ({
+        set,
+        corners: corners.map(vector),
+      })),
+      attributes: (record.attributes ?? []).map(({ kind, corners }) => ({
+        kind,
+        corners: corners.map(vector),
+      })),
+      locals: (record.locals ?? []).map(({ index, value }) => ({ index, value: vector(value) })),
+      env: (record.env ?? []).map(({ index, value }) => ({ index, value: vector(value) })),
+      state: Object.fromEntries(
+        Object.entries(state).map(([name, value]) => [name, vector(value)]),
+      ),
+      blend: record.blend ?? "none",
+    };
+  }
+
+  // What pass k costs, by the names of Counts: fragments, lookup, arithmetic, bytes_requested, …
+  // What it does not cost is left out.
+  counts(k) {
+    const { step, place } = this.placed(k);
+    const { fixed, each } = this.scene.counts[step.number][place];
+    const { width, height } = this.pass(k).rect;
+    const total = { ...fixed };
+    for (const [name, count] of Object.entries(each)) {
+      total[name] = (total[name] ?? 0) + count * width * height;
+    }
+    return total;
+  }
+
+  placed(k) {
+    const step = this.steps.find(
+      ({ first, count, body }) => k >= first && k < first + count * body.length,
+    );
+    if (!step || !Number.isInteger(k)) {
+      throw new PlanError(`${this.name} has passes 0 to ${this.passes - 1}, and none ${k}.`);
+    }
+    const place = (k - step.first) % step.body.length;
+    const iteration = (k - step.first - place) / step.body.length;
+    return { step, place, iteration, record: step.body[place] };
+  }
+}
+
+// The numbers of plan.json -----------------------------------------------------------------------
+
+// A number in an iteration: a constant, base + step·i, or a list with a value for each.
+function numberAt(number, iteration) {
+  if (Array.isArray(number)) return Number(number[iteration]);
+  if (typeof number === "object") return number.base + number.step * iteration;
+  return Number(number); // NaN and the infinities are texts
+}
+
+function planRect(rect, at) {
+  return { x: at(rect.x), y: at(rect.y), width: at(rect.width), height: at(rect.height) };
+}
+
+function planBinding({ unit, texture, sampler }) {
+  const { filter = "nearest", wrap_s, wrap_t, wrap_r } = sampler ?? {};
+  const wraps = [wrap_s, wrap_t, wrap_r].map((wrap) => wrap ?? "clamp-to-edge");
+  return { unit, texture, filter, wraps };
+}
+
+function planMatrix({ name, rows, columns, shape }) {
+  return { name, rows, columns, shape: shape ?? [rows, columns] };
+}
+
+function planTexture({ name, kind, extent, format, initial }) {
+  const { width, height, depth = 1 } = extent;
+  return {
+    name,
+    kind,
+    width,
+    height,
+    depth,
+    rows: height * depth,
+    format,
+    ...DEFINITIONS.formats[format],
+    initial: (initial ?? [0, 0, 0, 0]).map(Number),
+  };
+}
+
+// A program with its text: `text` has its lines, and each instruction its own `text` and `line`,
+// which counts from 1.
+function planProgram(program, text) {
+  const lines = text.trimEnd().split("\n");
+  return {
+    ...program,
+    text: lines,
+    instructions: program.order.map((form, n) => ({
+      ...program.forms[form],
+      line: program.line + n,
+      text: lines[program.line + n - 1],
+    })),
+  };
+}
+
+// What formats hold ------------------------------------------------------------------------------
+
+// What a texture holds of float32s: a function of the format, to the float32 that lookups read.
+function heldBy({ numeric, bits }) {
+  if (numeric === "unorm") {
+    const most = 2 ** bits - 1;
+    return (value) => {
+      const clamped = value > 0 ? Math.min(value, 1) : 0;
+      const level = Math.floor(Math.fround(Math.fround(clamped * most) + 0.5));
+      return Math.fround(level / most);
+    };
+  }
+  return bits === 16 ? roundedToHalf : Math.fround;
+}
+
+// What a texture holds after a held value has been added to another: blending by ONE, ONE.
+function addedIn(format) {
+  const held = heldBy(format);
+  if (format.numeric !== "unorm") return (there, value) => held(Math.fround(value + there));
+  const most = 2 ** format.bits - 1;
+  return (there, value) => {
+    const levels = Math.round(there * most) + Math.round(value * most);
+    return Math.fround(Math.min(levels, most) / most);
+  };
+}
+
+const HALF_PRECISION = { largest: 65504, leastExponent: -14, fraction: 10 };
+
+// The nearest number of IEEE half precision, ties to even.
+function roundedToHalf(value) {
+  if (!Number.isFinite(value) || value === 0) return value;
+  const size = Math.abs(value);
+  const exponent = Math.max(Math.floor(Math.log2(size)), HALF_PRECISION.leastExponent);
+  const step = 2 ** (exponent - HALF_PRECISION.fraction);
+  const rounded = roundedToEven(size / step) * step;
+  return Math.sign(value) * (rounded > HALF_PRECISION.largest ? Infinity : rounded);
+}
+
+function roundedToEven(value) {
+  const below = Math.floor(value);
+  const rest = value - below;
+  if (rest !== 0.5) return Math.round(value);
+  return below % 2 === 0 ? below : below + 1;
+}
+
+// Matrices in textures ---------------------------------------------------------------------------
+
+// A texture with all texels at its initial value: `data` has r, g, b, a of each texel as lookups
+// read them, row after row, layer after layer.
+function freshTexture(texture) {
+  const { name, kind, width, height, depth, rows, format, channels, bits, numeric } = texture;
+  const made = { name, kind, width, height, depth, rows, format, channels, bits, numeric };
+  made.data = new Float32Array(4 * width * rows);
+  fillTexture(made, texture.initial);
+  return made;
+}
+
+function fillTexture(texture, value) {
+  const held = heldBy(texture);
+  const texel = DEFINITIONS.missing.map((missing, channel) =>
+    channel < texture.channels ? held(Math.fround(value[channel])) : missing,
+  );
+  for (let n = 0; n < texture.data.length; n += 4) texture.data.set(texel, n);
+}
+
+// The textures of a plan before its first pass, by name. matrices: by name,
+// `{rows, columns, values}` with the values row after row.
+function packed(plan, matrices) {
+  const textures = Object.fromEntries(plan.textures.map((t) => [t.name, freshTexture(t)]));
+  for (const { name, rows, columns } of plan.operands) {
+    const given = matrices[name];
+    if (!given) throw new PlanError(`${plan.name} needs the matrix ${name}.`);
+    if (given.rows !== rows || given.columns !== columns) {
+      throw new PlanError(
+        `${plan.name} takes ${rows} × ${columns} numbers as ${name}, ` +
+          `and was given ${given.rows} × ${given.columns}.`,
+      );
+    }
+  }
+  for (const input of plan.inputs) {
+    const texture = textures[input.texture];
+    const held = heldBy(texture);
+    const { columns, values } = matrices[input.matrix];
+    eachChannel(input, texture, (n, row, column) => {
+      texture.data[n] = row >= 0 ? held(Math.fround(values[row * columns + column])) : 0;
+    });
+  }
+  return textures;
+}
+
+// The matrices that a plan computes, by name, out of its textures after the last pass.
+function unpacked(plan, textures) {
+  const results = {};
+  for (const { name, rows, columns } of plan.results) {
+    results[name] = { rows, columns, values: new Float32Array(rows * columns) };
+  }
+  for (const output of plan.outputs) {
+    const { columns, values } = results[output.matrix];
+    const { data } = textures[output.texture];
+    eachChannel(output, textures[output.texture], (n, row, column) => {
+      if (row >= 0) values[row * columns + column] = data[n];
+    });
+  }
+  return results;
+}
+
+// Calls visit(n, row, column) for each channel of a transfer's rectangle: n is the channel's place
+// in the texture's data; row and column are the element's that it holds, -1 where it holds none.
+function eachChannel({ region, rect, packing }, texture, visit) {
+  const { offsets, row_step: rowStep = 1, column_step: columnStep = 1 } = packing;
+  const across = packing.transposed ? region.rows : region.columns;
+  const down = packing.transposed ? region.columns : region.rows;
+  for (let channel = 0; channel < texture.channels; channel += 1) {
+    const [firstRow, firstColumn] = offsets[channel];
+    for (let y = 0; y < rect.height; y += 1) {
+      for (let x = 0; x < rect.width; x += 1) {
+        const n = 4 * ((rect.y + y) * texture.width + rect.x + x) + channel;
+        const p = firstRow + rowStep * y;
+        const q = firstColumn + columnStep * x;
+        if (p >= down || q >= across) visit(n, -1, -1);
+        else if (packing.transposed) visit(n, region.row + q, region.column + p);
+        else visit(n, region.row + p, region.column + q);
+      }
+    }
+  }
+}
