@@ -53,6 +53,7 @@ from gpgpu_legacy.lower.sampling import (
     coordinate_count,
     extent_sizes,
     lookup_function,
+    size_variables,
 )
 from gpgpu_legacy.lower.shader_key import ShaderKey
 from gpgpu_legacy.plan.formats import Format
@@ -116,7 +117,8 @@ class _Lookups:
 
     def function(self, unit: Unit) -> Function:
         if unit.number not in self.functions:
-            number, sizes = unit.number, extent_sizes(unit.extent)
+            number, extent = unit.number, unit.extent
+            sizes = extent_sizes(extent) if extent else size_variables(number)
             sampled = Sampled(unit.kind, unit.sampler, unit.format, sizes, number, self.decodes)
             self.functions[number] = lookup_function(number, sampled)
         return self.functions[unit.number]

@@ -55,15 +55,10 @@ from gpgpu_legacy.lower.sampling import (
     extent_sizes,
     lookup_function,
     padded,
+    size_variables,
 )
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import Blend
-
-
-def size_variables(surface: int) -> tuple[Read, ...]:
-    """How many texels a surface has along s, t and r, where no Content says."""
-    variable = Variable("sizes", type_of(Kind.INT, 3), number=surface)
-    return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
 def own_variable(number: int, texel_format: Format) -> Variable:

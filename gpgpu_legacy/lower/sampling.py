@@ -29,7 +29,7 @@ from gpgpu_legacy.lower.ir import (
     operation,
     uncontracted,
 )
-from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator
+from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import as_decoded
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
@@ -39,12 +39,13 @@ from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wra
 class Unit:
     """What the code of a lookup depends on: the texture and the sampler at a unit.
 
-    The channels that the format lacks read as they do in MISSING.
+    extent: None where the code is to serve textures of any size, which it then reads from
+    size_variables. The channels that the format lacks read as they do in MISSING.
     """
 
     number: int
     kind: TextureKind
-    extent: Extent
+    extent: Extent | None
     sampler: Sampler
     format: Format
 
@@ -81,6 +82,12 @@ def coordinate_count(kind: TextureKind) -> int:
 def extent_sizes(extent: Extent) -> tuple[Expression, ...]:
     """The sizes along s, t and r of a texture whose extent is known."""
     return tuple(constant(n, Kind.INT) for n in (extent.width, extent.height, extent.depth))
+
+
+def size_variables(number: int) -> tuple[Read, ...]:
+    """The sizes along s, t and r of the texture of a number, where no code knows its extent."""
+    variable = Variable("sizes", type_of(Kind.INT, 3), number=number)
+    return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
 @dataclass(frozen=True, slots=True)

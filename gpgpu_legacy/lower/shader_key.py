@@ -24,7 +24,8 @@ class ShaderKey:
 
     lookups, live: see Decisions. varyings: how many the folded lookups refer to.
     units: the textures and samplers bound. Their sizes are constants of the code, as drivers do
-    better with these than with what a run hands over.
+    better with these than with what a run hands over; but where one shader is to serve textures of
+    any size, no lookup is folded, and no unit has an extent.
     targets: the formats of the targets. A colour is rounded to an 8-bit or a 16-bit one here, since
     drivers differ in how they do it.
     bent: the attributes that the program reads, or its fog, whose corner values do not lie in a
@@ -52,14 +53,17 @@ def shader_key(
     *,
     exact: bool,
     arithmetic: Arithmetic = FP32,
+    sized: bool = True,
 ) -> ShaderKey:
-    """The key of a pass as its plan writes it, and of what was decided on it."""
+    """The key of a pass as its plan writes it, and of what was decided on it.
+
+    sized: whether the sizes of textures are constants of the code; else nothing may be folded.
+    """
     units = []
     for binding in pass_.bindings:
         texture = plan.texture(binding.texture)
-        units.append(
-            Unit(binding.unit, texture.kind, texture.extent, binding.sampler, texture.format)
-        )
+        extent = texture.extent if sized else None
+        units.append(Unit(binding.unit, texture.kind, extent, binding.sampler, texture.format))
     read = {*pass_.program.attributes_read, *([FOG_COORDINATE] if pass_.program.fog else [])}
     given = {a: corners for a, corners in given_corners(pass_).items() if a in read}
     iterations = iterations_of(plan, pass_)

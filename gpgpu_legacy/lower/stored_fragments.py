@@ -50,12 +50,13 @@ def target_array(number: int) -> Array:
 
 def unit_fetch(unit: Unit) -> Function:
     """The function that fetches texels of the texture at a unit."""
-    array, channels = unit_array(unit), unit.format.channels
+    array, channels, extent = unit_array(unit), unit.format.channels, unit.extent
+    assert extent is not None, "arrays are of textures whose sizes are known"
 
     def texel(at: Expression) -> Expression:
         return compose(Element((at * channels + c,), array) for c in range(channels))
 
-    return fetch_function(unit.number, constant(unit.extent.width, Kind.INT), texel)
+    return fetch_function(unit.number, constant(extent.width, Kind.INT), texel)
 
 
 def stored_colours(key: ShaderKey, blend: Blend) -> list[Statement]:

@@ -10,9 +10,16 @@ from functools import lru_cache
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.emit.glsl import PLANE_PARTS, Dialect, GlslEmitter, attribute_name
+from gpgpu_legacy.lower.emit.glsl import (
+    PLANE_PARTS,
+    Dialect,
+    GlslEmitter,
+    attribute_name,
+    variable_name,
+)
 from gpgpu_legacy.lower.fragments import FoldedLookup, fragment_statements, target_variable
 from gpgpu_legacy.lower.ir import Fetch, Given, Place, Plane, Texel
+from gpgpu_legacy.lower.sampling import size_variables
 from gpgpu_legacy.lower.shader_key import ShaderKey
 
 GLSL = Dialect(("#version 400 core",))
@@ -96,6 +103,7 @@ class _FragmentEmitter(PassEmitter):
     def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
         super().__init__(dialect, key.arithmetic, exact=key.exact, bent=key.bent)
         self.samplers: dict[int, None] = {}
+        self.extents = {unit.number: unit.extent for unit in key.units}
 
     def fetch(self, fetch: Fetch) -> str:
         place = f"ivec2({', '.join(map(self.expression, fetch.operands))})"
@@ -105,6 +113,7 @@ class _FragmentEmitter(PassEmitter):
         """A folded lookup is one `texture` at its varying, the fast way on every driver."""
         folded, unit = texel.lookup.folded, texel.lookup.unit
         at, extent = f"varying{folded.varying}", unit.extent
+        assert extent is not None, "a lookup is folded in a texture whose size is known"
         if folded.right or folded.up:
             at += f" + vec2({folded.right / extent.width!r}, {folded.up / extent.height!r})"
         return f"texture({self.sampler(unit.number)}, {at})"
@@ -114,6 +123,11 @@ class _FragmentEmitter(PassEmitter):
         return f"texture{unit}"
 
 
+def size_name(unit: int) -> str:
+    """What a shader calls the size of the texture at a unit, where the code does not know it."""
+    return variable_name(size_variables(unit)[0].variable)
+
+
 @lru_cache(maxsize=256)
 def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     """The GLSL text, made once a key. An instruction of which nothing is needed is a comment.
@@ -121,7 +135,8 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     Uniforms, as far as the code that is left reads them: `NAME_base`, `_dx`, `_dy`, the plane of
     each attribute over the rectangle, or an array of the two triangles' planes; `origin` and
     `size`, the rectangle's corner and extent; `localN`, `envN`, the vectors of state by the names
-    that lower/emit/glsl.py gives them, and `textureN`.
+    that lower/emit/glsl.py gives them, and `textureN`. Of a texture whose size the code does not
+    know, the ivec3 that size_name gives: its width, its height and its layers.
     """
     emitter = _FragmentEmitter(key, dialect)
     body = emitter.block(fragment_statements(key, rasterised=True))
@@ -131,7 +146,10 @@ def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
     lines += ["uniform vec2 origin;"] if emitter.needs_place else []
     lines += ["uniform vec2 size;"] if emitter.needs_size else []
     lines += emitter.given_uniforms()
-    lines += [f"uniform sampler2D texture{n};" for n in sorted(emitter.samplers)]
+    for n in sorted(emitter.samplers):
+        lines.append(f"uniform sampler2D texture{n};")
+        if emitter.extents[n] is None:
+            lines.append(f"uniform ivec3 {size_name(n)};")
     lines += [f"layout(location = {n}) out vec4 target{n};" for n in targets]
     lines += [*functions, "", "void main() {"]
     lines += ["    vec2 fragment = gl_FragCoord.xy - origin;"] if emitter.needs_place else []
