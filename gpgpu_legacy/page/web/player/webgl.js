@@ -10,20 +10,6 @@ class GpuError extends Error {
   }
 }
 
-// How WebGL2 stores the formats of plans, and what arrays bring their texels.
-function gpuFormat(gl, name) {
-  const formats = {
-    r16f: [gl.R16F, gl.RED, gl.FLOAT],
-    rgba16f: [gl.RGBA16F, gl.RGBA, gl.FLOAT],
-    r32f: [gl.R32F, gl.RED, gl.FLOAT],
-    rgba32f: [gl.RGBA32F, gl.RGBA, gl.FLOAT],
-    unorm8: [gl.R8, gl.RED, gl.UNSIGNED_BYTE],
-    rgba8: [gl.RGBA8, gl.RGBA, gl.UNSIGNED_BYTE],
-  };
-  const [internal, channels, type] = formats[name];
-  return { name, internal, channels, type, isFloat: type === gl.FLOAT, is32: name.endsWith("32f") };
-}
-
 const GPU_COPY = `#version 300 es
 precision highp float;
 precision highp sampler2D;
@@ -52,7 +38,7 @@ class Gpu {
   }
 
   constructor(canvas) {
-    const wanted = { antialias: false, depth: false, alpha: false, powerPreference: "high-performance" };
+    const wanted = { antialias: false, depth: false, powerPreference: "high-performance" };
     const gl = canvas.getContext("webgl2", wanted);
     if (!gl) throw new GpuError("this browser gives the page no WebGL2");
     this.gl = gl;
@@ -100,7 +86,8 @@ class Gpu {
   compiled(vertex, fragment) {
     const gl = this.gl;
     const handle = gl.createProgram();
-    const shaders = [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]].map(([kind, text]) => {
+    const texts = [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]];
+    const shaders = texts.map(([kind, text]) => {
       const shader = gl.createShader(kind);
       gl.shaderSource(shader, text);
       gl.compileShader(shader);
@@ -110,15 +97,16 @@ class Gpu {
     gl.linkProgram(handle);
     if (!gl.getProgramParameter(handle, gl.LINK_STATUS)) {
       this.check();
-      const logs = [...shaders.map((shader) => gl.getShaderInfoLog(shader)), gl.getProgramInfoLog(handle)];
-      const said = logs.find(Boolean)?.trim().split("\n")[0];
+      const logs = shaders.map((shader) => gl.getShaderInfoLog(shader));
+      const said = [...logs, gl.getProgramInfoLog(handle)].find(Boolean)?.trim().split("\n")[0];
       throw new GpuError(`the GPU's driver refuses a shader (${said || "it does not say why"})`);
     }
     for (const shader of shaders) gl.deleteShader(shader);
     const uniforms = new Map();
     for (let n = 0; n < gl.getProgramParameter(handle, gl.ACTIVE_UNIFORMS); n++) {
       const { name, type } = gl.getActiveUniform(handle, n);
-      uniforms.set(name.replace("[0]", ""), new GpuUniform(gl, gl.getUniformLocation(handle, name), type));
+      const location = gl.getUniformLocation(handle, name);
+      uniforms.set(name.replace("[0]", ""), new GpuUniform(gl, location, type));
     }
     return { handle, uniforms };
   }
@@ -143,26 +131,325 @@ class GpuUniform {
   }
 
   set(values) {
-    if (this.values && this.values.every((value, n) => Object.is(value, values[n]))) return;
+    if (this.values?.every((value, n) => Object.is(value, values[n]))) return;
     this.write(values);
     this.values = values;
   }
 }
 
-const PLANAR_TOLERANCE = 1e-6; // as in plan/interpolation.py
+// A plan's textures and shaders on a GPU, and the state after some of its passes.
+class GpuRun {
+  // gpu: a Gpu. plan: a PlanOf, whose scene has `shaders` (page/shaders.py).
+  constructor(gpu, plan) {
+    Object.assign(this, { gpu, plan, gl: gpu.gl, at: 0, commands: [], framebuffers: new Map() });
+    this.storage = Object.fromEntries(plan.textures.map((t) => [t.name, this.stored(t)]));
+    const passes = Array.from({ length: plan.passes }, (_, k) => plan.pass(k));
+    this.written = new Set(passes.flatMap((pass) => pass.targets));
+    for (const name of this.written) this.requireTarget(this.storage[name]);
+    for (const pass of passes) if (pass.blend === "add") this.requireBlending(pass);
+    this.textures = Object.fromEntries(plan.textures.map((t) => [t.name, this.made(t)]));
+    this.commands = passes.map((pass) => this.command(pass));
+    gpu.check();
+  }
 
-// The planes of corner values over a rectangle, computed in float64 and then rounded: the bases of
-// its two triangles, and their slopes along x and y, four numbers each.
-function gpuPlanes(corners, rect) {
-  const [origin, right, far, top] = corners;
-  const isBent = origin.some((a, c) => {
-    const largest = Math.max(1, ...corners.map((corner) => Math.abs(corner[c])));
-    return Math.abs(a + far[c] - right[c] - top[c]) > PLANAR_TOLERANCE * largest;
-  });
-  const slope = (start, end, length) => end.map((value, c) => (value - start[c]) / length);
-  const across = slope(origin, right, rect.width);
-  const up = slope(origin, top, rect.height);
-  const dx = [...across, ...(isBent ? slope(top, far, rect.width) : across)];
-  const dy = [...(isBent ? slope(right, far, rect.height) : up), ...up];
-  return { base: [...origin, ...origin], dx, dy };
+  // How a texture is stored: WebGL's internal format, and what its texels come in.
+  stored(texture) {
+    const gl = this.gl;
+    const isFloat = texture.numeric === "float";
+    const most = gl.getParameter(gl.MAX_TEXTURE_SIZE);
+    if (Math.max(texture.width, texture.rows) > most) {
+      throw new GpuError(`this GPU's textures have at most ${most} texels a side`);
+    }
+    const internal = isFloat
+      ? { 16: { 1: gl.R16F, 4: gl.RGBA16F }, 32: { 1: gl.R32F, 4: gl.RGBA32F } }
+      : { 8: { 1: gl.R8, 4: gl.RGBA8 } };
+    return {
+      ...texture,
+      isFloat,
+      internal: internal[texture.bits][texture.channels],
+      layout: texture.channels === 1 ? gl.RED : gl.RGBA,
+      type: isFloat ? gl.FLOAT : gl.UNSIGNED_BYTE,
+      held: heldBy(texture),
+    };
+  }
+
+  requireTarget({ isFloat }) {
+    if (isFloat && !this.gpu.floats) throw new GpuError(this.gpu.why);
+  }
+
+  requireBlending({ targets }) {
+    const has32 = targets.some((name) => this.storage[name].bits === 32);
+    if (has32 && !this.gpu.blendsFloats) throw new GpuError(this.gpu.why);
+  }
+
+  made({ name }) {
+    const { gl } = this;
+    const { internal, width, rows } = this.storage[name];
+    const texture = gl.createTexture();
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texStorage2D(gl.TEXTURE_2D, 1, internal, width, rows);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_S, gl.CLAMP_TO_EDGE);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_WRAP_T, gl.CLAMP_TO_EDGE);
+    return texture;
+  }
+
+  // The framebuffer of targets, made once.
+  framebuffer(targets) {
+    const { gl } = this;
+    const key = JSON.stringify(targets);
+    if (!this.framebuffers.has(key)) {
+      if (targets.length > gl.getParameter(gl.MAX_DRAW_BUFFERS)) {
+        throw new GpuError(`this GPU does not draw to ${targets.length} textures at once`);
+      }
+      const made = gl.createFramebuffer();
+      gl.bindFramebuffer(gl.FRAMEBUFFER, made);
+      const places = targets.map((name, n) => {
+        const place = gl.COLOR_ATTACHMENT0 + n;
+        gl.framebufferTexture2D(gl.FRAMEBUFFER, place, gl.TEXTURE_2D, this.textures[name], 0);
+        return place;
+      });
+      gl.drawBuffers(places);
+      const status = gl.checkFramebufferStatus(gl.FRAMEBUFFER);
+      this.gpu.check();
+      if (status !== gl.FRAMEBUFFER_COMPLETE) {
+        throw new GpuError("this GPU does not draw to textures of these formats");
+      }
+      this.framebuffers.set(key, made);
+    }
+    return this.framebuffers.get(key);
+  }
+
+  // Passes as what WebGL is told -----------------------------------------------------------------
+
+  // A pass as a function that runs it.
+  command(pass) {
+    if (pass.kind === "draw") return this.drawing(pass);
+    return pass.kind === "copy" ? this.copying(pass) : this.clearing(pass);
+  }
+
+  drawing(pass) {
+    const { gl, gpu } = this;
+    const { texts, passes } = this.plan.scene.shaders;
+    const { shader, varyings = [] } = passes[pass.step][pass.place];
+    const text = texts[shader];
+    const program = gpu.program(text.vertex, text.fragment);
+    const values = [];
+    for (const [name, rows] of this.values(pass, text, varyings)) {
+      if (program.uniforms.has(name)) values.push([program.uniforms.get(name), rows]);
+    }
+    const bindings = pass.bindings.map(({ unit, texture }) => [unit, this.textures[texture]]);
+    const target = this.framebuffer(pass.targets);
+    return () => {
+      gl.useProgram(program.handle);
+      for (const [unit, texture] of bindings) {
+        gl.activeTexture(gl.TEXTURE0 + unit);
+        gl.bindTexture(gl.TEXTURE_2D, texture);
+      }
+      for (const [uniform, rows] of values) uniform.set(rows);
+      this.strip(target, pass.rect, pass.blend === "add");
+    };
+  }
+
+  // Draws the rectangle of a framebuffer with the program in use.
+  strip(framebuffer, rect, adds) {
+    const { gl } = this;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, framebuffer);
+    gl.viewport(rect.x, rect.y, rect.width, rect.height);
+    if (adds) {
+      gl.enable(gl.BLEND);
+      gl.blendFunc(gl.ONE, gl.ONE);
+    }
+    gl.drawArrays(gl.TRIANGLE_STRIP, 0, 4);
+    if (adds) gl.disable(gl.BLEND);
+  }
+
+  // The values of a draw's uniforms by name, those that its shader lacks among them.
+  *values(pass, text, varyings) {
+    const { rect } = pass;
+    for (const unit of text.units) yield [`texture${unit}`, [unit]];
+    yield ["origin", [rect.x, rect.y]];
+    yield ["size", [rect.width, rect.height]];
+    for (const [name, unit] of Object.entries(text.sizes ?? {})) {
+      const { texture } = pass.bindings.find((binding) => binding.unit === unit);
+      const { width, height, depth } = this.storage[texture];
+      yield [name, [width, height, depth]];
+    }
+    for (const [name, attribute] of Object.entries(text.attributes ?? {})) {
+      const planes = gpuPlanes(gpuCorners(pass, attribute), rect);
+      for (const [part, rows] of Object.entries(planes)) {
+        yield [`${name}_${part}`, gpuSingle(attribute.bent ? rows.flat() : rows[0])];
+      }
+    }
+    for (const space of ["locals", "env"]) {
+      for (const [name, index] of Object.entries(text[space] ?? {})) {
+        const given = pass[space].find((parameter) => parameter.index === index);
+        yield [name, gpuSingle(given ? given.value : [0, 0, 0, 0])];
+      }
+    }
+    for (const [name, binding] of Object.entries(text.state ?? {})) {
+      yield [name, gpuSingle(pass.state[binding])];
+    }
+    for (const [n, corners] of varyings.entries()) {
+      const values = corners.map(({ base, step }) => base + step * pass.iteration);
+      yield [`varying${n}_corners`, gpuSingle(values)];
+    }
+  }
+
+  // A copy moves bits where formats are equal; else it is drawn, and rounded as a draw is.
+  copying({ source, sourceRect, target, rect }) {
+    const { gl, gpu, storage } = this;
+    const from = this.framebuffer([source]);
+    const to = this.textures[target];
+    if (storage[source].format === storage[target].format && source !== target) {
+      return () => {
+        gl.bindFramebuffer(gl.FRAMEBUFFER, from);
+        gl.activeTexture(gl.TEXTURE0);
+        gl.bindTexture(gl.TEXTURE_2D, to);
+        const { x, y, width, height } = sourceRect;
+        gl.copyTexSubImage2D(gl.TEXTURE_2D, 0, rect.x, rect.y, x, y, width, height);
+      };
+    }
+    const program = gpu.program(GPU_RECTANGLE, GPU_COPY);
+    const onto = this.framebuffer([target]);
+    const offset = [sourceRect.x - rect.x, sourceRect.y - rect.y];
+    return () => {
+      gl.useProgram(program.handle);
+      gl.activeTexture(gl.TEXTURE0);
+      gl.bindTexture(gl.TEXTURE_2D, this.textures[source]);
+      program.uniforms.get("source").set([0]);
+      program.uniforms.get("offset").set(offset);
+      this.strip(onto, rect, false);
+    };
+  }
+
+  clearing({ target, value }) {
+    const { gl, storage } = this;
+    const framebuffer = this.framebuffer([target]);
+    const held = value.map((number) => storage[target].held(Math.fround(number)));
+    return () => {
+      gl.bindFramebuffer(gl.FRAMEBUFFER, framebuffer);
+      gl.clearBufferfv(gl.COLOR, 0, held);
+    };
+  }
+
+  // Running --------------------------------------------------------------------------------------
+
+  // Begins anew with matrices, as `packed` takes them.
+  load(matrices) {
+    this.first = packed(this.plan, matrices);
+    for (const name of Object.keys(this.first)) this.upload(name);
+    this.at = 0;
+    this.gpu.check();
+  }
+
+  upload(name) {
+    const { gl } = this;
+    const { width, rows, channels, layout, type, isFloat } = this.storage[name];
+    const { data } = this.first[name];
+    const texels = new (isFloat ? Float32Array : Uint8Array)(width * rows * channels);
+    const [count, scale] = [4 / channels, isFloat ? 1 : 255];
+    for (let n = 0; n < texels.length; n += 1) {
+      texels[n] = isFloat ? data[n * count] : Math.round(data[n * count] * scale);
+    }
+    gl.activeTexture(gl.TEXTURE0);
+    gl.bindTexture(gl.TEXTURE_2D, this.textures[name]);
+    gl.texSubImage2D(gl.TEXTURE_2D, 0, 0, 0, width, rows, layout, type, texels);
+  }
+
+  // Goes to the state after k passes; back is from the start.
+  seek(k) {
+    this.gpu.check();
+    if (k < this.at) this.restart();
+    for (; this.at < k; this.at += 1) this.commands[this.at]();
+    this.gpu.check();
+  }
+
+  restart() {
+    for (const name of this.written) this.upload(name);
+    this.at = 0;
+  }
+
+  // The texture of a name in this state: `{width, height, depth, data}`, as the Interpreter's.
+  texture(name) {
+    const { gl } = this;
+    const { width, rows, isFloat } = this.storage[name];
+    const read = { ...this.first[name] };
+    if (!this.written.has(name)) return read;
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.framebuffer([name]));
+    const texels = new (isFloat ? Float32Array : Uint8Array)(4 * width * rows);
+    gl.readPixels(0, 0, width, rows, gl.RGBA, isFloat ? gl.FLOAT : gl.UNSIGNED_BYTE, texels);
+    this.gpu.check();
+    const wrong = gl.getError();
+    if (wrong !== gl.NO_ERROR) throw new GpuError(`WebGL reports error ${wrong}`);
+    read.data = isFloat ? texels : Float32Array.from(texels, (level) => level / 255);
+    return read;
+  }
+
+  results() {
+    const shown = new Set(this.plan.outputs.map(({ texture }) => texture));
+    return unpacked(this.plan, Object.fromEntries([...shown].map((n) => [n, this.texture(n)])));
+  }
+
+  // Times whole runs, each to the end of a read-back of one pixel: the median in milliseconds.
+  // Between runs the page may do other things; `goes` says whether to go on. null after no run.
+  async time(runs, goes = () => true) {
+    const times = [];
+    for (let run = 0; run < runs && goes(); run += 1) {
+      this.seek(0);
+      this.onePixel();
+      const start = performance.now();
+      this.seek(this.plan.passes);
+      this.onePixel();
+      times.push(performance.now() - start);
+      this.gpu.check();
+      await new Promise((resolve) => setTimeout(resolve));
+    }
+    times.sort((a, b) => a - b);
+    const middle = times.length >> 1;
+    if (!times.length) return null;
+    return times.length % 2 ? times[middle] : (times[middle - 1] + times[middle]) / 2;
+  }
+
+  // Reads one pixel of the last target, which waits for all before it.
+  onePixel() {
+    const { gl, plan } = this;
+    const [name] = plan.pass(plan.passes - 1).targets;
+    const { isFloat } = this.storage[name];
+    gl.bindFramebuffer(gl.FRAMEBUFFER, this.framebuffer([name]));
+    const pixel = new (isFloat ? Float32Array : Uint8Array)(4);
+    gl.readPixels(0, 0, 1, 1, gl.RGBA, isFloat ? gl.FLOAT : gl.UNSIGNED_BYTE, pixel);
+  }
+
+  // Gives back what the GPU holds for the plan.
+  release() {
+    for (const texture of Object.values(this.textures)) this.gl.deleteTexture(texture);
+    for (const made of this.framebuffers.values()) this.gl.deleteFramebuffer(made);
+  }
+}
+
+// The values of a pass's uniforms -----------------------------------------------------------------
+
+// Numbers rounded to float32, as uniforms take them.
+const gpuSingle = (values) => Float32Array.from(values);
+
+// An attribute's values at the corners of a pass's rectangle.
+function gpuCorners(pass, { kind, set = 0 }) {
+  const given =
+    kind === "texcoord"
+      ? pass.texcoords.find((texcoords) => texcoords.set === set)
+      : pass.attributes.find((attribute) => attribute.kind === kind);
+  return given ? given.corners : new Array(4).fill(DEFINITIONS.attributes[kind]);
+}
+
+// The planes of corner values over a rectangle, for each of its two triangles.
+function gpuPlanes([origin, right, far, top], { width, height }) {
+  const [across, up] = [slopeOf(origin, right, width), slopeOf(origin, top, height)];
+  const isFlat = arePlanar(origin, right, far, top);
+  return {
+    base: [origin, origin],
+    dx: [across, isFlat ? across : slopeOf(top, far, width)],
+    dy: [isFlat ? up : slopeOf(right, far, height), up],
+  };
 }
