@@ -110,6 +110,11 @@ def json_text(value: Any) -> str:
     return msgspec.json.format(_encoded(value), indent=2).decode() + "\n"
 
 
+def json_compact(value: Any) -> str:
+    """A record as JSON without spaces. NaN and the infinities are null."""
+    return _encoded(value).decode()
+
+
 def _encoded(value: Any) -> bytes:
     """A record as JSON."""
     try:

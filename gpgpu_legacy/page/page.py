@@ -8,7 +8,7 @@ from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
 from gpgpu_legacy.page.section import Section, rendered, web_text
 from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.serial import json_text
+from gpgpu_legacy.serial import json_compact
 
 TITLE = "Matrix products as GPUs did them"
 _FIRST, _LAST = "base.js", "start.js"
@@ -41,7 +41,7 @@ def page_text(title: str, introduction: str, sections: Sequence[Section]) -> str
 
 def embedded_json(value: object) -> str:
     """JSON for a script element: nothing in it ends the element."""
-    return json_text(value).replace("<", "\\u003c")
+    return json_compact(value).replace("<", "\\u003c")
 
 
 def joined_scripts(sections: Sequence[Section]) -> str:

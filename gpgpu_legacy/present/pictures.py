@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from PIL import Image
 
 from gpgpu_legacy.outputs import Write, write_whole
@@ -13,6 +15,11 @@ from gpgpu_legacy.outputs import Write, write_whole
 def png_of(image: Image.Image) -> Write:
     """What fills a file with an image as a PNG."""
     return lambda to: image.save(to, "PNG", optimize=True)
+
+
+def grey_png_of(levels: NDArray[np.uint8]) -> Write:
+    """What fills a file with levels of grey as a PNG, the first row at the top."""
+    return png_of(Image.fromarray(levels))
 
 
 def gif_of(

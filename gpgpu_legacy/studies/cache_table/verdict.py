@@ -29,7 +29,7 @@ def verdict(table: CacheTable) -> list[str]:
         f"({_series(_in_flight(judged))}), of which both methods have the same. “At every b” means "
         "better at one b or more and worse at none."
     ]
-    sentences += [_in_all(measure, judged) for measure in Measure]
+    sentences += [in_all(measure, judged) for measure in Measure]
     for method in dict.fromkeys(judgement.method for judgement in judged):
         own = [judgement for judgement in judged if judgement.method == method]
         sentences += _at_the_printed_block(method, own)
@@ -255,7 +255,7 @@ def _of_writes(judged: Sequence[Judgement]) -> str:
     )
 
 
-def _in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
+def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
     """The settings in which every blocked method is better by this measure."""
     methods = list(dict.fromkeys(judgement.method for judgement in judged))
 

@@ -1,0 +1,140 @@
+"""The cache: what of a product memory has to serve, over the block, and where reads hit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
+from gpgpu_legacy.page.heat_maps import heat_maps
+from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.published.claims import Claim
+from gpgpu_legacy.published.papers import Paper, find_paper
+from gpgpu_legacy.sources import recorded_file
+from gpgpu_legacy.studies.cache_table.judgement import Measure, judge
+from gpgpu_legacy.studies.cache_table.model import (
+    BEFORE,
+    BLOCKED,
+    BLOCKS,
+    CACHES,
+    IN_FLIGHT,
+    LAYOUTS,
+    RASTERS,
+    CacheTable,
+    Case,
+    Row,
+    Setting,
+    settings,
+)
+from gpgpu_legacy.studies.cache_table.record import read_cache_table
+from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, in_all
+
+RECORDED = ("cache-table.json", "cache-table-256.json")
+SHOWN = Setting("8K,4way,64B", "tiled:8x8", "8x8", 64)
+"""The setting that is shown first: that of the audit's claim."""
+
+_DIGITS = 4
+_METHOD = BLOCKED[1]
+
+MEASURES: dict[str, Callable[[Row], float]] = {
+    "share": lambda row: row.operand_share,
+    "misses": lambda row: 1.0 - row.read_hit_ratio,
+    "bytes": lambda row: row.bytes_from_memory,
+}
+"""What a curve may show, by its word in the address."""
+
+
+def make_section() -> Section:
+    """The recorded tables as curves, the ratios in all settings, and heat maps of a small size."""
+    tables = [read_cache_table(recorded_file(name)) for name in RECORDED]
+    paper = find_paper(PAPER)
+    html = rendered(
+        "sections/cache.html.j2",
+        paper=paper,
+        claim=paper.claim(CLAIM),
+        others=[claim for claim in _behind_caches(paper) if claim.id != CLAIM],
+        link=lambda claim: f"#audit.claim={paper.id}/{claim.id}",
+        table=tables[0],
+        verdict=in_all(Measure.MORE_REUSE, judge(tables[0])),
+        method=_METHOD,
+        before=BEFORE,
+        block=DEFAULT_BLOCK,
+        in_flight=SHOWN.in_flight,
+        caches=CACHES,
+        ratios=_ratios(tables[0]),
+    )
+    return Section("cache", "The cache", html, _data(tables), ("choices.js", "sections/cache.js"))
+
+
+def _behind_caches(paper: Paper) -> list[Claim]:
+    """The claims that are recomputed behind a cache, be it under another assumption."""
+
+    def is_behind(claim: Claim) -> bool:
+        given = (claim.arguments, *(other.arguments for other in claim.alternatives))
+        return any("cache" in dict(arguments) for arguments in given)
+
+    return [claim for claim in paper.claims if is_behind(claim)]
+
+
+def _ratios(table: CacheTable) -> list[tuple[str, str, list[float]]]:
+    """By order and layout, the shares of A and B over those of the method before, cache by cache.
+
+    At the paper's b and with the fragments in flight that are shown first.
+    """
+    at = {row.case: row for row in table.rows}
+
+    def ratio(where: Setting) -> float:
+        own, before = at[Case(_METHOD, DEFAULT_BLOCK, where)], at[Case(BEFORE, None, where)]
+        return own.operand_share / before.operand_share
+
+    return [
+        (
+            raster,
+            layout,
+            [ratio(Setting(cache, raster, layout, SHOWN.in_flight)) for cache in CACHES],
+        )
+        for raster in RASTERS
+        for layout in LAYOUTS
+    ]
+
+
+def _data(tables: list[CacheTable]) -> dict[str, Any]:
+    return {
+        "before": BEFORE,
+        "blocked": BLOCKED,
+        "method": _METHOD,
+        "block": DEFAULT_BLOCK,
+        "blocks": BLOCKS,
+        "caches": CACHES,
+        "rasters": RASTERS,
+        "layouts": LAYOUTS,
+        "inFlight": IN_FLIGHT,
+        "shown": {
+            "cache": SHOWN.cache,
+            "raster": SHOWN.raster,
+            "layout": SHOWN.layout,
+            "flight": SHOWN.in_flight,
+        },
+        "tables": [{"n": table.size, **measured(table)} for table in tables],
+        "maps": heat_maps(),
+    }
+
+
+def measured(table: CacheTable) -> dict[str, list[float]]:
+    """The measures of all rows: raster by raster, layout, number in flight, cache, and product.
+
+    The products are the method before, then each blocked method at each block.
+    """
+    at = {row.case: row for row in table.rows}
+    rows = [at[case] for case in _cases()]
+    return {name: [_rounded(of(row)) for row in rows] for name, of in MEASURES.items()}
+
+
+def _cases() -> list[Case]:
+    products = [(BEFORE, None), *((method, block) for method in BLOCKED for block in BLOCKS)]
+    where = settings(CACHES, RASTERS, LAYOUTS, IN_FLIGHT)
+    return [Case(method, block, setting) for setting in where for method, block in products]
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")

@@ -1,0 +1,94 @@
+"""The section about caches shows what the recorded tables and the simulator say."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cache.access import parse_access
+from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.run import cache_run
+from gpgpu_legacy.cache.simulate import Result
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections.cache import make_section
+
+MULTI = "hall-carr-hart-multi"
+
+
+@pytest.fixture(scope="module")
+def section() -> Section:
+    return make_section()
+
+
+def simulated(method: str, n: int, block: int | None, cache: str, in_flight: int) -> Result:
+    """A product in 8×8 tiles and blocks of texels, through a cache, here and now."""
+    accumulate = None if block is None else Accumulate.PING_PONG
+    plan = find_method(method).plan(Shape(n, n, n), Options(block=block, accumulate=accumulate))
+    access = parse_access("8x8", "tiled:8x8", in_flight=in_flight)
+    return cache_run(plan, Memory((parse_cache(cache),)), access)
+
+
+def cell(section: Section, n: int, measure: str, place: tuple[int, ...], product: int) -> float:
+    """place: of the order, the layout, the number in flight and the cache in their lists."""
+    data = section.data
+    [table] = [table for table in data["tables"] if table["n"] == n]
+    shape = [len(data[name]) for name in ("rasters", "layouts", "inFlight", "caches")]
+    where = int(np.ravel_multi_index(place, shape))
+    products = 1 + len(data["blocked"]) * len(data["blocks"])
+    assert len(table[measure]) == products * int(np.prod(shape))
+    return float(table[measure][where * products + product])
+
+
+def test_a_cell_is_what_the_simulator_gives(section: Section) -> None:
+    data = section.data
+    place = (
+        data["rasters"].index("tiled:8x8"),
+        data["layouts"].index("8x8"),
+        data["inFlight"].index(16),
+        data["caches"].index("32K,2way,128B"),
+    )
+    product = 1 + len(data["blocks"]) + data["blocks"].index(64)  # of the second blocked method
+    result = simulated(MULTI, 256, 64, "32K,2way,128B", 16)
+    reads = sum(tally.reads for tally in result.regions)
+    hits = sum(tally.read_hits for tally in result.regions)
+    of_operands = [tally for tally in result.regions if tally.name in "AB"]
+    asked = sum(tally.bytes_requested for tally in of_operands)
+    fetched = sum(tally.bytes_from_memory for tally in of_operands)
+    # n/2b passes of (n/2)² fragments look up 2b texels of 16 bytes.
+    assert asked == 256 // 128 * 128**2 * 128 * 16
+    expected = {"misses": 1 - hits / reads, "bytes": result.bytes_from_memory}
+    expected["share"] = fetched / asked
+    for measure, value in expected.items():
+        assert cell(section, 256, measure, place, product) == pytest.approx(value, rel=1e-3)
+
+
+def test_the_maps_are_of_what_the_simulator_counts(section: Section) -> None:
+    maps = section.data["maps"]
+    image = Image.open(BytesIO(b64decode(maps["picture"].partition(",")[2])))
+    sheet = np.asarray(image)
+    data, n = section.data, maps["n"]
+    row = (data["rasters"].index("tiled:8x8") * 2 + data["layouts"].index("8x8")) * 4
+    row += data["inFlight"].index(64)
+    for column, (method, block) in enumerate(maps["products"]):
+        result = simulated(method, n, block, maps["cache"], 64)
+        reads = sum(tally.reads for tally in result.regions)
+        ratio = sum(tally.read_hits for tally in result.regions) / reads
+        assert maps["hits"][row][column] == pytest.approx(ratio, abs=1e-4)
+        side = maps["sides"][column]
+        assert side == (n // 2 if method == MULTI else n)
+        levels = sheet[n * row : n * row + side, n * column : n * column + side]
+        # Every fragment has as many reads as any other, so the mean of the ratios is theirs.
+        assert levels.mean() / maps["levels"] == pytest.approx(ratio, abs=0.5 / maps["levels"])
+
+
+def test_what_is_seen_without_scripts_has_the_claim_and_its_ratio(section: Section) -> None:
+    assert "#audit.claim=hall-carr-hart-2003/section-6-cache-coherence" in section.html
+    # The audit's number: docs/explanation/caches.md has it from the same setting.
+    assert '<td class="number yes">0.71</td>' in section.html
+    assert "3, 11, 13 and 17 of 30 settings" in " ".join(section.html.split())
