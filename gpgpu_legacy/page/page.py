@@ -15,8 +15,8 @@ _FIRST, _LAST = "base.js", "start.js"
 
 
 def introduction() -> str:
-    """What stands below the title of the page about the papers, as HTML."""
-    return rendered("introduction.html.j2", paper=papers()[0])
+    """What stands below the title of the whole page, as HTML."""
+    return rendered("introduction.html.j2", papers=papers())
 
 
 def page_text(title: str, introduction: str, sections: Sequence[Section]) -> str:
