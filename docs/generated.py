@@ -332,6 +332,13 @@ def methods() -> str:
     return "\n".join(lines) + "\n"
 
 
+def lineage_story() -> str:
+    """What the methods learned from one another."""
+    from gpgpu_legacy.studies.lineage.story import story
+
+    return "\n\n".join(story()) + "\n"
+
+
 def algorithms() -> str:
     """The algorithms that come with the package in one table, then each with its parameters."""
     from gpgpu_legacy.algorithms.catalogue import algorithm_grids
@@ -409,6 +416,7 @@ GENERATED: dict[str, Callable[[], str]] = {
         plan_limits,
         chips,
         methods,
+        lineage_story,
         algorithms,
         executors,
         api,

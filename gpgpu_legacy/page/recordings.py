@@ -1,0 +1,83 @@
+"""Times that were recorded elsewhere, by device and size, as the page shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gpgpu_legacy.measure.bench.record import Bench, read_bench
+from gpgpu_legacy.sources import recorded_file
+from gpgpu_legacy.studies.lineage.record import Lineage, read_lineage
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A device, and how programs ran on it. lineage, bench: files of benchmarks/, or None."""
+
+    id: str
+    title: str
+    lineage: str | None = None
+    bench: str | None = None
+
+
+DEVICES = (
+    Device("h100", "H100, lowered to kernels", "lineage-h100-lowered.json", "bench-h100.json"),
+    Device("h100-drawn", "H100, drawn", "lineage-h100.json"),
+    Device("cpu16", "16 cores, as native code", bench="bench-cpu16.json"),
+    Device("cpu", "two cores, as native code", "lineage-cpu-lowered.json", "bench-cpu.json"),
+    Device("llvmpipe", "two cores, drawn by llvmpipe", "lineage-cpu-llvmpipe.json"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Time:
+    """A recorded time of a method. executor: that ran it. file: which recorded it."""
+
+    device: str
+    size: int
+    method: str
+    executor: str
+    seconds: float
+    file: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recordings:
+    """What was recorded on all devices. peers: by device and size, the libraries' GFLOPS."""
+
+    times: list[Time] = field(default_factory=list)
+    peers: dict[tuple[str, int], dict[str, float]] = field(default_factory=dict)
+
+
+def recordings() -> Recordings:
+    """The times of all methods. At one size, those of a lineage, which has every method."""
+    found = Recordings()
+    for device in DEVICES:
+        if device.lineage is not None:
+            lineage = read_lineage(recorded_file(device.lineage))
+            found.times.extend(_of_lineage(device, device.lineage, lineage))
+            found.peers[device.id, lineage.size] = {c.name: c.gflops for c in lineage.ceilings}
+        if device.bench is not None:
+            _add_bench(found, device, read_bench(recorded_file(device.bench)))
+    return found
+
+
+def _of_lineage(device: Device, file: str, lineage: Lineage) -> Iterator[Time]:
+    for step in lineage.steps:
+        if step.seconds is not None:
+            yield Time(device.id, lineage.size, step.method, step.executor, step.seconds, file)
+
+
+def _add_bench(found: Recordings, device: Device, bench: Bench) -> None:
+    """Add the sizes that no lineage of the device has."""
+    assert device.bench is not None
+    known = {size for id_, size in found.peers if id_ == device.id}
+    for one in bench.results:
+        if one.size in known:
+            continue
+        if not one.peer:
+            found.times.append(
+                Time(device.id, one.size, one.method, one.executor, one.seconds, device.bench)
+            )
+        elif one.of is None and one.gflops is not None:
+            found.peers.setdefault((device.id, one.size), {})[one.method] = one.gflops

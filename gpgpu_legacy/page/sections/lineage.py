@@ -1,0 +1,111 @@
+"""The lineage: every method since 2001 with its program, its counts and its recorded times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.page.recordings import DEVICES, Recordings, Time, recordings
+from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.plan.plan import ComputePass, Plan
+from gpgpu_legacy.studies.lineage.story import story
+
+SIZE = 1024
+"""n of the sizes that all devices have."""
+
+_SMALL, _SMALL_BLOCK = 8, 2
+"""n and b of the programs that are shown whole: those of n = 1024 have hundreds of lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A method as the page unfolds it.
+
+    kind: what its text is. text: of its programs and kernels. shown_of: the size of the product
+    that the text is of, in words; empty where the text is that of any product. counts: by size.
+    """
+
+    method: Method
+    kind: str
+    text: str
+    shown_of: str
+    counts: dict[int, Counts]
+
+
+def make_section() -> Section:
+    """A timeline of the methods, and what was recorded of each."""
+    recorded = recordings()
+    steps = [_step(method, recorded) for method in methods()]
+    at = {(time.device, time.size, time.method): time for time in recorded.times}
+    sizes = sorted({time.size for time in recorded.times})
+    html = rendered(
+        "sections/lineage.html.j2",
+        story=[paragraph.split("`") for paragraph in story()],
+        steps=steps,
+        devices=DEVICES,
+        size=SIZE,
+        at=at,
+        gflops=lambda time: Shape(time.size, time.size, time.size).gflops(time.seconds),
+        multiply_adds=lambda size: size**3,
+    )
+    data = _data(steps, recorded, sizes)
+    return Section("lineage", "The lineage 2001–2018", html, data, _SCRIPTS)
+
+
+_SCRIPTS = ("choices.js", "sections/lineage.js")
+
+
+def _step(method: Method, recorded: Recordings) -> Step:
+    small = _small_plan(method)
+    programs = [disassemble(program) for program in small.programs()]
+    kernels = dict.fromkeys(
+        pass_.kernel.text for _, pass_ in small.weighted_passes() if isinstance(pass_, ComputePass)
+    )
+    block = f", b = {_SMALL_BLOCK}" if _has_free_block(method) else ""
+    sizes = sorted({time.size for time in recorded.times if time.method == method.name} | {SIZE})
+    return Step(
+        method,
+        "a fragment program" if programs else "a kernel",
+        "\n".join([*programs, *kernels]),
+        f"n = {_SMALL}{block}" if programs else "",
+        {n: count_plan(method.plan(Shape(n, n, n))) for n in sizes},
+    )
+
+
+def _has_free_block(method: Method) -> bool:
+    return method.defaults.block is not None and not method.blocks
+
+
+def _small_plan(method: Method) -> Plan:
+    options = Options(block=_SMALL_BLOCK) if _has_free_block(method) else Options()
+    return method.plan(Shape(_SMALL, _SMALL, _SMALL), options)
+
+
+def _data(steps: list[Step], recorded: Recordings, sizes: list[int]) -> dict[str, Any]:
+    return {
+        "size": SIZE,
+        "sizes": sizes,
+        "methods": [{"name": step.method.name, "year": step.method.year} for step in steps],
+        "devices": [{"id": device.id, "title": device.title} for device in DEVICES],
+        "times": [_time(time) for time in recorded.times],
+        "peers": [
+            {"device": device, "n": size, "gflops": rates}
+            for (device, size), rates in recorded.peers.items()
+        ],
+    }
+
+
+def _time(time: Time) -> dict[str, Any]:
+    return {
+        "device": time.device,
+        "n": time.size,
+        "method": time.method,
+        "executor": time.executor,
+        "seconds": float(f"{time.seconds:.5g}"),
+        "file": time.file,
+    }

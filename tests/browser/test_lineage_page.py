@@ -1,0 +1,121 @@
+"""The section about the lineage in a browser: its lists, its chart, its table and its address."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import TYPE_CHECKING
+
+import pytest
+from browser_pages import PHONE, Opener, View
+
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections import section_of
+from gpgpu_legacy.sources import recorded_file
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+OLD, NEW = "larson-mcallister", "packed-2x2"
+
+
+@cache
+def section() -> Section:
+    return section_of("lineage")
+
+
+def seconds(file: str, method: str) -> float:
+    steps = json.loads(recorded_file(file).read_text("utf-8"))["steps"]
+    [found] = [step["seconds"] for step in steps if step["method"] == method]
+    return float(found)
+
+
+def choose(page: Page, label: str, value: str | int) -> None:
+    page.get_by_label(label, exact=True).select_option(str(value))
+
+
+def sentence(page: Page) -> str:
+    return page.locator(".lineage-sentence").inner_text().replace("\u202f", "")
+
+
+def cell(page: Page, method: str, device: str) -> str:
+    row = page.locator(".lineage-table tbody tr", has_text=method)
+    return row.locator(f'[data-label="{device}"]').inner_text().replace("\u202f", "")
+
+
+def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:
+    page = open_page([section()])
+    choose(page, "shown as", "ratio")
+    for file, device in (
+        ("lineage-h100.json", "H100, drawn"),
+        ("lineage-cpu-llvmpipe.json", "two cores, drawn by llvmpipe"),
+    ):
+        ratio = seconds(file, OLD) / seconds(file, NEW)
+        assert float(cell(page, NEW, device)) == pytest.approx(ratio, rel=5e-3)
+        assert cell(page, OLD, device) == "1"
+    assert "the same device at the same n" in page.locator(".lineage-table caption").inner_text()
+    choose(page, "origin of ratios", NEW)
+    assert cell(page, NEW, "H100, drawn") == "1"
+
+
+def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
+    page = open_page([section()])
+    choose(page, "method", OLD)
+    choose(page, "device in colour", "cpu")
+    choose(page, "size n", 4096)
+    bench = json.loads(recorded_file("bench-cpu.json").read_text("utf-8"))
+    [time] = [r["seconds"] for r in bench["results"] if (r["method"], r["size"]) == (OLD, 4096)]
+    assert f"At n = 4096 on two cores, as native code, {OLD} takes {1e3 * time:.3g} ms" in sentence(
+        page
+    )
+    assert f"lineage.method={OLD}" in page.url and "lineage.n=4096" in page.url
+    choose(page, "method", NEW)
+    assert (
+        f"{NEW} was not recorded on two cores, as native code at n = 4096; n = 1024 was."
+        == sentence(page)
+    )
+    choose(page, "device in colour", "cpu16")
+    assert sentence(page).endswith("nor at any other size.")
+
+
+def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
+    page = open_page(
+        [section()], at="lineage.method=mali-sgemm&lineage.device=h100-drawn&lineage.n=7"
+    )
+    assert sentence(page).startswith("At n = 1024 on H100, drawn, mali-sgemm takes ")
+    assert "lineage.n=7, which is none of 512, 1024" in page.locator("#lineage .said").inner_text()
+
+
+def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
+    page = open_page([section()])
+    page.locator("#lineage .lineage-row").nth(2).click()
+    method = page.locator("#lineage-hall-carr-hart-multi")
+    assert method.get_attribute("open") is not None
+    page.get_by_label("method", exact=True).focus()
+    page.keyboard.press("ArrowUp")
+    assert method.get_attribute("open") is None
+    assert page.locator("#lineage-hall-carr-hart-single").get_attribute("open") is not None
+
+
+@pytest.mark.parametrize("unit", ["gflops", "ms", "ratio"])
+def test_no_line_goes_through_a_label(open_page: Opener, unit: str) -> None:
+    page = open_page([section()], at=f"lineage.unit={unit}")
+    touching = page.evaluate(
+        """() => {
+            const boxes = (all) => [...document.querySelectorAll(`#lineage .chart ${all}`)].map(
+                (one) => one.getBoundingClientRect());
+            const lines = [...boxes("path"), ...boxes("circle")];
+            return boxes("text").filter((t) => lines.some((l) => l.left < t.right
+                && l.right > t.left && l.top < t.bottom - 3 && l.bottom > t.top + 3)).length;
+        }"""
+    )
+    assert page.locator("#lineage .chart path").count() > 1 and touching == 0
+
+
+@pytest.mark.parametrize("view", [PHONE, View(width=390, dark=True), View(dark=True)])
+def test_nothing_is_wider_than_the_screen(open_page: Opener, view: View) -> None:
+    page = open_page([section()], view)
+    for summary in page.locator("#lineage summary").all()[:6]:
+        if summary.is_visible():
+            summary.click()
+    assert page.evaluate("document.documentElement.scrollWidth") <= view.width

@@ -1,0 +1,95 @@
+"""The section about the lineage: every method, counts as by hand, and times as recorded."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections.lineage import make_section
+from gpgpu_legacy.sources import recorded_file
+from gpgpu_legacy.studies.lineage.story import story
+
+
+@pytest.fixture(scope="module")
+def section() -> Section:
+    return make_section()
+
+
+def unfolded(section: Section, method: str) -> str:
+    """What is unfolded of a method."""
+    return section.html.split(f'<details id="lineage-{method}">')[1].split('<details id="')[0]
+
+
+def row(section: Section, method: str, size: int) -> list[str]:
+    """The cells of a method's counts and times at a size."""
+    rows = re.findall(r"<tr><td.*?</tr>", unfolded(section, method), flags=re.DOTALL)
+    cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
+    [found] = [each for each in cells if each[0] == str(size)]
+    return found
+
+
+def times(section: Section, **where: Any) -> list[dict[str, Any]]:
+    every: list[dict[str, Any]] = section.data["times"]
+    return [one for one in every if all(one[name] == value for name, value in where.items())]
+
+
+def test_every_method_is_there_in_the_order_of_history(section: Section) -> None:
+    named = re.findall(r'<details id="lineage-([\w-]+)">', section.html)
+    assert named == [method.name for method in methods()]
+    assert [each["name"] for each in section.data["methods"]] == named
+    for name in named:
+        text = re.search(r"<pre[^>]*>(.*?)</pre>", unfolded(section, name), flags=re.DOTALL)
+        assert text is not None and ("!!ARBfp1.0" in text[1] or "#version 430" in text[1])
+
+
+def test_counts_are_those_of_the_papers(section: Section) -> None:
+    n, b = 1024, 32
+    # Hall, Carr & Hart 2003, Table 1: 16n³, 8n³(b + 1)/b and 4n³(b + 1)/b bytes.
+    expected = {
+        "larson-mcallister": (n, 2 * n**3, 16 * n**3),
+        "hall-carr-hart-single": (n // b, n**3 * (2 * b + 1) // b, 8 * n**3 * (b + 1) // b),
+        "hall-carr-hart-multi": (
+            n // b // 2,
+            n**3 * (2 * b + 1) // b // 8,
+            4 * n**3 * (b + 1) // b,
+        ),
+    }
+    for method, (passes, lookups, requested) in expected.items():
+        found = row(section, method, n)
+        assert found[1] == str(passes)
+        assert found[2] == f"{lookups / 1e6:.4g} M"
+        assert found[4] == f"{requested / 1e9:.4g}"
+        assert found[5] == f"{n**3 / requested:.3g}"
+
+
+def test_times_are_those_of_the_files(section: Section) -> None:
+    lineage = json.loads(recorded_file("lineage-cpu-lowered.json").read_text("utf-8"))
+    for step in lineage["steps"]:
+        [found] = times(section, device="cpu", n=lineage["size"], method=step["method"])
+        assert found["seconds"] == pytest.approx(step["seconds"], rel=1e-4)
+        assert found["executor"] == step["executor"]
+    bench = json.loads(recorded_file("bench-cpu.json").read_text("utf-8"))
+    for result in bench["results"]:
+        if result["size"] == 4096 and not result["peer"]:
+            [found] = times(section, device="cpu", n=4096, method=result["method"])
+            assert found["seconds"] == pytest.approx(result["seconds"], rel=1e-4)
+            assert found["file"] == "bench-cpu.json"
+
+
+def test_the_times_of_a_device_and_a_size_are_of_one_run(section: Section) -> None:
+    files: dict[tuple[str, int], set[str]] = {}
+    for one in section.data["times"]:
+        files.setdefault((one["device"], one["n"]), set()).add(one["file"])
+    assert {len(names) for names in files.values()} == {1}
+    assert {(peer["device"], peer["n"]) for peer in section.data["peers"]} == set(files)
+
+
+def test_the_story_has_the_counts_of_the_papers() -> None:
+    # 2001: 1/16 of a multiply-add a byte. 2003: b/4(b + 1) at b = 32.
+    assert f"{1 / 16:.2f} multiply-adds per byte in 2001" in story()[0]
+    assert f"{32 / 4 / 33:.2f} in 2003" in story()[0]
