@@ -7,11 +7,12 @@ decoded, the values of GL state, costs, and shaders.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, fields, replace
+from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.count.traffic import count_pass
+from gpgpu_legacy.count.traffic import Counts, count_pass
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
@@ -78,6 +79,7 @@ def _bodies(plan: Plan) -> Iterator[tuple[int, Sequence[Pass]]]:
 # Programs ------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=256)
 def decoded_program(program: Program) -> dict[str, Any]:
     """A program for a machine that knows registers by number.
 
@@ -208,5 +210,8 @@ def _of_width(pass_: Pass, width: int) -> Pass:
 
 
 def _costs(plan: Plan, pass_: Pass) -> dict[str, int]:
-    counts = asdict(count_pass(plan, pass_))
-    return {name: counts[name] for name in counts if name not in ("vertex_bytes", "vertices")}
+    counts = count_pass(plan, pass_)
+    return {name: getattr(counts, name) for name in _COUNTED}
+
+
+_COUNTED = [each.name for each in fields(Counts) if each.name not in ("vertex_bytes", "vertices")]
