@@ -38,7 +38,7 @@ _LINES = {
     for size in (1, 3, LARGEST)
     for sizes in ((size, k, LARGEST), (LARGEST, k, size))
 }
-"""Shapes that tell a number of one size from a number of another, for each l, which shapes plans."""
+"""Shapes that tell for each l, on which steps depend, a number of one size from one of another."""
 
 _SAMPLE = sorted(_PAIRS | _LINES)
 
