@@ -7,7 +7,7 @@ that stays within them loads.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.boundary import public
@@ -38,7 +38,12 @@ from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 def check_program(program: Program, chip: Profile) -> Verdict:
     """Compare what a program takes with what a chip has; InputError if `chip` is no Profile."""
     as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
-    taken, native = resources(program), _native_count(program, chip)
+    return check_counted(program, resources(program), chip)
+
+
+def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
+    """The same for a program of which is known what it takes."""
+    native = _native_count(program, chip)
     nodes = tuple(map(chain_node, taken.nodes))
     rows = _rows(program, taken, native, chip)
     return make_verdict(
@@ -177,7 +182,13 @@ def _minima() -> Limits:
 def _native_count(program: Program, chip: Profile) -> NativeCount | None:
     """Its native instructions; None for a chip that has all swizzles, as far as is known."""
     fact = chip.programs.instruction_set
-    return None if fact is None else count_native(program, instruction_set(fact.value))
+    return None if fact is None else _count(program, fact.value)
+
+
+@lru_cache(maxsize=8)
+def _count(program: Program, set_name: str) -> NativeCount:
+    """The same on all chips that have that instruction set."""
+    return count_native(program, instruction_set(set_name))
 
 
 def _native_limits(

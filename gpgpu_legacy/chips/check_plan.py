@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.boundary import public
-from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.check import check_counted
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
     ChainNode,
@@ -25,6 +26,7 @@ from gpgpu_legacy.chips.verdict import (
     with_passes,
     yes_or_no_sides,
 )
+from gpgpu_legacy.count.resources import Resources, resources
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_passes, numbers_text
@@ -46,12 +48,26 @@ def check_plan(plan: Plan, chip: Profile) -> Verdict:
     """
     as_instance("plan", plan, Plan)
     as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
+    return check_on_each(plan, (chip,))[0]
+
+
+def check_on_each(plan: Plan, chips: Iterable[Profile]) -> tuple[Verdict, ...]:
+    """The verdicts on a plan on several chips; what its programs take is counted once."""
     uses = _uses(plan)
+    programs = [(program, resources(program), passes) for program, passes in uses.programs.items()]
+    return tuple(_verdict(plan, uses, programs, chip) for chip in chips)
+
+
+_Programs = list[tuple[Program, Resources, list[PassNumbers]]]
+"""The programs of a plan, what they take, and their passes."""
+
+
+def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Verdict:
     rows: list[Row] = []
     nodes: tuple[ChainNode, ...] = ()
     expanded: tuple[Expanded, ...] = ()
-    for program, passes in uses.programs.items():
-        of_program = check_program(program, chip)
+    for program, taken, passes in programs:
+        of_program = check_counted(program, taken, chip)
         rows += (with_passes(row, *_in_words(passes)) for row in of_program.limits)
         nodes = max(nodes, of_program.nodes, key=len)
         expanded += of_program.expanded
@@ -71,7 +87,10 @@ def _kernels(dispatches: list[PassNumbers], chip: Profile) -> Iterator[Row]:
 
 def _in_words(passes: Sequence[PassNumbers]) -> tuple[str, int]:
     """The numbers of passes in words, and how many passes they are."""
-    return numbers_text(passes), sum(numbers.count for numbers in passes)
+    return _text(tuple(passes)), sum(numbers.count for numbers in passes)
+
+
+_text = lru_cache(maxsize=256)(numbers_text)  # one text for all limits and chips
 
 
 _ByTexture = dict[str, list[PassNumbers]]

@@ -91,9 +91,30 @@ class Work:
 
 def count_work(plan: Plan, rates: Rates) -> Work:
     """Count what a chip does to draw a plan, with its passes fused if the chip fuses them."""
-    apart, work = not rates.fuses_passes, Work()
+    work = Work()
+    work.add(_work(plan, _Manner.of(rates)), 1)
+    return work
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """How a chip draws, as Rates has it: what its work depends on, besides the plan."""
+
+    fuses_passes: bool
+    stages_lookups: bool
+    tiles_at_once: float
+
+    @classmethod
+    def of(cls, rates: Rates) -> _Manner:
+        return cls(rates.fuses_passes, rates.stages_lookups, rates.tiles_at_once)
+
+
+@lru_cache(maxsize=32)
+def _work(plan: Plan, manner: _Manner) -> Work:
+    """The work of all chips that draw in that manner; not to be changed."""
+    apart, work = not manner.fuses_passes, Work()
     for part in parts_of(plan, apart=apart):
-        counter = _Counter(part.plan, rates)
+        counter = _Counter(part.plan, manner)
         for whole in _steps(part.plan, apart=apart):
             if not apart and _reads_neighbours(whole, part.plan):
                 counter.add_in_time(whole)
@@ -141,7 +162,7 @@ class _Counter:
     """Adds the passes of one plan up."""
 
     plan: Plan
-    rates: Rates
+    manner: _Manner
     work: Work = field(default_factory=Work)
 
     def add_pass(self, pass_: Pass, times: int) -> None:
@@ -164,7 +185,7 @@ class _Counter:
         Each iteration computes its fragments. How many share what memory serves, and what is looked
         up and written, is left to the executor; none can do with less than one iteration's.
         """
-        once = _Counter(self.plan, self.rates)
+        once = _Counter(self.plan, self.manner)
         for member in repeat.body:
             if isinstance(member, FusedPasses):
                 once.add_fused(replace(member, count=1))
@@ -179,10 +200,10 @@ class _Counter:
 
         If the chip fuses them, partial sums stay in registers from one iteration to the next.
         """
-        fused = self.rates.fuses_passes and len(step.passes) * step.count > 1
+        fused = self.manner.fuses_passes and len(step.passes) * step.count > 1
         textures = {texture.name: texture for texture in self.plan.textures}
         content, _ = group_content(step, textures)
-        shape = self._shape(content, step) if self.rates.stages_lookups else None
+        shape = self._shape(content, step) if self.manner.stages_lookups else None
         if shape is not None:
             self._add_tiles(step, shape)
             self._add_tiled_lookups(content, step, shape, fused=fused)
@@ -196,7 +217,7 @@ class _Counter:
 
     def _shape(self, content: Content, step: FusedPasses) -> GroupShape:
         """The shape of the work groups of a GPU that computes so many tiles at once."""
-        count = round(self.rates.tiles_at_once)
+        count = round(self.manner.tiles_at_once)
         return group_shape(content, (step.width, step.height), Multiprocessors.of_gpu(count))
 
     def _add_draw(self, draw: Draw, step: FusedPasses, *, tiled: bool, fused: bool) -> None:
@@ -234,7 +255,7 @@ class _Counter:
         across, up = shape.tile
         tiles = -(-step.width // across) * -(-step.height // up)
         self.work.fragments += step.count * step.width * step.height
-        busiest = max(tiles, self.rates.tiles_at_once)
+        busiest = max(tiles, self.manner.tiles_at_once)
         self.work.capacity += int(step.count * busiest * across * up)
 
     def _add_arithmetic(self, draw: Draw, times: int) -> None:

@@ -65,7 +65,7 @@ def test_the_claims_of_a_cause_are_one_click_away(open_page: Opener, section: Se
 def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Section) -> None:
     at = "audit.verdict=perhaps&audit.paper=none&audit.claim=none/at-all"
     page = open_page([section], at=at)
-    said = page.locator("#audit > .said").inner_text()
+    said = page.locator("#audit form > .said").inner_text()
     assert "“perhaps”" in said and "“none”" in said and "“none/at-all”" in said
     assert len(shown(page)) == len(judged(recorded()))
 

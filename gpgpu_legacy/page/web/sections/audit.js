@@ -55,7 +55,7 @@ sections["audit"] = (root, data, address) => {
     }
     form.querySelector("output").textContent = `${shown.size} of ${claims.length} claims`
       + (verdict === "all" ? "" : `, ${verdict}: ${buttons.get(verdict).title}`);
-    say(root, wrong.join(" "));
+    say(form, wrong.join(" "));
     if (linked && linked !== revealed) auditReveal(linked);
     revealed = linked;
   }

@@ -1,0 +1,359 @@
+"""What would have loaded where: the papers' methods on all chips, by the block, as compact data.
+
+A chip's rows hardly change from one block to the next, so they are kept as runs: of each limit, the
+first block of a run and the number of what is said from there on, which many runs share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import pairwise
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
+from gpgpu_legacy.chips.check_plan import check_on_each
+from gpgpu_legacy.chips.profile import Kind, Profile, all_sources, profiles
+from gpgpu_legacy.chips.verdict import Answer, Side, Verdict
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.papers.formulas.model import methods_of_tables
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.serial import Record
+
+SIZE = 1024
+"""Of the n×n matrices, as in the papers' tables."""
+
+_BLOCKS = (*range(1, 9), 12, 16, 32, 64, 128)
+_MOST_FIRST = 8  # steps whose coordinates are computed first, in the variant that does so
+_MOST_OF_VARIANT = 32
+_BLOCKS_OF_KERNELS = 3  # the largest: the memory accesses of small ones take long to follow
+
+LETTERS = {Answer.LOADS: "y", Answer.AS_FAR_AS_KNOWN: "k", Answer.DOES_NOT_LOAD: "n"}
+"""Answers, shorter."""
+
+Run = tuple[int, int]
+"""The index of the block from which something is said, and the number of what is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A method as it is loaded. first: steps whose coordinates are computed first, at most."""
+
+    method: Method
+    first: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What it is called in the address of the page."""
+        return self.method.name if self.first is None else f"{self.method.name}-coordinates-first"
+
+    @property
+    def blocks(self) -> tuple[int | None, ...]:
+        """The blocks to begin with; None alone for a method without one."""
+        if "block" in self.method.refuses:
+            return (None,)
+        if self.method.blocks:
+            return self.method.blocks[-_BLOCKS_OF_KERNELS:]
+        return _BLOCKS if self.first is None else tuple(b for b in _BLOCKS if b <= _MOST_OF_VARIANT)
+
+    def plan(self, block: int | None) -> Plan:
+        """The plan of a product with that block."""
+        first = None if self.first is None or block is None else min(self.first, block)
+        return self.method.plan(
+            Shape(SIZE, SIZE, SIZE), Options(block=block, coordinates_first=first)
+        )
+
+
+class SideData(Record, frozen=True, kw_only=True):
+    """A limit on one side. outcome: as Outcome has it. source: a tag."""
+
+    outcome: str
+    allowed: int | float | str | None
+    at_least: bool
+    source: str | None
+
+
+class Said(Record, frozen=True, kw_only=True):
+    """What is said of a limit: by the driver, by the chip, and what exceeds it first."""
+
+    advertised: SideData | None
+    native: SideData | None
+    where: str
+    advice: str
+
+
+class ChipData(Record, frozen=True, kw_only=True):
+    """A chip or an API. year: None for an API."""
+
+    name: str
+    title: str
+    kind: str
+    year: str | None
+    notes: tuple[str, ...]
+
+
+class NativeData(Record, frozen=True, kw_only=True):
+    """Instructions that are several natively, on a chip that lacks swizzles.
+
+    lines: how many there are of them, by the block.
+    """
+
+    instruction: str
+    operands: tuple[str, ...]
+    moves: int
+    fewest: int
+    most: int
+    lines: tuple[int, ...]
+
+
+class OnChip(Record, frozen=True, kw_only=True):
+    """A case on a chip. limits: by the number of the limit, runs of what is said.
+
+    answers, advertised, native: a letter of LETTERS for each block: by all limits, by those that
+    the driver advertises, and by the chip's own. seconds: predicted, by the block, where it loads.
+    binds: runs of the number of a term's name.
+    """
+
+    limits: dict[int, tuple[Run, ...]]
+    answers: str
+    advertised: str
+    native: str
+    has_natives: bool
+    seconds: tuple[float | None, ...] = ()
+    binds: tuple[Run, ...] = ()
+
+
+class CaseData(Record, frozen=True, kw_only=True):
+    """A case. found: by the number of the limit, what the plan takes, by the block."""
+
+    name: str
+    method: str
+    title: str
+    blocks: tuple[int | None, ...]
+    found: dict[int, tuple[int | str | None, ...]]
+    natives: tuple[NativeData, ...]
+    chips: tuple[OnChip, ...]
+
+
+class Loading(Record, frozen=True, kw_only=True):
+    """All of it. limits, terms: the names that numbers stand for; said: what runs say."""
+
+    size: int
+    limits: tuple[str, ...]
+    terms: tuple[str, ...]
+    said: tuple[Said, ...]
+    chips: tuple[ChipData, ...]
+    cases: tuple[CaseData, ...]
+    sources: dict[str, str]
+
+
+def cases() -> tuple[Case, ...]:
+    """The methods of the papers, and the default one with its coordinates computed first."""
+    measured = (s.method for p in papers() for t in p.measured for s in t.series if s.method)
+    names = dict.fromkeys((*methods_of_tables(), *measured))
+    variant = Case(find_method(DEFAULT_METHOD), _MOST_FIRST)
+    return (*(Case(find_method(name)) for name in names), variant)
+
+
+@cache
+def loading() -> Loading:
+    """The papers' methods on all chips and APIs, at SIZE."""
+    chips, numbers = profiles(), _Numbers()
+    data = tuple(_case(case, chips, numbers) for case in cases())
+    used = {side.source for said in numbers.said for side in (said.advertised, said.native) if side}
+    return Loading(
+        size=SIZE,
+        limits=tuple(numbers.limits),
+        terms=tuple(numbers.terms),
+        said=tuple(numbers.said),
+        chips=tuple(map(_chip, chips)),
+        cases=data,
+        sources={tag: text for tag, text in all_sources().items() if tag in used},
+    )
+
+
+@dataclass(slots=True)
+class _Numbers:
+    """What is said, with the numbers that stand for it."""
+
+    limits: dict[str, int] = field(default_factory=dict)
+    terms: dict[str, int] = field(default_factory=dict)
+    said: dict[Said, int] = field(default_factory=dict)
+
+
+def _chip(profile: Profile) -> ChipData:
+    released = profile.released.value if profile.kind is Kind.CHIP and profile.released else None
+    return ChipData(
+        name=profile.name,
+        title=profile.title,
+        kind=profile.kind.value,
+        year=released[:4] if released else None,
+        notes=profile.notes,
+    )
+
+
+def _case(case: Case, chips: Sequence[Profile], numbers: _Numbers) -> CaseData:
+    checked = {block: _Checked.of(case.plan(block), chips) for block in case.blocks}
+    _refine(case, chips, checked)
+    blocks = tuple(sorted(checked, key=lambda block: block or 0))
+    by_block = [checked[block] for block in blocks]
+    on_chips = tuple(
+        _on_chip([one.verdicts[n] for one in by_block], [one.times[n] for one in by_block], numbers)
+        for n in range(len(chips))
+    )
+    first = "" if case.first is None else f", coordinates first, up to {case.first} steps at a time"
+    return CaseData(
+        name=case.name,
+        method=case.method.name,
+        title=f"{case.method.name} ({case.method.year}){first}",
+        blocks=blocks,
+        found=_found(by_block, numbers),
+        natives=_natives(by_block),
+        chips=on_chips,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """A plan on every chip.
+
+    times: seconds, and the name of what takes most of them; None where the plan does not load.
+    """
+
+    verdicts: tuple[Verdict, ...]
+    times: tuple[tuple[float | None, str | None], ...]
+
+    @classmethod
+    def of(cls, plan: Plan, chips: Sequence[Profile]) -> _Checked:
+        verdicts = check_on_each(plan, chips)
+        loads = (verdict.answer is not Answer.DOES_NOT_LOAD for verdict in verdicts)
+        times = (
+            _time(plan, chip) if here else (None, None)
+            for chip, here in zip(chips, loads, strict=True)
+        )
+        return cls(verdicts, tuple(times))
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        return tuple(verdict.answer for verdict in self.verdicts)
+
+
+def _time(plan: Plan, chip: Profile) -> tuple[float | None, str | None]:
+    if chip.kind is Kind.API:
+        return None, None
+    try:
+        prediction = predict(plan, chip)
+    except PlanError:  # a kernel whose data decides what it does
+        return None, None
+    if prediction.compute_s is None or prediction.bottleneck is None:
+        return None, None
+    return float(f"{prediction.compute_s:.3g}"), prediction.bottleneck.name
+
+
+def _refine(case: Case, chips: Sequence[Profile], checked: dict[int | None, _Checked]) -> None:
+    """Add blocks between two of them where an answer changes, until it changes from b to b + 1."""
+    known = sorted(block for block in checked if block is not None)
+    between = [] if case.method.blocks else list(pairwise(known))
+    while between:
+        low, high = between.pop()
+        if high - low > 1 and checked[low].answers != checked[high].answers:
+            middle = (low + high) // 2
+            checked[middle] = _Checked.of(case.plan(middle), chips)
+            between += [(low, middle), (middle, high)]
+
+
+def _found(
+    by_block: Sequence[_Checked], numbers: _Numbers
+) -> dict[int, tuple[int | str | None, ...]]:
+    """What the plans take of each limit, whichever chip has it."""
+    taken: list[dict[str, int | str]] = [
+        {row.limit: row.found for verdict in one.verdicts for row in verdict.limits}
+        for one in by_block
+    ]
+    limits = dict.fromkeys(limit for one in taken for limit in one)
+    return {
+        numbers.limits.setdefault(limit, len(numbers.limits)): tuple(
+            one.get(limit) for one in taken
+        )
+        for limit in limits
+    }
+
+
+def _natives(by_block: Sequence[_Checked]) -> tuple[NativeData, ...]:
+    """The instructions that are several natively, where one of the chips lacks swizzles."""
+    kinds: dict[tuple[str, tuple[str, ...], int, int, int], list[int]] = {}
+    for index, one in enumerate(by_block):
+        expanded = next((v.expanded for v in one.verdicts if v.expanded), ())
+        for each in expanded:
+            key = (each.instruction, each.operands, each.moves, each.fewest, each.most)
+            kinds.setdefault(key, [0] * len(by_block))[index] += len(each.lines)
+    return tuple(
+        NativeData(
+            instruction=instruction,
+            operands=operands,
+            moves=moves,
+            fewest=fewest,
+            most=most,
+            lines=tuple(lines),
+        )
+        for (instruction, operands, moves, fewest, most), lines in kinds.items()
+    )
+
+
+def _on_chip(
+    verdicts: Sequence[Verdict],
+    times: Sequence[tuple[float | None, str | None]],
+    numbers: _Numbers,
+) -> OnChip:
+    limits: dict[int, list[int | None]] = {}
+    for index, verdict in enumerate(verdicts):
+        for row in verdict.limits:
+            limit = numbers.limits.setdefault(row.limit, len(numbers.limits))
+            said = Said(
+                advertised=_side(row.advertised),
+                native=_side(row.native),
+                where=row.where,
+                advice=row.advice,
+            )
+            number = numbers.said.setdefault(said, len(numbers.said))
+            limits.setdefault(limit, [None] * len(verdicts))[index] = number
+    seconds = tuple(time for time, _ in times)
+    terms = [
+        None if name is None else numbers.terms.setdefault(name, len(numbers.terms))
+        for _, name in times
+    ]
+    timed = any(time is not None for time in seconds)
+    return OnChip(
+        limits={limit: _runs(row) for limit, row in limits.items()},
+        answers="".join(LETTERS[verdict.answer] for verdict in verdicts),
+        advertised="".join(LETTERS[verdict.advertised] for verdict in verdicts),
+        native="".join(LETTERS[verdict.native] for verdict in verdicts),
+        has_natives=any(verdict.expanded for verdict in verdicts),
+        seconds=seconds if timed else (),
+        binds=_runs(terms) if timed else (),
+    )
+
+
+def _side(side: Side | None) -> SideData | None:
+    if side is None:
+        return None
+    return SideData(
+        outcome=side.outcome.value,
+        allowed=side.allowed,
+        at_least=side.at_least,
+        source=side.source,
+    )
+
+
+def _runs(numbers: Iterable[int | None]) -> tuple[Run, ...]:
+    """Where a new number begins, and which; -1 stands for none."""
+    runs: list[Run] = []
+    for index, number in enumerate(numbers):
+        value = -1 if number is None else number
+        if not runs or runs[-1][1] != value:
+            runs.append((index, value))
+    return tuple(runs)

@@ -1,0 +1,54 @@
+"""Would it have loaded? The papers' methods on the chips of their time, by the block."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD
+from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, OnChip, loading
+from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.serial import fields_of
+
+_WORDS = {LETTERS[answer]: answer.value for answer in Answer}
+_NO = LETTERS[Answer.DOES_NOT_LOAD]
+
+
+def make_section() -> Section:
+    """A table of the largest blocks, and the data of all limits for its script."""
+    data = loading()
+    html = rendered(
+        "sections/loaded.html.j2",
+        size=data.size,
+        cases=[case for case in data.cases if _is_program(data, case)],
+        rows=[
+            (chip, [largest(case, case.chips[n]) for case in data.cases if _is_program(data, case)])
+            for n, chip in enumerate(data.chips)
+        ],
+    )
+    return Section(
+        "loaded",
+        "Would it have loaded?",
+        html,
+        data={**fields_of(data), "answers": _WORDS, "first": DEFAULT_METHOD},
+        scripts=("sections/loaded.js",),
+    )
+
+
+def _is_program(data: Loading, case: CaseData) -> bool:
+    """Whether it draws fragments; kernels need no table, for the answer is one for all blocks."""
+    return any(data.limits[limit] == "language" for limit in case.found)
+
+
+def largest(case: CaseData, on_chip: OnChip) -> str:
+    """The largest block that loads, in words."""
+    loads = [
+        (block, answer)
+        for block, answer in zip(case.blocks, on_chip.answers, strict=True)
+        if answer != _NO
+    ]
+    if not loads:
+        return "no"
+    block, answer = loads[-1]
+    known = "" if _WORDS[answer] == Answer.LOADS.value else ", as far as is known"
+    if block is None:
+        return f"loads{known}"
+    return f"b = {block}{' or more' if block == case.blocks[-1] else ''}{known}"

@@ -1,0 +1,244 @@
+// Would it have loaded? A chip, a program and its block: the limits as bars, and the verdict.
+
+sections["loaded"] = (root, data, address) => {
+  const live = root.querySelector(".loaded-live");
+  const every = root.querySelector(".loaded-all");
+  every.open = false;
+  addEventListener("beforeprint", () => { every.open = true; });
+  const state = { case: null, chip: 0, at: 0 };
+  const program = element("select", { name: "program", change: () => {
+    const block = state.case.blocks[state.at];
+    state.case = data.cases[program.selectedIndex];
+    state.at = loadedNearest(state.case.blocks, block);
+    keep();
+  } }, ...data.cases.map((one) => element("option", { value: one.name }, one.title)));
+  const slider = element("input", { type: "range", name: "block", min: 0, step: 1,
+    input: () => { state.at = Number(slider.value); keep(); } });
+  const block = element("output", { class: "loaded-block" });
+  const chips = data.chips.map((chip, index) => {
+    const button = element("button", { type: "button", "aria-pressed": false,
+      click: () => { state.chip = index; keep(); } },
+      element("span", { "aria-hidden": "true" }), ` ${chip.title}`,
+      element("span", { class: "loaded-words" }));
+    return button;
+  });
+  const verdict = element("div", { class: "loaded-verdict", role: "status" });
+  const bars = element("div", { class: "loaded-bars" });
+  const rest = element("div", {});
+  const controls = element("div", { class: "loaded-controls" },
+    element("label", {}, "Program ", program),
+    element("label", { class: "loaded-slider" }, "Block ", slider, " ", block));
+  live.append(controls, element("div", { class: "loaded-body" }, loadedYears(data.chips, chips),
+    element("div", {}, verdict, bars, rest)));
+
+  function keep() {
+    address.set({
+      "loaded.program": state.case.name, "loaded.chip": data.chips[state.chip].name,
+      "loaded.block": state.case.blocks[state.at],
+    });
+    say(controls, "");
+    show();
+  }
+
+  function read() {
+    const wrong = [];
+    const name = address.get("loaded.program") ?? data.first;
+    let index = data.cases.findIndex((one) => one.name === name);
+    if (index < 0) {
+      wrong.push(`There is no program “${name}” here; another is shown.`);
+      index = data.cases.findIndex((one) => one.name === data.first);
+    }
+    state.case = data.cases[index];
+    const called = address.get("loaded.chip");
+    const usual = loadedUsual(state.case);
+    state.chip = called === null ? usual : data.chips.findIndex((chip) => chip.name === called);
+    if (state.chip < 0) {
+      wrong.push(`There is no chip “${called}”; another is shown.`);
+      state.chip = usual;
+    }
+    const asked = address.get("loaded.block");
+    state.at = Math.max(0, state.case.chips[state.chip].answers.indexOf("n"));
+    if (asked !== null && state.case.blocks[0] !== null) {
+      state.at = loadedNearest(state.case.blocks, Number(asked));
+      if (!(Number(asked) === state.case.blocks[state.at])) {
+        wrong.push(`The block “${asked}” is not on the slider; ${state.case.blocks[state.at]} is.`);
+      }
+    }
+    say(controls, wrong.join(" "));
+    show();
+  }
+
+  function show() {
+    const { blocks } = state.case;
+    program.value = state.case.name;
+    slider.max = blocks.length - 1;
+    slider.value = state.at;
+    slider.disabled = blocks[0] === null;
+    const words = blocks[0] === null ? "no block" : `b = ${blocks[state.at]}`;
+    slider.setAttribute("aria-valuetext", words);
+    block.textContent = words;
+    chips.forEach((button, index) => {
+      const answer = state.case.chips[index].answers[state.at];
+      button.dataset.answer = answer;
+      button.firstChild.textContent = loadedMarks[answer];
+      button.lastChild.textContent = `: ${data.answers[answer]}`;
+      button.setAttribute("aria-pressed", index === state.chip);
+    });
+    const rows = loadedRows(data, state);
+    verdict.replaceChildren(...loadedVerdict(data, state, rows));
+    bars.replaceChildren(...rows.filter((row) => row.amount !== null).map(loadedBar));
+    rest.replaceChildren(...loadedRest(data, state, rows));
+  }
+
+  address.follow(read);
+};
+
+const loadedMarks = { y: "✓", k: "(✓)", n: "✗" };
+
+// The chip to begin with: the first on which some blocks load and others do not.
+function loadedUsual(one) {
+  const both = ({ answers }) => answers.includes("n") && /[yk]/.test(answers);
+  return Math.max(0, one.chips.findIndex(both));
+}
+
+function loadedNearest(blocks, wanted) {
+  const distance = (block) => Math.abs(block - wanted) || 0;
+  let best = 0;
+  blocks.forEach((block, index) => {
+    if (distance(block) < distance(blocks[best])) best = index;
+  });
+  return best;
+}
+
+// The chips as buttons, in groups by their years; APIs are the last group.
+function loadedYears(chips, buttons) {
+  const groups = new Map();
+  chips.forEach((chip, index) => {
+    const year = chip.year ?? "APIs and minima";
+    if (!groups.has(year)) groups.set(year, []);
+    groups.get(year).push(buttons[index]);
+  });
+  return element("div", { class: "loaded-chips", role: "group", "aria-label": "Chips and APIs" },
+    ...[...groups].map(([year, those]) => element("div", { class: "loaded-year" },
+      element("h4", {}, year), element("div", {}, ...those))));
+}
+
+// What is said of each limit: {limit, found, amount, advertised, native, where, advice}.
+function loadedRows(data, { case: one, chip, at }) {
+  const rows = [];
+  for (const [limit, runs] of Object.entries(one.chips[chip].limits)) {
+    const said = data.said[loadedAt(runs, at)];
+    if (!said) continue;
+    const found = one.found[limit][at];
+    const numbers = String(found).split("–").map(Number);
+    const amount = numbers.every(Number.isFinite) ? Math.max(...numbers) : null;
+    rows.push({ limit: data.limits[limit], found, amount, ...said });
+  }
+  return rows;
+}
+
+// What a run of numbers has at an index.
+function loadedAt(runs, at) {
+  return runs.findLast(([from]) => from <= at)?.[1] ?? -1;
+}
+
+const loadedSides = (row) => [row.advertised, row.native].filter(Boolean);
+const loadedIs = (row, outcome) => loadedSides(row).some((side) => side.outcome === outcome);
+
+function loadedExcess(row) {
+  const over = loadedSides(row).filter((side) => side.outcome === "exceeded");
+  const numbers = over.map((side) => side.allowed).filter((value) => typeof value === "number");
+  if (numbers.length) return `${row.limit} ${row.found} > ${Math.min(...numbers)}`;
+  return `${row.limit} (${row.found}; allowed: ${over[0].allowed})`;
+}
+
+function loadedVerdict(data, { case: one, chip, at }, rows) {
+  const on = one.chips[chip];
+  const { title } = data.chips[chip];
+  const over = rows.filter((row) => loadedIs(row, "exceeded"));
+  const b = one.blocks[at] === null ? "" : ` with b = ${one.blocks[at]}`;
+  const answer = (letters) => data.answers[letters[at]];
+  const reasons = over.length ? `: ${over.map(loadedExcess).join(", ")}` : "";
+  const lines = [element("p", {}, `${one.method}${b} on ${title}: `,
+    element("strong", { class: `loaded-${on.answers[at]}` }, answer(on.answers)), `${reasons}.`)];
+  const both = rows.some((row) => row.advertised && row.native);
+  if (both && on.advertised[at] !== on.native[at]) {
+    lines.push(element("p", {}, `By what the driver advertises, it ${answer(on.advertised)}; `
+      + `by the chip's own limits, it ${answer(on.native)}.`));
+  }
+  for (const row of over) {
+    const first = row.where ? `first exceeded by ${row.where}. ` : "";
+    const advice = row.advice ? `${row.advice}.` : "";
+    if (first || advice) lines.push(element("p", { class: "note" }, `${row.limit}: ${first}${advice}`));
+  }
+  const unknown = rows.filter((row) => loadedIs(row, "unknown")).map((row) => row.limit);
+  if (unknown.length) {
+    lines.push(element("p", { class: "note" }, `Not known for certain: ${unknown.join(", ")}.`));
+  }
+  lines.push(loadedLargest(one, on), loadedTime(data, one, on, at));
+  return lines.filter(Boolean);
+}
+
+function loadedLargest(one, on) {
+  if (one.blocks[0] === null) return null;
+  const last = Math.max(on.answers.lastIndexOf("y"), on.answers.lastIndexOf("k"));
+  const text = last < 0 ? "No block on the slider loads there."
+    : last === one.blocks.length - 1 ? "Every block up to the end of the slider loads there."
+      : `The largest block that loads there is ${one.blocks[last]}.`;
+  return element("p", {}, last === one.blocks.length - 1 && on.answers.includes("n")
+    ? `The largest block of the slider, ${one.blocks[last]}, loads there.` : text);
+}
+
+function loadedTime(data, one, on, at) {
+  const seconds = on.seconds[at];
+  if (typeof seconds !== "number") return null;
+  const binds = data.terms[loadedAt(on.binds, at)];
+  const gflops = 2e-9 * data.size ** 3 / seconds;
+  const time = seconds < 1 ? `${Number((1e3 * seconds).toPrecision(3))} ms` : `${seconds} s`;
+  return element("p", {}, `At n = ${data.size} it takes at least `, element("strong", {}, time),
+    `, or ${gflops.toPrecision(2)} GFLOPS at most, by the chip's rates: ${binds} binds.`);
+}
+
+// A limit that fills up: what is found over what is allowed, by the tighter side.
+function loadedBar(row) {
+  const known = loadedSides(row).filter((side) => typeof side.allowed === "number");
+  known.sort((one, other) => one.allowed - other.allowed);
+  const least = known.length ? known[0].allowed : null;
+  const unlimited = loadedSides(row).some((side) => side.allowed === "unlimited");
+  const over = loadedIs(row, "exceeded");
+  const share = least === null ? 0 : Math.min(1, row.amount / least);
+  const more = known[0]?.at_least ? "at least " : "";
+  const most = least !== null ? `of ${more}${least}` : unlimited ? "no limit" : "limit not known";
+  const sources = loadedSides(row).map((side) => side.source).filter(Boolean);
+  return element("div", { class: "loaded-row", title: [...new Set(sources)].join(", ") },
+    element("span", {}, row.limit),
+    element("span", { class: `loaded-track${least === null ? " loaded-open" : ""}` },
+      element("span", { class: over ? "loaded-over" : "", style: `width: ${100 * share}%` })),
+    element("span", { class: over ? "no" : "" }, `${row.found} ${most}`));
+}
+
+// What bars do not show: limits in words, native moves, and where the numbers are from.
+function loadedRest(data, { case: one, chip, at }, rows) {
+  const parts = [];
+  const said = rows.filter((row) => row.amount === null);
+  parts.push(element("ul", { class: "note" }, ...said.map((row) => {
+    const allowed = [...new Set(loadedSides(row).map((side) => side.allowed ?? "not known"))];
+    return element("li", { class: loadedIs(row, "exceeded") ? "no" : "" },
+      `${row.limit}: ${row.found}; allowed: ${allowed.join(", ")}`);
+  })));
+  const natives = one.natives.filter((kind) => kind.lines[at]);
+  if (one.chips[chip].has_natives && natives.length) {
+    parts.push(element("h4", {}, "What takes several native instructions there"),
+      element("ul", { class: "note" }, ...natives.map((kind) => element("li", {},
+        element("code", {}, kind.instruction), ` and ${kind.lines[at] - 1} like it: `
+        + `${kind.moves ? `${kind.moves} moves (${kind.operands.join("; ")}), ` : ""}`
+        + `${kind.fewest} to ${kind.most} instructions each.`))));
+  }
+  const tags = new Set(rows.flatMap(loadedSides).map((side) => side.source).filter(Boolean));
+  parts.push(element("details", {}, element("summary", {}, "Where these limits are from"),
+    element("ul", { class: "note" }, ...data.chips[chip].notes.map((note) => element("li", {}, note)),
+      ...[...tags].map((tag) => element("li", {}, data.sources[tag])))));
+  parts.push(element("p", {}, element("code", {},
+    `gpgpu-legacy fit ${one.method} --chip ${data.chips[chip].name}`)));
+  return parts;
+}

@@ -1,0 +1,127 @@
+"""Would it have loaded? The page's table says what the limits of the chips and `fit` say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.profile import find_profile, profiles
+from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
+from gpgpu_legacy.page.sections.loaded import largest, make_section
+from gpgpu_legacy.predict.products import predict_product
+from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
+
+SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
+MODEL = "hall-carr-hart-model"  # 256 instructions, and unlimited lookups
+R300 = "radeon-9700-pro"  # 4 texture indirections, of which a block needs b + 1
+
+
+@pytest.fixture(scope="module")
+def data() -> Loading:
+    return loading()
+
+
+def case_of(data: Loading, name: str) -> CaseData:
+    return next(case for case in data.cases if case.name == name)
+
+
+def chip_number(name: str) -> int:
+    return [profile.name for profile in profiles()].index(name)
+
+
+def largest_block(data: Loading, name: str, chip: str) -> int | None:
+    case = case_of(data, name)
+    answers = case.chips[chip_number(chip)].answers
+    blocks = [b for b, answer in zip(case.blocks, answers, strict=True) if answer != "n"]
+    return blocks[-1] if blocks else None
+
+
+@pytest.mark.parametrize(
+    ("name", "chip", "block"),
+    [
+        (MULTI, R300, 4 - 1),
+        (SINGLE, R300, 4 - 1),
+        (MULTI, MODEL, (256 - 5) // 5),  # 5b + 5 instructions; its END is none
+        (SINGLE, MODEL, (256 - 5) // 4),  # 4b + 5
+        (MULTI, "geforce-fx-5800-ultra", 128),  # 1024 instructions are not all taken
+        (MULTI, "geforce3", None),
+    ],
+)
+def test_the_largest_block_is_that_of_the_limit(
+    data: Loading, name: str, chip: str, block: int | None
+) -> None:
+    assert largest_block(data, name, chip) == block
+
+
+@pytest.mark.parametrize("chip", [R300, "radeon-x800-xt", "ps-2-a", MODEL])
+def test_the_largest_block_is_what_fit_finds(data: Loading, chip: str) -> None:
+    found = fit(find_method(MULTI), find_profile(chip), Shape(data.size, data.size, data.size))
+    written = [one.value for one in found.largest if one.program == AS_WRITTEN]
+    assert largest_block(data, MULTI, chip) == min(value for value in written if value is not None)
+
+
+@pytest.mark.parametrize(("chip", "block"), [(R300, 3), (R300, 16), ("ps-2-0", 8), ("ps-1-1", 1)])
+def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> None:
+    plan = find_method(MULTI).plan(Shape(data.size, data.size, data.size), Options(block=block))
+    verdict = check_plan(plan, find_profile(chip))
+    case = case_of(data, MULTI)
+    at, on_chip = case.blocks.index(block), case.chips[chip_number(chip)]
+    said: dict[str, tuple[int | str | None, Said]] = {}
+    for limit, runs in on_chip.limits.items():
+        number = [number for start, number in runs if start <= at][-1]
+        if number >= 0:
+            said[data.limits[limit]] = case.found[limit][at], data.said[number]
+    assert list(said) == [row.limit for row in verdict.limits]
+    for row in verdict.limits:
+        found, sides = said[row.limit]
+        assert (found, sides.where, sides.advice) == (row.found, row.where, row.advice)
+        for side, shown in ((row.advertised, sides.advertised), (row.native, sides.native)):
+            assert (side is None) == (shown is None)
+            if side and shown:
+                assert (side.allowed, side.outcome.value) == (shown.allowed, shown.outcome)
+    letters = (on_chip.answers[at], on_chip.advertised[at], on_chip.native[at])
+    assert letters == tuple(
+        LETTERS[a] for a in (verdict.answer, verdict.advertised, verdict.native)
+    )
+
+
+def test_native_moves_are_those_of_the_program(data: Loading) -> None:
+    """Both products of a step of b read each operand in an order that the chip lacks."""
+    case = case_of(data, MULTI)
+    moved = [kind for kind in case.natives if kind.instruction.startswith("MAD")]
+    assert len(moved) == 2
+    for kind in moved:
+        assert kind.lines == case.blocks  # one of each in every step
+
+
+def test_what_loads_has_the_predicted_time(data: Loading) -> None:
+    case, chip = case_of(data, MULTI), "geforce-fx-5900-ultra"
+    shape, at = Shape(data.size, data.size, data.size), case.blocks.index(32)
+    prediction = predict_product(find_method(MULTI), shape, Options(block=32), chip).prediction
+    on_chip = case.chips[chip_number(chip)]
+    assert on_chip.seconds[at] == pytest.approx(prediction.compute_s, rel=0.01)
+    [*_, (_, number)] = [run for run in on_chip.binds if run[0] <= at]
+    assert prediction.bottleneck and data.terms[number] == prediction.bottleneck.name
+    assert case.chips[chip_number("geforce3")].seconds == ()
+
+
+def test_coordinates_first_load_larger_blocks(data: Loading) -> None:
+    """Four indirections hold three groups of 8 steps, but its registers and moves do not fit."""
+    name = f"{MULTI}-coordinates-first"
+    found = fit(find_method(MULTI), find_profile(R300), Shape(data.size, data.size, data.size))
+    [best] = [one for one in found.largest if one.program != AS_WRITTEN]
+    assert largest_block(data, name, R300) == best.value
+
+
+def test_the_table_stands_without_scripts(data: Loading) -> None:
+    html = make_section().html
+    rows = re.findall(r"<tr><td data-label=\"chip or API\">.*?</tr>", html)
+    assert len(rows) == len(profiles())
+    case = case_of(data, MULTI)
+    assert largest(case, case.chips[chip_number(R300)]) == "b = 3"
+    assert "128 or more" in largest(case, case.chips[chip_number("geforce-fx-5800-ultra")])
+    assert largest(case, case.chips[chip_number("geforce3")]) == "no"
