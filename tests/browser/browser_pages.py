@@ -31,7 +31,7 @@ RENDERERS = {
 EACH_RENDERER = pytest.mark.parametrize("renderer", tuple(RENDERERS))
 """Marks a test that runs on each renderer; others run on the first."""
 
-_PATIENCE, _MOMENT = 600, 50  # looks at a page that starts, and the milliseconds between them
+_PATIENCE, _MOMENT = 300, 50  # looks at a page that starts, and the milliseconds between them
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -105,6 +105,7 @@ class Opener:
             java_script_enabled=view.javascript,
         )
         self.contexts.append(context)
+        context.set_default_timeout(_PATIENCE * _MOMENT)
         context.route("**/*", self._local)
         page = context.new_page()
         page.on("console", lambda m: m.type == "error" and self.complaints.append(m.text))

@@ -1,0 +1,84 @@
+"""Play, pause, steps, the slider and the keys, and what is made of a number in an address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from browser_pages import Modules
+from playwright.sync_api import Page
+
+MADE = """(() => {
+    globalThis.went = [];
+    globalThis.transport = new Transport({label: "Pass", step: 40, go: (at) => went.push(at)});
+    transport.shape(4);
+    document.body.append(transport.root);
+})()"""
+
+
+@pytest.fixture
+def page(modules: Callable[..., Modules]) -> Page:
+    made = modules("player/transport.js")
+    made.run(MADE)
+    return made.page
+
+
+def test_it_plays_to_the_end_and_again(page: Page) -> None:
+    for _ in range(2):
+        page.get_by_role("button", name="Play").click()
+        page.wait_for_function("transport.at === 4 && !transport.playing")
+    assert page.evaluate("went") == [1, 2, 3, 4, 0, 1, 2, 3, 4]
+
+
+def test_it_pauses_and_steps(page: Page) -> None:
+    page.evaluate("transport.step = 1000; transport.play()")
+    page.get_by_role("button", name="Pause").click()
+    stopped = page.evaluate("transport.step = 10; transport.at")
+    page.wait_for_timeout(100)
+    assert page.evaluate("[transport.at, transport.playing]") == [stopped, False]
+    page.get_by_role("button", name="To the beginning").click()
+    for name, at in (("Back", 0), ("Forward", 1), ("To the end", 4), ("Forward", 4), ("Back", 3)):
+        page.get_by_role("button", name=name).click(force=True)
+        assert page.evaluate("[transport.at, went.at(-1)]") == [at, at]
+    assert page.get_by_role("slider").get_attribute("aria-valuetext") == "Pass 3 of 4"
+    assert page.locator(".transport-said").inner_text() == "3 of 4"
+
+
+def test_the_keys_do_what_the_buttons_do(page: Page) -> None:
+    slider = page.get_by_role("slider", name="Pass")
+    slider.focus()
+    for key, at in (("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0), ("ArrowLeft", 0)):
+        page.keyboard.press(key)
+        assert page.evaluate("transport.at") == at
+    page.keyboard.press("Space")
+    assert page.evaluate("transport.playing")
+    page.keyboard.press("Space")
+    assert not page.evaluate("transport.playing")
+
+
+def test_it_is_played_faster_and_shaped_anew(page: Page) -> None:
+    page.get_by_role("combobox", name="speed").select_option("16")
+    page.evaluate("transport.play()")
+    page.wait_for_function("went.length === 4")
+    page.evaluate("transport.shape(2)")
+    assert page.evaluate("[transport.at, transport.slider.max, transport.playing]") == [
+        2,
+        "2",
+        False,
+    ]
+    assert page.evaluate("went") == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("text", ["5", "-1", "1.5", "abc", "", "1e1", "9" * 300])
+def test_nonsense_in_the_address_is_named(modules: Callable[..., Modules], text: str) -> None:
+    place = modules("player/transport.js").run("transportPlace(given, 4, 'pass')", text)
+    assert place["at"] == 0 and text[:20] in place["fault"] and len(place["fault"]) < 120
+
+
+def test_numbers_in_the_address_are_taken(modules: Callable[..., Modules]) -> None:
+    code = "given.map((text) => transportPlace(text, 4, 'pass'))"
+    assert modules("player/transport.js").run(code, [None, "0", "4"]) == [
+        {"at": 0},
+        {"at": 0},
+        {"at": 4},
+    ]
