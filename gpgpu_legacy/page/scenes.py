@@ -31,6 +31,7 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.page.definitions import DEFINITIONS
+from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     ComputePass,
@@ -48,6 +49,9 @@ from gpgpu_legacy.serial import plain
 INTERPRETER = (DEFINITIONS, "player/plan.js", "player/interpreter.js")
 """The scripts that play scenes without a GPU."""
 
+PLAYER = (*INTERPRETER, "player/webgl.js", "player/player.js")
+"""The scripts that play scenes, on a GPU where there is one."""
+
 Scene = dict[str, Any]
 
 
@@ -58,7 +62,8 @@ def scene_of(plan: Plan) -> Scene:
     `state`: for each step the values of GL state that each of its passes reads, by name; a number
     that changes from iteration to iteration is a list. `counts`: for each step what each of its
     passes costs, in the words of Counts (count/traffic.py): `fixed`, and for each fragment or texel
-    of its rectangle, `each`. Raises InputError for a texture of a format that is none of FORMATS.
+    of its rectangle, `each`. `shaders`: for textures of any size (page/shaders.py). Raises
+    InputError for a texture of a format that is none of FORMATS.
     """
     names = program_names(plan)
     return {
@@ -67,6 +72,7 @@ def scene_of(plan: Plan) -> Scene:
         "programs": {name: decoded_program(program) for program, name in names.items()},
         "state": [[_state(pass_, count) for pass_ in body] for count, body in _bodies(plan)],
         "counts": [[_counts(plan, pass_) for pass_ in body] for _, body in _bodies(plan)],
+        "shaders": plain(shaders_of(plan, sized=False)),
     }
 
 
