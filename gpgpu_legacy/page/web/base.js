@@ -47,10 +47,18 @@ class Address {
     addEventListener("hashchange", () => {
       if (!location.hash.includes("=")) return; // a link to a section
       const values = Address.read();
-      if (Address.written(values) === Address.written(this.values)) return;
-      this.values = values;
-      for (const reader of this.readers) reader();
+      if (Address.written(values) !== Address.written(this.values)) {
+        this.values = values;
+        for (const reader of this.readers) reader();
+      }
+      this.arrive();
     });
+  }
+
+  // Shows the section of the first word; none, if the address has no words.
+  arrive() {
+    const [word] = this.values.keys();
+    if (word) document.getElementById(word.split(".")[0])?.scrollIntoView();
   }
 
   static read() {

@@ -12,4 +12,6 @@ for (const [id, data] of Object.entries(given)) {
     say(root, `This part does not move here: ${error.message}.`, "failed");
   }
 }
+// A moment that was sent is shown; a page that is loaded again stays where it was.
+if (performance.getEntriesByType("navigation")[0]?.type === "navigate") address.arrive();
 document.documentElement.classList.add("started");

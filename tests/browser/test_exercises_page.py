@@ -1,0 +1,63 @@
+"""The exercises in a browser: their links lead to moments of the page, and answers unfold."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from browser_pages import PHONE, Opener, View
+
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections import section_of
+
+
+@cache
+def sections() -> list[Section]:
+    return [section_of(name) for name in ("loaded", "lineage", "exercises")]
+
+
+def in_view(page: object, selector: str) -> bool:
+    script = """(selector) => {
+        const {top, bottom} = document.querySelector(selector).getBoundingClientRect();
+        return top < innerHeight && bottom > 0;
+    }"""
+    return bool(page.evaluate(script, selector))  # type: ignore[attr-defined]
+
+
+def test_a_link_leads_to_the_chip_and_the_block(open_page: Opener) -> None:
+    page = open_page(sections())
+    link = page.get_by_role("link", name="Begin with b = 1")
+    link.scroll_into_view_if_needed()
+    assert not in_view(page, "#loaded-title")
+    link.click()
+    slider = page.locator("#loaded [aria-valuetext]")
+    page.wait_for_function("document.querySelector('#loaded [aria-valuetext]').value === '0'")
+    assert slider.get_attribute("aria-valuetext") == "b = 1" and in_view(page, "#loaded-title")
+    page.locator("#exercises summary").nth(2).click()
+    page.get_by_role("link", name="b = 4", exact=True).click()
+    page.wait_for_function(
+        "document.querySelector('#loaded [aria-valuetext]').ariaValueText === 'b = 4'"
+    )
+    assert page.locator("#loaded .said").all_inner_texts() in ([], [""])
+
+
+def test_a_moment_that_was_sent_is_in_view(open_page: Opener) -> None:
+    page = open_page(sections(), at="lineage.device=cpu&lineage.method=mali-sgemm")
+    assert in_view(page, "#lineage-title") and not in_view(page, "#exercises-title")
+
+
+def test_answers_unfold_by_the_keyboard_and_without_scripts(open_page: Opener) -> None:
+    for view in (View(), View(javascript=False)):
+        page = open_page(sections()[2:], view)
+        answers = page.locator("#exercises details")
+        assert answers.count() == 3
+        for answer in answers.all():
+            assert answer.get_attribute("open") is None
+            answer.locator("summary").focus()
+            page.keyboard.press("Enter")
+            assert answer.get_attribute("open") is not None
+
+
+def test_nothing_is_wider_than_a_phone(open_page: Opener) -> None:
+    page = open_page(sections()[2:], PHONE)
+    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE.width

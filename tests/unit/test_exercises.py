@@ -1,0 +1,97 @@
+"""The answers of the exercises, against hand work."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.chips.verdict import Answer
+from gpgpu_legacy.page.exercises import CHIP, MULTI, SINGLE, WHITE, costs, loaded, saturation
+from gpgpu_legacy.page.sections.exercises import make_section
+from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.plan import FragmentPass
+
+
+def level(value: Fraction) -> int:
+    """The nearest of 256 levels; what lies between two goes up, as GL rounds it here."""
+    return int(min(value, Fraction(1)) * WHITE + Fraction(1, 2))
+
+
+def framebuffer(stored: int, passes: int) -> list[int]:
+    """Its level after each pass, in whole numbers and fractions."""
+    step, after = level(Fraction(stored, WHITE) ** 2), [0]
+    for _ in range(passes):
+        after.append(min(after[-1] + step, WHITE))
+    return after[1:]
+
+
+def test_the_sum_in_8_bits() -> None:
+    sums = saturation()
+    assert sums.stored == level(sums.element) == 128
+    assert list(sums.after) == framebuffer(sums.stored, sums.shape.l)
+    assert sums.first_white == 4 and sums.after[2] == 3 * sums.step < WHITE
+    assert sums.exact == Fraction(3, 2)
+
+
+def test_the_largest_elements_that_do_not_saturate() -> None:
+    sums = saturation()
+    below = [v for v in range(WHITE + 1) if framebuffer(v, sums.shape.l)[-1] < WHITE]
+    assert sums.largest == below[-1]
+
+
+def test_the_moment_of_a_draw_is_a_pass_of_the_plan() -> None:
+    sums = saturation()
+    plan = find_method("larson-mcallister").plan(sums.shape, Options(texture_format="unorm8"))
+    passes = expand(plan).steps
+    for drawn, number in enumerate(sums.passes, 1):
+        assert isinstance(passes[number - 1], FragmentPass)
+        assert sums.moment(drawn).endswith(f"&figure-2.pass={number}")
+    assert len(sums.passes) == sum(isinstance(pass_, FragmentPass) for pass_ in passes)
+    rows = sums.moment(1).split("figure-2.A=")[1].split("&")[0].split("~")
+    assert [row.split("_") for row in rows] == [["0.5"] * 6] * 4
+
+
+@pytest.mark.parametrize(("method", "channels", "per_step"), [(SINGLE, 1, 1), (MULTI, 4, 8)])
+def test_lookups_and_bytes_of_a_multiply_add(method: str, channels: int, per_step: int) -> None:
+    found = costs(method)
+    assert found.per_step == per_step
+    for cost in found.at:
+        b = cost.block
+        # 2b texels and the sum so far; one texel is written.
+        assert cost.lookups == Fraction(2 * b + 1, per_step * b)
+        assert cost.bytes_requested == Fraction(4 * channels * (2 * b + 2), per_step * b)
+    assert found.lookup_limit == Fraction(2, per_step)
+    assert found.byte_limit == Fraction(8 * channels, per_step)
+
+
+def test_the_closed_forms_are_shown() -> None:
+    assert costs(SINGLE).lookups == "(2b + 1)/b"
+    assert costs(MULTI).lookups == "(2b + 1)/(8b)"
+
+
+def test_the_largest_block_is_the_last_that_loads() -> None:
+    found, chip = loaded(), find_profile(CHIP)
+    assert found.written.value is not None
+
+    def answer(block: int) -> Answer:
+        options = Options(block=block)
+        return check_plan(find_method(MULTI).plan(Shape(8, 8, 8), options), chip).native
+
+    assert answer(found.written.value) is not Answer.DOES_NOT_LOAD
+    assert answer(found.written.value + 1) is Answer.DOES_NOT_LOAD
+    # A step that looks up where the step before has added 1 opens a phase.
+    assert found.indirections == "b + 1"
+    assert found.rows[5][0].found == 6 and found.rows[5][1].found == 11
+
+
+def test_the_questions_do_not_give_the_answers_away() -> None:
+    html = make_section().html
+    for article in html.split("<article>")[1:]:
+        assert article.count("<details>") == 1
+    question = html.split("<details>")[0]
+    assert f"pass={saturation().passes[3]}" not in question
