@@ -9,13 +9,19 @@ from browser_pages import PHONE, Opener, View
 from playwright.sync_api import Page
 
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections.audit import judged, make_section
+from gpgpu_legacy.page.sections.audit import make_section
+from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.published.papers import papers
 
 
 @pytest.fixture(scope="module")
 def section() -> Section:
     return make_section()
+
+
+def claims() -> list[Judged]:
+    return [one for paper in papers() for one in judged(paper, recorded()).values()]
 
 
 def shown(page: Page) -> list[str]:
@@ -25,7 +31,7 @@ def shown(page: Page) -> list[str]:
 
 
 def test_the_bar_filters_and_the_address_keeps_it(open_page: Opener, section: Section) -> None:
-    counts = Counter(one.entry.verdict.value for one in judged(recorded()))
+    counts = Counter(one.entry.verdict.value for one in claims())
     page = open_page([section])
     assert len(shown(page)) == counts["differs"]
     page.get_by_role("button", name="unchecked").click()
@@ -39,7 +45,7 @@ def test_words_and_a_paper_filter_too(open_page: Opener, section: Section) -> No
     page = open_page([section], at="audit.verdict=all")
     page.get_by_label("Words").fill("swizzl")
     with_word = shown(page)
-    assert 0 < len(with_word) < len(judged(recorded()))
+    assert 0 < len(with_word) < len(claims())
     page.get_by_label("Paper").select_option("opengl-compute")
     assert {name.split("/")[0] for name in shown(page)} <= {"opengl-compute"}
     page.get_by_label("Words").fill("no claim has these words")
@@ -47,7 +53,7 @@ def test_words_and_a_paper_filter_too(open_page: Opener, section: Section) -> No
 
 
 def test_a_link_shows_its_claim_whatever_is_filtered(open_page: Opener, section: Section) -> None:
-    agrees = next(one.name for one in judged(recorded()) if one.entry.verdict.value == "agrees")
+    agrees = next(one.name for one in claims() if one.entry.verdict.value == "agrees")
     page = open_page([section], PHONE, at=f"audit.claim={agrees}")
     claim = page.locator(f'[data-claim="{agrees}"]')
     assert claim.is_visible() and claim.get_attribute("open") is not None
@@ -56,7 +62,7 @@ def test_a_link_shows_its_claim_whatever_is_filtered(open_page: Opener, section:
 
 def test_the_claims_of_a_cause_are_one_click_away(open_page: Opener, section: Section) -> None:
     cause = "the CPU counts 4n³"
-    names = {one.name for one in judged(recorded()) if one.entry.cause == cause}
+    names = {one.name for one in claims() if one.entry.cause == cause}
     page = open_page([section], View(calm=True), at=f"audit.claim={min(names)}")
     page.locator(f'[data-claim="{min(names)}"]').get_by_role("button").click()
     assert set(shown(page)) == names and len(names) > 1
@@ -67,10 +73,10 @@ def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Se
     page = open_page([section], at=at)
     said = page.locator("#audit form > .said").inner_text()
     assert "“perhaps”" in said and "“none”" in said and "“none/at-all”" in said
-    assert len(shown(page)) == len(judged(recorded()))
+    assert len(shown(page)) == len(claims())
 
 
 def test_without_javascript_all_claims_stand(open_page: Opener, section: Section) -> None:
     page = open_page([section], View(javascript=False))
-    assert len(page.locator("[data-claim]").all()) == len(judged(recorded()))
+    assert len(page.locator("[data-claim]").all()) == len(claims())
     assert not page.locator("form").is_visible()

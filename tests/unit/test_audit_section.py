@@ -9,7 +9,8 @@ from html import unescape
 import pytest
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.page.sections.audit import judged, make_section
+from gpgpu_legacy.page.sections.audit import make_section
+from gpgpu_legacy.page.verdicts import judged
 from gpgpu_legacy.papers.audit.model import audit, off_in_words
 from gpgpu_legacy.papers.audit.record import Verdicts
 from gpgpu_legacy.published.papers import find_paper
@@ -63,4 +64,4 @@ def test_a_difference_is_said_in_words() -> None:
 
 def test_a_claim_without_a_recorded_verdict_is_an_error() -> None:
     with pytest.raises(InputError, match="audit --record"):
-        judged(Verdicts(claims={}))
+        judged(find_paper(OPENGL), Verdicts(claims={}))

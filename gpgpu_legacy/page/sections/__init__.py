@@ -7,7 +7,15 @@ from importlib import import_module
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.section import Section
 
-SECTIONS: tuple[str, ...] = ("figure-2", "audit", "loaded", "cache", "lineage", "exercises")
+SECTIONS: tuple[str, ...] = (
+    "figure-2",
+    "tables",
+    "audit",
+    "loaded",
+    "cache",
+    "lineage",
+    "exercises",
+)
 """Their names; each is made by `make_section` of the module of that name, `-` written `_`."""
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed
-from gpgpu_legacy.papers.audit.record import VerdictRecord, Verdicts, recorded
+from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.turning import words
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.present.grid import pretty
-from gpgpu_legacy.published.claims import Claim
-from gpgpu_legacy.published.papers import Paper, papers
+from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import Rule
 
 ORDER = (
@@ -35,41 +33,10 @@ _MEANINGS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A claim with its recorded verdict."""
-
-    paper: Paper
-    claim: Claim
-    entry: VerdictRecord
-
-    @property
-    def name(self) -> str:
-        """The paper's id, a slash and the claim's: what `audit.claim` is in the address."""
-        return f"{self.paper.id}/{self.claim.id}"
-
-
-def judged(verdicts: Verdicts) -> list[Judged]:
-    """All claims of the papers with their verdicts, in the papers' order.
-
-    Raises InputError where the verdicts lack a claim.
-    """
-    found = []
-    for paper in papers():
-        for claim in paper.claims:
-            name = f"{paper.id} {claim.id}"
-            if name not in verdicts.claims:
-                raise InputError(
-                    f"no verdict is recorded on {name}; run `gpgpu-legacy audit --record`"
-                )
-            found.append(Judged(paper, claim, verdicts.claims[name]))
-    return found
-
-
 def make_section() -> Section:
     """The bar of verdicts and all claims. Its script only filters them."""
     verdicts = recorded()
-    found = judged(verdicts)
+    found = [one for paper in papers() for one in judged(paper, verdicts).values()]
     counts = Counter(one.entry.verdict for one in found)
     causes = Counter(one.entry.cause for one in found if one.entry.cause)
     ordered = sorted(found, key=lambda one: ORDER.index(one.entry.verdict))

@@ -1,0 +1,310 @@
+"""The cells of the papers' tables: published, derived, counted, measured, and what each is from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gpgpu_legacy.page.recordings import DEVICES, Time, recordings
+from gpgpu_legacy.page.verdicts import Judged, judged
+from gpgpu_legacy.papers.audit.model import how_derived, printed
+from gpgpu_legacy.papers.audit.record import Verdicts
+from gpgpu_legacy.papers.derive.inputs import Product
+from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, regenerate
+from gpgpu_legacy.papers.measured.model import MS_PER_S
+from gpgpu_legacy.present.grid import plain, pretty
+from gpgpu_legacy.published.papers import Paper
+from gpgpu_legacy.published.schema import Key, Quantity, Rule
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, PrintedMatrix, Series
+
+SIZE, BLOCK = 1024, 32
+"""Where formulas are evaluated: the n and b of the paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of a cell as people read it. how: where it comes from, a sentence or more.
+
+    command: what shows it.
+    """
+
+    text: str
+    how: tuple[str, ...]
+    command: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A published cell: its row and column, and what the other columns have of it.
+
+    claim: its name in the audit, `PAPER/CLAIM`.
+    """
+
+    row: str
+    column: str
+    claim: str
+    verdict: str
+    published: Number
+    derived: Number | None = None
+    counted: Number | None = None
+    measured: Number | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """A published table, cell by cell."""
+
+    title: str
+    caption: str
+    notes: tuple[str, ...]
+    lines: tuple[Line, ...]
+
+
+def tables_of(paper: Paper, verdicts: Verdicts) -> list[Cells]:
+    """The tables of a paper: of formulas, and of measurements; then its printed matrices."""
+    maker = _Maker(paper, judged(paper, verdicts), _times())
+    return [
+        *map(maker.of_formulas, regenerate(SIZE, BLOCK, paper.id)),
+        *map(maker.of_measurements, paper.measured),
+        *map(maker.of_matrix, paper.matrices),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    """Makes the tables of a paper. times: recorded, by method and size."""
+
+    paper: Paper
+    claims: Mapping[str, Judged]
+    times: Mapping[tuple[str, int], list[Time]]
+
+    def of_formulas(self, table: Table) -> Cells:
+        published = table.published
+        lines = tuple(
+            self._formula(table, row, column) for row in table.rows for column in _COLUMNS
+        )
+        caption = f"{published.where}: {published.caption} "
+        caption += f"Counted at n = {table.size}, b = {table.block}."
+        return Cells(_title(table), caption, (published.note,), lines)
+
+    def _formula(self, table: Table, row: Row, column: str) -> Line:
+        claim = self.claims[f"{table.published.name}/{row.label}/{column}"]
+        cell: Cell = getattr(row, column)
+        head = _head(column, table)
+        place = f"{self.paper.short}, {_title(table)}, {row.label}: {head}."
+        value = f"At n = {table.size}, b = {table.block} it is {plain(_value(cell, table))}."
+        times = self.times.get((row.method, table.size), []) if column == "total" else []
+        return Line(
+            row=row.method,
+            column=head,
+            claim=claim.name,
+            verdict=claim.entry.verdict.value,
+            published=Number(pretty(cell.published), (place, value), _audit(claim)),
+            derived=_recovered(cell, row),
+            counted=_counted(cell, row, column, table),
+            measured=_rates(times, row, table),
+        )
+
+    def of_measurements(self, table: MeasuredTable) -> Cells:
+        lines: dict[str, Line] = {}
+        for row in table.rows:
+            for series in table.series:
+                cell = series.at(*row)
+                if cell is not None:
+                    line = self._measurement(table, series, cell)
+                    lines.setdefault(line.claim, line)
+        return Cells(table.where, table.caption, table.notes, tuple(lines.values()))
+
+    def _measurement(self, table: MeasuredTable, series: Series, cell: MeasuredCell) -> Line:
+        by_threads = f"/{cell.threads} threads" if _is_by_threads(table, cell) else ""
+        claim = self.claims[f"{table.name}/{series.label}/{cell.size}{by_threads}"]
+        repaired = f"The text has {cell.printed}: {cell.repaired}." if cell.repaired else ""
+        is_time = series.quantity is Quantity.TIME
+        times = self.times.get((series.method or "", cell.size), []) if is_time else []
+        unit = "" if series.unit in series.label else f", {series.unit}"
+        return Line(
+            row=f"n = {cell.size}{by_threads.replace('/', ', ')}",
+            column=f"{series.label}{unit}",
+            claim=claim.name,
+            verdict=claim.entry.verdict.value,
+            published=Number(
+                printed(claim.claim.published),
+                tuple(filter(None, (f"{cell.where} of {self.paper.short}.", repaired))),
+                f"gpgpu-legacy tables --paper {self.paper.id} --no-measure",
+            ),
+            derived=_derived(claim),
+            counted=_counted_product(series, cell),
+            measured=_recorded(times),
+        )
+
+    def of_matrix(self, matrix: PrintedMatrix) -> Cells:
+        ids = {
+            (i, j): f"{matrix.id}[{i},{j}]"
+            for i, row in enumerate(matrix.rows, 1)
+            for j in range(1, len(row) + 1)
+        }
+        lines = tuple(self._element(self.claims[id_], *place) for place, id_ in ids.items())
+        title = f"Matrix {matrix.id}" if len(matrix.id) == 1 else matrix.id.capitalize()
+        return Cells(title, f"{matrix.where}.", (), lines)
+
+    def _element(self, claim: Judged, row: int, column: int) -> Line:
+        return Line(
+            row=f"row {row}",
+            column=f"column {column}",
+            claim=claim.name,
+            verdict=claim.entry.verdict.value,
+            published=Number(claim.claim.quote, (f"{claim.claim.where}.",), _audit(claim)),
+            derived=_derived(claim),
+        )
+
+
+def _audit(claim: Judged) -> str:
+    """The command that shows a claim."""
+    return f"gpgpu-legacy audit {claim.paper.id} --verdict {claim.entry.verdict.value}"
+
+
+def _derived(claim: Judged) -> Number | None:
+    """What the audit computes for a claim; None where it computes nothing."""
+    if not claim.entry.computed:
+        return None
+    bound = {Rule.NOT_BELOW: "at least ", Rule.NOT_ABOVE: "at most "}.get(claim.claim.rule, "")
+    unit = f" {claim.claim.unit}" if claim.claim.unit else ""
+    reason, otherwise = claim.claim.reason, claim.entry.otherwise
+    how = (
+        how_derived(claim.claim),
+        f"{reason[:1].upper()}{reason[1:]}." if reason else "",
+        f"Otherwise, {otherwise}." if otherwise else "",
+    )
+    text = f"{bound}{claim.entry.computed}{unit}"
+    return Number(text, tuple(filter(None, how)), _audit(claim))
+
+
+# Formulas ---------------------------------------------------------------------------------------
+
+_COLUMNS = ("passes", "fragments_per_pass", "per_fragment", "total")
+
+
+def _title(table: Table) -> str:
+    return table.published.name.replace("-", " ").capitalize()
+
+
+def _head(column: str, table: Table) -> str:
+    unit = table.published.unit
+    return {
+        "passes": "passes",
+        "fragments_per_pass": "fragments / pass",
+        "per_fragment": f"{unit} / fragment",
+        "total": f"total {unit}",
+    }[column]
+
+
+def _value(cell: Cell, table: Table) -> int:
+    """The published formula where the table is counted."""
+    from sympy import symbols, sympify
+
+    n, b = symbols("n b", positive=True)
+    return int(
+        sympify(cell.published, locals={"n": n, "b": b}).subs({n: table.size, b: table.block})
+    )
+
+
+def _recovered(cell: Cell, row: Row) -> Number | None:
+    if cell.counted is None:
+        return None
+    how = (
+        f"Solved in fractions from counts of plans of {row.method} at several n and b, and then "
+        "checked at others, which took no part.",
+        "The same as the published formula, for all n and b."
+        if cell.agrees
+        else "Not the published formula.",
+    )
+    return Number(pretty(str(cell.counted)), how, "gpgpu-legacy tables --no-measure")
+
+
+def _counted(cell: Cell, row: Row, column: str, table: Table) -> Number | None:
+    if cell.value is None:
+        return None
+    counts = row.counts
+    per_fragment = (
+        f"{row.lookups_per_fragment} lookups, of {row.program_length} instructions in all"
+    )
+    ways = {
+        "passes": "The fragment passes of the plan, without copies.",
+        "fragments_per_pass": "The area of the rectangle that each pass draws.",
+        "per_fragment": f"A fragment makes {per_fragment}.",
+        "total": f"{plain(row.passes.value)} passes of {plain(row.fragments_per_pass.value)} "
+        f"fragments, each {plain(row.per_fragment.value)} {table.published.unit}.",
+    }
+    more = ""
+    if column == "total" and table.published.quantity == "bytes_requested":
+        more = f"The copies besides move {plain(counts.copy_bytes)} bytes."
+    command = f"gpgpu-legacy run {row.method} --size {table.size}"
+    return Number(plain(cell.value), tuple(filter(None, (ways[column], more))), command)
+
+
+def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
+    """The recorded times of a method, with the rate of what the table counts."""
+    total = row.total.value
+    if not times or total is None:
+        return None
+    unit = {"bytes_requested": "GB/s requested"}.get(table.published.quantity, "G instructions/s")
+    how = tuple(
+        f"{_device(time)}: {_ms(time.seconds)}, {plain(round(1e-9 * total / time.seconds))} {unit} "
+        f"({time.executor}; benchmarks/{time.file})."
+        for time in times
+    )
+    return Number(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} --size {table.size}")
+
+
+# Measurements -----------------------------------------------------------------------------------
+
+
+def _is_by_threads(table: MeasuredTable, cell: MeasuredCell) -> bool:
+    return table.key is Key.THREADS and cell.threads is not None
+
+
+def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:
+    """What the product that was timed requests from memory."""
+    if series.method is None:
+        return None
+    product = Product(series.method, cell.size, cell.block, dynamic=series.dynamic)
+    counts = product.counts
+    how = (
+        f"{series.method} makes {plain(counts.global_loads)} loads and "
+        f"{plain(counts.global_stores)} stores in global memory, "
+        f"{plain(counts.shared_loads)} loads in shared memory, and "
+        f"{plain(counts.arithmetic)} operations.",
+    )
+    block = f" --block {cell.block}" if product.options.block else ""
+    command = f"gpgpu-legacy run {series.method} --size {cell.size}{block}"
+    return Number(f"{plain(counts.bytes_requested)} bytes", how, command)
+
+
+def _recorded(times: Sequence[Time]) -> Number | None:
+    """The recorded times of a product, without transfers."""
+    if not times:
+        return None
+    how = tuple(
+        f"{_device(time)}: {_ms(time.seconds)} ({time.executor}; benchmarks/{time.file})."
+        for time in times
+    )
+    return Number(_ms(times[0].seconds), (f"{times[0].method}, the passes alone.", *how))
+
+
+# Times ------------------------------------------------------------------------------------------
+
+
+def _times() -> dict[tuple[str, int], list[Time]]:
+    """The recorded times by method and size, in the order of the devices."""
+    found: dict[tuple[str, int], list[Time]] = {}
+    for time in recordings().times:
+        found.setdefault((time.method, time.size), []).append(time)
+    return found
+
+
+def _device(time: Time) -> str:
+    return next(device.title for device in DEVICES if device.id == time.device)
+
+
+def _ms(seconds: float) -> str:
+    return f"{MS_PER_S * seconds:.4g} ms"

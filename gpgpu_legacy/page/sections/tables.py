@@ -1,0 +1,33 @@
+"""The tables of the papers: published, derived, counted and measured."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.page.cells import Cells, Line, tables_of
+from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.published.papers import papers
+
+_COLUMNS = ("derived", "counted", "measured")
+
+
+def make_section() -> Section:
+    """All tables, complete without a script; its own only says which cells are shown."""
+    verdicts = recorded()
+    html = rendered(
+        "sections/tables.html.j2",
+        papers=[(paper, tables_of(paper, verdicts)) for paper in papers()],
+        columns=columns_of,
+        differing=lambda table: sum(line.verdict == Verdict.DIFFERS.value for line in table.lines),
+        number=getattr,
+    )
+    return Section("tables", "The tables", html, data={}, scripts=("sections/tables.js",))
+
+
+def columns_of(table: Cells) -> list[str]:
+    """The columns that have an entry in any line."""
+
+    def has(line: Line, column: str) -> bool:
+        return getattr(line, column) is not None
+
+    return ["published", *(c for c in _COLUMNS if any(has(line, c) for line in table.lines))]

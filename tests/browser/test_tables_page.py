@@ -1,0 +1,59 @@
+"""The tables in a browser: numbers that open, what differs, and the way to the audit."""
+
+from __future__ import annotations
+
+import pytest
+from browser_pages import PHONE, Opener, View
+
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections import section_of
+
+
+@pytest.fixture(scope="module")
+def section() -> Section:
+    return section_of("tables")
+
+
+def test_a_number_opens_by_the_keyboard(open_page: Opener, section: Section) -> None:
+    page = open_page([section])
+    number = page.locator(".tables-how > summary").first
+    number.focus()
+    number.press("Enter")
+    assert page.locator(".tables-how[open]").count() == 1
+    assert "Table 1, L-M: passes" in page.locator(".tables-how[open]").inner_text()
+
+
+def test_what_differs_stands_alone(open_page: Opener, section: Section) -> None:
+    page = open_page([section])
+    page.get_by_label("only what differs").check()
+    lines = page.locator("[data-claim-of]:not([hidden])")
+    assert lines.count() == page.locator(".audit-differs").count() > 0
+    assert lines.first.is_visible() and "tables.differs=yes" in page.url
+    page.get_by_label("only what differs").uncheck()
+    assert page.locator("[data-claim-of][hidden]").count() == 0
+
+
+def test_a_verdict_leads_to_its_claim(open_page: Opener, section: Section) -> None:
+    page = open_page([section, section_of("audit")], at="tables.differs=yes")
+    line = page.locator("[data-claim-of]:not([hidden])").first
+    name = line.get_attribute("data-claim-of")
+    line.get_by_role("link").click()
+    claim = page.locator(f'[data-claim="{name}"]')
+    claim.locator("dl").wait_for()
+    assert claim.get_attribute("open") is not None
+
+
+def test_a_phone_shows_cards(open_page: Opener, section: Section) -> None:
+    page = open_page([section], PHONE)
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
+
+
+def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Section) -> None:
+    page = open_page([section], at="tables.differs=perhaps")
+    assert "“perhaps”" in page.locator(".tables-only > .said").inner_text()
+
+
+def test_without_javascript_the_tables_open(open_page: Opener, section: Section) -> None:
+    page = open_page([section], View(javascript=False))
+    page.locator(".tables-table > summary").last.click()
+    assert page.locator("[data-claim-of]").last.is_visible()

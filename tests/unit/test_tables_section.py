@@ -1,0 +1,103 @@
+"""The tables on the page, against closed forms and printed numbers that the tests compute."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+
+from gpgpu_legacy.page.cells import BLOCK, SIZE, Cells, Line, tables_of
+from gpgpu_legacy.page.recordings import recordings
+from gpgpu_legacy.page.sections.tables import make_section
+from gpgpu_legacy.papers.audit.record import recorded
+from gpgpu_legacy.published.papers import find_paper, papers
+
+HALL, OPENGL, MALI = "hall-carr-hart-2003", "opengl-compute", "mali-sdk-sgemm"
+N, B = SIZE, BLOCK
+
+
+def tables(paper: str) -> list[Cells]:
+    return tables_of(find_paper(paper), recorded())
+
+
+def line(lines: tuple[Line, ...], row: str, column: str) -> Line:
+    [found] = [one for one in lines if (one.row, one.column) == (row, column)]
+    return found
+
+
+def digits(text: str) -> int:
+    return int("".join(character for character in text if character.isdigit()))
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "values"),
+    [
+        (0, "passes", (N, N // B, N // (2 * B))),
+        (0, "fragments / pass", (N**2, N**2, N**2 // 4)),
+        (0, "bytes / fragment", (16, 4 * (2 * B + 2), 16 * (2 * B + 2))),
+        (0, "total bytes", (16 * N**3, 8 * N**3 * (B + 1) // B, 4 * N**3 * (B + 1) // B)),
+        (1, "total instructions", (2 * N**3, None, None)),
+    ],
+)
+def test_the_counts_are_those_of_the_closed_forms(
+    table: int, column: str, values: tuple[int | None, ...]
+) -> None:
+    names = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
+    lines = tables(HALL)[table].lines
+    for name, value in zip(names, values, strict=True):
+        one = line(lines, name, column)
+        assert one.counted and one.derived and one.verdict == "agrees"
+        if value is not None:
+            assert digits(one.counted.text) == value
+            assert f"it is {one.counted.text}" in " ".join(one.published.how)
+
+
+def test_the_measured_column_is_what_was_recorded() -> None:
+    one = line(tables(HALL)[0].lines, "hall-carr-hart-multi", "total bytes")
+    times = [t for t in recordings().times if (t.method, t.size) == (one.row, N)]
+    assert one.measured and len(one.measured.how) == len(times) > 2
+    for time, how in zip(times, one.measured.how, strict=True):
+        assert f"{1e3 * time.seconds:.4g} ms" in how and f"benchmarks/{time.file}" in how
+        requested = 4 * N**3 * (B + 1) / B / time.seconds / 1e9
+        rate = re.search(r"([\d\N{THIN SPACE}]+) GB/s requested", how)
+        assert rate and digits(rate[1]) == pytest.approx(requested, rel=0.02)
+
+
+def test_rates_and_speed_ups_are_derived_from_the_printed_times() -> None:
+    [table] = tables(OPENGL)
+    rate = line(table.lines, "n = 512", "CPU GFLOPS")
+    speed_up = line(table.lines, "n = 512", "speed-up, times")
+    assert rate.derived and rate.derived.text == f"{2 * 512**3 / 236.7e-3 / 1e9:.5g} GFLOPS"
+    assert speed_up.derived and speed_up.derived.text == f"{236.7 / 4.02:.5g} times"
+    assert rate.verdict == speed_up.verdict == "differs"
+
+
+def test_a_repaired_number_says_how_it_was_read() -> None:
+    one = line(tables(OPENGL)[0].lines, "n = 128", "CPU, ms")
+    assert one.published.text == "2.35" and "The text has 235" in " ".join(one.published.how)
+
+
+def test_a_kernel_that_loads_every_operand_requests_two_words_a_step() -> None:
+    one = line(tables("dobravec-bulic-2017")[0].lines, "n = 480", "MulDG, ms")
+    assert one.counted and digits(one.counted.text) == 4 * (2 * 480**3 + 480**2)
+
+
+def test_the_printed_matrices_are_there() -> None:
+    result = tables(MALI)[-1]
+    assert (result.title, len(result.lines)) == ("Result", 16)
+    one = line(result.lines, "row 3", "column 2")
+    assert one.published.text == "-0.681301" and one.derived
+    assert float(one.derived.text) == pytest.approx(-0.681301, abs=1e-5)
+
+
+def test_every_cell_of_every_table_is_on_the_page() -> None:
+    html = make_section().html
+    shown = re.findall(r'data-claim-of="([^"]+)"', html)
+    cells = [
+        f"{paper.id}/{claim.id}"
+        for paper in papers()
+        for claim in paper.claims
+        if not claim.is_of_text
+    ]
+    assert sorted(map(unescape, shown)) == sorted(cells)
