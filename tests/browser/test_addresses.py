@@ -1,0 +1,44 @@
+"""The addresses that the documentation gives are understood by the page."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from browser_pages import Opener
+
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections import SECTIONS, section_of
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "teach-with-the-page.md"
+ADDRESSES = re.findall(r"`#([\w-]+\.[^`]+=[^`]+)`", PAGE.read_text(encoding="utf-8"))
+WORDS = sorted({word.split("=")[0] for address in ADDRESSES for word in address.split("&")})
+
+
+@cache
+def section(name: str) -> Section:
+    return section_of(name)
+
+
+def test_every_section_whose_state_can_be_sent_has_an_address() -> None:
+    assert {address.partition(".")[0] for address in ADDRESSES} <= set(SECTIONS)
+    assert len(ADDRESSES) > 5
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_an_address_is_understood(open_page: Opener, address: str) -> None:
+    name = address.partition(".")[0]
+    page = open_page([section(name)], at=address)
+    said = page.locator(f"#{name} .said").all_text_contents()
+    assert not any(said), said
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_is_one_of_the_page(open_page: Opener, word: str) -> None:
+    name = word.partition(".")[0]
+    if section(name).data is None:
+        pytest.skip(f"{name} has no script")
+    page = open_page([section(name)], at=f"{word}=nonsense")
+    assert "nonsense" in " ".join(page.locator(f"#{name} .said").all_text_contents())
