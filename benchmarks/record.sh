@@ -66,6 +66,7 @@ rates() { # of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has th
 
 every_method() { # on a GPU and its host
     run lineage --size 1024 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
+    run lineage --size 2048 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered-2048.json"
 }
 
 cores() {

@@ -12,20 +12,28 @@ from gpgpu_legacy.studies.lineage.record import Lineage, read_lineage
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A device, and how programs ran on it. lineage, bench: files of benchmarks/, or None."""
+    """A device, and how programs ran on it.
+
+    lineages: files of benchmarks/, each of a size of its own. bench: another, or None.
+    """
 
     id: str
     title: str
-    lineage: str | None = None
+    lineages: tuple[str, ...] = ()
     bench: str | None = None
 
 
 DEVICES = (
-    Device("h100", "H100, lowered to kernels", "lineage-h100-lowered.json", "bench-h100.json"),
-    Device("h100-drawn", "H100, drawn", "lineage-h100.json"),
+    Device(
+        "h100",
+        "H100, lowered to kernels",
+        ("lineage-h100-lowered.json", "lineage-h100-lowered-2048.json"),
+        "bench-h100.json",
+    ),
+    Device("h100-drawn", "H100, drawn", ("lineage-h100.json",)),
     Device("cpu16", "16 cores, as native code", bench="bench-cpu16.json"),
-    Device("cpu", "two cores, as native code", "lineage-cpu-lowered.json", "bench-cpu.json"),
-    Device("llvmpipe", "two cores, drawn by llvmpipe", "lineage-cpu-llvmpipe.json"),
+    Device("cpu", "two cores, as native code", ("lineage-cpu-lowered.json",), "bench-cpu.json"),
+    Device("llvmpipe", "two cores, drawn by llvmpipe", ("lineage-cpu-llvmpipe.json",)),
 )
 
 
@@ -53,9 +61,9 @@ def recordings() -> Recordings:
     """The times of all methods. At one size, those of a lineage, which has every method."""
     found = Recordings()
     for device in DEVICES:
-        if device.lineage is not None:
-            lineage = read_lineage(recorded_file(device.lineage))
-            found.times.extend(_of_lineage(device, device.lineage, lineage))
+        for file in device.lineages:
+            lineage = read_lineage(recorded_file(file))
+            found.times.extend(_of_lineage(device, file, lineage))
             found.peers[device.id, lineage.size] = {c.name: c.gflops for c in lineage.ceilings}
         if device.bench is not None:
             _add_bench(found, device, read_bench(recorded_file(device.bench)))
