@@ -12,7 +12,6 @@ from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es, vertex_shader_es
 from gpgpu_legacy.lower.emit.glsl_fragment import size_name
 from gpgpu_legacy.lower.shader_key import ShaderKey, shader_key
-from gpgpu_legacy.lower.values import iterations_of
 from gpgpu_legacy.plan.expand import at_iteration, is_written_out
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan, Repeat
@@ -77,7 +76,9 @@ def shaders_of(plan: Plan, *, sized: bool) -> Shaders:
     """
     known = _Known(plan, sized=sized)
     passes = tuple(
-        tuple(map(known.pass_shader, step.body if isinstance(step, Repeat) else (step,)))
+        tuple(known.pass_shader(pass_, step.count) for pass_ in step.body)
+        if isinstance(step, Repeat)
+        else (known.pass_shader(step, 1),)
         for step in plan.steps
     )
     return Shaders(texts=tuple(known.texts.values()), passes=passes)
@@ -90,11 +91,12 @@ class _Known:
         self.plan, self.sized = plan, sized
         self.texts: dict[tuple[str, str], Shader] = {}
 
-    def pass_shader(self, pass_: Pass) -> PassShader | None:
-        if not isinstance(pass_, FragmentPass):
+    def pass_shader(self, pass_: Pass, count: int) -> PassShader | None:
+        """Of a pass that runs that many times."""
+        if not isinstance(pass_, FragmentPass) or not count:
             return None
         decisions = self.decisions(pass_)
-        shader = _shader(self.key(pass_, decisions))
+        shader = _shader(self.key(pass_, decisions, count))
         texts = (shader.vertex, shader.fragment)
         self.texts.setdefault(texts, shader)
         varyings = decisions.varyings
@@ -109,12 +111,10 @@ class _Known:
             return decide(self.plan, pass_)
         return undecided(pass_.program)
 
-    def key(self, pass_: FragmentPass, decisions: Decisions) -> ShaderKey:
+    def key(self, pass_: FragmentPass, decisions: Decisions, count: int) -> ShaderKey:
         """What is bent in any iteration has two planes in all."""
         singles = (
-            (at_iteration(pass_, i) for i in range(iterations_of(self.plan, pass_)))
-            if is_written_out(pass_)
-            else (pass_,)
+            (at_iteration(pass_, i) for i in range(count)) if is_written_out(pass_) else (pass_,)
         )
         keys = [
             shader_key(self.plan, single, decisions, exact=True, sized=self.sized)
