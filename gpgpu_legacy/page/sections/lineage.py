@@ -27,12 +27,14 @@ class Step:
     """A method as the page unfolds it.
 
     kind: what its text is. text: of its programs and kernels. shown_of: the size of the product
-    that the text is of, in words; empty where the text is that of any product. counts: by size.
+    that the text is of, in words; empty where the text is that of any product. files: of the texts
+    as they were written. counts: by size.
     """
 
     method: Method
     kind: str
     text: str
+    files: tuple[str, ...]
     shown_of: str
     counts: dict[int, Counts]
 
@@ -52,6 +54,7 @@ def make_section() -> Section:
         at=at,
         gflops=lambda time: Shape(time.size, time.size, time.size).gflops(time.seconds),
         multiply_adds=lambda size: size**3,
+        four_digits=_four_digits,
     )
     data = _data(steps, recorded, sizes)
     return Section("lineage", "The lineage 2001–2018", html, data, _SCRIPTS)
@@ -62,19 +65,28 @@ _SCRIPTS = ("choices.js", "sections/lineage.js")
 
 def _step(method: Method, recorded: Recordings) -> Step:
     small = _small_plan(method)
-    programs = [disassemble(program) for program in small.programs()]
-    kernels = dict.fromkeys(
-        pass_.kernel.text for _, pass_ in small.weighted_passes() if isinstance(pass_, ComputePass)
-    )
+    programs = {program.name: disassemble(program) for program in small.programs()}
+    kernels = {
+        pass_.kernel.name: pass_.kernel.text
+        for _, pass_ in small.weighted_passes()
+        if isinstance(pass_, ComputePass)
+    }
+    texts = programs | kernels
     block = f", b = {_SMALL_BLOCK}" if _has_free_block(method) else ""
     sizes = sorted({time.size for time in recorded.times if time.method == method.name} | {SIZE})
     return Step(
         method,
         "a fragment program" if programs else "a kernel",
-        "\n".join([*programs, *kernels]),
+        "\n".join(texts.values()),
+        tuple(texts),
         f"n = {_SMALL}{block}" if programs else "",
         {n: count_plan(method.plan(Shape(n, n, n))) for n in sizes},
     )
+
+
+def _four_digits(value: float) -> str:
+    """Four digits and no power of ten, in groups of three before the point."""
+    return f"{float(f'{value:.4g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _has_free_block(method: Method) -> bool:
