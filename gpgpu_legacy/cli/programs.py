@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.profile import Profile
     from gpgpu_legacy.chips.verdict import Verdict
-    from gpgpu_legacy.isa.arithmetic import Arithmetic
+    from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
     from gpgpu_legacy.isa.ir import Program
     from gpgpu_legacy.runtime.prepared import Observer
 
@@ -55,7 +55,9 @@ class FilmOptions:
     ] = None
     scale: Annotated[
         int | None,
-        typer.Option(metavar="K", help="Pixels along each side of an animated texel (default: 1)."),
+        typer.Option(
+            metavar="K", help="Pixels along each side of a texel in pictures (default: 1)."
+        ),
     ] = None
 
     def frames_of(self, drawing: Drawing) -> tuple[Observer | None, Callable[[], None] | None]:
@@ -63,10 +65,18 @@ class FilmOptions:
         from gpgpu_legacy.api.programs import frames_of
 
         if self.animate is None:
-            if self.scale is not None:
-                raise InputError("--scale enlarges an animation; give --animate FILE, too")
             return None, None
         return frames_of(drawing, self.animate, 1 if self.scale is None else self.scale)
+
+    def writer(self, output: Path | None, buffers: int) -> Callable[[F32], None] | None:
+        """What writes the colours to --output; None without it. buffers: of the program."""
+        from gpgpu_legacy.api.texels import texel_writer
+
+        if output is not None:
+            return texel_writer(output, buffers, self.scale)
+        if self.scale is not None and self.animate is None:
+            raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
+        return None
 
 
 # Commands -------------------------------------------------------------------------------------
@@ -107,11 +117,10 @@ def exec_command(
         warn_about,
     )
     from gpgpu_legacy.api.programs_table import program_run, run_grids
-    from gpgpu_legacy.api.texels import texel_writer
     from gpgpu_legacy.api.trace_table import trace_as_text
     from gpgpu_legacy.present.grid import print_text
 
-    write = texel_writer(output, reads.draw_buffers or 1) if output else None
+    write = film.writer(output, reads.draw_buffers or 1)
     assembled, how = _assemble(program), machine.machine()
     arguments = reads.arguments(assembled)
     size = rectangle.parsed(fed_back_size(arguments))

@@ -23,6 +23,7 @@ _TO_BYTES = str.maketrans({c: chr(0x80 + i) for i, c in enumerate(BEYOND_LATIN_1
 class Font(Enum):
     """The fonts, by the names of their sheets: a face and a size in pixels."""
 
+    SMALL = "sans-12"
     BODY = "sans-18"
     BODY_BOLD = "sans-bold-18"
     TITLE = "sans-bold-26"

@@ -49,6 +49,7 @@ exec plain.fp --size Nx1 --executor numpy
 exec plain.fp --width N --height N
 exec plain.fp --size N --trace 1,1
 exec plain.fp --size 64 --draw-buffers N
+exec again.fp --size 8 --texture 0=a.npy -o x.png --scale N
 exec again.fp --size 8 --texture 0=a.npy --feedback 0 --passes 4 --animate x.gif --scale N
 count plain.fp --size NxN
 figure figure-2 --size N -o f.png

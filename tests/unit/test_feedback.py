@@ -193,7 +193,7 @@ def test_a_parameter_that_nobody_sets_is_warned_about_once(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--scale", 2), "--scale enlarges an animation"),
+        (("--scale", 2), "--scale enlarges a picture"),
         (("--animate", "life.mp4"), "does not name a format for animations"),
         (("--animate", "life.gif", "--scale", 0), "scale is 0"),
         (("--animate", "life.gif", "--scale", 3000), "12000×12000 pixels has at most 0 pictures"),

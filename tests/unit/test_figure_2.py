@@ -17,11 +17,15 @@ from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B, demonstrate
 from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2
+from gpgpu_legacy.studies.figure_2.scales import scales_of
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "figure-2.png"
 SIZES = [(1, 1, 1), (3, 2, 5), (2, 16, 5), (16, 3, 1), (1, 2, 16), (16, 16, 16)]
 RED = (204, 52, 64)
 MARK = (226, 92, 12)
+GRID = (92, 118, 152)
+CELL = 56
+OPERANDS_END = 350  # the y below which a figure of 1×1 has passes alone
 
 
 def numpy_executor():
@@ -156,32 +160,115 @@ def test_what_cannot_be_shown_is_refused_in_one_line(a, b, options, words):
 # The drawing ----------------------------------------------------------------------------------
 
 
-def drawn_with(framebuffer):
-    """The pixels of a 1×1 demonstration with that value in its framebuffer."""
+def one_cell(framebuffer, values=(0.5,)):
+    """The pixels of demonstrations of 1×1 whose framebuffer holds that, and then each of values."""
     demonstration = demonstrate(numpy_executor(), [[0.5]], [[0.5]])
     (frame,) = demonstration.frames
-    forged = replace(frame, framebuffer=np.full((1, 1), framebuffer, np.float32))
-    return np.asarray(draw_figure_2(replace(demonstration, frames=(forged,))))
+    frames = tuple(
+        replace(frame, framebuffer=np.full((1, 1), value, np.float32))
+        for value in (framebuffer, *values)
+    )
+    return np.asarray(draw_figure_2(replace(demonstration, frames=frames)))
 
 
-def test_one_and_more_is_white_zero_and_less_is_black():
-    white, black = drawn_with(1.0), drawn_with(0.0)
-    cell = (white != black).any(axis=-1)
-    assert cell.sum() > 1000
-    assert np.all(white[cell] == 255)
-    assert np.all(black[cell] == 0)
-    assert np.array_equal(drawn_with(1.5), white)
-    assert np.array_equal(drawn_with(np.inf), white)
-    assert np.array_equal(drawn_with(-2.0), black)
-    assert np.all(drawn_with(0.25)[cell] == 64)
+def background(pixels):
+    """The commonest colour of each square panel in the last column of the picture, from its top.
+
+    Panels are framed in the colour of the grid, so runs of it in the middle of the column end them.
+    """
+    grid = (pixels == GRID).all(axis=-1)
+    grid[:OPERANDS_END] = False
+    right = np.flatnonzero(grid.any(axis=0))[-1]
+    left = right - CELL
+    rows = np.flatnonzero(grid[:, right])
+    tops = rows[np.flatnonzero(np.diff(rows, prepend=-2) > 1)]
+    colours = []
+    for top in tops:
+        panel = pixels[top + 1 : top + CELL, left + 1 : right].reshape(-1, 3)
+        found, counts = np.unique(panel, axis=0, return_counts=True)
+        colours.append(tuple(int(level) for level in found[counts.argmax()]))
+    return colours
+
+
+@pytest.mark.parametrize(
+    ("values", "levels"),
+    [
+        ((0.0, 0.25, 1.0), (0, 64, 255)),
+        ((1.0, 2.0, 0.5), (128, 255, 64)),  # white is the largest value
+        ((-1.0, 0.0, 1.0), (0, 128, 255)),  # black is the least, if negative
+        ((0.001, 0.002, 0.25), (0, 1, 64)),  # the product, 0.25, is on the same scale
+        ((np.inf, -np.inf, 1.0), (255, 0, 255)),
+    ],
+)
+def test_greys_reach_as_far_as_the_values(values, levels):
+    first, *others = values
+    assert background(one_cell(first, others)) == [(level,) * 3 for level in levels]
 
 
 def test_nan_is_red_and_explained():
-    red = (drawn_with(np.nan) == RED).all(axis=-1)
-    cell = (drawn_with(1.0) != drawn_with(0.0)).any(axis=-1)
-    assert np.all(red[cell])
-    assert red[~cell].any(), "the legend shows no NaN"
-    assert not (drawn_with(1.0) == RED).all(axis=-1).any()
+    pixels = one_cell(np.nan, (1.0,))
+    assert background(pixels) == [RED, (255, 255, 255)]
+    red = (pixels == RED).all(axis=-1)
+    assert red.sum() > (CELL - 1) ** 2, "the legend shows no NaN"
+    assert not (one_cell(1.0) == RED).all(axis=-1).any()
+
+
+def test_each_cell_has_its_value():
+    """A cell differs from its background where its value is written, and values differ."""
+    one, other = one_cell(0.75), one_cell(0.751)
+    assert background(one)[0] == (191, 191, 191)
+    assert (one != other).any(axis=-1).sum() > 5
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "names", "ends", "texts"),
+    [
+        ([[0.5]], [[0.5]], [("A", "B", "product", "framebuffer")], [(0, 1)], [{"0.50", "0.25"}]),
+        (
+            [[3, 1]],
+            [[2], [100]],
+            [("A",), ("B",), ("product", "framebuffer")],
+            [(0, 3), (0, 100), (0, 106)],
+            [{"3", "1"}, {"2", "100"}, {"6", "100", "106"}],
+        ),
+        (
+            [[-2]],
+            [[0.125]],
+            [("A",), ("B",), ("product", "framebuffer")],
+            [(-2, 0), (0, 0.125), (-0.25, 0)],
+            [{"-2"}, {"0.125"}, {"-0.25"}],
+        ),
+        ([[1e9]], [[0]], [("A",), ("B", "product", "framebuffer")], [(0, 1e9), (0, 1)], None),
+    ],
+)
+def test_scales_are_shared_where_they_can_be(a, b, names, ends, texts):
+    scales = scales_of(demonstrate(numpy_executor(), a, b))
+    assert [scale.names for scale in scales] == names
+    assert [(scale.black, scale.white) for scale in scales] == ends
+    if texts is not None:
+        assert [set(scale.texts) for scale in scales] == texts
+    else:
+        assert set(scales[0].texts) == {"1.0e+09"}
+
+
+def test_every_pass_has_its_column_and_row_framed():
+    """In the margin's small A and B, a pass's marks are right of the last one's, and below."""
+    m, l, n = 5, 3, 4  # noqa: E741
+    pixels = np.asarray(draw_figure_2(demonstrate(numpy_executor(), *operands(m, l, n))))
+    marked = (pixels == MARK).all(axis=-1)
+    assert not marked[:, 190:].any()
+    rows = np.flatnonzero(marked.any(axis=1))
+    groups = np.split(rows, np.flatnonzero(np.diff(rows) > 60) + 1)
+    assert len(groups) == l
+    lefts, tops = [], []
+    for group in groups:
+        lines = marked[group[0] : group[-1] + 1]
+        in_a, in_b = lines[:, :88], lines[:, 88:190]
+        lefts.append(int(np.flatnonzero(in_a.any(axis=0))[0]))
+        tops.append(int(np.flatnonzero(in_b.any(axis=1))[0]))
+    assert len({b - a for a, b in pairwise(lefts)}) == 1
+    assert lefts == sorted(set(lefts))
+    assert tops == sorted(set(tops))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -194,9 +281,12 @@ def test_nothing_reaches_into_the_margin(size):
     assert np.all(pixels[~inside] == pixels[0, 0])
 
 
-def test_every_shape_has_the_width_of_the_others():
-    widths = {draw_figure_2(demonstrate(numpy_executor(), *operands(*s))).width for s in SIZES}
-    assert len(widths) == 1
+def test_the_picture_grows_where_values_need_room():
+    def width(size):
+        return draw_figure_2(demonstrate(numpy_executor(), *operands(*size))).width
+
+    assert width((1, 1, 1)) == width((3, 2, 3))
+    assert width((4, 4, 4)) < width((8, 8, 8)) < width((16, 16, 16))
 
 
 def test_the_saved_png_is_the_drawing(tmp_path):
@@ -224,17 +314,16 @@ def test_the_animation_has_a_frame_for_each_pass(size, tmp_path):
 
 
 def test_the_palette_of_the_animation_keeps_the_colours(tmp_path):
-    """A 1×1 animation is the drawing with two marks: elsewhere no level moves by more than one."""
+    """Every grey of a texel is in the animation, moved by one level at most; white is white."""
     demonstration = demonstrate(numpy_executor(), [[1.0]], [[0.5]])
     drawing = np.asarray(draw_figure_2(demonstration)).astype(int)
     animate_figure_2(demonstration, tmp_path / "figure.gif")
     with Image.open(tmp_path / "figure.gif") as animation:
         frame = np.asarray(animation.convert("RGB")).astype(int)
-    mark = (frame == MARK).all(axis=-1)
-    assert mark.any()
-    assert np.abs(frame - drawing)[~mark].max() <= 1
-    white = (drawing == 255).all(axis=-1) & ~mark
-    assert np.all(frame[white] == 255)
+    assert (frame == MARK).all(axis=-1).any()
+    (level,), (other,) = ({c[0] for c in background(one)} for one in (drawing, frame))
+    assert abs(level - other) <= 1
+    assert (frame == 255).all(axis=-1).sum() > CELL**2
 
 
 @pytest.mark.parametrize("name", ["missing/figure", "folder"])

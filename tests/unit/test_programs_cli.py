@@ -90,6 +90,19 @@ def test_a_picture_in_and_a_picture_out_stands_upright(cli: Cli) -> None:
     assert (np.load("c.npy")[0, 0] * 255 == [*pixels[3, 0], 255]).all()  # row 0 is the bottom
 
 
+def test_each_texel_is_a_square_of_pixels(cli: Cli) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (2, 3, 3)).astype(np.uint8)
+    Image.fromarray(pixels).save("in.png")
+    given = ("--width", 3, "--height", 2, "--texture", "0=in.png,RECT,nearest,clamp")
+    cli("exec", "prog.fp", *given, "-o", "c.png", "--scale", 4)
+    squares = np.kron(pixels, np.ones((4, 4, 1), np.uint8))
+    assert np.array_equal(np.asarray(Image.open("c.png")), squares)
+    refused(cli("exec", "prog.fp", *given, "-o", "c.npy", "--scale", 4), "c.npy", "give .png")
+    refused(cli("exec", "prog.fp", *given, "-o", "d.png", "--scale", 0), "scale is 0")
+    refused(cli("exec", "prog.fp", *given, "-o", "d.png", "--scale", 9999), "enlarge it less")
+    assert not Path("d.png").exists()
+
+
 def test_a_grey_picture_is_grey(tmp_path: Path) -> None:
     Image.fromarray(np.array([[0, 255]], np.uint8)).save(tmp_path / "g.png")
     assert read_texels(tmp_path / "g.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]

@@ -5,12 +5,14 @@ of 4×4 matrices", with an output that is "saturated, such that results greater 
 uniformly white"; the text says what a pass combines. The layout is ours: a line for each pass, with
 the column of A and the row of B that it replicates over a rectangle, their product, and the
 framebuffer that adds the products up. Every panel was read back from an executor; the figure
-computes nothing itself. Matrices are drawn with row 0 at the top.
+computes nothing itself. Matrices are drawn with row 0 at the top, and each texel has its value in
+it. A panel's greys reach from 0 to 1, or as far as its values do: scales.py says how far.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +23,8 @@ from gpgpu_legacy.outputs import Write, write_whole
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.present.pictures import gif_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
-from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.studies.figure_2.model import Demonstration
+from gpgpu_legacy.studies.figure_2.scales import Scale, Values, scale_for, scales_of
 
 _Color = tuple[int, int, int]
 
@@ -36,18 +38,25 @@ _GRID: _Color = (92, 118, 152)
 _MARK: _Color = (226, 92, 12)
 _NAN: _Color = (204, 52, 64)
 _ACCENTS = (_GRID, _MARK, _NAN)
+_ON_LIGHT: _Color = (0, 0, 0)
+_ON_DARK: _Color = (255, 255, 255)
+_MIDDLE_LEVEL = 117  # on lighter greys, black has more contrast (WCAG 2.1) than white
 
 # Lengths are in pixels.
 _MARGIN = 36
 _LABELS = 156
-_PANEL = 160
+_SMALLEST_PANEL = 160
 _GAP = 56
-_PITCH = _PANEL + _GAP
-_WIDTH = 2 * _MARGIN + _LABELS + 4 * _PANEL + 3 * _GAP
 _LARGEST_CELL = 56
 _SPACE = 12
 _LEGEND_CELLS = 11
 _LEGEND_CELL = 24
+_THUMBNAILS_WIDTH = 128
+_THUMBNAILS_HEIGHT = 96
+_LARGEST_THUMBNAIL_CELL = 15
+_CELL_PADDING = 3
+_SMALLEST_WITH_LINES = 8
+_LEGEND_PITCH = 2 * Font.BODY.line_height + _LEGEND_CELL + 3 * _SPACE
 
 _HEADS = (
     ("column i of A,", "replicated"),
@@ -61,9 +70,10 @@ _OPERATORS = ("×", "=", "→")
 def draw_figure_2(demonstration: Demonstration) -> Image.Image:
     """The figure as an RGB image: the operands, then a line of panels for each pass.
 
-    Black is 0 or less, white is 1 or more; NaN is red.
+    Black is 0 and white is 1, unless the legend gives another scale; NaN is red.
+    Each pass has small pictures of A and B, with the column and the row that it takes framed.
     """
-    return _page(demonstration, range(len(demonstration.frames)))
+    return _Page(demonstration).drawn(range(len(demonstration.frames)))
 
 
 def animate_figure_2(demonstration: Demonstration, path: Path) -> None:
@@ -76,52 +86,239 @@ def animated_figure_2(demonstration: Demonstration) -> Write:
     last for three.
     """
     count = len(demonstration.frames)
-    images = [_indexed(_page(demonstration, [i], marked=i)) for i in range(count)]
+    page = _Page(demonstration)
+    images = [_indexed(page.drawn([i], marked=i)) for i in range(count)]
     return gif_of(images, [1000] * (count - 1) + [3000])
 
 
-def _page(
-    demonstration: Demonstration, shown: Sequence[int], marked: int | None = None
-) -> Image.Image:
-    """Title, operands, the passes that are shown, caption.
+class _Page:
+    """The figure of one demonstration; how large its panels are follows from the texts in them."""
 
-    marked: the column of A and the row of B to put a frame around.
-    """
-    m, n = demonstration.frames[0].product.shape
-    caption = wrap(_caption(demonstration), Font.BODY, _WIDTH - 2 * _MARGIN)
-    operands_height = _operands_height(demonstration)
-    line_height = max(_span(m, _cell(m, n)), 2 * Font.BODY.line_height)
+    def __init__(self, demonstration: Demonstration) -> None:
+        self._demonstration = demonstration
+        self._scales = scales_of(demonstration)
+        text = max(Font.SMALL.width(text) for scale in self._scales for text in scale.texts)
+        m, n = demonstration.frames[0].product.shape
+        counts = (m, n, *demonstration.a.shape, *demonstration.b.shape)
+        smallest = max(text, Font.SMALL.line_height) + 2 * _CELL_PADDING
+        fitting = _SMALLEST_PANEL // max(counts)
+        self._cell = max(smallest, min(_LARGEST_CELL, fitting))
+        self._panel = max(_SMALLEST_PANEL, _span(max(counts), self._cell))
+        self._pitch = self._panel + _GAP
+        self._width = 2 * _MARGIN + _LABELS + 4 * self._panel + 3 * _GAP
+        self._line_height = max(_span(m, self._cell), _label_height(demonstration))
+        self._legend_height = len(self._scales) * _LEGEND_PITCH - _SPACE
+        rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
+        self._operands_height = (
+            Font.BODY_BOLD.line_height
+            + _SPACE // 2
+            + max(_span(rows, self._cell), self._legend_height)
+        )
 
-    title = _MARGIN
-    operands = title + Font.TITLE.line_height + Font.BODY.line_height + 2 * _SPACE
-    heads = operands + operands_height + 3 * _SPACE
-    lines = heads + 2 * Font.BODY_BOLD.line_height + _SPACE
-    foot = lines + len(shown) * (line_height + 2 * _SPACE)
-    height = foot + _SPACE + len(caption) * Font.BODY.line_height + _MARGIN
+    def drawn(self, shown: Sequence[int], marked: int | None = None) -> Image.Image:
+        """Title, operands, the passes that are shown, caption.
 
-    image = Image.new("RGB", (_WIDTH, height), _PAPER)
-    draw = ImageDraw.Draw(image)
-    _draw_title(draw, title, demonstration.shape)
-    _draw_operands(draw, operands, demonstration, marked)
-    _draw_rule(draw, heads - 3 * _SPACE // 2)
-    _draw_heads(draw, heads)
-    for place, number in enumerate(shown):
-        middle = lines + place * (line_height + 2 * _SPACE) + line_height // 2
-        _draw_pass(draw, middle, demonstration, number)
-    _draw_rule(draw, foot - _SPACE // 2)
-    for place, line in enumerate(caption):
-        y = foot + _SPACE + place * Font.BODY.line_height
-        draw_line(draw, _MARGIN, y, line, fill=_SOFT_INK)
-    return image
+        marked: the column of A and the row of B to put a frame around; if None, each pass has a
+        small picture of both beside it.
+        """
+        demonstration = self._demonstration
+        white = scale_for(self._scales, "framebuffer").white
+        words = _caption(demonstration, white, thumbnails=marked is None)
+        caption = wrap(words, Font.BODY, self._width - 2 * _MARGIN)
+
+        title = _MARGIN
+        operands = title + Font.TITLE.line_height + Font.BODY.line_height + 2 * _SPACE
+        heads = operands + self._operands_height + 3 * _SPACE
+        lines = heads + 2 * Font.BODY_BOLD.line_height + _SPACE
+        foot = lines + len(shown) * (self._line_height + 2 * _SPACE)
+        height = foot + _SPACE + len(caption) * Font.BODY.line_height + _MARGIN
+
+        image = Image.new("RGB", (self._width, height), _PAPER)
+        draw = ImageDraw.Draw(image)
+        _draw_title(draw, title, demonstration.shape)
+        self._draw_operands(draw, operands, marked)
+        self._draw_rule(draw, heads - 3 * _SPACE // 2)
+        self._draw_heads(draw, heads)
+        for place, number in enumerate(shown):
+            middle = lines + place * (self._line_height + 2 * _SPACE) + self._line_height // 2
+            self._draw_pass(draw, middle, number, thumbnails=marked is None)
+        self._draw_rule(draw, foot - _SPACE // 2)
+        for place, line in enumerate(caption):
+            y = foot + _SPACE + place * Font.BODY.line_height
+            draw_line(draw, _MARGIN, y, line, fill=_SOFT_INK)
+        return image
+
+    def _centre(self, column: int) -> int:
+        """The x of a column's middle; columns are counted from 0, without the labels'."""
+        return _MARGIN + _LABELS + column * self._pitch + self._panel // 2
+
+    def _draw_rule(self, draw: ImageDraw.ImageDraw, y: int) -> None:
+        draw.line((_MARGIN, y, self._width - _MARGIN, y), fill=_RULE)
+
+    def _draw_operands(self, draw: ImageDraw.ImageDraw, y: int, marked: int | None) -> None:
+        demonstration = self._demonstration
+        top = y + Font.BODY_BOLD.line_height + _SPACE // 2
+        middle = (top + y + self._operands_height) // 2
+        for column, (name, values) in enumerate((("A", demonstration.a), ("B", demonstration.b))):
+            panel = _Panel(values, scale_for(self._scales, name), self._cell)
+            corner = panel.draw(draw, self._centre(column), middle)
+            above = corner[1] - Font.BODY_BOLD.line_height - _SPACE // 2
+            draw_line(
+                draw,
+                self._centre(column),
+                above,
+                name,
+                Font.BODY_BOLD,
+                align=Align.CENTRE,
+                fill=_INK,
+            )
+            if marked is not None:
+                panel.mark(draw, corner, name, marked)
+        self._draw_legend(draw, middle)
+
+    def _draw_heads(self, draw: ImageDraw.ImageDraw, y: int) -> None:
+        for column, head in enumerate(_HEADS):
+            for place, line in enumerate(head):
+                at = y + place * Font.BODY_BOLD.line_height
+                x = self._centre(column)
+                draw_line(draw, x, at, line, Font.BODY_BOLD, align=Align.CENTRE, fill=_INK)
+
+    def _draw_pass(
+        self, draw: ImageDraw.ImageDraw, middle: int, number: int, *, thumbnails: bool
+    ) -> None:
+        """One line of panels, centred on the y `middle`, with its label."""
+        demonstration = self._demonstration
+        top = middle - (_label_height(demonstration) // 2 if thumbnails else Font.BODY.line_height)
+        label = f"pass {number + 1} of {len(demonstration.frames)}"
+        draw_line(draw, _MARGIN, top, label, Font.BODY_BOLD, fill=_INK)
+        draw_line(draw, _MARGIN, top + Font.BODY.line_height, f"i = {number}", fill=_SOFT_INK)
+        if thumbnails:
+            self._draw_thumbnails(draw, top + 2 * Font.BODY.line_height + _SPACE // 2, number)
+        frame = demonstration.frames[number]
+        panels = (
+            ("A", frame.column),
+            ("B", frame.row),
+            ("product", frame.product),
+            ("framebuffer", frame.framebuffer),
+        )
+        for column, (name, values) in enumerate(panels):
+            panel = _Panel(values, scale_for(self._scales, name), self._cell)
+            panel.draw(draw, self._centre(column), middle)
+        for column, operator in enumerate(_OPERATORS):
+            x = self._centre(column) + self._pitch // 2
+            y = middle - Font.TITLE.line_height // 2
+            draw_line(draw, x, y, operator, Font.TITLE, align=Align.CENTRE, fill=_INK)
+
+    def _draw_thumbnails(self, draw: ImageDraw.ImageDraw, y: int, number: int) -> None:
+        """A and B without their values, the pass's column and row framed, with their tops at y."""
+        demonstration = self._demonstration
+        cell = _thumbnail_cell(demonstration)
+        x = _MARGIN
+        for name, values in (("A", demonstration.a), ("B", demonstration.b)):
+            rows, columns = values.shape
+            panel = _Panel(values, scale_for(self._scales, name), cell, with_text=False)
+            centre, middle = x + _span(columns, cell) // 2, y + _span(rows, cell) // 2
+            panel.mark(draw, panel.draw(draw, centre, middle), name, number)
+            x += _span(columns, cell) + _SPACE
+
+    def _draw_legend(self, draw: ImageDraw.ImageDraw, middle: int) -> None:
+        """The grey levels of each scale, beside the operands; NaN only where there is one."""
+        length = _span(_LEGEND_CELLS, _LEGEND_CELL)
+        left = self._centre(2) - self._panel // 2
+        centre = left + length // 2
+        for place, scale in enumerate(self._scales):
+            top = middle - self._legend_height // 2 + place * _LEGEND_PITCH
+            draw_line(draw, centre, top, scale.title, align=Align.CENTRE, fill=_INK)
+            across = top + Font.BODY.line_height + _SPACE // 2 + _LEGEND_CELL // 2
+            levels = np.linspace(scale.black, scale.white, _LEGEND_CELLS)[None, :]
+            _Panel(levels, scale, _LEGEND_CELL, with_text=False).draw(draw, centre, across)
+            below = across + _LEGEND_CELL // 2 + _SPACE // 2
+            for tick, label in zip((0, 0.5, 1), scale.ticks, strict=True):
+                x = left + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
+                draw_line(draw, x, below, label, align=Align.CENTRE, fill=_INK)
+            if scale.has_nan:
+                x = left + length + 2 * _LEGEND_CELL
+                nan = np.full((1, 1), np.nan, np.float32)
+                _Panel(nan, scale, _LEGEND_CELL, with_text=False).draw(draw, x, across)
+                draw_line(draw, x, below, "NaN", align=Align.CENTRE, fill=_INK)
 
 
-def _caption(demonstration: Demonstration) -> str:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Panel:
+    """A matrix as grey cells in a grid, on a scale, with or without its values in the cells."""
+
+    values: Values
+    scale: Scale
+    cell: int
+    with_text: bool = True
+
+    def draw(self, draw: ImageDraw.ImageDraw, centre: int, middle: int) -> tuple[int, int]:
+        """Centred on a point; returns the left and the upper edge."""
+        rows, columns = self.values.shape
+        cell = self.cell
+        width, height = _span(columns, cell), _span(rows, cell)
+        left, upper = centre - width // 2, middle - height // 2
+        draw.rectangle((left, upper, left + width - 1, upper + height - 1), fill=_GRID)
+        for (i, j), value in np.ndenumerate(self.values):
+            x, y = left + j * cell, upper + i * cell
+            level = self.scale.level(float(value))
+            shade = _NAN if level is None else (level, level, level)
+            line = 1 if cell >= _SMALLEST_WITH_LINES else 0
+            draw.rectangle((x + 1, y + 1, x + cell - line, y + cell - line), fill=shade)
+            if self.with_text and level is not None:
+                text_y = y + (cell - Font.SMALL.line_height) // 2
+                ink = _ON_LIGHT if level > _MIDDLE_LEVEL else _ON_DARK
+                text = self.scale.text(float(value))
+                middle_x = x + cell // 2 + 1
+                draw_line(draw, middle_x, text_y, text, Font.SMALL, align=Align.CENTRE, fill=ink)
+        return left, upper
+
+    def mark(
+        self, draw: ImageDraw.ImageDraw, corner: tuple[int, int], name: str, number: int
+    ) -> None:
+        """A frame around column `number` of A, or row `number` of B."""
+        rows, columns = self.values.shape
+        first = (0, number) if name == "A" else (number, 0)
+        size = (rows, 1) if name == "A" else (1, columns)
+        x, y = corner[0] + first[1] * self.cell, corner[1] + first[0] * self.cell
+        edges = (x - 1, y - 1, x + size[1] * self.cell + 1, y + size[0] * self.cell + 1)
+        draw.rectangle(edges, outline=_MARK, width=3 if self.with_text else 2)
+
+
+def _span(count: int, cell: int) -> int:
+    """The length of a row of cells, in pixels, with a line on either side of each."""
+    return count * cell + 1
+
+
+def _thumbnail_cell(demonstration: Demonstration) -> int:
+    rows: int = max(demonstration.a.shape[0], demonstration.b.shape[0])
+    columns = demonstration.a.shape[1] + demonstration.b.shape[1]
+    largest: int = min(_THUMBNAILS_WIDTH // columns, _THUMBNAILS_HEIGHT // rows)
+    return min(_LARGEST_THUMBNAIL_CELL, largest)
+
+
+def _label_height(demonstration: Demonstration) -> int:
+    """Two lines of text and the small pictures of A and B below."""
+    rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
+    thumbnail = _span(rows, _thumbnail_cell(demonstration))
+    return 2 * Font.BODY.line_height + _SPACE // 2 + thumbnail
+
+
+def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) -> str:
+    """white: the value of a framebuffer that is white. thumbnails: whether A and B are beside."""
     options = demonstration.options
     sentences = [
         "Pass i draws one rectangle as large as the product: texture coordinates replicate "
         "column i of A and row i of B, the two textures are multiplied, and the framebuffer adds "
-        "what is drawn to what it holds. Results greater than one appear uniformly white."
+        "what is drawn to what it holds."
     ]
+    if thumbnails:
+        sentences.append("Below a pass's number are A and B, with that column and that row framed.")
+    if white > 1:
+        sentences.append(
+            "In the paper's picture, results greater than one appear uniformly white; here the "
+            f"greys of products and framebuffers end at {white:.3g}, so that they differ."
+        )
     if options.texture_format == UNORM8.name:
         sentences.append("Textures and framebuffer hold 8 bits, from 0 to 1, so sums end at 1.")
     transposed = [
@@ -145,140 +342,6 @@ def _draw_title(draw: ImageDraw.ImageDraw, y: int, shape: Shape) -> None:
     count = "1 pass" if shape.l == 1 else f"{shape.l} passes"
     sizes = f"C = A × B, {shape.m}×{shape.l} times {shape.l}×{shape.n}, in {count}"
     draw_line(draw, _MARGIN, y + Font.TITLE.line_height, sizes, fill=_SOFT_INK)
-
-
-def _draw_rule(draw: ImageDraw.ImageDraw, y: int) -> None:
-    draw.line((_MARGIN, y, _WIDTH - _MARGIN, y), fill=_RULE)
-
-
-def _centre(column: int) -> int:
-    """The x of a column's middle; columns are counted from 0, without the labels'."""
-    return _MARGIN + _LABELS + column * _PITCH + _PANEL // 2
-
-
-def _cell(*counts: int) -> int:
-    """The side of a texel, so that as many as the greatest count fit across a column."""
-    return min(_LARGEST_CELL, _PANEL // max(counts))
-
-
-def _span(count: int, cell: int) -> int:
-    """The length of a row of cells, in pixels, with a line on either side of each."""
-    return count * cell + 1
-
-
-def _operand_cell(demonstration: Demonstration) -> int:
-    """Operands are drawn as large as the panels, and smaller only where they would not fit."""
-    return _cell(*demonstration.a.shape, *demonstration.b.shape)
-
-
-def _operands_height(demonstration: Demonstration) -> int:
-    rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
-    panels = _span(rows, _operand_cell(demonstration))
-    legend = _span(1, _LEGEND_CELL) + 2 * Font.BODY.line_height + _SPACE
-    return Font.BODY_BOLD.line_height + _SPACE // 2 + max(panels, legend)
-
-
-def _draw_operands(
-    draw: ImageDraw.ImageDraw, y: int, demonstration: Demonstration, marked: int | None
-) -> None:
-    cell = _operand_cell(demonstration)
-    height = _operands_height(demonstration)
-    top = y + Font.BODY_BOLD.line_height + _SPACE // 2
-    middle = (top + y + height) // 2
-    for column, (name, matrix) in enumerate((("A", demonstration.a), ("B", demonstration.b))):
-        left, upper = _draw_panel(draw, matrix, _centre(column), middle, cell)
-        above = upper - Font.BODY_BOLD.line_height - _SPACE // 2
-        draw_line(draw, _centre(column), above, name, Font.BODY_BOLD, align=Align.CENTRE, fill=_INK)
-        if marked is not None:
-            rows, columns = matrix.shape
-            first = (0, marked) if name == "A" else (marked, 0)
-            size = (rows, 1) if name == "A" else (1, columns)
-            _draw_mark(draw, (left, upper), cell, first, size)
-    _draw_legend(draw, middle, demonstration)
-
-
-def _draw_heads(draw: ImageDraw.ImageDraw, y: int) -> None:
-    for column, head in enumerate(_HEADS):
-        for place, line in enumerate(head):
-            at = y + place * Font.BODY_BOLD.line_height
-            draw_line(
-                draw, _centre(column), at, line, Font.BODY_BOLD, align=Align.CENTRE, fill=_INK
-            )
-
-
-def _draw_pass(
-    draw: ImageDraw.ImageDraw, middle: int, demonstration: Demonstration, number: int
-) -> None:
-    """One line of panels, centred on the y `middle`."""
-    label = f"pass {number + 1} of {len(demonstration.frames)}"
-    draw_line(draw, _MARGIN, middle - Font.BODY.line_height, label, Font.BODY_BOLD, fill=_INK)
-    draw_line(draw, _MARGIN, middle, f"i = {number}", fill=_SOFT_INK)
-    frame = demonstration.frames[number]
-    cell = _cell(*frame.product.shape)
-    panels = (frame.column, frame.row, frame.product, frame.framebuffer)
-    for column, values in enumerate(panels):
-        _draw_panel(draw, values, _centre(column), middle, cell)
-    for column, operator in enumerate(_OPERATORS):
-        x = _centre(column) + _PITCH // 2
-        y = middle - Font.TITLE.line_height // 2
-        draw_line(draw, x, y, operator, Font.TITLE, align=Align.CENTRE, fill=_INK)
-
-
-def _draw_panel(
-    draw: ImageDraw.ImageDraw, values: F32, centre: int, middle: int, cell: int
-) -> tuple[int, int]:
-    """A matrix as grey cells in a grid, centred on a point; returns its left and upper edges."""
-    rows, columns = values.shape
-    width, height = _span(columns, cell), _span(rows, cell)
-    left, upper = centre - width // 2, middle - height // 2
-    draw.rectangle((left, upper, left + width - 1, upper + height - 1), fill=_GRID)
-    for (i, j), value in np.ndenumerate(values):
-        x, y = left + j * cell, upper + i * cell
-        draw.rectangle((x + 1, y + 1, x + cell - 1, y + cell - 1), fill=_shade(float(value)))
-    return left, upper
-
-
-def _shade(value: float) -> _Color:
-    if np.isnan(value):
-        return _NAN
-    level = round(255 * min(max(value, 0.0), 1.0))
-    return (level, level, level)
-
-
-def _draw_mark(
-    draw: ImageDraw.ImageDraw,
-    corner: tuple[int, int],
-    cell: int,
-    first: tuple[int, int],
-    size: tuple[int, int],
-) -> None:
-    """A frame around cells of a panel: from which row and column, and how many of each."""
-    x, y = corner[0] + first[1] * cell, corner[1] + first[0] * cell
-    edges = (x - 1, y - 1, x + size[1] * cell + 1, y + size[0] * cell + 1)
-    draw.rectangle(edges, outline=_MARK, width=3)
-
-
-def _draw_legend(draw: ImageDraw.ImageDraw, middle: int, demonstration: Demonstration) -> None:
-    """The grey levels and what they mean, beside the operands; NaN only where there is one."""
-    scale = np.linspace(0.0, 1.0, _LEGEND_CELLS, dtype=np.float32)[None, :]
-    centre = _centre(2) + (_span(_LEGEND_CELLS, _LEGEND_CELL) - _PANEL) // 2
-    left, upper = _draw_panel(draw, scale, centre, middle, _LEGEND_CELL)
-    above, below = upper - Font.BODY.line_height - _SPACE // 2, upper + _LEGEND_CELL + _SPACE // 2
-    draw_line(draw, centre, above, "value of a texel", align=Align.CENTRE, fill=_INK)
-    for place, label in ((0, "0"), (_LEGEND_CELLS // 2, "0.5"), (_LEGEND_CELLS - 1, "≥ 1")):
-        x = left + place * _LEGEND_CELL + _LEGEND_CELL // 2
-        draw_line(draw, x, below, label, align=Align.CENTRE, fill=_INK)
-    if _has_nan(demonstration):
-        x = left + _span(_LEGEND_CELLS, _LEGEND_CELL) + 2 * _LEGEND_CELL
-        _draw_panel(draw, np.full((1, 1), np.nan, np.float32), x, middle, _LEGEND_CELL)
-        draw_line(draw, x, below, "NaN", align=Align.CENTRE, fill=_INK)
-
-
-def _has_nan(demonstration: Demonstration) -> bool:
-    panels = [demonstration.a, demonstration.b]
-    for frame in demonstration.frames:
-        panels += [frame.column, frame.row, frame.product, frame.framebuffer]
-    return any(bool(np.isnan(panel).any()) for panel in panels)
 
 
 def _indexed(image: Image.Image) -> Image.Image:
