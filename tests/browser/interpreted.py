@@ -25,28 +25,30 @@ DRAWN = """(async () => {
 })()"""
 """Expressions of what plays a plan: the interpreter, and the GPU."""
 
-_RUN = """(async () => {
+_ASKED = """(async () => {
     const { scene, operands } = given;
     const numbers = (bits) => new Float32Array(new Uint32Array(bits).buffer);
-    const bitsOf = (values) => [...new Uint32Array(values.buffer)];
     const matrices = {};
     for (const [name, matrix] of Object.entries(operands)) {
         matrices[name] = { ...matrix, values: numbers(matrix.bits) };
     }
     const plan = new PlanOf(scene);
     const player = await PLAYER;
-    player.seek(plan.passes);
-    const results = {};
-    for (const [name, { values }] of Object.entries(player.results())) {
-        results[name] = bitsOf(values);
-    }
+    const answer = ASKED;
     player.release?.();
-    return results;
+    return answer;
+})()"""
+_RESULTS = """(() => {
+    const bitsOf = (values) => [...new Uint32Array(values.buffer)];
+    player.seek(plan.passes);
+    return Object.fromEntries(
+        Object.entries(player.results()).map(([name, { values }]) => [name, bitsOf(values)]),
+    );
 })()"""
 
 
 def given_in_page(plan: Plan, operands: Mapping[str, F32]) -> dict[str, Any]:
-    """A plan's scene and its operands bit for bit, as `_RUN` takes them."""
+    """A plan's scene and its operands bit for bit, as `_ASKED` takes them."""
     matrices = {}
     for name, values in operands.items():
         rows, columns = values.shape
@@ -60,17 +62,21 @@ class Interpreted:
 
     def __init__(self, modules: Modules, player: str = INTERPRETED, *, sized: bool = False) -> None:
         """modules: a page with the scripts of the player. sized: whether shaders know sizes."""
-        self._modules, self._code = modules, _RUN.replace("PLAYER", player)
+        self._modules, self._code = modules, _ASKED.replace("PLAYER", player)
         self._sized = sized
 
     def why_inexact(self, _plan: Plan, _machine: object) -> str:
         return ""
 
-    def run(self, plan: Plan, operands: Mapping[str, F32], _machine: object = None) -> Any:
-        given = given_in_page(plan, operands)
+    def ask(self, plan: Plan, operands: Mapping[str, F32], code: str, **more: Any) -> Any:
+        """The value of an expression of `player`, `plan`, `matrices` and `given` with `more`."""
+        given = given_in_page(plan, operands) | more
         if self._sized:
             given["scene"]["shaders"] = plain(shaders_of(plan, sized=True))
-        found = self._modules.run(self._code, given)
+        return self._modules.run(self._code.replace("ASKED", code), given)
+
+    def run(self, plan: Plan, operands: Mapping[str, F32], _machine: object = None) -> Any:
+        found = self.ask(plan, operands, _RESULTS)
         outputs = {
             matrix.name: np.array(found[matrix.name], np.uint32)
             .view(np.float32)

@@ -3,25 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from browser_pages import Modules
-from drawing import EXACT, assert_same_bits, carry_out_all, draw_all
-from hypothesis import HealthCheck, given, settings
+from drawing import (
+    EXACT,
+    F32,
+    assert_same_bits,
+    carry_out_all,
+    draw_all,
+    program,
+    show,
+    stacked,
+    texture,
+)
+from hypothesis import HealthCheck, Phase, assume, given, settings
+from hypothesis import strategies as st
 from interpreted import Interpreted
 from plans import Made, plans
 from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
 from random_programs import INEXACT, SIZE, random_batch
 
 from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.page.scenes import INTERPRETER
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.api.plan_trace import Fate, Visit, trace_plan
+from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
+from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
-IN_ONE_PAGE = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+IN_ONE_PAGE = settings(
+    max_examples=60,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],  # to shrink a plan takes minutes
+)
 
 
 @pytest.fixture
@@ -29,8 +53,13 @@ def interpreted(modules: Callable[..., Modules]) -> Interpreted:
     return Interpreted(modules(*INTERPRETER))
 
 
+def are_exact(plan: Plan) -> bool:
+    """Whether every function of a plan's programs has one result, whatever library computes it."""
+    return all(i.mnemonic not in INEXACT for text in plan.programs() for i in text.instructions)
+
+
 def test_random_programs(interpreted: Interpreted) -> None:
-    for number in range(60):
+    for number in range(24):
         batch = random_batch(f"page {number}")
         drawn = {"size": SIZE, "targets": (RGBA32F,) * batch.targets, **batch.given}
         expected = draw_all(batch.program, executor=NUMPY, **drawn)
@@ -48,6 +77,7 @@ def test_random_programs(interpreted: Interpreted) -> None:
 @IN_ONE_PAGE
 @given(plans())
 def test_random_plans(interpreted: Interpreted, made: Made) -> None:
+    assume(are_exact(made.plan))
     expected = carry_out_all(made.plan, made.given, NUMPY)
     found = carry_out_all(made.plan, made.given, interpreted)
     for mine, theirs in zip(found, expected, strict=True):
@@ -62,3 +92,170 @@ def test_products(interpreted: Interpreted, method: Method, way: Accumulate | No
         operands = random_operands(plan)
         expected = NUMPY.run(plan, operands, EXACT).outputs
         assert_same_bits(interpreted.run(plan, operands).outputs["C"], expected["C"])
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("jacobi", {"n": 9, "passes": 5}),
+        ("reduction", {"n": 8, "operation": "max"}),
+        ("reduction", {"n": 11, "operation": "sum"}),
+        ("bitonic-sort", {"n": 128}),
+        ("life", {"width": 8, "height": 16, "generations": 4}),
+    ],
+)
+def test_shipped_algorithms(
+    interpreted: Interpreted, name: str, parameters: dict[str, Any]
+) -> None:
+    plan = Pipeline.find(name, **parameters).plan()
+    operands = random_operands(plan)
+    expected = NUMPY.run(plan, operands, EXACT).outputs
+    found = interpreted.run(plan, operands).outputs
+    for matrix in plan.results:
+        assert_same_bits(found[matrix.name], expected[matrix.name])
+
+
+# Functions that no two libraries compute alike -----------------------------------------------
+
+OFF = 3
+"""How many units in the last place a browser's functions are off NumPy's, at most."""
+
+TRANSCENDENTAL = {
+    "COS": [(-16, 16)],
+    "SIN": [(-16, 16)],
+    "EX2": [(-150, 129)],
+    "LG2": [(0, 4)],
+    "POW": [(0, 100), (-10, 10)],
+}
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0**-149, np.inf, -np.inf, np.nan]
+
+
+@pytest.mark.parametrize("mnemonic", TRANSCENDENTAL)
+def test_transcendental_functions_are_near(modules: Callable[..., Modules], mnemonic: str) -> None:
+    rng = np.random.default_rng(3)
+    spans = TRANSCENDENTAL[mnemonic]
+    pairs = np.array(list(product(SPECIAL, repeat=len(spans)))).T
+    given_ = [
+        np.concatenate([rng.uniform(*span, 4000), special]).astype(np.float32)
+        for span, special in zip(spans, pairs, strict=True)
+    ]
+    code = """(() => {
+        const { of } = opcodesIn(Math.fround)[given.mnemonic];
+        return given.numbers[0].map((_, n) => of(...given.numbers.map((each) => each[n])));
+    })()"""
+    numbers = [values.tolist() for values in given_]
+    found = modules(*INTERPRETER).run(code, {"mnemonic": mnemonic, "numbers": numbers})
+    with np.errstate(all="ignore"):
+        expected = OPCODES[mnemonic].evaluate(*given_)
+    found = np.array(found, np.float32)
+    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    near = np.abs(found.view(np.int32).astype(np.int64) - expected.view(np.int32)) <= OFF
+    assert (same | (near & np.isfinite(found) & np.isfinite(expected))).all()
+
+
+# Traces and states -------------------------------------------------------------------------------
+
+TRACES = "given.passes.map((k) => player.trace(k, given.x, given.y))"
+
+
+@IN_ONE_PAGE
+@given(plans(), st.data())
+def test_a_trace_tells_what_the_packages_own_tells(
+    interpreted: Interpreted, made: Made, data: st.DataObject
+) -> None:
+    plan = plan_from_json(plan_as_json(made.plan))  # lines are those of the text in plan.json
+    assume(are_exact(plan))
+    operands = {name: stacked(image.texels) for name, image in made.given.items()}
+    names = {name for _, pass_ in plan.weighted_passes() for name in written_by(pass_)}
+    name = data.draw(st.sampled_from(sorted(names)))
+    extent = plan.texture(name).extent
+    x, y = data.draw(st.integers(0, extent.width - 1)), data.draw(st.integers(0, extent.rows - 1))
+    visits = trace_plan(
+        plan, operands, x, y, name, executor="numpy", instructions=True, every_pass=True
+    ).visits
+    passes = [visit.place.number - 1 for visit in visits]
+    traces = interpreted.ask(plan, operands, TRACES, passes=passes, x=x, y=y)
+    for visit, trace in zip(visits, traces, strict=True):
+        assert (trace is None) == (visit.fate is Fate.OUTSIDE)
+        if trace is not None:
+            check_trace(plan, visit, trace)
+
+
+def check_trace(plan: Plan, visit: Visit, trace: dict[str, Any]) -> None:
+    """A trace of the page against a visit of trace_plan."""
+    assert trace["discarded"] == (visit.fate is Fate.DISCARDED)
+    targets = {target["name"]: target for target in trace["targets"]}
+    for written in visit.written:
+        channels = len(written.before)
+        target = targets[written.texture]
+        assert_same_bits(target["before"][:channels], written.before)
+        assert_same_bits(target["after"][:channels], written.after)
+    for mine, theirs in zip(trace["steps"], visit.steps, strict=True):
+        assert (mine["text"], mine["line"]) == (theirs.text, theirs.line)
+        for operand, expected in zip(mine["operands"], theirs.operands, strict=True):
+            assert operand["text"] == expected.text
+            assert_same_bits(operand["value"], expected.value)
+        for c, value in enumerate(theirs.result):
+            assert ("xyzw"[c] in mine["written"]) == (value is not None)
+            if value is not None:
+                assert_same_bits(mine["result"][c], value)
+        assert (mine["lookup"] is None) == (theirs.texel is None)
+        if theirs.texel is not None:
+            lookup = mine["lookup"]
+            height = plan.texture(lookup["texture"]).extent.height
+            place = (theirs.texel.x, theirs.texel.y + theirs.texel.layer * height)
+            assert (lookup["x"], lookup["y"]) == place
+            assert_same_bits(lookup["texel"], theirs.sampled)
+
+
+def test_saturation_is_shown(interpreted: Interpreted) -> None:
+    text = program("MAD_SAT result.color.xz, {1, 2, 3, 4}, {2, 2, -2, 2}, {0.5, 0.5, 0.5, 0.5};")
+    target = texture("target", 1, 1, RGBA32F)
+    plan = show([FragmentPass(text, (), ("target",), Rect(0, 0, 1, 1))], target)
+    trace = interpreted.ask(plan, {}, "player.trace(0, 0, 0)")
+    assert trace["steps"][0]["unsaturated"] == [2.5, 0, -5.5, 0]
+    assert trace["steps"][0]["result"] == [1, 0, 0, 0]
+    assert trace["after"] == [1, 0, 0, 0]
+
+
+STATES = """given.states.map((k) => {
+    player.seek(k);
+    return [...player.texture("C").data];
+})"""
+
+
+def test_every_state_is_reached_from_every_other(interpreted: Interpreted) -> None:
+    method = find_method("hall-carr-hart-single")
+    plan = method.plan(Shape(3, 6, 2), Options(block=1, accumulate=Accumulate.COPY))
+    operands = random_operands(plan)
+    states = [0, 5, 3, 12, 1, 0, 12, 7]
+    found = interpreted.ask(plan, operands, STATES, states=states)
+    seen: list[F32] = [np.zeros((3, 2, 1), np.float32)]
+    NUMPY.run(plan, operands, EXACT, lambda _n, _pass, read: seen.append(read("C").copy()))
+    for state, texels in zip(states, found, strict=True):
+        assert_same_bits(np.reshape(texels, (3, 2, 4))[..., :1], seen[state])
+
+
+# What is refused ---------------------------------------------------------------------------------
+
+
+def said(page: Modules, code: str, given_: Any) -> str:
+    """What an error of the page's says."""
+    tried = f"(() => {{ try {{ {code}; }} catch (error) {{ return error.message; }} }})()"
+    words = page.run(tried, given_)
+    assert isinstance(words, str), "nothing was refused"
+    return words
+
+
+def test_what_cannot_be_played_is_said(modules: Callable[..., Modules]) -> None:
+    page = modules(*INTERPRETER)
+    kernels = scene_of(find_method("opengl-compute-tiled").plan(Shape(2, 2, 2)))
+    assert "dispatches kernels" in said(page, "new PlanOf(given)", kernels)
+    scene = scene_of(find_method("larson-mcallister").plan(Shape(2, 3, 4)))
+    plan = "const plan = new PlanOf(given);"
+    a = "A: {rows: 2, columns: 3, values: new Float32Array(6)}"
+    assert "needs the matrix B" in said(page, f"{plan} packed(plan, {{{a}}})", scene)
+    wrong = f"{plan} packed(plan, {{{a}, B: {{rows: 4, columns: 3}}}})"
+    assert "takes 3 × 4 numbers as B, and was given 4 × 3" in said(page, wrong, scene)
+    assert "and none 99" in said(page, f"{plan} plan.pass(99)", scene)
+    assert "no texture Z" in said(page, f"{plan} plan.texture('Z')", scene)

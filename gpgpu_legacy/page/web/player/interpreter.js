@@ -387,102 +387,108 @@ class TextureUnit {
     this.filter = filter;
     this.wraps = texture.kind === "CUBE" ? Array(3).fill("clamp-to-edge") : wraps;
     this.texel = new Float32Array(4);
-    this.column = this.row = 0;
+    this.s = this.t = this.r = 0;
   }
 
   // The texel at s, t and r; valid until the next lookup.
   sample(s, t, r) {
-    const { width, height, depth, kind } = this.texture;
-    let layers = ONLY_TEXEL;
-    if (kind === "CUBE") {
-      const face = cubeFace(s, t, r);
-      [s, t] = [face.s, face.t];
-      layers = [{ index: face.number, weight: null, inside: true }];
-    } else if (kind === "3D") {
-      layers = this.taps(r, depth, 2);
-    }
-    const columns = this.taps(s, width, 0);
-    const rows = kind === "1D" ? ONLY_TEXEL : this.taps(t, height, 1);
-    [this.column, this.row] = [columns[0].index, layers[0].index * height + rows[0].index];
-    return this.filtered(columns, rows, layers);
+    if (this.texture.kind === "CUBE") [this.s, this.t, this.r] = cubeFace(s, t, r);
+    else [this.s, this.t, this.r] = [s, t, r];
+    if (this.filter === "linear") return this.mixed();
+    const n = 4 * (this.row() * this.texture.width + this.column());
+    for (let c = 0; c < 4; c += 1) this.texel[c] = this.texture.data[n + c];
+    return this.texel;
   }
 
-  // The last lookup: the texture, the texel's column and row (of a linear filter the first of
-  // those that it mixes), and what it read.
+  // The last lookup: the texture, the column and the row (through all layers) of the texel, and
+  // what was read. A linear filter mixes that texel, the nearest one, with its neighbours.
   last() {
-    const { texture, column, row, texel } = this;
-    return { texture: texture.name, x: column, y: row, texel: [...texel] };
+    const linear = this.filter === "linear";
+    const texel = [...this.texel];
+    return { texture: this.texture.name, x: this.column(), y: this.row(), texel, linear };
   }
 
-  // The texels that a coordinate reads along an axis: their index, weight, and whether inside.
-  taps(coordinate, size, axis) {
+  column() {
+    return this.nearest(this.s, this.texture.width, 0);
+  }
+
+  row() {
+    const { kind, height, depth } = this.texture;
+    const row = kind === "1D" ? 0 : this.nearest(this.t, height, 1);
+    if (kind === "CUBE") return this.r * height + row;
+    return kind === "3D" ? this.nearest(this.r, depth, 2) * height + row : row;
+  }
+
+  // A coordinate in texels; if the texture repeats, of its fraction.
+  inTexels(coordinate, size, axis) {
+    const repeats = this.wraps[axis] === "repeat";
+    const place = repeats ? Math.fround(coordinate - Math.floor(coordinate)) : coordinate;
+    return this.texture.kind === "RECT" ? place : Math.fround(place * size);
+  }
+
+  // The texel that a coordinate is in; every wrap mode but repeat takes the same.
+  nearest(coordinate, size, axis) {
+    const place = Math.floor(this.inTexels(coordinate, size, axis));
+    return place > 0 ? Math.min(place, size - 1) : 0; // a NaN reads texel 0
+  }
+
+  // The two texels whose centres are nearest: their index, their weight, and whether inside.
+  pair(coordinate, size, axis) {
     const f = Math.fround;
     const wrap = this.wraps[axis];
-    const scale = this.texture.kind === "RECT" ? 1 : size;
-    const fraction = wrap === "repeat" ? f(coordinate - Math.floor(coordinate)) : coordinate;
-    let u = f(fraction * scale);
-    if (this.filter === "nearest") {
-      const index = Math.min(Math.max(Math.floor(u), 0), size - 1);
-      return [{ index: Number.isNaN(index) ? 0 : index, weight: null, inside: true }];
-    }
-    if (Number.isNaN(u)) u = 0.5;
+    let place = this.inTexels(coordinate, size, axis);
+    if (Number.isNaN(place)) place = 0.5;
     if (wrap !== "repeat") {
       const border = wrap === "clamp-to-edge" ? 0.5 : 0;
-      u = Math.min(Math.max(u, border), size - border);
+      place = Math.min(Math.max(place, border), size - border);
     }
-    const low = Math.floor(f(u - 0.5));
-    const alpha = f(f(u - 0.5) - low);
-    return [
-      [low, f(1 - alpha)],
-      [low + 1, alpha],
-    ].map(([index, weight]) => {
+    const low = Math.floor(f(place - 0.5));
+    const alpha = f(f(place - 0.5) - low);
+    const weights = [f(1 - alpha), alpha];
+    return weights.map((weight, n) => {
+      const index = low + n;
       if (wrap === "repeat") return { index: ((index % size) + size) % size, weight, inside: true };
       const inside = wrap !== "clamp" || (index >= 0 && index < size);
       return { index: Math.min(Math.max(index, 0), size - 1), weight, inside };
     });
   }
 
-  // The sum over the taps in GL's order, with s fastest.
-  filtered(columns, rows, layers) {
+  // The texels of a linear filter, summed up in GL's order, with s fastest.
+  mixed() {
+    const { width, height, depth, kind, channels, data } = this.texture;
     const f = Math.fround;
-    const { width, height, channels, data } = this.texture;
-    const total = this.texel;
-    let first = true;
-    for (const layer of layers) {
-      for (const row of rows) {
-        for (const column of columns) {
-          const n = 4 * ((layer.index * height + row.index) * width + column.index);
-          const taps = [column, row, layer];
-          const inside = taps.every((tap) => tap.inside);
-          const weights = taps.map((tap) => tap.weight).filter((weight) => weight !== null);
-          const weight = weights.length ? weights.reduce((a, b) => f(a * b)) : null;
-          for (let c = 0; c < 4; c += 1) {
-            let value = inside ? data[n + c] : 0;
-            if (weight !== null) value = f(weight * value);
-            if (c >= channels) total[c] = DEFINITIONS.missing[c];
-            else total[c] = first ? value : total[c] + value;
+    const only = (index) => [{ index, weight: 1, inside: true }]; // a factor of 1 changes nothing
+    const columns = this.pair(this.s, width, 0);
+    const rows = kind === "1D" ? only(0) : this.pair(this.t, height, 1);
+    const layers = kind === "3D" ? this.pair(this.r, depth, 2) : only(kind === "CUBE" ? this.r : 0);
+    this.texel.set(DEFINITIONS.missing);
+    for (let c = 0; c < channels; c += 1) {
+      let total = null;
+      for (const layer of layers) {
+        for (const row of rows) {
+          for (const column of columns) {
+            const n = 4 * ((layer.index * height + row.index) * width + column.index) + c;
+            const inside = column.inside && row.inside && layer.inside;
+            const weight = f(f(column.weight * row.weight) * layer.weight);
+            const value = f(weight * (inside ? data[n] : 0));
+            total = total === null ? value : f(total + value);
           }
-          first = false;
         }
       }
+      this.texel[c] = total;
     }
-    return total;
+    return this.texel;
   }
 }
 
-const ONLY_TEXEL = [{ index: 0, weight: null, inside: true }];
-
-// The face of a cube map that a direction selects, and the coordinates on it; where magnitudes are
-// equal, z wins over y, and y over x.
+// The coordinates of a direction on the face of a cube map that it selects, and the face's number;
+// where magnitudes are equal, z wins over y, and y over x.
 function cubeFace(x, y, z) {
   const f = Math.fround;
   const [alongX, alongY, alongZ] = [x, y, z].map(Math.abs);
   const side = (value) => (value < 0 ? 1 : 0);
-  const face = (number, sc, tc, ma) => ({
-    number,
-    s: f(f(f(sc / ma) + 1) * 0.5),
-    t: f(f(f(tc / ma) + 1) * 0.5),
-  });
+  const on = (coordinate, ma) => f(f(f(coordinate / ma) + 1) * 0.5);
+  const face = (number, sc, tc, ma) => [on(sc, ma), on(tc, ma), number];
   if (alongZ >= Math.max(alongX, alongY)) return face(4 + side(z), z < 0 ? -x : x, -y, alongZ);
   if (alongY >= alongX) return face(2 + side(y), x, y < 0 ? -z : z, alongY);
   return face(side(x), x < 0 ? z : -z, -y, alongX);
