@@ -10,13 +10,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
+from math import inf
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Kind, Profile, all_sources, profiles
-from gpgpu_legacy.chips.verdict import Answer, Side, Verdict
+from gpgpu_legacy.chips.verdict import Answer, Row, Side, Verdict
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.plan.plan import Plan
@@ -27,7 +28,7 @@ from gpgpu_legacy.serial import Record
 SIZE = 1024
 """Of the n×n matrices, as in the papers' tables."""
 
-_BLOCKS = (*range(1, 9), 12, 16, 32, 64, 128)
+_BLOCKS = (*range(1, 9), 12, 16, 24, 32, 64, 128)
 _MOST_FIRST = 8  # steps whose coordinates are computed first, in the variant that does so
 _MOST_OF_VARIANT = 32
 _BLOCKS_OF_KERNELS = 3  # the largest: the memory accesses of small ones take long to follow
@@ -261,9 +262,31 @@ def _refine(case: Case, chips: Sequence[Profile], checked: dict[int | None, _Che
     while between:
         low, high = between.pop()
         if high - low > 1 and checked[low].answers != checked[high].answers:
-            middle = (low + high) // 2
+            middle = _crossing(low, checked[low], high, checked[high])
             checked[middle] = _Checked.of(case.plan(middle), chips)
             between += [(low, middle), (middle, high)]
+
+
+def _crossing(low: int, below: _Checked, high: int, beyond: _Checked) -> int:
+    """A block between two where an answer may change.
+
+    Most counts grow in proportion to the block, so it is the first where one passes its limit on a
+    line between both; the middle where no count tells.
+    """
+    first = []
+    for before, after in zip(below.verdicts, beyond.verdicts, strict=True):
+        found = {row.limit: row.found for row in before.limits}
+        for row in after.exceeded if before.answer is not after.answer else ():
+            least, most, allowed = found.get(row.limit), row.found, _allowed(row)
+            if isinstance(least, int) and isinstance(most, int) and least <= allowed < most:
+                first.append(low + int(allowed - least) * (high - low) // (most - least) + 1)
+    return min(max(min(first, default=(low + high) // 2), low + 1), high - 1)
+
+
+def _allowed(row: Row) -> float:
+    """The tighter of both sides' limits; infinite where neither is a number."""
+    sides = (side.allowed for side in (row.advertised, row.native) if side)
+    return min((n for n in sides if isinstance(n, int | float)), default=inf)
 
 
 def _found(
