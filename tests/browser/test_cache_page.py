@@ -80,6 +80,10 @@ def test_nonsense_in_the_address_is_a_sentence(open_page: Opener) -> None:
     said = page.locator("#cache .said").inner_text()
     assert "cache.b=77, which is none of 1, 2, 4, 8, 16, 32, 64, 128; shown is 32." in said
     assert "cache.cache=<b>" in said and "At b = 32" in sentence(page)
+    page.evaluate("location.hash = `#cache.b=${'x'.repeat(9999)}`")
+    page.wait_for_function("document.querySelector('#cache .said').innerText.includes('xxx')")
+    assert len(page.locator("#cache .said").inner_text()) < 200
+    assert page.evaluate("document.documentElement.scrollWidth") <= View().width
     choose(page, "block b", 4)
     assert "cache.b" not in page.locator("#cache .said").inner_text()
 

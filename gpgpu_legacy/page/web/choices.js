@@ -50,8 +50,9 @@ class Choices {
       this.chosen[name] = taken && wanted !== null ? wanted : String(first);
       this.selects[name].value = this.chosen[name];
       if (taken) continue;
+      const quoted = wanted.length > 40 ? `${wanted.slice(0, 40)}…` : wanted;
       complaints.push(
-        `The address has ${this.id}.${name}=${wanted}, which is none of ${known.join(", ")}; ` +
+        `The address has ${this.id}.${name}=${quoted}, which is none of ${known.join(", ")}; ` +
           `shown is ${this.chosen[name]}.`,
       );
     }
