@@ -60,9 +60,12 @@ class Cells:
     lines: tuple[Line, ...]
 
 
-def tables_of(paper: Paper, verdicts: Verdicts) -> list[Cells]:
-    """The tables of a paper: of formulas, and of measurements; then its printed matrices."""
-    maker = _Maker(paper, judged(paper, verdicts), _times())
+def tables_of(paper: Paper, verdicts: Verdicts, here: Sequence[Time] = ()) -> list[Cells]:
+    """The tables of a paper: of formulas, and of measurements; then its printed matrices.
+
+    here: what was timed on this machine.
+    """
+    maker = _Maker(paper, judged(paper, verdicts), _times(here))
     return [
         *map(maker.of_formulas, regenerate(SIZE, BLOCK, paper.id)),
         *map(maker.of_measurements, paper.measured),
@@ -250,7 +253,7 @@ def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
     unit = {"bytes_requested": "GB/s requested"}.get(table.published.quantity, "G instructions/s")
     how = tuple(
         f"{_device(time)}: {_ms(time.seconds)}, {plain(round(1e-9 * total / time.seconds))} {unit} "
-        f"({time.executor}; benchmarks/{time.file})."
+        f"({_source(time)})."
         for time in times
     )
     return Number(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} --size {table.size}")
@@ -284,26 +287,29 @@ def _recorded(times: Sequence[Time]) -> Number | None:
     """The recorded times of a product, without transfers."""
     if not times:
         return None
-    how = tuple(
-        f"{_device(time)}: {_ms(time.seconds)} ({time.executor}; benchmarks/{time.file})."
-        for time in times
-    )
+    how = tuple(f"{_device(time)}: {_ms(time.seconds)} ({_source(time)})." for time in times)
     return Number(_ms(times[0].seconds), (f"{times[0].method}, the passes alone.", *how))
 
 
 # Times ------------------------------------------------------------------------------------------
 
 
-def _times() -> dict[tuple[str, int], list[Time]]:
-    """The recorded times by method and size, in the order of the devices."""
+def _times(here: Sequence[Time]) -> dict[tuple[str, int], list[Time]]:
+    """The recorded times by method and size, in the order of the devices, then those of here."""
     found: dict[tuple[str, int], list[Time]] = {}
-    for time in recordings().times:
+    for time in (*recordings().times, *here):
         found.setdefault((time.method, time.size), []).append(time)
     return found
 
 
 def _device(time: Time) -> str:
-    return next(device.title for device in DEVICES if device.id == time.device)
+    """Its title; of a time of this machine, what it says."""
+    return next((d.title for d in DEVICES if d.id == time.device), time.device)
+
+
+def _source(time: Time) -> str:
+    folder = "benchmarks/" if any(device.id == time.device for device in DEVICES) else ""
+    return f"{time.executor}; {folder}{time.file}"
 
 
 def _ms(seconds: float) -> str:

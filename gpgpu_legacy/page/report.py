@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable
 from math import inf
 from pathlib import Path
@@ -11,18 +10,22 @@ from typing import Any
 from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.outputs import Write, check_output_folder, text_writer, write_folder
+from gpgpu_legacy.page.cells import BLOCK
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
+from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.page.sections import SECTIONS, section_of
+from gpgpu_legacy.page.sections.tables import NAME as TABLES
+from gpgpu_legacy.page.sections.tables import make_section as tables_section
 from gpgpu_legacy.page.times import report_times
 from gpgpu_legacy.papers.formulas import model as formulas
-from gpgpu_legacy.papers.formulas.model import Table, regenerate
+from gpgpu_legacy.papers.formulas.model import regenerate
 from gpgpu_legacy.papers.formulas.record import record_of
+from gpgpu_legacy.papers.formulas.table import MEASURED
 from gpgpu_legacy.papers.formulas.table import grids as table_grids
 from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, MethodTimes, time_methods
 from gpgpu_legacy.present.grid import (
     Entry,
-    Formula,
     Grid,
     as_csv,
     as_markdown,
@@ -41,8 +44,6 @@ from gpgpu_legacy.studies.figure_2.plot import animated_figure_2, draw_figure_2
 
 PAGE = "index.html"
 _BARS = "GFLOPS"  # the column with bars
-
-_TITLES = {"every-method": "Every method", "measured": "Measured here"}
 
 _CACHED_SIZE, _CACHED_BLOCKS, _CACHED_IN_FLIGHT = 128, (1, 4, 16, 64), (1, 64)
 _CACHES = ("2K,4way,64B", "8K,4way,64B")
@@ -98,8 +99,11 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
         "timings.json": json_text(report_times(size, block, executors, times)),
     }
     sections = [
-        *map(section_of, SECTIONS),
-        _tables_section(tables, grids),
+        *(
+            tables_section(_here(size, block, times)) if name == TABLES else section_of(name)
+            for name in SECTIONS
+        ),
+        *map(_measured_section, (grid for grid in grids if grid.id == MEASURED)),
         _executors_section(executors),
         Section("files", "Files", rendered("sections/files.html.j2", files=_FILES)),
     ]
@@ -123,19 +127,21 @@ def _through_caches() -> list[Grid]:
     return cache_table_grids(table)
 
 
-def _tables_section(tables: list[Table], grids: list[Grid]) -> Section:
-    titles = {t.published.id: f"Table {t.published.id.rsplit('-', 1)[-1]}" for t in tables}
+def _here(size: int, block: int, times: MethodTimes) -> list[Time]:
+    """What was timed, for the tables: nothing where these are of another block."""
+    if block != BLOCK:
+        return []
+    return [
+        Time("this machine", size, one.method, one.executor, one.seconds, "timings.json")
+        for one in times.measured
+    ]
+
+
+def _measured_section(grid: Grid) -> Section:
     html = rendered(
-        "sections/grids.html.j2",
-        grids=grids,
-        titles=defaultdict(lambda: "Through a cache", titles | _TITLES),
-        columns=lambda grid: list(zip(*grid.rows, strict=True)),
-        numeric=is_numeric,
-        cell=_cell,
-        bars=_BARS,
-        zip=zip,
+        "sections/measured-here.html.j2", grid=grid, numeric=is_numeric, cell=_cell, bars=_BARS
     )
-    return Section("report-tables", "The tables, and what was measured here", html)
+    return Section("measured-here", "Measured here", html)
 
 
 def _executors_section(executors: tuple[ExecutorRecord, ...]) -> Section:
@@ -144,17 +150,13 @@ def _executors_section(executors: tuple[ExecutorRecord, ...]) -> Section:
 
 
 def _cell(grid: Grid, head: str, entry: Entry) -> Any:
-    """A table cell in HTML: formulas in italics, verdicts coloured, GFLOPS with a bar."""
+    """A table cell in HTML: GFLOPS have a bar."""
     from markupsafe import Markup
 
     cell = Markup('<td class="{}" data-label="{}">{}{}</td>')
     text, bar = plain(entry), Markup("")
     kind = "name" if head == "method" else "text"
-    if isinstance(entry, Formula):
-        kind = "formula"
-    elif isinstance(entry, bool):
-        kind = "yes" if entry else "no"
-    elif head == _BARS and isinstance(entry, float):
+    if head == _BARS and isinstance(entry, float):
         kind, share = "bars", 100.0 * entry / max(_column(grid, head))
         bar = Markup('<span class="bar" style="width:{:.1f}%"></span>').format(share)
     elif entry is None or isinstance(entry, int | float):

@@ -62,10 +62,7 @@ class PassShader(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Shaders(Record, frozen=True, kw_only=True):
-    """The shaders of a plan.
-
-    passes: for each step those of its passes; None of one that draws nothing or never runs.
-    """
+    """The shaders of a plan. passes: for each step those of its passes; None of one without."""
 
     texts: tuple[Shader, ...]
     passes: tuple[tuple[PassShader | None, ...], ...]
@@ -78,9 +75,11 @@ def shaders_of(plan: Plan, *, sized: bool) -> Shaders:
     serve passes like these over textures of any size.
     """
     known = _Known(plan, sized=sized)
-    steps = (s if isinstance(s, Repeat) else Repeat(1, (s,)) for s in plan.steps)
     passes = tuple(
-        tuple(known.pass_shader(pass_, step.count) for pass_ in step.body) for step in steps
+        tuple(known.pass_shader(pass_, step.count) for pass_ in step.body)
+        if isinstance(step, Repeat)
+        else (known.pass_shader(step, 1),)
+        for step in plan.steps
     )
     return Shaders(texts=tuple(known.texts.values()), passes=passes)
 
@@ -93,7 +92,7 @@ class _Known:
         self.texts: dict[tuple[str, str], Shader] = {}
 
     def pass_shader(self, pass_: Pass, count: int) -> PassShader | None:
-        """Of a pass that runs `count` times."""
+        """Of a pass that runs that many times."""
         if not isinstance(pass_, FragmentPass) or not count:
             return None
         decisions = self.decisions(pass_)

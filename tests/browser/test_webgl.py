@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from browser_pages import EACH_RENDERER, Modules
-from drawing import EXACT, assert_same_bits
-from hypothesis import HealthCheck, settings
+from drawing import EXACT, assert_same_bits, carry_out_all
+from hypothesis import HealthCheck, given, settings
 from interpreted import DRAWN, Interpreted, given_in_page
+from plans import Made, plans
 from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import PLAYER
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.plan import Plan, Repeat
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
-IN_ONE_PAGE = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+IN_ONE_PAGE = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SHAPES = ((5, 7, 3), (33, 20, 18))
 
 TAKEN = """(async () => {
@@ -95,6 +98,35 @@ def test_products_of_bytes(page: Modules) -> None:
     expected = NUMPY.run(plan, operands, EXACT).outputs["C"]
     assert_same_bits(Interpreted(page, DRAWN).run(plan, operands).outputs["C"], expected)
     assert (expected == 1.0).any() and (expected < 1.0).any()
+
+
+@EACH_RENDERER
+@pytest.mark.parametrize("sized", [False, True], ids=["any-size", "sized"])
+def test_random_plans(page: Modules, sized: bool) -> None:
+    drawn = Interpreted(page, DRAWN, sized=sized)
+
+    @IN_ONE_PAGE
+    @given(plans(tame=True))
+    def check(made: Made) -> None:
+        expected = carry_out_all(made.plan, made.given, NUMPY)
+        found = carry_out_all(made.plan, made.given, drawn)
+        for mine, theirs in zip(found, expected, strict=True):
+            assert_same_bits(mine, theirs)
+
+    check()
+
+
+@EACH_RENDERER
+def test_a_program_that_kills_every_fragment(page: Modules) -> None:
+    kills = assemble("!!ARBfp1.0\nKIL {-1, 0, 0, 0};\nMOV result.color, 1;\nEND\n", "kills.fp")
+    plan = product()
+    steps = tuple(
+        replace(step, body=tuple(replace(pass_, program=kills) for pass_ in step.body))
+        for step in plan.steps
+        if isinstance(step, Repeat)
+    )
+    found = Interpreted(page, DRAWN).run(replace(plan, steps=steps), random_operands(plan))
+    assert not found.outputs["C"].any()
 
 
 # The player ---------------------------------------------------------------------------------------

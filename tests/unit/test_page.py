@@ -11,7 +11,11 @@ import pytest
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page import report as report_room
 from gpgpu_legacy.page.report import write_report
+from gpgpu_legacy.page.sections import SECTIONS
+from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.times import ReportTimes
+from gpgpu_legacy.papers.formulas.model import methods_of_tables
+from gpgpu_legacy.papers.formulas.timing import Measured, MethodTimes
 from gpgpu_legacy.runtime.registry import executor_names
 from gpgpu_legacy.serial import read_recorded
 
@@ -75,13 +79,35 @@ def test_the_page_is_whole_and_what_it_points_to_is_there(report: Path) -> None:
     assert anchors <= {*reader.headings, *reader.sections}
 
 
-def test_the_page_has_the_papers_tables_and_a_cache(report: Path) -> None:
-    reader = read(report)
-    assert reader.headings["hall-carr-hart-2003-table-1"] == "Table 1"
-    assert reader.headings["cache-table-tiled-8x8-8x8-64"] == "Through a cache"
-    named = {row[0].strip(): row for row in reversed(reader.rows) if row}
+def test_the_page_is_the_whole_page_and_what_was_found_here(report: Path) -> None:
+    sections = read(report).sections
+    assert sections == [*SECTIONS, "executors", "files"]  # and nothing was measured
+
+
+def test_the_page_has_what_was_measured_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    device, seconds = "a device of the test", 0.0125
+    times = MethodTimes(
+        tuple(
+            Measured(name, "the-executor", device, seconds, 2e-9 * 1024**3 / seconds, 1.5)
+            for name in methods_of_tables()
+        )
+    )
+    monkeypatch.setattr(report_room, "time_methods", lambda *_, **__: times)
+    monkeypatch.setattr(report_room, "SECTIONS", (TABLES,))
+    page = write_report(tmp_path / "report", 1024, 32)
+    reader = read(page)
+    assert reader.sections == [TABLES, "measured-here", "executors", "files"]
+    rows = [row for row in reader.rows if device in row]
+    assert [row[0] for row in rows] == methods_of_tables()
     # Larson & McAllister's 16 bytes a fragment, of n² fragments, in n passes.
-    assert "65\N{THIN SPACE}536" in named["larson-mcallister"]
+    rate = f"{16 * 1024**3 / seconds / 1e9:,.0f}".replace(",", "\N{THIN SPACE}")
+    assert f"this machine: 12.5 ms, {rate} GB/s" in page.read_text("utf-8")
+
+
+def test_the_page_is_under_three_megabytes(report: Path) -> None:
+    assert report.stat().st_size < 3e6
 
 
 def test_the_files_are_the_tables(report: Path) -> None:

@@ -253,7 +253,7 @@ class GlslEmitter(TextEmitter):
             case Store(element=element, value=value):
                 return [f"{self.expression(element)} = {self.expression(value)};"]
             case Discard(condition=condition):
-                return [f"if ({self.expression(condition)}) discard;"]
+                return [f"if ({self._discarding(condition)}) discard;"]
             case Dead(instruction=instruction):
                 return [f"// {print_instruction(instruction)}"]
             case Barrier():
@@ -280,6 +280,17 @@ class GlslEmitter(TextEmitter):
         precise = "" if kind.kind is Kind.INT else self.dialect.precise
         head = f"{precise}{type_name(kind)} {self.name(variable)}"
         return f"{head};" if value is None else f"{head} = {self.widened(value, kind.width)};"
+
+    def _discarding(self, condition: Expression) -> str:
+        """A condition. In WebGL one that is constant is hidden: a shader that is known to write
+        nothing may not draw.
+        """
+        text = self.expression(condition)
+        known = all(isinstance(leaf, Constant) for leaf in walk(condition) if not leaf.operands)
+        if self.dialect.initialises or not known:
+            return text
+        self._hidden["zero"] = None
+        return f"({text}) && zero < 1.0"
 
     def _choice(self, statement: If) -> list[str]:
         condition = self.expression(statement.condition)

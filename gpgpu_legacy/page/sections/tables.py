@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from gpgpu_legacy.page.cells import Cells, Line, tables_of
+from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -11,17 +14,24 @@ from gpgpu_legacy.published.papers import papers
 _COLUMNS = ("derived", "counted", "measured")
 
 
-def make_section() -> Section:
-    """All tables, complete without a script; its own only says which cells are shown."""
+NAME = "tables"
+"""Of the section."""
+
+
+def make_section(here: Sequence[Time] = ()) -> Section:
+    """All tables, complete without a script; its own only says which cells are shown.
+
+    here: what was timed on this machine, for a report.
+    """
     verdicts = recorded()
     html = rendered(
         "sections/tables.html.j2",
-        papers=[(paper, tables_of(paper, verdicts)) for paper in papers()],
+        papers=[(paper, tables_of(paper, verdicts, here)) for paper in papers()],
         columns=columns_of,
         differing=lambda table: sum(line.verdict == Verdict.DIFFERS.value for line in table.lines),
         number=getattr,
     )
-    return Section("tables", "The tables", html, data={}, scripts=("sections/tables.js",))
+    return Section(NAME, "The tables", html, data={}, scripts=("sections/tables.js",))
 
 
 def columns_of(table: Cells) -> list[str]:

@@ -10,6 +10,9 @@ from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, ROUNDS, MethodTim
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
 from gpgpu_legacy.published.papers import papers
 
+MEASURED = "measured"
+"""The id of the grid of what was timed."""
+
 
 def grids(
     tables: Sequence[Table],
@@ -141,4 +144,4 @@ def _measured(times: MethodTimes, table: Table) -> Grid:
         *(f"{left.method} on {left.executor} is not run: {left.reason}." for left in times.not_run),
         *busy_notes(times.busy_share),
     )
-    return Grid("measured", caption, heads, rows, notes)
+    return Grid(MEASURED, caption, heads, rows, notes)
