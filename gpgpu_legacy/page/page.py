@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
+from gpgpu_legacy.page.products import PRODUCTS, products_script
 from gpgpu_legacy.page.section import Section, rendered, web_text
 from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.published.papers import papers
@@ -12,6 +13,7 @@ from gpgpu_legacy.serial import json_compact
 
 TITLE = "Matrix products as GPUs did them"
 _FIRST, _LAST = "base.js", "start.js"
+_MADE = {DEFINITIONS: definitions_script, PRODUCTS: products_script}
 
 
 def introduction() -> str:
@@ -54,5 +56,5 @@ def joined_scripts(sections: Sequence[Section]) -> str:
 
 
 def script_text(name: str) -> str:
-    """A script of web/, or the one that is made."""
-    return definitions_script() if name == DEFINITIONS else web_text(name)
+    """A script of web/, or one that is made."""
+    return _MADE[name]() if name in _MADE else web_text(name)

@@ -9,6 +9,7 @@ from gpgpu_legacy.page.section import Section
 
 SECTIONS: tuple[str, ...] = (
     "figure-2",
+    "methods",
     "tables",
     "audit",
     "loaded",

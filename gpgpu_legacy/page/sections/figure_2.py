@@ -1,7 +1,8 @@
-"""Figure 2: what the passes of 2001 and 2003 drew."""
+"""Figure 2: what the passes of 2001 and 2003 drew, still and alive."""
 
 from __future__ import annotations
 
+from gpgpu_legacy.page.products import PRODUCT_SCRIPTS
 from gpgpu_legacy.page.section import Section, data_url, rendered
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
@@ -10,7 +11,7 @@ from gpgpu_legacy.studies.figure_2.plot import draw_figure_2
 
 
 def make_section() -> Section:
-    """Figure 2, still."""
+    """Figure 2: a picture of a run, and the run itself, a pass at a time."""
     executor = find_executor(AUTO)
     image = draw_figure_2(demonstrate(executor))
     html = rendered(
@@ -19,4 +20,5 @@ def make_section() -> Section:
         size=image.size,
         device=executor.device(),
     )
-    return Section("figure-2", "Figure 2, alive", html)
+    scripts = (*PRODUCT_SCRIPTS, "sections/figure-2.js")
+    return Section("figure-2", "Figure 2, alive", html, {}, scripts)

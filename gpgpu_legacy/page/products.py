@@ -1,0 +1,84 @@
+"""The matrix products of 2001 and 2003 as the page plays them, for all small shapes.
+
+They are a script, since several sections play them: `PRODUCTS` has the methods by name, and their
+families of plans.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import product
+from typing import Any
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.page.families import FAMILIES, family_of
+from gpgpu_legacy.page.scenes import INTERPRETER
+from gpgpu_legacy.plan.formats import R32F, UNORM8
+from gpgpu_legacy.serial import json_compact
+from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
+
+PRODUCTS = "sections/products.js"
+"""The name of the script, among those of a section."""
+
+PRODUCT_SCRIPTS = (
+    *INTERPRETER,
+    "player/webgl.js",
+    "player/player.js",
+    "player/transport.js",
+    FAMILIES,
+    PRODUCTS,
+    "sections/numbers.js",
+    "sections/controls.js",
+    "sections/element-grid.js",
+    "sections/fragment-trace.js",
+    "sections/played-product.js",
+)
+"""The scripts that play products and show their matrices, each after those that it calls."""
+
+BLOCKS = (1, 2, 4, 8)
+"""The blocks b that the page offers."""
+
+METHODS = {
+    "larson-mcallister": "Larson & McAllister",
+    "hall-carr-hart-single": "Single-channel",
+    "hall-carr-hart-multi": "Multichannel",
+}
+"""The methods that are played, with their titles."""
+
+
+@cache
+def products_script() -> str:
+    """The text of the script."""
+    choices: list[tuple[str, Options]] = [
+        ("larson-mcallister", Options(texture_format=format_.name)) for format_ in (R32F, UNORM8)
+    ]
+    choices += [
+        (name, Options(block=block, accumulate=mode))
+        for name in ("hall-carr-hart-single", "hall-carr-hart-multi")
+        for block, mode in product(BLOCKS, Accumulate)
+    ]
+    products = {
+        "methods": [_method(name, title) for name, title in METHODS.items()],
+        "families": [_family(name, options) for name, options in choices],
+        "matrices": {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B},
+    }
+    text = json_compact(products).replace("<", "\\u003c")  # nothing in it ends the script element
+    return f"// Made from the methods' own plans.\nconst PRODUCTS = {text};\n"
+
+
+def _method(name: str, title: str) -> dict[str, Any]:
+    method = find_method(name)
+    return {"name": name, "title": title, "year": method.year, "summary": method.summary}
+
+
+def _family(name: str, options: Options) -> dict[str, Any]:
+    method = find_method(name)
+    chosen = method.options(options)
+    return {
+        "method": name,
+        "block": chosen.block,
+        "mode": chosen.accumulate.value if chosen.accumulate else None,
+        "format": chosen.texture_format,
+        "family": family_of(method, options),
+    }

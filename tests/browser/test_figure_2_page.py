@@ -1,0 +1,306 @@
+"""Figure 2, alive: its numbers, its editor, its fragments and its address, in a browser."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from browser_pages import EACH_RENDERER, PHONE, Opener, View
+from numpy.typing import NDArray
+from playwright.sync_api import Page, expect
+
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections.figure_2 import make_section
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
+
+F32 = NDArray[np.float32]
+
+CALM = View(calm=True)
+
+
+@pytest.fixture(scope="module")
+def section() -> Section:
+    return make_section()
+
+
+def in_address(matrix: F32) -> str:
+    return "~".join("_".join(str(number) for number in row) for row in matrix)
+
+
+def address(method: str, a: F32, b: F32, **more: object) -> str:
+    words = {"method": method, "A": in_address(a), "B": in_address(b), **more}
+    return "&".join(f"figure-2.{name}={value}" for name, value in words.items())
+
+
+def shown(page: Page, label: str) -> list[list[str]]:
+    """The numbers of a picture, whole, without what is padding."""
+    script = """(root) => [...root.querySelectorAll("[data-place]")].map((cell) =>
+        [cell.dataset.place, cell.dataset.whole ?? cell.title.split(",")[0]])"""
+    cells = page.locator(f'.elements[aria-label="{label}"]').evaluate(script)
+    rows: dict[int, list[str]] = {}
+    for place, text in cells:
+        rows.setdefault(int(place.split(",")[0]), []).append(text)
+    return list(rows.values())
+
+
+def numbers(page: Page, label: str) -> F32:
+    return np.array([[float(text) for text in row] for row in shown(page, label)], np.float32)
+
+
+def by_numpy(method: str, a: F32, b: F32, options: Options) -> F32:
+    plan = find_method(method).plan(Shape(*a.shape, b.shape[1]), options)
+    exact = Machine(exact=True, denormals=False)
+    outputs: dict[str, Any] = find_executor("numpy").run(plan, {"A": a, "B": b}, exact).outputs
+    return np.asarray(outputs["C"])
+
+
+def said(page: Page) -> str:
+    return page.locator(".figure2 > .said").inner_text()
+
+
+def word(page: Page, name: str) -> str:
+    """A word of the address, once it is written."""
+    page.wait_for_timeout(400)
+    found = re.search(rf"figure-2\.{name}=([^&]*)", page.url)
+    assert found, page.url
+    return found.group(1)
+
+
+PRODUCTS = [
+    ("larson-mcallister", (3, 5, 2), {"texture_format": "r32f"}),
+    ("hall-carr-hart-single", (5, 7, 3), {"block": 4, "accumulate": Accumulate.COPY}),
+    ("hall-carr-hart-single", (1, 6, 8), {"block": 2, "accumulate": Accumulate.BLEND}),
+    ("hall-carr-hart-multi", (7, 5, 6), {"block": 2, "accumulate": Accumulate.PING_PONG}),
+    ("hall-carr-hart-multi", (8, 8, 8), {"block": 1, "accumulate": Accumulate.COPY}),
+]
+
+
+@EACH_RENDERER
+@pytest.mark.parametrize(("method", "shape", "chosen"), PRODUCTS)
+def test_products_have_the_bits_of_numpy(
+    open_page: Opener, section: Section, method: str, shape: tuple[int, int, int], chosen: Any
+) -> None:
+    m, inner, n = shape
+    random = np.random.default_rng(sum(shape))
+    a = random.standard_normal((m, inner)).astype(np.float32)
+    b = random.standard_normal((inner, n)).astype(np.float32)
+    more = {
+        word: value.value if isinstance(value, Accumulate) else value
+        for word, value in zip(("block", "mode"), chosen.values(), strict=False)
+        if method != "larson-mcallister"
+    }
+    page = open_page([section], CALM, at=address(method, a, b, **more))
+    expected = by_numpy(method, a, b, Options(**chosen))
+    assert np.array_equal(numbers(page, "Framebuffer"), expected)
+    device = page.locator(".figure2-pictures > .note").last.inner_text()
+    assert "your GPU" in device and "bit for bit" in device
+
+
+def test_eight_bits_saturate(open_page: Opener, section: Section) -> None:
+    a = np.array([[0.5, 0.75], [0.25, 0.125], [3, -1]], np.float32)
+    b = np.array([[1, 0.5], [0.75, 0.25]], np.float32)
+    at = address("larson-mcallister", a, b, format="unorm8", texel="0_0")
+    page = open_page([section], CALM, at=at)
+    options = Options(texture_format="unorm8")
+    assert np.array_equal(
+        numbers(page, "Framebuffer"), by_numpy("larson-mcallister", a, b, options)
+    )
+    # 0.5·1 + 0.75·0.75 is beyond 1.0. In its texture 3 is 1, and −1 is 0: 1·1 + 0·0.75 is not.
+    clamped = page.locator('.elements[aria-label="Framebuffer"] .clipped')
+    assert clamped.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["0,0"]
+    assert "8 bits end at 1.0" in page.locator(".figure2-fragment").inner_text()
+    typed = page.locator('.elements[aria-label="A"] .clipped')
+    assert typed.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["2,0", "2,1"]
+
+
+def test_a_fragment_is_opened_by_a_click_and_by_enter(open_page: Opener, section: Section) -> None:
+    page = open_page([section], CALM)
+    cells = page.get_by_role("grid", name="Framebuffer")
+    cells.get_by_role("gridcell").nth(6).click()
+    fragment = page.locator(".figure2-fragment")
+    # The last pass multiplies A[1, 3] by B[3, 2].
+    product = DEMONSTRATION_A[1][3] * DEMONSTRATION_B[3][2]
+    expect(fragment).to_contain_text("row 2, column 3")
+    expect(fragment.locator("li").nth(2)).to_contain_text(f"= {product}")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(fragment).to_contain_text("row 3, column 3")
+    total = sum(DEMONSTRATION_A[2][k] * DEMONSTRATION_B[k][2] for k in range(4))
+    expect(fragment).to_contain_text(f"the true product is {total}")
+    assert word(page, "texel") == "2_2"
+
+
+def test_the_pass_is_marked_and_what_it_adds_is_shown(open_page: Opener, section: Section) -> None:
+    page = open_page([section], CALM, at="figure-2.pass=3")  # the clear, and two passes
+    places = "frames => frames.map(frame => frame.style.gridArea)"
+    assert page.locator('.elements[aria-label="A"] .pass').evaluate_all(places) == ["1 / 2 / 5 / 3"]
+    assert page.locator('.elements[aria-label="B"] .pass').evaluate_all(places) == ["2 / 1 / 3 / 5"]
+    adds = page.locator('.elements[aria-label="What the pass adds"]').inner_text().split()
+    outer = np.outer(np.array(DEMONSTRATION_A)[:, 1], DEMONSTRATION_B[1])
+    assert np.allclose([float(text) for text in adds], outer.ravel(), atol=6e-4)
+    so_far = np.array(DEMONSTRATION_A)[:, :2] @ np.array(DEMONSTRATION_B)[:2]
+    assert np.array_equal(numbers(page, "Framebuffer"), so_far.astype(np.float32))
+    expect(page.locator(".figure2-moment")).to_contain_text("column 2 of A")
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ("abc", "is no number"),
+        ("NaN", "is no number"),
+        ("1e39", "beyond the largest number of float32"),
+        ("0,5", "write 0.5"),
+        ("", "an empty cell is no number"),
+    ],
+)
+def test_nonsense_in_a_cell_is_said_and_the_matrix_stays(
+    open_page: Opener, section: Section, typed: str, sentence: str
+) -> None:
+    page = open_page([section], CALM)
+    before = numbers(page, "Framebuffer")
+    cell = page.get_by_label("A, row 2, column 1", exact=True)
+    cell.fill(typed)
+    cell.blur()
+    assert sentence.lower() in said(page).lower() and "keeps 0.125" in said(page)
+    assert cell.input_value() == "0.125"
+    assert np.array_equal(numbers(page, "Framebuffer"), before)
+    cell.fill("3/8")
+    cell.press("Enter")
+    assert said(page) == ""
+    expected = np.array(DEMONSTRATION_A)
+    expected[1, 0] = 0.375
+    assert np.array_equal(numbers(page, "A"), expected.astype(np.float32))
+    assert np.array_equal(
+        numbers(page, "Framebuffer"), (expected @ np.array(DEMONSTRATION_B)).astype(np.float32)
+    )
+
+
+PASTE = """(cell, text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text", text);
+    cell.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+}"""
+
+
+def test_tables_are_pasted(open_page: Opener, section: Section) -> None:
+    page = open_page([section], CALM)
+    cell = page.get_by_label("A, row 1, column 1", exact=True)
+    cell.evaluate(PASTE, "1\t2\t3\n4\t5\t6")
+    page.get_by_label("B, row 3, column 4", exact=True).wait_for()
+    page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 6")
+    assert numbers(page, "A").tolist() == [[1, 2, 3], [4, 5, 6]]
+    b = np.array(DEMONSTRATION_B, np.float32)[:3]
+    assert np.array_equal(numbers(page, "B"), b)
+    assert np.array_equal(numbers(page, "Framebuffer"), numbers(page, "A") @ b)
+    for wrong, sentence in (
+        ("1 2\n3", "differ in length"),
+        ("1 x", "no number"),
+        ("1 " * 9, "9 columns"),
+    ):
+        page.get_by_label("A, row 1, column 1", exact=True).evaluate(PASTE, wrong)
+        assert sentence in said(page)
+        assert numbers(page, "A").tolist() == [[1, 2, 3], [4, 5, 6]]
+
+
+def test_shapes_and_fillings(open_page: Opener, section: Section) -> None:
+    page = open_page([section], CALM)
+    page.get_by_label("Inner", exact=True).fill("2")
+    page.get_by_label("Rows", exact=True).press("Tab")
+    page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 8")
+    page.get_by_role("group", name="Fill A").get_by_role("button", name="identity").click()
+    page.get_by_role("group", name="Fill B").get_by_role("button", name="random").click()
+    b = numbers(page, "B")
+    assert b.shape == (2, 4) and np.array_equal(b, np.round(b))
+    assert np.array_equal(numbers(page, "Framebuffer"), np.eye(4, 2) @ b)
+    rows = page.get_by_label("Rows", exact=True)
+    rows.fill("99")
+    rows.blur()
+    assert "1 to 8" in said(page) and rows.input_value() == "4"
+    page.get_by_role("button", name="Figure 2’s matrices").click()
+    page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 16")
+    assert np.array_equal(numbers(page, "A"), np.array(DEMONSTRATION_A, np.float32))
+
+
+def test_a_moment_is_sent(open_page: Opener, section: Section) -> None:
+    page = open_page([section], CALM)
+    page.get_by_label("Method").select_option("hall-carr-hart-multi")
+    page.get_by_label("Sums from pass to pass").select_option("ping-pong")
+    page.get_by_label("Block b").select_option("1")
+    cell = page.get_by_label("B, row 4, column 4", exact=True)
+    cell.fill("-0.1")
+    page.get_by_role("grid", name="Framebuffer").get_by_role("gridcell").last.click()
+    page.get_by_role("button", name="Back").click()
+    page.wait_for_timeout(400)
+    at = page.url.split("#")[1]
+    state = (
+        numbers(page, "B"),
+        numbers(page, "Framebuffer"),
+        page.locator(".figure2-moment").inner_text(),
+    )
+    fragment = page.locator(".figure2-fragment").inner_text()
+    other = open_page([section], CALM, at=at)
+    assert other.get_by_label("Method").input_value() == "hall-carr-hart-multi"
+    assert np.array_equal(numbers(other, "B"), state[0]) and state[0][3, 3] == np.float32(-0.1)
+    assert np.array_equal(numbers(other, "Framebuffer"), state[1])
+    assert other.locator(".figure2-moment").inner_text() == state[2]
+    assert other.locator(".figure2-fragment").inner_text() == fragment
+    other.wait_for_timeout(400)
+    assert other.url.split("#")[1] == at
+
+
+@pytest.mark.parametrize(
+    ("nonsense", "sentence"),
+    [
+        ("method=abacus", "“abacus” is no method"),
+        ("block=7", "“7” is no block"),
+        ("A=1_x", "A cannot be read"),
+        ("A=1_2&figure-2.B=1_2", "B has 1 rows"),
+        ("pass=99", "“99” is none"),
+        ("pass=-1", "“-1” is none"),
+        ("texel=9_9", "no texel 9_9"),
+        ("texel=middle", "“middle” is no texel"),
+    ],
+)
+def test_nonsense_in_the_address_is_said_in_place(
+    open_page: Opener, section: Section, nonsense: str, sentence: str
+) -> None:
+    page = open_page([section], CALM, at=f"figure-2.{nonsense}")
+    assert sentence in said(page)
+    expected = (np.array(DEMONSTRATION_A) @ np.array(DEMONSTRATION_B)).astype(np.float32)
+    assert np.array_equal(numbers(page, "Framebuffer"), expected)
+
+
+def test_it_plays_to_the_end(open_page: Opener, section: Section) -> None:
+    page = open_page([section], CALM, at="figure-2.pass=0")
+    assert not numbers(page, "Framebuffer").any()
+    page.get_by_label("Step: speed").select_option("16")
+    page.get_by_role("button", name="Play").click()
+    page.get_by_text("The product is complete.").wait_for()
+    assert (
+        "16 of its 16 numbers are the true product" in page.locator(".figure2-outcome").inner_text()
+    )
+
+
+def test_it_fits_a_phone_at_its_largest(open_page: Opener, section: Section) -> None:
+    eight = np.full((8, 8), -0.12345, np.float32)
+    for method in ("larson-mcallister", "hall-carr-hart-multi"):
+        page = open_page([section], PHONE, at=address(method, eight, eight, **{"pass": 2}))
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
+
+
+def test_without_javascript_the_picture_stands(open_page: Opener, section: Section) -> None:
+    page = open_page([section], View(javascript=False))
+    assert page.locator(".figure2-still img").is_visible()
+    live = open_page([section], CALM)
+    assert not live.locator(".figure2-still").is_visible() and live.locator(".figure2").is_visible()
+    live.emulate_media(media="print")
+    assert (
+        live.locator(".figure2-still img").is_visible()
+        and not live.locator(".figure2").is_visible()
+    )
