@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.registry import find_method as find_method
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.api.drawing import DrawArguments as DrawArguments
+    from gpgpu_legacy.api.picture import Picture as Picture
+    from gpgpu_legacy.api.picture import picture as picture
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
     from gpgpu_legacy.api.plan_figure import plan_figure as plan_figure
     from gpgpu_legacy.api.plan_panels import AnimationOptions as AnimationOptions
@@ -88,6 +90,7 @@ _HOMES = {
     "Machine": "runtime.machine",
     "Method": "algorithms.matmul.method",
     "Options": "algorithms.matmul.options",
+    "Picture": "api.picture",
     "Pipeline": "api.pipeline",
     "Plan": "plan.plan",
     "PlanBench": "measure.plan_bench.record",
@@ -116,6 +119,7 @@ _HOMES = {
     "find_profile": "chips.profile",
     "matmul": "api.products",
     "methods": "algorithms.registry",
+    "picture": "api.picture",
     "plan_as_json": "plan.serialise",
     "plan_figure": "api.plan_figure",
     "plan_from_json": "plan.serialise",

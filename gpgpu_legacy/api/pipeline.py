@@ -67,6 +67,10 @@ class Pipeline(PlanBuilder):
         values = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
         return f"<Pipeline {self.name}{values}>"
 
+    def _repr_html_(self) -> str:
+        """The passes as a diagram, for a notebook."""
+        return self.plan()._repr_html_()
+
     @classmethod
     def of(cls, builder: PlanBuilder) -> Self:
         """The same plan, with the verbs."""

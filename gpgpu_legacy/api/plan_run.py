@@ -69,7 +69,7 @@ class PlanRunRecord(Record, frozen=True, kw_only=True):
 
 
 @public
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PlanRun:
     """The results of a plan, with what is known about how they were computed.
 
@@ -81,15 +81,31 @@ class PlanRun:
     float32, by name. parameters: that the plan was built with.
     """
 
-    plan: Plan = field(repr=False)
+    plan: Plan
     executor: str
     device: str
     arithmetic: str
     seconds: Timings
-    inputs: Mapping[str, F32] = field(repr=False)
-    outputs: Mapping[str, F32] = field(repr=False)
-    reference: Reference | None = field(default=None, repr=False)
+    inputs: Mapping[str, F32]
+    outputs: Mapping[str, F32]
+    reference: Reference | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(
+            f"{name} {'×'.join(map(str, values.shape))}" for name, values in self.outputs.items()
+        )
+        return (
+            f"<PlanRun {self.plan.name}: {outputs} from {self.executor} ({self.device}), "
+            f"{1e3 * self.seconds.compute_s:.4g} ms>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Its outputs, times and counts, as tables for a notebook."""
+        from gpgpu_legacy.api.plan_run_table import run_grids
+        from gpgpu_legacy.present.html import grids_html
+
+        return grids_html(run_grids(self.record(), self.plan.name))
 
     def __getattr__(self, name: str) -> F32:
         """An output by its name."""

@@ -116,7 +116,7 @@ class Visit:
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PlanTrace:
     """A texel, from pass to pass.
 
@@ -141,6 +141,19 @@ class PlanTrace:
     unchanged: int
     left_out: int
     visits: tuple[Visit, ...]
+
+    def __repr__(self) -> str:
+        return (
+            f"<PlanTrace of texel {self.x},{self.y} of {', '.join(self.textures)} in {self.plan}: "
+            f"{self.writing} of {self.passes} passes write there>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Each pass with what it read and wrote, for a notebook."""
+        from gpgpu_legacy.api.plan_trace_table import plan_trace_text
+        from gpgpu_legacy.present.html import lines_html
+
+        return lines_html(plan_trace_text(self))
 
 
 @public

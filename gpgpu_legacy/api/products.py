@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import copysign, isfinite, nan
 from typing import Unpack
@@ -53,7 +53,7 @@ class RunRecord(Record, frozen=True, kw_only=True):
 
 
 @public
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """A product, with everything that is known about how it was computed.
 
@@ -73,9 +73,24 @@ class Run:
     device: str
     product: F32
     seconds: Timings
-    plan: Plan = field(repr=False)
-    operands: tuple[F32, ...] = field(repr=False)
+    plan: Plan
+    operands: tuple[F32, ...]
     arithmetic: str = FP32.name
+
+    def __repr__(self) -> str:
+        shape = self.shape
+        rate = f", {self.gflops:.4g} GFLOPS" if self.gflops else ""
+        return (
+            f"<Run {self.method}: {shape.m}×{shape.l} by {shape.l}×{shape.n} on {self.executor} "
+            f"({self.device}), {1e3 * self.seconds.compute_s:.4g} ms{rate}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """What ran, its times, its counts and its error, as a table for a notebook."""
+        from gpgpu_legacy.api.products_table import run_rows
+        from gpgpu_legacy.present.html import pairs_html
+
+        return pairs_html(f"A product by {self.method}", run_rows(self))
 
     @cached_property
     def counts(self) -> Counts:

@@ -48,15 +48,21 @@ def run_record(run: Run, follower: Follower | None = None, *, check: bool = True
 
 def run_text(run: Run, *, check: bool = True) -> str:
     """The run in lines, each with a name. check: whether to state the error."""
-    rows = [*_what_ran(run), *_times(run), *_counts(run)]
-    if check:
-        error = f"{run.max_relative_error:.3g} of the largest element (float64)"
-        rows.append(("largest error", error))
+    rows = run_rows(run, check=check)
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name:<{width}}  {text}\n" for name, text in rows)
 
 
 Rows = list[tuple[str, str]]
+
+
+def run_rows(run: Run, *, check: bool = True) -> Rows:
+    """Names, and what is known of a run. check: whether to state the error."""
+    rows = [*_what_ran(run), *_times(run), *_counts(run)]
+    if check:
+        error = f"{run.max_relative_error:.3g} of the largest element (float64)"
+        rows.append(("largest error", error))
+    return rows
 
 
 def _what_ran(run: Run) -> Rows:

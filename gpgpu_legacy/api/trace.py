@@ -76,7 +76,7 @@ class Step:
     discards: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Trace:
     """What a program executed for a fragment, up to its end or the KIL that discarded it.
 
@@ -89,6 +89,17 @@ class Trace:
     steps: tuple[Step, ...]
     fog: str
     pixels: tuple[Vec4, ...]
+
+    def __repr__(self) -> str:
+        end = "discarded" if self.discarded else f"pixels {', '.join(map(str, self.pixels))}"
+        return f"<Trace of fragment {self.x},{self.y}: {len(self.steps)} instructions, {end}>"
+
+    def _repr_html_(self) -> str:
+        """Every instruction with its operands and its result, for a notebook."""
+        from gpgpu_legacy.api.trace_table import trace_as_text
+        from gpgpu_legacy.present.html import lines_html
+
+        return lines_html(trace_as_text(self))
 
     @property
     def discarded(self) -> bool:

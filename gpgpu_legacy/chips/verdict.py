@@ -122,6 +122,20 @@ class Verdict(Record, frozen=True, kw_only=True):
     expanded: tuple[Expanded, ...] = ()
     pass_count: int = 0
 
+    def __repr__(self) -> str:
+        over = ", ".join(dict.fromkeys(row.limit for row in self.exceeded))
+        return (
+            f"<Verdict {self.subject} on {self.chip}: {self.answer.value}{': ' * bool(over)}{over}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """A row for each limit, as a table for a notebook."""
+        from gpgpu_legacy.chips.profile import find_profile
+        from gpgpu_legacy.chips.table import plan_verdict_grids
+        from gpgpu_legacy.present.html import grids_html
+
+        return grids_html(plan_verdict_grids(self, find_profile(self.chip)))
+
     @property
     def exceeded(self) -> tuple[Row, ...]:
         """The rows whose limit is exceeded."""

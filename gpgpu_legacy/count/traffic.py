@@ -46,7 +46,7 @@ POSITIONS_ALONE = Accounting()
 
 
 @public
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Counts:
     """What a plan or a pass costs, in total. Names that end in _bytes are in bytes.
 
@@ -97,6 +97,23 @@ class Counts:
         if type(self.vertex_bytes) is not int or self.vertex_bytes < 1:
             as_positive("vertex_bytes", self.vertex_bytes)
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
+
+    def __repr__(self) -> str:
+        """What is not 0, as the call that makes it."""
+        values = ((f.name, getattr(self, f.name), f.default) for f in fields(self) if f.init)
+        shown = (f"{name}={value}" for name, value, default in values if value != default)
+        return f"Counts({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        """What is not 0, as a table for a notebook."""
+        from gpgpu_legacy.present.grid import Grid
+        from gpgpu_legacy.present.html import grids_html
+
+        counted = (f.name for f in fields(self) if f.name != "vertex_bytes")
+        rows = tuple(
+            (name.replace("_", " "), getattr(self, name)) for name in counted if getattr(self, name)
+        )
+        return grids_html([Grid("counts", "Counted", ("count", "total"), rows)])
 
     def __add__(self, other: Counts) -> Counts:
         """The sum of both; ValueError if they assume vertices of different sizes."""

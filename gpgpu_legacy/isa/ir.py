@@ -230,7 +230,7 @@ class Fog(Enum):
 
 
 @public
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program:
     """An assembled fragment program.
 
@@ -246,6 +246,15 @@ class Program:
     name: str = field(default="", compare=False)
     options: tuple[str, ...] = ()
     attributes: tuple[AttributeDeclaration, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{len(self.instructions)} instructions",
+            f"{len(self.temporaries)} temporaries",
+            *(f"texture[{unit}] {target.value}" for unit, target in self.texture_units.items()),
+            *(f"OPTION {option}" for option in self.options),
+        ]
+        return f"<Program {self.name or 'without a name'}: {', '.join(parts)}>"
 
     def __hash__(self) -> int:
         """A hash of what equality compares, computed once: programs are keys of many caches."""

@@ -275,7 +275,7 @@ Step = Pass | Repeat
 
 
 @public
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
 
@@ -290,6 +290,20 @@ class Plan:
     inputs: tuple[Input, ...]
     steps: tuple[Step, ...]
     outputs: tuple[Output, ...]
+
+    def __repr__(self) -> str:
+        matrices = [
+            ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in some) or "nothing"
+            for some in (self.operands, self.results)
+        ]
+        size = f"{self.pass_count} passes, {len(self.textures)} textures"
+        return f"<Plan {self.name}: {matrices[0]} → {matrices[1]}; {size}>"
+
+    def _repr_html_(self) -> str:
+        """The passes as a diagram, for a notebook."""
+        from gpgpu_legacy.plan.diagram import plan_svg
+
+        return plan_svg(self)
 
     def texture(self, name: str) -> Texture:
         """The texture of that name; UnknownNameError, a KeyError, if the plan has none."""

@@ -34,7 +34,10 @@ class Numeral:
 Entry = str | int | float | bool | Formula | Numeral | None
 
 
-@dataclass(frozen=True, slots=True)
+_CAPTION = 60  # characters of a caption that a repr shows
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Grid:
     """A table for any writer: a caption, heads, rows as long as the heads, and notes below."""
 
@@ -43,6 +46,16 @@ class Grid:
     heads: tuple[str, ...]
     rows: tuple[tuple[Entry, ...], ...]
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        caption = self.caption if len(self.caption) <= _CAPTION else f"{self.caption[:_CAPTION]}…"
+        return f"<Grid {self.id}: {caption!r}, {len(self.rows)} rows of {', '.join(self.heads)}>"
+
+    def _repr_html_(self) -> str:
+        """The table, for a notebook."""
+        from gpgpu_legacy.present.html import grids_html
+
+        return grids_html([self])
 
 
 # How entries are written -----------------------------------------------------------------------

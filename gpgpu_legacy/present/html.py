@@ -1,0 +1,69 @@
+"""Tables, text and lines as HTML for notebooks; whatever they hold is escaped.
+
+A notebook shows the HTML in a page of its own making, light or dark: nothing here sets a colour of
+text or of paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.present.grid import Grid
+
+MOST_ROWS = 60
+"""Of a table in a notebook; a line below tells how many more there are."""
+
+
+def grids_html(grids: Iterable[Grid]) -> str:
+    """Tables, one below the other, each with its caption and its notes."""
+    return "".join(map(_grid_html, grids))
+
+
+def _grid_html(grid: Grid) -> str:
+    from gpgpu_legacy.present.grid import is_numeric, plain
+
+    aligned = [
+        "right" if is_numeric(column) else "left" for column in zip(*grid.rows, strict=True)
+    ] or ["left"] * len(grid.heads)
+    head = "".join(
+        f'<th scope="col" style="text-align: {side}">{escape(text)}</th>'
+        for text, side in zip(grid.heads, aligned, strict=True)
+    )
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="text-align: {side}">{escape(plain(entry))}</td>'
+            for entry, side in zip(row, aligned, strict=True)
+        )
+        + "</tr>"
+        for row in grid.rows[:MOST_ROWS]
+    )
+    notes = [*grid.notes]
+    if len(grid.rows) > MOST_ROWS:
+        notes.append(f"{len(grid.rows) - MOST_ROWS} more rows are not shown.")
+    below = "".join(f"<p><small>{escape(note)}</small></p>" for note in notes)
+    return (
+        f'<table><caption style="text-align: left">{escape(grid.caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{below}"
+    )
+
+
+def pairs_html(caption: str, pairs: Sequence[tuple[str, str]]) -> str:
+    """Names and what they stand for, in two columns."""
+    rows = "".join(
+        f'<tr><th scope="row" style="text-align: left">{escape(name)}</th>'
+        f'<td style="text-align: left">{escape(text)}</td></tr>'
+        for name, text in pairs
+    )
+    return (
+        f'<table><caption style="text-align: left">{escape(caption)}</caption>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def lines_html(text: str) -> str:
+    """Text whose columns are aligned, as it is."""
+    return f'<pre style="overflow-x: auto">{escape(text)}</pre>'

@@ -1,0 +1,259 @@
+"""What a notebook shows of the package's objects: short lines, HTML, pictures."""
+
+from __future__ import annotations
+
+import io
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import gpgpu_legacy as gl
+from gpgpu_legacy.api.drawing import make_drawing
+from gpgpu_legacy.api.trace import trace
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.diagram import MOST_BOXES
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.html import MOST_ROWS
+
+HOSTILE = "<script>alert('1')</script>&\""
+VOID = {"br", "meta", "img", "input", "hr", "link"}
+
+
+class Reader(HTMLParser):
+    """The elements and the text of HTML; AssertionError where elements do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(text)
+        self.close()
+        assert not self.open, f"not closed: {self.open}"
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open[-1] == tag, (tag, self.open)
+        self.open.pop()
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def program(name="double.fp"):
+    return gl.assemble(
+        "!!ARBfp1.0\nTEMP r;\nTEX r, fragment.texcoord[0], texture[0], RECT;\n"
+        "ADD result.color, r, r;\nEND",
+        name,
+    )
+
+
+def pipeline(name="twice", texture="x", repeats=3):
+    p = gl.Pipeline(name)
+    x, y = p.input(texture, 2, 3), p.texture("y", 3, 2)
+    with p.repeat(repeats):
+        p.draw(program(), {0: x}, into=y)
+        p.copy(y, x)
+    p.output("out", x)
+    return p
+
+
+def run():
+    return gl.run([[1.0, 2.0]], [[3.0], [4.0]], "larson-mcallister", executor="numpy")
+
+
+def traced():
+    drawing = make_drawing(program(), 2, 2, {0: ("RECT", np.ones((2, 2), np.float32))})
+    return trace(drawing, 1, 0)
+
+
+def everything():
+    p = pipeline()
+    plan_run = p.run({"x": np.ones((2, 3))}, executor="numpy")
+    return {
+        "plan": (p.plan(), ("twice", "6 passes", "x 2×3", "out 2×3")),
+        "program": (program(), ("double.fp", "2 instructions", "texture[0] RECT")),
+        "run": (run(), ("larson-mcallister", "1×2 by 2×1", "numpy", "ms")),
+        "plan run": (plan_run, ("twice", "out 2×3", "numpy")),
+        "counts": (p.count(), ("passes=3", "lookup=18", "copy_bytes=")),
+        "verdict": (p.check("radeon-9700-pro"), ("twice", "radeon-9700-pro", "loads")),
+        "trace": (traced(), ("fragment 1,0", "2 instructions", "2.0")),
+        "plan trace": (p.trace(1, 1), ("texel 1,1", "twice", "6 of 6")),
+        "grid": (Grid("g", "A table", ("a", "b"), ((1, 2),)), ("g", "A table", "1 rows", "a, b")),
+    }
+
+
+EVERYTHING = list(everything())
+
+
+@pytest.mark.parametrize("what", EVERYTHING)
+def test_a_repr_is_one_line_with_what_matters(what):
+    thing, words = everything()[what]
+    text = repr(thing)
+    assert "\n" not in text
+    assert len(text) < 300
+    for word in words:
+        assert word in text, text
+
+
+def test_a_plan_of_a_thousand_passes_has_a_short_repr():
+    plan = gl.Pipeline.find("jacobi", n=64).plan()
+    assert len(repr(plan)) < 200
+    assert f"{plan.pass_count} passes" in repr(plan)
+    assert repr(gl.Counts()) == "Counts()"
+    assert eval(repr(pipeline().count()), {"Counts": gl.Counts}) == pipeline().count()
+
+
+@pytest.mark.parametrize("what", [w for w in EVERYTHING if w != "program"])
+def test_the_html_is_well_formed(what):
+    thing, words = everything()[what]
+    html = Reader(thing._repr_html_())
+    assert {"table", "svg", "pre"} & set(html.tags)
+    shown = html.text.replace("\u2009", "")
+    assert {"grid": "A table"}.get(what, words[0].partition("=")[0].split()[0]) in shown
+
+
+def test_html_has_the_numbers_of_the_counts():
+    counts = pipeline().count()
+    text = Reader(counts._repr_html_()).text
+    assert f"passes{counts.passes}" in text
+    assert f"copy bytes{counts.copy_bytes}" in text
+    assert "dispatches" not in text
+
+
+def test_names_are_escaped_everywhere():
+    grid = Grid(HOSTILE, HOSTILE, (HOSTILE,), ((HOSTILE,),), (HOSTILE,))
+    hostile = pipeline(HOSTILE, HOSTILE)
+    shown = [
+        grid,
+        hostile,
+        hostile.plan(),
+        hostile.run({HOSTILE: np.ones((2, 3))}, executor="numpy"),
+        hostile.check("radeon-9700-pro"),
+        hostile.trace(1, 1),
+    ]
+    for thing in shown:
+        html = Reader(thing._repr_html_())
+        assert "script" not in html.tags, thing
+        assert "<script" not in thing._repr_html_(), thing
+        assert "<script>" in html.text, thing
+
+
+def test_a_long_table_tells_what_it_leaves_out():
+    grid = Grid("g", "", ("n",), tuple((n,) for n in range(MOST_ROWS + 5)))
+    html = Reader(grid._repr_html_())
+    assert html.tags.count("tr") == MOST_ROWS + 1
+    assert "5 more rows" in html.text
+
+
+# The diagram -----------------------------------------------------------------------------------
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(root):
+    return ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
+
+
+def test_a_diagram_has_a_box_for_each_pass_and_folds_repeats():
+    root = ElementTree.fromstring(pipeline(repeats=7).plan()._repr_html_())
+    boxes = [r for r in root.iter(f"{SVG}rect") if "stroke-dasharray" not in r.attrib]
+    frames = [r for r in root.iter(f"{SVG}rect") if "stroke-dasharray" in r.attrib]
+    assert (len(boxes), len(frames)) == (2, 1)
+    shown = texts(root)
+    for text in ("repeat 7 times", "draw double.fp", "copy", "x", "y", "in: x 2×3", "out: out 2×3"):
+        assert text in shown
+    assert "passes 1, 3, 5, … 13" in shown
+    (frame,) = frames
+    for box in boxes:
+        assert float(frame.get("y")) < float(box.get("y"))
+        bottom = float(box.get("y")) + float(box.get("height"))
+        assert bottom < float(frame.get("y")) + float(frame.get("height"))
+
+
+def test_boxes_follow_one_another_inside_of_the_picture():
+    plan = gl.Pipeline.find("bitonic-sort", n=64).plan()
+    root = ElementTree.fromstring(plan._repr_html_())
+    height = float(root.get("height"))
+    boxes = [r for r in root.iter(f"{SVG}rect") if "stroke-dasharray" not in r.attrib]
+    tops = [float(box.get("y")) for box in boxes]
+    assert tops == sorted(tops)
+    assert tops[-1] + float(boxes[-1].get("height")) < height
+    for text in root.iter(f"{SVG}text"):
+        assert 0 < float(text.get("y")) < height
+
+
+def test_a_long_plan_is_cut_and_says_so():
+    p = gl.Pipeline("long")
+    x, y = p.input("x", 2, 2), p.texture("y", 2, 2)
+    for _ in range(MOST_BOXES):
+        p.copy(x, y)
+        p.copy(y, x)
+    p.output("x", x)
+    root = ElementTree.fromstring(p._repr_html_())
+    assert len(list(root.iter(f"{SVG}rect"))) == MOST_BOXES
+    assert f"… {MOST_BOXES} more" in texts(root)
+
+
+# Pictures --------------------------------------------------------------------------------------
+
+
+def pixels_of(picture):
+    return np.asarray(Image.open(io.BytesIO(picture._repr_png_())).convert("RGB"))
+
+
+def test_a_picture_is_what_the_program_drew():
+    """Its lower left pixel is the fragment at the origin, as in a window."""
+    text = "!!ARBfp1.0 MUL result.color, fragment.position, { 0.25, 0.5, 0, 0 }; END"
+    drawn = gl.run_program(text, 4, 2, executor="numpy")
+    pixels = pixels_of(gl.picture(drawn, scale=3))
+    assert pixels.shape == (6, 12, 3)
+    for y in range(2):
+        for x in range(4):
+            red, green = 0.25 * (x + 0.5), 0.5 * (y + 0.5)
+            expected = [round(255 * red), round(255 * green), 0]
+            square = pixels[6 - 3 * (y + 1) : 6 - 3 * y, 3 * x : 3 * x + 3].reshape(-1, 3)
+            assert np.abs(square.astype(int) - expected).max() <= 1
+
+
+def test_a_matrix_is_grey_and_readable(tmp_path):
+    picture = gl.picture([[0, 1], [0.5, np.nan]])
+    assert repr(picture) == "<Picture of 2×2 texels, 128×128 pixels each>"
+    pixels = pixels_of(picture)
+    assert pixels.shape == (256, 256, 3)
+    assert pixels[200, 10].tolist() == [0, 0, 0]
+    assert pixels[200, 200].tolist() == [255, 255, 255]
+    assert pixels[10, 10].tolist() == [128, 128, 128]
+    assert pixels[10, 200].tolist() == [0, 0, 0]
+    picture.save(tmp_path / "p.png")
+    assert (tmp_path / "p.png").read_bytes() == picture._repr_png_()
+    with pytest.raises(InputError, match=r"should end in \.png"):
+        picture.save(tmp_path / "p.gif")
+
+
+@pytest.mark.parametrize(
+    ("texels", "scale", "words"),
+    [
+        ([1, 2], None, "shape"),
+        (np.ones((2, 2, 3)), None, "3 channels"),
+        (np.ones((0, 2)), None, "shape"),
+        ([["a"]], None, "not real numbers"),
+        ([[1]], 0, "scale is 0"),
+        ([[1]], "x", "scale"),
+        (np.ones((64, 64)), 1000, "too large"),
+    ],
+)
+def test_what_is_no_picture_is_refused(texels, scale, words):
+    with pytest.raises(InputError, match=words) as caught:
+        gl.picture(texels, scale)
+    assert "\n" not in str(caught.value)
