@@ -73,14 +73,25 @@ class ColourScale:
     high: float
     far: tuple[float, ...] = ()
 
+    @property
+    def anchors(self) -> tuple[Colour, ...]:
+        """Its colours of evenly spaced numbers, from `low` to `high`."""
+        anchors = _ANCHORS[self.kind]
+        return anchors[::-1] if self._is_negative else anchors
+
+    @property
+    def _is_negative(self) -> bool:
+        """Whether its light end, which is next to 0, is the high one."""
+        return self.kind is ScaleKind.ONE_SIGN and self.high <= 0 and self.low < 0
+
     def colours(self, values: NDArray[Any]) -> RGB:
         """The colours of numbers: their shape and a last axis of r, g and b."""
         finite = np.isfinite(values)
         span = self.high - self.low
         with np.errstate(all="ignore"):
             part = (np.where(finite, values, self.low).astype(np.float64) - self.low) / (span or 1)
-        if self.kind is ScaleKind.ONE_SIGN and self.high <= 0 and self.low < 0:
-            part = 1 - part  # the light end is next to 0
+        if self._is_negative:
+            part = 1 - part
         steps = np.round(np.clip(part, 0, 1) * (LEVELS - 1)) / (LEVELS - 1)
         found = mixed(steps, _ANCHORS[self.kind])
         found[~finite] = NOT_FINITE

@@ -1,4 +1,4 @@
-"""The commands `plan trace` and `plan figure`: what happens in the passes."""
+"""The commands `plan trace`, `plan figure` and `plan page`: what happens in the passes."""
 
 from __future__ import annotations
 
@@ -199,3 +199,22 @@ def figure_command(
         figure.write_animation(film.animate, film_options)
     for path in files:
         print(f"wrote {path}")
+
+
+@plan_app.command("page", cls=Lists)
+@grouped
+def page_command(
+    recipe: RecipeOptions,
+    inputs: InputOptions,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
+    ],
+) -> None:
+    """Write a page that plays the passes in a browser, texture by texture, without a network."""
+    from gpgpu_legacy.outputs import check_writable, write_text
+    from gpgpu_legacy.page.one_plan import plan_page
+
+    check_writable(output)
+    built = recipe.built()
+    write_text(output, plan_page(built.plan, inputs.arrays(built)))
+    print(f"wrote {output}")

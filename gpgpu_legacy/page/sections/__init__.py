@@ -15,6 +15,7 @@ SECTIONS: tuple[str, ...] = (
     "loaded",
     "cache",
     "lineage",
+    "algorithms",
     "exercises",
 )
 """Their names; each is made by `make_section` of the module of that name, `-` written `_`."""

@@ -29,15 +29,18 @@ class Interpreter {
     if (!Number.isInteger(k) || k < 0 || k > this.plan.passes) {
       throw new PlanError(`${this.plan.name} has ${this.plan.passes} passes, and no state ${k}.`);
     }
-    let nearest = this.at <= k ? this.at : 0;
-    for (const number of this.kept.keys()) {
-      if (number <= k && number > nearest) nearest = number;
-    }
+    const nearest = this.nearest(k);
     if (nearest !== this.at) [this.at, this.state] = [nearest, this.kept.get(nearest)];
     for (; this.at < k; this.at += 1) {
       this.state = this.after(this.plan.pass(this.at), this.state);
       this.keep(this.at + 1);
     }
+  }
+
+  // The state from which it goes to the state after k passes.
+  nearest(k) {
+    const known = [...this.kept.keys(), this.at];
+    return Math.max(...known.filter((number) => number <= k));
   }
 
   // The texture of that name in this state.
@@ -57,13 +60,13 @@ class Interpreter {
   trace(k, x, y) {
     const here = this.at;
     this.seek(k);
-    const pass = this.plan.pass(k);
-    const traced = this.traced(pass, x, y);
+    const traced = this.traced(this.plan.pass(k), this.state, x, y);
     this.seek(here);
     return traced;
   }
 
-  traced(pass, x, y) {
+  // The same for a pass over the textures of a state, whoever made it.
+  traced(pass, textures, x, y) {
     const { rect } = pass;
     const [column, row] = [x - rect.x, y - rect.y];
     if (column < 0 || row < 0 || column >= rect.width || row >= rect.height) return null;
@@ -71,17 +74,17 @@ class Interpreter {
       const n = 4 * (y * state[name].width + x);
       return [...state[name].data.subarray(n, n + 4)];
     };
-    const after = this.after(pass, this.state);
+    const after = this.after(pass, textures);
     const targets = pass.targets.map((name) => ({
       name,
-      before: texel(this.state, name),
+      before: texel(textures, name),
       after: texel(after, name),
     }));
     const { before, after: last } = targets[0];
     const traced = { before, after: last, discarded: false, steps: [], targets };
     if (pass.kind !== "draw") return traced;
     const machine = this.programs[pass.program];
-    machine.begin(pass, this.state);
+    machine.begin(pass, textures);
     machine.at(column, row);
     return { ...traced, ...machine.trace() };
   }

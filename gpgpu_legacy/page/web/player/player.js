@@ -1,6 +1,10 @@
 // A plan played on the reader's GPU where that is possible, beside the interpreter: the reference
 // that traces fragments, and that goes on alone where the GPU cannot, or stops.
 
+// The most instructions, over all fragments, that the interpreter runs at a time for comparison
+// alone: more would keep the reader waiting.
+const MOST_COMPARED = 2 ** 23;
+
 class Player {
   // scene: as page/scenes.py makes it, with `shaders`. matrices: its operands, as `packed` takes
   // them. Throws a PlanError for matrices that do not fit.
@@ -38,17 +42,30 @@ class Player {
 
   // Goes to the state after k passes.
   seek(k) {
-    this.interpreter.seek(k);
     this.at = k;
     this.compared.clear();
-    this.byGpu((run) => run.seek(k));
+    const onGpu = this.byGpu((run) => { run.seek(k); return true; });
+    if (!onGpu || this.isNear(k)) this.interpreter.seek(k);
+  }
+
+  // Whether the interpreter soon comes to the state after k passes.
+  isNear(k) {
+    let work = 0;
+    for (let pass = this.interpreter.nearest(k); pass < k && work <= MOST_COMPARED; pass += 1) {
+      const { arithmetic = 0, lookup = 0, fragments = 0 } = this.plan.counts(pass);
+      work += arithmetic + lookup + fragments;
+    }
+    return work <= MOST_COMPARED;
   }
 
   // The texture of a name in this state.
   texture(name) {
-    const reference = this.interpreter.texture(name);
-    const shown = this.byGpu((run) => run.texture(name)) ?? reference;
-    if (shown !== reference) this.compared.set(name, gpuDifference(shown, reference));
+    const shown = this.byGpu((run) => run.texture(name));
+    const { interpreter } = this;
+    if (!shown) return interpreter.texture(name);
+    if (interpreter.at === this.at) {
+      this.compared.set(name, gpuDifference(shown, interpreter.texture(name)));
+    }
     return shown;
   }
 
@@ -57,9 +74,19 @@ class Player {
     return this.byGpu((run) => run.results()) ?? this.interpreter.results();
   }
 
-  // What pass k does to a texel of its target, by the interpreter.
+  // What pass k does to a texel of its target, by the interpreter: from the textures of the GPU where
+  // its own are far.
   trace(k, x, y) {
-    return this.interpreter.trace(k, x, y);
+    const textures = this.isNear(k) ? undefined : this.byGpu((run) => this.stateOn(run, k));
+    if (!textures) return this.interpreter.trace(k, x, y);
+    return this.interpreter.traced(this.plan.pass(k), textures, x, y);
+  }
+
+  stateOn(run, k) {
+    run.seek(k);
+    const state = this.plan.textures.map(({ name }) => [name, run.texture(name)]);
+    run.seek(this.at);
+    return Object.fromEntries(state);
   }
 
   // Begins again with other matrices.
@@ -105,6 +132,7 @@ class Player {
     this.run = null;
     this.reason = error.reason;
     this.compared.clear();
+    this.interpreter.seek(this.at);
   }
 }
 

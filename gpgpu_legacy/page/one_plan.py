@@ -1,0 +1,33 @@
+"""The page of one plan: its passes played, texture by texture, with its programs and counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from numpy.typing import ArrayLike
+
+from gpgpu_legacy.arguments import as_instance
+from gpgpu_legacy.boundary import public
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.page.page import page_text
+from gpgpu_legacy.page.played import PLAYED, played_plan
+from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.validate import validate
+
+
+@public
+def plan_page(plan: Plan, operands: Mapping[str, ArrayLike]) -> str:
+    """A page that plays a plan in a browser, as HTML that needs no other file and no network.
+
+    operands: the plan's inputs by name, as `run_plan` takes them; the page holds them.
+    The page goes through the passes, shows every texture, and traces the fragment behind any texel.
+    It runs on the reader's GPU by WebGL2, or on an interpreter of its own.
+    Raises InputError for wrong operands, for a plan with kernels, which browsers do not run, and
+    for one that is too large for a page.
+    """
+    validate(as_instance("plan", plan, Plan))
+    data = played_plan(plan, operands)
+    html = rendered("sections/plan.html.j2", plan=plan, counts=count_plan(plan))
+    section = Section("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))
+    return page_text(plan.name, "", [section])

@@ -1,0 +1,100 @@
+"""Plans that a page plays: their scenes, their operands, and how their textures are shown."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gpgpu_legacy.api.plan_figure import plan_figure
+from gpgpu_legacy.api.plan_panels import PlanPanels
+from gpgpu_legacy.api.plan_run import as_operands
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.page.scenes import PLAYER, scene_of
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Texture
+from gpgpu_legacy.present.colours import FAR, NOT_FINITE, ColourScale, ScaleKind
+from gpgpu_legacy.present.grid import plain
+
+PLAYED = (
+    *PLAYER,
+    "sections/numbers.js",
+    "sections/element-grid.js",
+    "sections/fragment-trace.js",
+    "sections/played-product.js",
+    "player/transport.js",
+    "player/texels.js",
+    "player/played-plan.js",
+)
+"""The scripts that play a plan, each after those that it calls."""
+
+MOST_NUMBERS = 2**20
+"""Of the inputs in a page: 4 MiB of float32, which the page holds as text."""
+
+MOST_WORK = 2**26
+"""Instructions, over all fragments of a plan, that the page's interpreter gets through."""
+
+
+def played_plan(plan: Plan, operands: Mapping[str, ArrayLike]) -> dict[str, Any]:
+    """What a page needs to play a plan: `scene`, `operands` and `views`, as JSON.
+
+    operands: arrays by name. Of each operand the page gets the float32 as base64, and of each
+    texture the scale of colours, the same that `plan_figure` has.
+    Raises InputError for a plan with kernels, for one that is too large, and for wrong operands.
+    """
+    _check(plan)
+    given = as_operands(plan, operands)
+    figure = plan_figure(plan, given)
+    panels = (*figure.inputs, *figure.panels)
+    scales = {
+        panel.texture.name: scale
+        for panel, (_, scale) in zip(panels, figure.scales(panels), strict=True)
+    }
+    return {
+        "scene": scene_of(plan),
+        "operands": {name: _operand(values) for name, values in given.items()},
+        "views": {t.name: _view(figure, t, scales.get(t.name)) for t in plan.textures},
+    }
+
+
+def _check(plan: Plan) -> None:
+    if plan.dispatches:
+        raise InputError(
+            f"{plan.name} dispatches kernels, which browsers do not run; a page plays plans of "
+            "fragment programs, copies and clears"
+        )
+    numbers = sum(matrix.rows * matrix.columns for matrix in plan.operands)
+    counts = count_plan(plan)
+    work = counts.arithmetic + counts.lookup
+    for what, count, most in (
+        ("numbers in its inputs", numbers, MOST_NUMBERS),
+        ("instructions in all its fragments", work, MOST_WORK),
+    ):
+        if count > most:
+            raise InputError(
+                f"{plan.name} has {plain(count)} {what}, and a page plays plans of at most "
+                f"{plain(most)}; make it smaller"
+            )
+
+
+def _operand(values: F32) -> str:
+    return b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode("ascii")
+
+
+def _view(figure: PlanPanels, texture: Texture, scale: ColourScale | None) -> dict[str, Any]:
+    """How a texture is shown: see player/texels.js. scale: None if no pass reads or writes it."""
+    shown = scale or ColourScale(ScaleKind.ONE_SIGN, 0.0, 1.0)
+    return {
+        "anchors": shown.anchors,
+        "low": shown.low,
+        "high": shown.high,
+        "far": shown.far,
+        "far_colour": FAR,
+        "not_finite": NOT_FINITE,
+        "channels": (0,) if scale is None else figure.channels(texture),
+    }

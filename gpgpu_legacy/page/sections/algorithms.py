@@ -1,0 +1,98 @@
+"""The other algorithms, live: all that the package ships beside the products of 2001 and 2003."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.algorithms.registry import shipped_algorithms
+from gpgpu_legacy.api.plan_run import sample_inputs
+from gpgpu_legacy.api.recipes import Built, find_recipe
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.page.played import PLAYED, played_plan
+from gpgpu_legacy.page.section import Section, rendered
+
+SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
+"""What the page's first sections play."""
+
+
+@dataclass(frozen=True)
+class Small:
+    """An algorithm at a size that one can look at.
+
+    inputs: makes them; samples of the recipe where it is None. step_ms: for a pass.
+    """
+
+    settings: Mapping[str, Any] = field(default_factory=lambda: {"n": 8})
+    inputs: Callable[[], dict[str, F32]] | None = None
+    step_ms: int = 600
+
+
+_GRID, _GENERATIONS = 32, 120
+_RELAXED, _RELAXATIONS = 24, 120
+_R_PENTOMINO = ((0, 1), (0, 2), (1, 0), (1, 1), (2, 1))
+
+
+def _pentomino() -> dict[str, F32]:
+    """Five cells that live for more than a thousand generations where they have room."""
+    cells = np.zeros((_GRID, _GRID), np.float32)
+    for row, column in _R_PENTOMINO:
+        cells[_GRID // 2 + row, _GRID // 2 + column] = 1
+    return {"cells": cells}
+
+
+def _two_charges() -> dict[str, F32]:
+    """A positive and a negative charge."""
+    charges = np.zeros((_RELAXED, _RELAXED), np.float32)
+    charges[_RELAXED // 3, _RELAXED // 3] = 1
+    charges[2 * _RELAXED // 3, 2 * _RELAXED // 3] = -1
+    return {"b": charges}
+
+
+SMALL = {
+    "life": Small(
+        {"width": _GRID, "height": _GRID, "generations": _GENERATIONS}, _pentomino, step_ms=150
+    ),
+    "jacobi": Small({"n": _RELAXED, "passes": _RELAXATIONS}, _two_charges, step_ms=150),
+    "reduction": Small({"n": 16}, step_ms=1200),
+    "bitonic-sort": Small({"n": 64}),
+}
+"""Others, which are products, multiply 8×8 matrices."""
+
+
+def make_section() -> Section:
+    """The algorithms, each a plan that the page plays; those with kernels are named."""
+    shipped = sorted(shipped_algorithms(), key=lambda algorithm: algorithm.year or 0)
+    algorithms = [a for a in shipped if a.name not in SHOWN_ELSEWHERE]
+    built = {a.name: _built(a.name) for a in algorithms}
+    played = [a for a in algorithms if not built[a.name].plan.dispatches]
+    kernels = [a for a in algorithms if built[a.name].plan.dispatches]
+    html = rendered("sections/algorithms.html.j2", played=played, built=built, kernels=kernels)
+    data = {
+        "algorithms": [
+            {
+                "name": a.name,
+                "year": a.year,
+                "source": a.source,
+                "summary": a.summary,
+                "lacked": a.lacked,
+                "step": SMALL.get(a.name, Small()).step_ms,
+                "played": played_plan(built[a.name].plan, _inputs(a.name, built[a.name])),
+            }
+            for a in played
+        ]
+    }
+    scripts = (*PLAYED, "sections/algorithms.js")
+    return Section("algorithms", "The other algorithms, live", html, data, scripts)
+
+
+def _built(name: str) -> Built:
+    return find_recipe(name).build(SMALL.get(name, Small()).settings)
+
+
+def _inputs(name: str, built: Built) -> dict[str, F32]:
+    inputs = SMALL.get(name, Small()).inputs
+    return inputs() if inputs else sample_inputs(built.plan, built.samples, 0)

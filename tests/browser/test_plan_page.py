@@ -1,0 +1,234 @@
+"""The page of one plan and the other algorithms in a browser: what is shown was computed."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from browser_pages import EACH_RENDERER, PHONE, Opener, View
+
+from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_plan, trace_plan
+from gpgpu_legacy.api.plan_run import sample_inputs
+from gpgpu_legacy.api.recipes import Built, find_recipe
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.page import plan_page
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections import section_of
+from gpgpu_legacy.runtime.machine import Machine
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+N = 16
+
+
+@cache
+def sort() -> Built:
+    return find_recipe("bitonic-sort").build({"n": N})
+
+
+@cache
+def sort_page() -> str:
+    return plan_page(sort().plan, sample_inputs(sort().plan, sort().samples))
+
+
+@cache
+def algorithms() -> Section:
+    return section_of("algorithms")
+
+
+def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
+    """The r of each texel, as the page says it of the one that is chosen; row 0 first."""
+    canvas = page.get_by_label(f"{texture}: ", exact=False).first
+    values = []
+    for y in range(height):
+        for x in range(width):
+            box = canvas.bounding_box()
+            assert box
+            place = {"x": (x + 0.5) * box["width"] / width, "y": (y + 0.5) * box["height"] / height}
+            canvas.click(position=place)
+            said = page.locator(".texels-said", has_text="texel").inner_text()
+            where, value = said.split(": ")
+            assert where == f"texel ({x}, {y})"
+            values.append(float(value.split(",")[0]))
+    return values
+
+
+@EACH_RENDERER
+def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
+    page = open_page(sort_page())
+    page.get_by_role("button", name="To the end").click()
+    given = sample_inputs(sort().plan, sort().samples)
+    name = sort().plan.outputs[0].texture
+    found = texels(page, name, 4, 4)
+    assert np.float32(found).tolist() == np.sort(given["values"]).ravel().tolist()
+    assert renderer in page.locator(".plan > .note").inner_text().lower()
+    assert "bit for bit" in page.locator(".plan > .note").inner_text()
+
+
+def test_the_counts_are_the_packages(open_page: Opener) -> None:
+    page = open_page(sort_page())
+    counts = count_plan(sort().plan)
+    page.get_by_role("button", name="To the end").click()
+    rows = {
+        row.locator("th").inner_text(): [int(t.replace("\u2009", "")) for t in texts]
+        for row in page.locator(".plan-counts tbody tr").all()
+        if (texts := row.locator("td").all_inner_texts())
+    }
+    each = counts.lookup // sort().plan.pass_count
+    assert rows["lookups"] == [each, counts.lookup, counts.lookup]
+    assert rows["arithmetic instructions"][2] == counts.arithmetic
+    assert rows["bytes requested"][2] == counts.bytes_requested
+    page.get_by_role("button", name="To the beginning").click()
+    assert "Before the first pass" in page.locator(".plan-moment").inner_text()
+
+
+def test_a_fragment_is_traced_as_the_package_traces_it(open_page: Opener) -> None:
+    plan, given = sort().plan, sample_inputs(sort().plan, sort().samples)
+    number = 3
+    target = expand(plan).steps[number - 1].targets[0]
+    page = open_page(sort_page(), at=f"plan.pass={number}&plan.texel={target}:2,1")
+    trace = trace_plan(plan, given, 2, 1, target, instructions=True, every_pass=True)
+    visit = next(visit for visit in trace.visits if visit.place.number == number)
+    steps = page.locator(".plan-trace li")
+    assert steps.count() == len(sort().plan.programs()[0].instructions)
+    assert f"({2}, {1}) of {target}" in page.locator(".plan-fragment h3").inner_text()
+    ending = page.locator(".trace-end strong").inner_text()
+    assert float(ending) == pytest.approx(float(np.ravel(visit.written[0].after)[0]))
+    marked = page.get_by_label(f"{target}: ", exact=False).first.get_attribute("aria-label") or ""
+    assert "Written: columns 0 to 3, rows 0 to 3" in marked
+
+
+def test_the_moment_is_in_the_address(open_page: Opener) -> None:
+    page = open_page(sort_page())
+    page.get_by_role("button", name="Forward").click()
+    page.get_by_label("y: ", exact=False).first.press("ArrowRight")
+    assert page.evaluate("location.hash") == "#plan.pass=1&plan.texel=y%3A0%2C0"
+    again = open_page(sort_page(), at="plan.pass=1&plan.texel=y%3A0%2C0")
+    assert again.locator(".plan").inner_text() == page.locator(".plan").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("at", "named"),
+    [
+        ("plan.pass=99", "“99”"),
+        ("plan.pass=-1", "“-1”"),
+        ("plan.pass=x&plan.texel=q:1,1", "“q:1,1”"),
+        ("plan.texel=y:4,0", "“y:4,0”"),
+        ("plan.texel=<b>", "“<b>”"),
+    ],
+)
+def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, at: str, named: str) -> None:
+    page = open_page(sort_page(), at=at)
+    assert named in page.locator("#plan .said").inner_text()
+    page.get_by_role("button", name="To the end").click()
+    last = sort().plan.pass_count
+    assert page.locator(".transport-said").inner_text() == f"{last} of {last}"
+
+
+def test_the_keys_choose_a_texel(open_page: Opener) -> None:
+    page = open_page(sort_page(), PHONE)
+    canvas = page.get_by_label("values: ", exact=False).first
+    for key, place in (("Enter", "0, 0"), ("ArrowRight", "1, 0"), ("ArrowDown", "1, 1"),
+                       ("ArrowUp", "1, 0"), ("ArrowUp", "1, 0")):  # fmt: skip
+        canvas.press(key)
+        said = page.locator(".texels-said", has_text="texel").inner_text()
+        assert said.startswith(f"texel ({place})")
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
+
+
+def test_a_large_plan_is_compared_where_that_is_quick_and_traced_from_the_gpu(
+    open_page: Opener,
+) -> None:
+    built = find_recipe("jacobi").build({"n": 192, "passes": 40})
+    given = sample_inputs(built.plan, built.samples)
+    page = open_page(plan_page(built.plan, given), at="plan.pass=40&plan.texel=x:96,97")
+    assert "bit for bit" not in page.locator(".plan > .note").inner_text()
+    run = find_executor("numpy").run(built.plan, given)
+    said = page.locator(".texels-said", has_text="texel").inner_text()
+    row, column = 97 - 1, 96 - 1  # a ring of texels is the boundary
+    expected = float(run.outputs["x"][row, column])
+    assert float(said.split(": ")[1]) == pytest.approx(expected, rel=1e-5)
+    traced = float(page.locator(".trace-end strong").inner_text().replace("−", "-"))
+    assert traced == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
+    p = PlanBuilder("two")
+    x = p.input("a", 3, 5)
+    one, two = p.texture("one", 5, 3), p.texture("two", 5, 3, format="unorm8")
+    source = (
+        "!!ARBfp1.0\nOPTION ARB_draw_buffers;\nTEMP t;\n"
+        "TEX t, fragment.texcoord[0], texture[0], RECT;\nADD result.color[0], t, t;\n"
+        "MOV result.color[1], {0.25, 0.5, 2, 1};\nEND\n"
+    )
+    p.draw(source, {0: x}, into=(one, two))
+    p.output("b", one)
+    values = np.arange(15, dtype=np.float32).reshape(3, 5)
+    page = open_page(plan_page(p.plan(), {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
+    assert "of one, two" in page.locator(".plan-moment").inner_text()
+    assert page.locator(".plan-fragment h3").inner_text().endswith("(4, 2) of two")
+
+
+def test_what_no_page_plays_is_refused() -> None:
+    kernels = find_recipe("mali-sgemm").build({"n": 8}).plan
+    with pytest.raises(InputError, match="dispatches kernels, which browsers do not run"):
+        plan_page(kernels, {"A": np.eye(8), "B": np.eye(8)})
+    large = find_recipe("jacobi").build({"n": 2048, "passes": 1}).plan
+    with pytest.raises(InputError, match=r"at most .*; make it smaller"):
+        plan_page(large, {"b": np.zeros((2048, 2048))})
+    with pytest.raises(InputError, match="needs the inputs values"):
+        plan_page(sort().plan, {})
+
+
+# The other algorithms ---------------------------------------------------------------------------
+
+
+def names() -> list[str]:
+    return [algorithm["name"] for algorithm in algorithms().data["algorithms"]]
+
+
+def test_every_algorithm_plays_to_its_end(open_page: Opener) -> None:
+    page = open_page([algorithms()])
+    select = page.get_by_role("combobox", name="Algorithm", exact=True)
+    for name in names():
+        select.select_option(name)
+        page.wait_for_function(f"location.hash.startsWith('#algorithms.name={name}')")
+        page.get_by_role("button", name="To the end").click()
+        note = page.locator(".plan > .note").inner_text()
+        assert "differ" not in note and "bit for bit" in note, name
+    assert {"life", "jacobi", "reduction", "bitonic-sort", "packed-2x2"} <= {*names()}
+    kernels = page.locator("#algorithms > .note").inner_text()
+    assert "mali-sgemm" in kernels and "life" not in kernels
+
+
+def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
+    """The texel that is chosen has the value of a run by NumPy."""
+    given = {"cells": np.zeros((32, 32), np.float32)}
+    given["cells"][[16, 16, 17, 17, 18], [17, 18, 16, 17, 17]] = 1
+    plan = find_recipe("life").build({"width": 32, "height": 32, "generations": 9}).plan
+    cells = run_plan(plan, given, executor="numpy", machine=Machine()).outputs["cells"]
+    page = open_page([algorithms()], at="algorithms.name=life&algorithms.pass=9")
+    alive = np.argwhere(cells == 1)
+    dead = np.argwhere(cells[12:24, 12:24] == 0) + 12
+    texture = expand(plan).steps[8].targets[0]
+    for row, column in [*alive[:3], *dead[:3]]:
+        at = f"algorithms.name=life&algorithms.pass=9&algorithms.texel={texture}:{column},{row}"
+        page.evaluate("(at) => { location.hash = at; }", at)
+        said = page.locator(".texels-said", has_text=f"texel ({column}, {row})")
+        assert float(said.inner_text().split(": ")[1].split(",")[0]) == cells[row, column]
+
+
+def test_an_unknown_algorithm_is_named_and_the_first_is_shown(open_page: Opener) -> None:
+    page = open_page([algorithms()], at="algorithms.name=quicksort&algorithms.pass=1000")
+    said = page.locator("#algorithms .said").inner_text()
+    assert "“quicksort”" in said and "“1000”" in said
+    assert page.get_by_role("combobox", name="Algorithm", exact=True).input_value() == names()[0]
+
+
+def test_without_scripts_the_algorithms_are_listed(open_page: Opener) -> None:
+    page = open_page([algorithms()], View(javascript=False))
+    text = page.locator("#algorithms").inner_text()
+    assert all(name in text for name in names())
