@@ -375,6 +375,7 @@ _ROOMS = {
     "cache": "Caches",
     "predict": "Predict",
     "measure": "Measure",
+    "page": "Pages",
     "errors": "Errors",
 }
 """The heading of a name's room, in the order of the page."""

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
     from gpgpu_legacy.measure.plan_bench.model import bench_plan as bench_plan
     from gpgpu_legacy.measure.plan_bench.record import PlanBench as PlanBench
+    from gpgpu_legacy.page.one_plan import plan_page as plan_page
     from gpgpu_legacy.pipeline.builder import PlanBuilder as PlanBuilder
     from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.expand import expand as expand
@@ -123,6 +124,7 @@ _HOMES = {
     "plan_as_json": "plan.serialise",
     "plan_figure": "api.plan_figure",
     "plan_from_json": "plan.serialise",
+    "plan_page": "page.one_plan",
     "read_plan": "plan.serialise",
     "resources": "count.resources",
     "run": "api.products",

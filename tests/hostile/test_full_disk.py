@@ -30,6 +30,7 @@ COMMANDS = (
     "plan figure jacobi --executor numpy --plot {}/out.svg",
     "plan figure jacobi --executor numpy --animate {}/out.gif",
     "plan figure jacobi --executor numpy --animate {}/out.png",
+    "plan page jacobi -o {}/out.html",
     "figure figure-2 -o {}/out.png",
     "roofline --plot {}/out.pdf",
     "cache larson-mcallister --size 16 --heat-map {}/out.png",

@@ -35,6 +35,7 @@ FILES = {
     "run larson-mcallister --size 4 --executor numpy -o   {}": ".png",
     "plan figure jacobi --executor numpy --plot {}": ".svg",
     "plan figure jacobi --executor numpy --animate {}": ".png",
+    "plan page jacobi --set n=8 --output {}": ".html",
     "figure figure-2 --output {}": ".png",
     "roofline --plot {}": ".pdf",
     "precision --size 4 --method larson-mcallister --plot {}": ".png",

@@ -103,6 +103,7 @@ plan figure jacobi --set n=N iterations=2 --plot p.png
 plan figure jacobi --plot p.png --panels N
 plan figure jacobi --animate p.gif --scale N
 plan figure jacobi --animate p.gif --frames N
+plan page jacobi --set n=N passes=2 -o p.html
 plan predict jacobi --set n=N --chip h100-sxm5
 """.strip().splitlines()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,19 @@ def test_a_dumped_plan_runs_as_its_recipe_does(run: Run, run_json: RunJson) -> N
     assert from_file["parameters"] == {}
 
 
+def test_a_page_holds_the_plan_and_its_inputs(run: Run) -> None:
+    np.save("x.npy", np.full((4, 4), 8.0))
+    assert run("plan", "dump", "steps.py", "-o", "parts")[0] == 0
+    code, out, _ = run("plan", "page", "steps.py", "--input", "x=x.npy", "-o", "p.html")
+    assert (code, out) == (0, "wrote p.html\n")
+    text = Path("p.html").read_text("utf-8")
+    data = json.loads(text.split('id="data">')[1].split("</script>")[0])["plan"]
+    assert data["scene"]["plan"] == json.loads(Path("parts/plan.json").read_text("utf-8"))
+    values = np.frombuffer(b64decode(data["operands"]["x"]), "<f4")
+    assert values.tolist() == [8.0] * 16
+    assert "https://" not in text.split("<main>")[0]
+
+
 def test_a_texel_is_traced(run: Run, run_json: RunJson) -> None:
     np.save("x.npy", np.full((4, 4), 8.0))
     code, out, _ = run("plan", "trace", "steps.py", "--at", "1,2", "--input", "x=x.npy")
@@ -188,6 +202,10 @@ def test_the_defaults_of_measuring_are_those_of_the_engine() -> None:
         (("trace", "steps.py"), "trace needs --at X,Y"),
         (("cache", "steps.py", "--cache", "huge"), "huge"),
         (("dump", "steps.py"), "dump needs --output FOLDER"),
+        (("page", "steps.py"), "page needs --output FILE.html"),
+        (("page", "steps.py", "-o", "no/p.html"), "there is no folder no"),
+        (("page", "mali-sgemm", "--set", "n=8", "-o", "p.html"), "browsers do not run"),
+        (("page", "jacobi", "--set", "n=4096", "-o", "p.html"), "a page plays plans of at most"),
         (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
         (("bench", "steps.py", "--plot", "bench.txt"), "bench.txt does not name a format"),
         (("bench", "steps.py", "--over", "n="), "--over is 'n='; give a name and a value"),
