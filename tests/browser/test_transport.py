@@ -52,6 +52,7 @@ def test_the_keys_do_what_the_buttons_do(page: Page) -> None:
     for key, at in (("ArrowRight", 1), ("End", 4), ("ArrowLeft", 3), ("Home", 0), ("ArrowLeft", 0)):
         page.keyboard.press(key)
         assert page.evaluate("transport.at") == at
+    page.evaluate("transport.step = 60_000")
     page.keyboard.press("Space")
     assert page.evaluate("transport.playing")
     page.keyboard.press("Space")
