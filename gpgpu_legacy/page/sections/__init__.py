@@ -10,6 +10,7 @@ from gpgpu_legacy.page.section import Section
 SECTIONS: tuple[str, ...] = (
     "figure-2",
     "methods",
+    "your-gpu",
     "tables",
     "audit",
     "loaded",
