@@ -39,12 +39,16 @@ DEVICES = (
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A recorded time of a method. executor: that ran it. file: which recorded it."""
+    """A recorded time of a method.
+
+    executor, on: that ran it, and its device in the driver's words. file: which recorded it.
+    """
 
     device: str
     size: int
     method: str
     executor: str
+    on: str
     seconds: float
     file: str
 
@@ -73,7 +77,15 @@ def recordings() -> Recordings:
 def _of_lineage(device: Device, file: str, lineage: Lineage) -> Iterator[Time]:
     for step in lineage.steps:
         if step.seconds is not None:
-            yield Time(device.id, lineage.size, step.method, step.executor, step.seconds, file)
+            yield Time(
+                device=device.id,
+                size=lineage.size,
+                method=step.method,
+                executor=step.executor,
+                on=step.device,
+                seconds=step.seconds,
+                file=file,
+            )
 
 
 def _add_bench(found: Recordings, device: Device, bench: Bench) -> None:
@@ -85,7 +97,15 @@ def _add_bench(found: Recordings, device: Device, bench: Bench) -> None:
             continue
         if not one.peer:
             found.times.append(
-                Time(device.id, one.size, one.method, one.executor, one.seconds, device.bench)
+                Time(
+                    device=device.id,
+                    size=one.size,
+                    method=one.method,
+                    executor=one.executor,
+                    on=one.device or bench.device,
+                    seconds=one.seconds,
+                    file=device.bench,
+                )
             )
         elif one.of is None and one.gflops is not None:
             found.peers.setdefault((device.id, one.size), {})[one.method] = one.gflops

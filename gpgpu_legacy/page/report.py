@@ -132,7 +132,15 @@ def _here(size: int, block: int, times: MethodTimes) -> list[Time]:
     if block != BLOCK:
         return []
     return [
-        Time("this machine", size, one.method, one.executor, one.seconds, "timings.json")
+        Time(
+            device="this machine",
+            size=size,
+            method=one.method,
+            executor=one.executor,
+            on=one.device,
+            seconds=one.seconds,
+            file="timings.json",
+        )
         for one in times.measured
     ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from browser_pages import PHONE, Opener, View
@@ -28,6 +28,12 @@ def seconds(file: str, method: str) -> float:
     steps = json.loads(recorded_file(file).read_text("utf-8"))["steps"]
     [found] = [step["seconds"] for step in steps if step["method"] == method]
     return float(found)
+
+
+def time_on(bench: dict[str, Any]) -> str:
+    """The device of a benchmark's own results."""
+    [device] = {result["device"] for result in bench["results"] if not result["peer"]}
+    return str(device)
 
 
 def choose(page: Page, label: str, value: str | int) -> None:
@@ -68,6 +74,7 @@ def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
     assert f"At n = 4096 on two cores, as native code, {OLD} takes {1e3 * time:.3g} ms" in sentence(
         page
     )
+    assert f"{time_on(bench)} (benchmarks/bench-cpu.json)" in page.locator("#lineage").inner_text()
     assert f"lineage.method={OLD}" in page.url and "lineage.n=4096" in page.url
     choose(page, "method", NEW)
     assert (

@@ -118,6 +118,7 @@ def _time(time: Time) -> dict[str, Any]:
         "n": time.size,
         "method": time.method,
         "executor": time.executor,
+        "on": time.on,
         "seconds": float(f"{time.seconds:.5g}"),
         "file": time.file,
     }

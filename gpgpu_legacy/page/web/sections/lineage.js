@@ -100,12 +100,14 @@ class LineageView {
   #beside(device, n) {
     const at = (recorded) => recorded.device === device && recorded.n === n;
     const peers = this.data.peers.find(at);
+    const times = this.data.times.filter(at);
     if (!peers) return "";
     const rates = Object.entries(peers.gflops).map(
       ([name, gflops]) => `${name} ${lineageDigits(gflops)} GFLOPS`,
     );
     return `The libraries in the same run: ${rates.join("; ")}. ` +
-      `Recorded in benchmarks/${this.data.times.find(at).file}.`;
+      `Recorded on ${[...new Set(times.map((t) => t.on))].join(" and on ")} ` +
+      `(benchmarks/${times[0].file}).`;
   }
 
   // A row for each method, a mark for each device; names stand left of the marks, values right.
