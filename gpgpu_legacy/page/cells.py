@@ -137,8 +137,15 @@ class _Maker:
             ),
             derived=_derived(claim),
             counted=_counted_product(series, cell),
-            measured=_recorded(times),
+            measured=_recorded(times) if times else self._not_recorded(series),
         )
+
+    def _not_recorded(self, series: Series) -> Number | None:
+        """How to measure a product of which no time is recorded; None where it is no time."""
+        if series.method is None or series.quantity is not Quantity.TIME:
+            return None
+        how = f"No time of {series.method} at this n is recorded. The command measures it here."
+        return Number("not recorded", (how,), f"gpgpu-legacy tables --paper {self.paper.id}")
 
     def of_matrix(self, matrix: PrintedMatrix) -> Cells:
         ids = {
@@ -283,10 +290,8 @@ def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:
     return Number(f"{plain(counts.bytes_requested)} bytes", how, command)
 
 
-def _recorded(times: Sequence[Time]) -> Number | None:
+def _recorded(times: Sequence[Time]) -> Number:
     """The recorded times of a product, without transfers."""
-    if not times:
-        return None
     how = tuple(f"{_device(time)}: {_ms(time.seconds)} ({_source(time)})." for time in times)
     return Number(_ms(times[0].seconds), (f"{times[0].method}, the passes alone.", *how))
 

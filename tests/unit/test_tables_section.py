@@ -64,6 +64,15 @@ def test_the_measured_column_is_what_was_recorded() -> None:
         assert rate and digits(rate[1]) == pytest.approx(requested, rel=0.02)
 
 
+def test_what_is_not_recorded_says_how_to_measure_it() -> None:
+    lines = tables(OPENGL)[0].lines
+    missing, known = line(lines, "n = 256", "GPU, ms"), line(lines, f"n = {N}", "GPU, ms")
+    assert missing.measured and missing.measured.text == "not recorded"
+    assert missing.measured.command == f"gpgpu-legacy tables --paper {OPENGL}"
+    assert known.measured and known.measured.text.endswith(" ms")
+    assert line(lines, "n = 256", "GPU GFLOPS").measured is None
+
+
 def test_rates_and_speed_ups_are_derived_from_the_printed_times() -> None:
     [table] = tables(OPENGL)
     rate = line(table.lines, "n = 512", "CPU GFLOPS")

@@ -99,9 +99,11 @@ function auditLinks(claim, address, show) {
   shared.append(" ", button);
 }
 
+// Opens a claim, at the top of the list.
 function auditReveal(claim) {
+  const list = claim.parentElement;
   claim.open = true;
-  claim.scrollIntoView({ block: "start", behavior: calm() ? "auto" : "smooth" });
+  list.scrollTop += claim.getBoundingClientRect().top - list.getBoundingClientRect().top;
 }
 
 const auditPlain = (claim) => claim.textContent.replace(/\s+/g, " ").toLowerCase();

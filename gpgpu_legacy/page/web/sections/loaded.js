@@ -22,7 +22,7 @@ sections["loaded"] = (root, data, address) => {
       element("span", { class: "loaded-words" }));
     return button;
   });
-  const verdict = element("div", { class: "loaded-verdict", role: "status" });
+  const verdict = element("div", { class: "loaded-verdict" });
   const bars = element("div", { class: "loaded-bars" });
   const rest = element("div", {});
   const controls = element("div", { class: "loaded-controls" },
@@ -75,13 +75,14 @@ sections["loaded"] = (root, data, address) => {
     slider.value = state.at;
     slider.disabled = blocks[0] === null;
     const words = blocks[0] === null ? "no block" : `b = ${blocks[state.at]}`;
-    slider.setAttribute("aria-valuetext", words);
+    const answer = state.case.chips[state.chip].answers[state.at];
+    slider.setAttribute("aria-valuetext", `${words}: ${data.answers[answer]}`);
     block.textContent = words;
     chips.forEach((button, index) => {
-      const answer = state.case.chips[index].answers[state.at];
-      button.dataset.answer = answer;
-      button.firstChild.textContent = loadedMarks[answer];
-      button.lastChild.textContent = `: ${data.answers[answer]}`;
+      const there = state.case.chips[index].answers[state.at];
+      button.dataset.answer = there;
+      button.firstChild.textContent = loadedMarks[there];
+      button.lastChild.textContent = `: ${data.answers[there]}`;
       button.setAttribute("aria-pressed", index === state.chip);
     });
     const rows = loadedRows(data, state);
@@ -119,8 +120,9 @@ function loadedYears(chips, buttons) {
     groups.get(year).push(buttons[index]);
   });
   return element("div", { class: "loaded-chips", role: "group", "aria-label": "Chips and APIs" },
-    ...[...groups].map(([year, those]) => element("div", { class: "loaded-year" },
-      element("h4", {}, year), element("div", {}, ...those))));
+    ...[...groups].map(([year, those]) => element("div",
+      { class: "loaded-year", role: "group", "aria-label": year },
+      element("b", {}, year), element("div", {}, ...those))));
 }
 
 // What is said of each limit: {limit, found, amount, advertised, native, where, advice}.
@@ -214,7 +216,7 @@ function loadedBar(row) {
     element("span", {}, row.limit),
     element("span", { class: `loaded-track${least === null ? " loaded-open" : ""}` },
       element("span", { class: over ? "loaded-over" : "", style: `width: ${100 * share}%` })),
-    element("span", { class: over ? "no" : "" }, `${row.found} ${most}`));
+    element("span", { class: over ? "no" : "" }, `${row.found}${least === null ? "," : ""} ${most}`));
 }
 
 // What bars do not show: limits in words, native moves, and where the numbers are from.
@@ -228,7 +230,7 @@ function loadedRest(data, { case: one, chip, at }, rows) {
   })));
   const natives = one.natives.filter((kind) => kind.lines[at]);
   if (one.chips[chip].has_natives && natives.length) {
-    parts.push(element("h4", {}, "What takes several native instructions there"),
+    parts.push(element("h3", {}, "What takes several native instructions there"),
       element("ul", { class: "note" }, ...natives.map((kind) => element("li", {},
         element("code", {}, kind.instruction), ` and ${kind.lines[at] - 1} like it: `
         + `${kind.moves ? `${kind.moves} moves (${kind.operands.join("; ")}), ` : ""}`
