@@ -6,6 +6,7 @@
 #   cores         products and the relaxation on all cores, beside NumPy's BLAS and numba's loop
 #   two-cores     the same on two cores, with AVX-512 and with AVX2 on both sides
 #   llvmpipe      the relaxation and programs of a user's where OpenGL runs on the CPU
+#   browser       a product in the page beside TensorFlow.js's, where WebGL runs on the CPU
 #
 # GPU_SIZES, CORES_SIZES, TWO_SIZES, GRIDS and ROUNDS make it shorter; PYTHON names the interpreter.
 set -u
@@ -93,6 +94,12 @@ llvmpipe() {
     run lineage --size 1024 --budget "${BUDGET:-120}" --output "$out/lineage-cpu-lowered.json"
 }
 
+browser() {
+    for renderer in llvmpipe swiftshader; do
+        "${PYTHON:-python3}" benchmarks/browser.py "$renderer" > "$out/browser-$renderer.json"
+    done
+}
+
 for part in "$@"; do
     case $part in
         gpu) gpu ;;
@@ -100,6 +107,7 @@ for part in "$@"; do
         cores) cores ;;
         two-cores) two_cores ;;
         llvmpipe) llvmpipe ;;
+        browser) browser ;;
         *) echo "there is no part $part" >&2; exit 2 ;;
     esac
 done

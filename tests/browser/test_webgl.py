@@ -24,7 +24,7 @@ from gpgpu_legacy.plan.plan import Plan, Repeat
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
-IN_ONE_PAGE = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+IN_ONE_PAGE = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SHAPES = ((5, 7, 3), (33, 20, 18))
 
 TAKEN = """(async () => {
