@@ -17,9 +17,10 @@ author = "The gpgpu_legacy authors"
 version = release = version_of("gpgpu-legacy")
 language = "en"
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx_copybutton", "sphinx_design"]
 myst_enable_extensions = ["colon_fence", "deflist", "attrs_inline"]
 myst_heading_anchors = 4
+nb_execution_mode = "off"  # tests/docs/test_executed_notebooks.py executes them and compares
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"

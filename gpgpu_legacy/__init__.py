@@ -57,6 +57,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
     from gpgpu_legacy.measure.plan_bench.model import bench_plan as bench_plan
     from gpgpu_legacy.measure.plan_bench.record import PlanBench as PlanBench
+    from gpgpu_legacy.page.notebook import Player as Player
+    from gpgpu_legacy.page.notebook import player as player
     from gpgpu_legacy.page.one_plan import plan_page as plan_page
     from gpgpu_legacy.pipeline.builder import PlanBuilder as PlanBuilder
     from gpgpu_legacy.pipeline.values import Texels as Texels
@@ -97,6 +99,7 @@ _HOMES = {
     "PlanBench": "measure.plan_bench.record",
     "PlanBuilder": "pipeline.builder",
     "PlanRun": "api.plan_run",
+    "Player": "page.notebook",
     "Prepared": "runtime.prepared",
     "Program": "isa.ir",
     "Result": "runtime.prepared",
@@ -125,6 +128,7 @@ _HOMES = {
     "plan_figure": "api.plan_figure",
     "plan_from_json": "plan.serialise",
     "plan_page": "page.one_plan",
+    "player": "page.notebook",
     "read_plan": "plan.serialise",
     "resources": "count.resources",
     "run": "api.products",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from io import BytesIO
-from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +44,7 @@ class Picture:
         png_of(self._texels, self.scale)(buffer)
         return buffer.getvalue()
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: Path | str) -> None:
         """Write it as a .png; InputError where the file cannot be written."""
         to = Path(path)
         if to.suffix.lower() != ".png":

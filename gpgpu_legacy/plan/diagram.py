@@ -13,7 +13,7 @@ from html import escape
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbered_steps, numbers_text
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan, Repeat, read_by, written_by
 
-MOST_BOXES = 24
+BOXES_SHOWN = 24
 """Passes that a diagram shows, as the plan writes them; a line tells of the others."""
 
 _WIDTH, _LEFT, _HEIGHT, _GAP, _INDENT = 680, 180, 44, 12, 14
@@ -56,12 +56,12 @@ def _placed(plan: Plan) -> tuple[list[_Box], list[tuple[int, int, int]], int]:
     frames: list[tuple[int, int, int]] = []
     y = 3 * _LINE
     for numbers, step in numbered_steps(plan):
-        if len(boxes) == MOST_BOXES:
+        if len(boxes) == BOXES_SHOWN:
             break
         body = step.body if isinstance(step, Repeat) else (step,)
         top = y
         y += 2 * _LINE if isinstance(step, Repeat) else 0
-        for number, pass_ in list(zip(numbers, body, strict=True))[: MOST_BOXES - len(boxes)]:
+        for number, pass_ in list(zip(numbers, body, strict=True))[: BOXES_SHOWN - len(boxes)]:
             boxes.append(_Box(numbers_text((number,)), pass_, y))
             y += _HEIGHT + _GAP
         if isinstance(step, Repeat):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gpgpu_legacy.present.grid import Grid
 
-MOST_ROWS = 60
+ROWS_SHOWN = 60
 """Of a table in a notebook; a line below tells how many more there are."""
 
 
@@ -39,15 +39,16 @@ def _grid_html(grid: Grid) -> str:
             for entry, side in zip(row, aligned, strict=True)
         )
         + "</tr>"
-        for row in grid.rows[:MOST_ROWS]
+        for row in grid.rows[:ROWS_SHOWN]
     )
     notes = [*grid.notes]
-    if len(grid.rows) > MOST_ROWS:
-        notes.append(f"{len(grid.rows) - MOST_ROWS} more rows are not shown.")
+    if len(grid.rows) > ROWS_SHOWN:
+        notes.append(f"{len(grid.rows) - ROWS_SHOWN} more rows are not shown.")
     below = "".join(f"<p><small>{escape(note)}</small></p>" for note in notes)
     return (
-        f'<table><caption style="text-align: left">{escape(grid.caption)}</caption>'
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{below}"
+        f'<div style="overflow-x: auto"><table><caption style="text-align: left">'
+        f"{escape(grid.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+        f"</table></div>{below}"
     )
 
 

@@ -14,9 +14,9 @@ import gpgpu_legacy as gl
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.trace import trace
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.diagram import MOST_BOXES
+from gpgpu_legacy.plan.diagram import BOXES_SHOWN
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.html import MOST_ROWS
+from gpgpu_legacy.present.html import ROWS_SHOWN
 
 HOSTILE = "<script>alert('1')</script>&\""
 VOID = {"br", "meta", "img", "input", "hr", "link"}
@@ -150,9 +150,9 @@ def test_names_are_escaped_everywhere():
 
 
 def test_a_long_table_tells_what_it_leaves_out():
-    grid = Grid("g", "", ("n",), tuple((n,) for n in range(MOST_ROWS + 5)))
+    grid = Grid("g", "", ("n",), tuple((n,) for n in range(ROWS_SHOWN + 5)))
     html = Reader(grid._repr_html_())
-    assert html.tags.count("tr") == MOST_ROWS + 1
+    assert html.tags.count("tr") == ROWS_SHOWN + 1
     assert "5 more rows" in html.text
 
 
@@ -196,13 +196,13 @@ def test_boxes_follow_one_another_inside_of_the_picture():
 def test_a_long_plan_is_cut_and_says_so():
     p = gl.Pipeline("long")
     x, y = p.input("x", 2, 2), p.texture("y", 2, 2)
-    for _ in range(MOST_BOXES):
+    for _ in range(BOXES_SHOWN):
         p.copy(x, y)
         p.copy(y, x)
     p.output("x", x)
     root = ElementTree.fromstring(p._repr_html_())
-    assert len(list(root.iter(f"{SVG}rect"))) == MOST_BOXES
-    assert f"… {MOST_BOXES} more" in texts(root)
+    assert len(list(root.iter(f"{SVG}rect"))) == BOXES_SHOWN
+    assert f"… {BOXES_SHOWN} more" in texts(root)
 
 
 # Pictures --------------------------------------------------------------------------------------
@@ -257,3 +257,54 @@ def test_what_is_no_picture_is_refused(texels, scale, words):
     with pytest.raises(InputError, match=words) as caught:
         gl.picture(texels, scale)
     assert "\n" not in str(caught.value)
+
+
+# The player ------------------------------------------------------------------------------------
+
+
+class Frames(HTMLParser):
+    """The attributes of frames."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.frames = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        assert tag == "iframe"
+        self.frames.append(dict(attrs))
+
+
+@pytest.mark.parametrize("name", ["twice", HOSTILE])
+def test_the_player_is_a_frame_that_holds_the_whole_page(name):
+    shown = gl.player(pipeline(name), {"x": np.ones((2, 3))}, height=321)
+    (frame,) = Frames(shown._repr_html_()).frames
+    assert frame["srcdoc"] == shown.page
+    assert shown.page.startswith("<!")
+    assert name in frame["title"]
+    assert "height: 321px" in frame["style"]
+    assert len(repr(shown)) < 100
+
+
+def test_the_player_plays_algorithms_by_name_and_plans():
+    named = gl.player("jacobi", n=8, seed=3)
+    assert named.name == "jacobi"
+    plan = gl.Pipeline.find("jacobi", n=8).plan()
+    assert gl.player(plan, seed=4).page != named.page
+    assert gl.player("jacobi", n=8, seed=3).page == named.page
+
+
+@pytest.mark.parametrize(
+    ("what", "options", "words"),
+    [
+        ("no-such", {}, "no-such"),
+        (3, {}, "what is"),
+        ("jacobi", {"n": 8, "height": 0}, "height is 0"),
+        ("jacobi", {"m": 8}, "no parameter m"),
+    ],
+)
+def test_what_cannot_be_played_is_refused(what, options, words):
+    with pytest.raises(InputError, match=words):
+        gl.player(what, **options)
+    with pytest.raises(InputError, match="by name"):
+        gl.player(pipeline(), n=3)
