@@ -30,7 +30,8 @@ def section() -> Section:
 
 
 def in_address(matrix: F32) -> str:
-    return "~".join("_".join(str(number) for number in row) for row in matrix)
+    rows = ("_".join(str(number).replace("e+", "e") for number in row) for row in matrix)
+    return "~".join(rows)
 
 
 def address(method: str, a: F32, b: F32, **more: object) -> str:
@@ -276,6 +277,18 @@ def test_nonsense_in_the_address_is_said_in_place(
     assert np.array_equal(numbers(page, "Framebuffer"), expected)
 
 
+def test_it_plays_when_it_is_seen_and_keeps_its_address(
+    open_page: Opener, section: Section
+) -> None:
+    page = open_page([section])
+    page.locator(".figure2 .transport").scroll_into_view_if_needed()
+    page.get_by_text("The product is complete.").wait_for()
+    page.wait_for_timeout(400)
+    assert "#" not in page.url
+    page.get_by_role("button", name="Back").click()
+    assert word(page, "pass") == "4"
+
+
 def test_it_plays_to_the_end(open_page: Opener, section: Section) -> None:
     page = open_page([section], CALM, at="figure-2.pass=0")
     assert not numbers(page, "Framebuffer").any()
@@ -304,3 +317,33 @@ def test_without_javascript_the_picture_stands(open_page: Opener, section: Secti
         live.locator(".figure2-still img").is_visible()
         and not live.locator(".figure2").is_visible()
     )
+
+
+EXHAUST = """() => {
+    globalThis.kept = Array.from({ length: 20 }, () => {
+        const gl = document.createElement("canvas").getContext("webgl2");
+        gl?.clear(gl.COLOR_BUFFER_BIT);
+        return gl;
+    });
+}"""
+
+
+def test_a_gpu_that_is_taken_away_leaves_the_interpreter(
+    open_page: Opener, section: Section
+) -> None:
+    page = open_page([section], CALM, at="figure-2.pass=2")
+    page.evaluate(EXHAUST)  # a browser keeps some contexts, and takes the oldest away
+    page.get_by_role("button", name="To the end").click()
+    device = page.locator(".figure2-pictures > .note").last
+    expect(device).to_contain_text("the interpreter in this page, since the browser took the GPU")
+    expected = (np.array(DEMONSTRATION_A) @ np.array(DEMONSTRATION_B)).astype(np.float32)
+    assert np.array_equal(numbers(page, "Framebuffer"), expected)
+
+
+def test_huge_numbers_overflow_and_are_shown(open_page: Opener, section: Section) -> None:
+    a = np.array([[3e38, 1]], np.float32)
+    b = np.array([[2, -1e-3], [0, 1]], np.float32)
+    page = open_page([section], CALM, at=address("hall-carr-hart-single", a, b, block=2))
+    with np.errstate(over="ignore"):
+        assert shown(page, "Framebuffer")[0][0] == "inf" and np.isinf(a[0, 0] * b[0, 0])
+    assert "the same number" not in page.locator(".figure2-products").inner_text()

@@ -113,6 +113,18 @@ def test_lines_join_the_channels_of_the_paper(open_page: Opener, section: Sectio
     expect(page.locator(".swizzles-sentence")).to_contain_text("becomes the texel of A at")
 
 
+def test_a_fragment_is_chosen_in_a_framebuffer(open_page: Opener, section: Section) -> None:
+    page = open_page([section], CALM, at="methods.at=4")
+    grid = page.get_by_role("grid", name="Framebuffer of Single-channel")
+    grid.get_by_role("gridcell").nth(8 * 2 + 5).click()
+    expect(page.locator(".methods-program")).to_contain_text("the fragment at (5, 2)")
+    assert page.get_by_label("Program of").input_value() == "hall-carr-hart-single"
+    frames = page.locator(".methods-card").nth(1).locator(".own")
+    # The second pass of two products reads A[3, 3:5] and B[3:5, 6], counted from 1.
+    places = frames.evaluate_all("frames => frames.map(frame => frame.style.gridArea)")
+    assert sorted(places) == ["3 / 3 / 4 / 5", "3 / 6 / 4 / 7", "3 / 6 / 5 / 7"]
+
+
 def test_the_sums_in_the_picture_are_right(open_page: Opener, section: Section) -> None:
     page = open_page([section], CALM, at="methods.instruction=6")
     texts = "[...cell.querySelectorAll('text')].map(text => text.textContent.replaceAll('−', '-'))"

@@ -20,5 +20,5 @@ def make_section() -> Section:
         size=image.size,
         device=executor.device(),
     )
-    scripts = (*PRODUCT_SCRIPTS, "sections/figure-2.js")
+    scripts = (*PRODUCT_SCRIPTS, "sections/product-words.js", "sections/figure-2.js")
     return Section("figure-2", "Figure 2, alive", html, {}, scripts)

@@ -24,9 +24,13 @@ def make_section() -> Section:
         "sections/methods.html.j2", forms=forms, methods=METHODS, size=_SIZE, block=_BLOCK
     )
     data = {"sizes": _SIZES, "blocks": BLOCKS, "size": _SIZE, "block": _BLOCK, "forms": forms}
-    scripts = (*PRODUCT_SCRIPTS, "sections/swizzles.js", "sections/methods.js")
+    own = ("sections/swizzles.js", "sections/method-program.js", "sections/methods.js")
     return Section(
-        "methods", "The three methods of 2001 and 2003, side by side", html, data, scripts
+        "methods",
+        "The three methods of 2001 and 2003, side by side",
+        html,
+        data,
+        (*PRODUCT_SCRIPTS, *own),
     )
 
 

@@ -10,6 +10,34 @@ function labelledSelect(label, choices, change) {
   return { select, root: element("label", { class: "control" }, `${label} `, select) };
 }
 
+// Writes the state of a section into the address, once its reader has touched the section: a page
+// that only plays keeps its address. Browsers refuse one that changes too often, as it would while
+// a slider is dragged, so it is written a moment later. words(): the state by its words.
+class AddressWriter {
+  static LATER_MS = 200;
+
+  constructor(address, root, words) {
+    Object.assign(this, { address, words, touched: false, later: null });
+    for (const event of ["click", "keydown", "input", "paste"]) {
+      root.addEventListener(event, () => (this.touched = true), { capture: true, once: true });
+    }
+  }
+
+  cancel() {
+    clearTimeout(this.later);
+  }
+
+  soon() {
+    this.cancel();
+    if (this.touched) this.later = setTimeout(() => this.now(), AddressWriter.LATER_MS);
+  }
+
+  now() {
+    this.cancel();
+    this.address.set(this.words());
+  }
+}
+
 // Numbers from 1, for people: "column 3", "columns 1 to 2 and 5 to 6".
 function inWords(noun, numbers) {
   const runs = neighbours(numbers).map(([first, last]) =>

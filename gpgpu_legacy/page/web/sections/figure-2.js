@@ -13,6 +13,8 @@ const FIGURE2_OPTIONS = [
   ["format", "Numbers", (value) => (value === "unorm8" ? "8 bits, from 0 to 1 (2001)" : "float32")],
 ];
 const FIGURE2_STEP_MS = 900;
+// How many columns of A and of the framebuffer together can be read side by side on a phone.
+const FIGURE2_ABREAST = 10;
 
 class Figure2 {
   constructor(address) {
@@ -20,6 +22,7 @@ class Figure2 {
     this.opened = 0; // counts the scenes that were asked for: the last of them is shown
     this.state = null;
     this.root = element("div", { class: "figure2" });
+    this.writer = new AddressWriter(address, this.root, () => this.#words());
     this.#build();
   }
 
@@ -122,9 +125,13 @@ class Figure2 {
         ...Object.values(this.options).map(({ root }) => root),
         ...Object.values(this.sizes).map(({ root }) => root),
         this.#button("Figure 2’s matrices", () => this.#setMatrices(this.#given())),
+      ),
+      element(
+        "div",
+        { class: "controls" },
+        this.transport.root,
         this.#button("Copy a link to this moment", () => this.#copyLink()),
       ),
-      this.transport.root,
       this.moment,
       element(
         "div",
@@ -234,7 +241,7 @@ class Figure2 {
   }
 
   async #copyLink() {
-    this.#writeAddress();
+    this.writer.now();
     try {
       await navigator.clipboard.writeText(location.href);
       this.#say("The link is copied: who opens it sees this moment.");
@@ -310,10 +317,8 @@ class Figure2 {
     this.played?.release();
     this.played = played;
     editedMatrices.take(matrices);
-    const { C } = played.layouts;
-    const { x, y } = this.state.texel;
     this.state.pass = Math.min(pass, played.passes.length);
-    this.state.texel = { x: Math.min(x, C.width - 1), y: Math.min(y, C.height - 1) };
+    this.state.texel = played.nearest(this.state.texel);
     this.#showControls();
     this.#show();
   }
@@ -322,14 +327,16 @@ class Figure2 {
 
   // Takes the state from the address; what is wrong with it is said, and replaced.
   async #fromAddress() {
+    this.writer.cancel();
     const word = (name) => this.address.get(`figure-2.${name}`);
+    const pass = word("pass");
     const faults = [];
     const wish = { method: PRODUCTS.methods[0].name };
     for (const name of ["method", ...FIGURE2_OPTIONS.map(([option]) => option)]) {
       const value = word(name);
       if (value === null) continue;
       if (PRODUCTS.families.some((family) => String(family[name]) === value)) wish[name] = value;
-      else faults.push(`“${value}” is no ${name} here`);
+      else faults.push(`${quoted(value)} is no ${name} here`);
     }
     const matrices = this.#given();
     for (const name of ["A", "B"]) {
@@ -343,7 +350,7 @@ class Figure2 {
       Object.assign(matrices, this.#given());
     }
     const texel = /^(\d+)_(\d+)$/.exec(word("texel") ?? "0_0");
-    if (!texel) faults.push(`“${word("texel")}” is no texel`);
+    if (!texel) faults.push(`${quoted(word("texel"))} is no texel`);
     const family = this.#nearest(wish);
     this.state = {
       family,
@@ -353,18 +360,17 @@ class Figure2 {
     };
     const wanted = { ...this.state.texel };
     // Unless the address asks for a moment, it plays once it is seen, or shows the end.
-    const plays = word("pass") === null && !calm();
+    const plays = pass === null && !calm();
     await this.#open(plays ? 0 : Infinity);
     if (plays) this.transport.playWhenSeen();
     const { x, y } = this.state.texel;
     if (x !== wanted.x || y !== wanted.y) faults.push(`there is no texel ${wanted.x}_${wanted.y}`);
-    const pass = word("pass");
     if (pass !== null) {
       if (/^\d+$/.test(pass) && Number(pass) <= this.played.passes.length)
         this.state.pass = Number(pass);
       else
         faults.push(
-          `“${pass}” is none of the ${this.played.passes.length + 1} places of the slider`,
+          `${quoted(pass)} is none of the ${this.played.passes.length + 1} places of the slider`,
         );
       this.#show();
     }
@@ -377,26 +383,19 @@ class Figure2 {
     );
   }
 
-  #writeAddress() {
-    clearTimeout(this.writing);
+  #words() {
     const { family, matrices, pass, texel } = this.state;
     const options = Object.fromEntries(
       FIGURE2_OPTIONS.map(([option]) => [`figure-2.${option}`, family[option] ?? null]),
     );
-    this.address.set({
+    return {
       "figure-2.method": family.method,
       ...options,
       "figure-2.A": Matrices.text(matrices.A),
       "figure-2.B": Matrices.text(matrices.B),
       "figure-2.pass": pass,
       "figure-2.texel": `${texel.x}_${texel.y}`,
-    });
-  }
-
-  // Browsers refuse an address that changes too often, as it would while the slider is dragged.
-  #writeAddressSoon() {
-    clearTimeout(this.writing);
-    this.writing = setTimeout(() => this.#writeAddress(), 200);
+    };
   }
 
   // What is shown -------------------------------------------------------------------------------
@@ -422,11 +421,14 @@ class Figure2 {
     for (const [size, { input }] of Object.entries(this.sizes)) input.value = sizes[size];
     for (const [name, grid] of Object.entries(this.grids)) {
       const layout = played.layouts[name] ?? played.layouts.C;
-      const held = matrices(this.state, name);
+      const held = figure2Held(this.state.matrices, name);
       grid.shape(layout.rows, layout.columns, held);
       grid.quadrants(layout);
     }
     const across = played.layouts.A.columns + played.layouts.C.columns;
+    this.stage.classList.toggle("figure2-many", across > FIGURE2_ABREAST);
+    const most = Math.max(played.layouts.A.columns, played.layouts.C.columns);
+    this.stage.style.setProperty("--most", most);
     this.stage.style.setProperty("--across", across);
     this.stage.style.setProperty("--abreast", across + played.layouts.C.columns);
     this.transport.shape(played.passes.length);
@@ -440,7 +442,7 @@ class Figure2 {
     this.#showFragment();
     this.#showOutcome();
     this.transport.show(this.state.pass);
-    this.#writeAddressSoon();
+    this.writer.soon();
   }
 
   #showOperands() {
@@ -496,159 +498,25 @@ class Figure2 {
   }
 
   #showMoment() {
-    this.moment.replaceChildren(...this.#momentInWords());
-  }
-
-  #momentInWords() {
-    const {
-      played,
-      state: { pass },
-    } = this;
-    const current = pass ? played.passes[pass - 1] : null;
-    const number = played.draws.indexOf(played.last) + 1;
-    const head = element("strong", {}, `Pass ${number} of ${played.draws.length}`);
-    if (!current)
-      return ["Nothing is drawn yet: A and B lie in their textures. Play, or move the slider."];
-    if (current.kind === "clear") return ["The screen is cleared: the framebuffer holds 0."];
-    if (current.kind === "copy") {
-      return [
-        head,
-        ` is drawn, and the framebuffer is copied to the texture ${current.target}, which the ` +
-          "next pass reads.",
-      ];
-    }
-    const { width, height } = current.rect;
-    const looked = played.lookedUp();
-    const drawn = ` draws ${width} × ${height} fragments. `;
-    const across = inWords(
-      "column",
-      looked.A.map(({ column }) => column),
-    );
-    const down = inWords(
-      "row",
-      looked.B.map(({ row }) => row),
-    );
-    const adds =
-      current.blend === "add"
-        ? "The framebuffer adds the result to what it holds."
-        : "It then adds the sum of the passes before, which it looks up in the other texture.";
-    if (!played.family.block) {
-      return [
-        head,
-        drawn,
-        `It replicates ${across} of A across the rectangle and ${down} of B down it, ` +
-          `and multiplies the two. ${adds}`,
-      ];
-    }
-    return [
-      head,
-      drawn,
-      `Each multiplies ${across} of A, in its own rows, by ${down} of B, in its own ` +
-        `columns. ${adds}`,
-    ];
+    this.moment.replaceChildren(...momentInWords(this.played));
   }
 
   #showFragment() {
-    const {
-      played,
-      state: {
-        texel,
-        matrices: { A, B },
-      },
-    } = this;
-    const places = played.layouts.C.elements(texel.x, texel.y).filter(
-      ({ row, column }) => row < A.rows && column < B.columns,
-    );
-    const parts = [
-      element("h3", {}, `The fragment at (${texel.x}, ${texel.y})`),
-      element(
-        "p",
-        {},
-        `It computes ${inWords(
-          "row",
-          places.map(({ row }) => row),
-        )}, ` +
-          `${inWords(
-            "column",
-            places.map(({ column }) => column),
-          )} of the product` +
-          (places.length > 1 ? `: ${places.length} elements, in the channels of one texel.` : "."),
-      ),
-    ];
-    if (played.last === null)
-      parts.push(element("p", { class: "soft" }, "No pass has drawn it yet."));
-    else {
-      const trace = played.trace(texel);
-      const label = `Its instructions in pass ${played.draws.indexOf(played.last) + 1}`;
-      parts.push(
-        element("h4", {}, label),
-        element(
-          "div",
-          { class: "trace-scroll", tabindex: 0, role: "region", "aria-label": label },
-          traceList(trace, played.channels),
-        ),
-        traceEnd(trace, played.channels, played.ending(played.last)),
-      );
-    }
-    parts.push(this.#besideTheProduct(places));
-    this.fragment.replaceChildren(...parts);
-  }
-
-  // The elements of a fragment as they stand, beside the true product.
-  #besideTheProduct(places) {
-    const { played } = this;
-    const { values, columns } = played.player.results().C;
-    const finished = played.at === played.passes.length;
-    return element(
-      "ul",
-      { class: "figure2-products" },
-      ...places.map(({ row, column }) => {
-        const at = row * columns + column;
-        const truth = played.product[at];
-        const start = `C[${row + 1}, ${column + 1}]: the true product is ${traceNumber(truth)}`;
-        if (!finished) return element("li", {}, `${start}.`);
-        const off = values[at] - truth;
-        return element(
-          "li",
-          {},
-          `${start}; the last pass leaves `,
-          element("strong", {}, traceNumber(values[at])),
-          off === 0 ? ", the same number." : `, off by ${traceNumber(Math.fround(off))}.`,
-        );
-      }),
-    );
+    this.fragment.replaceChildren(...fragmentInWords(this.played, this.state.texel));
   }
 
   #showOutcome() {
     const { played } = this;
     const finished = played.at === played.passes.length;
-    this.outcome.textContent = finished ? this.#outcomeInWords() : "";
+    this.outcome.textContent = finished ? outcomeInWords(played) : "";
     this.device.textContent = playedOn(played.player);
-  }
-
-  #outcomeInWords() {
-    const { player, product } = this.played;
-    const { values } = player.results().C;
-    const off = Array.from(values, (value, at) => Math.abs(value - product[at]));
-    const same = values.filter((value, at) => value === Math.fround(product[at])).length;
-    const clamped = this.played.clamped().size;
-    return (
-      `The product is complete. ${same} of its ${values.length} numbers are the true product, ` +
-      "computed in double precision" +
-      (same < values.length
-        ? ` and rounded; others are off by ${traceNumber(Math.fround(Math.max(...off)))} at most.`
-        : ".") +
-      (clamped ? ` ${clamped} ended at 1.0, since 8 bits hold no more.` : "")
-    );
   }
 }
 
 // The rows and columns that a matrix of the figure has, without padding.
-function matrices({ matrices: { A, B } }, name) {
-  return (
-    { A: { rows: A.rows, columns: A.columns }, B: { rows: B.rows, columns: B.columns } }[name] ?? {
-      rows: A.rows,
-      columns: B.columns,
-    }
-  );
+function figure2Held({ A, B }, name) {
+  return {
+    rows: name === "B" ? B.rows : A.rows,
+    columns: name === "A" ? A.columns : B.columns,
+  };
 }

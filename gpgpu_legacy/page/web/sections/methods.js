@@ -51,6 +51,7 @@ class MethodsSideBySide {
     this.opened = 0;
     this.state = null;
     this.root = element("div", { class: "methods" });
+    this.writer = new AddressWriter(address, this.root, () => this.#words());
     this.#build(data);
     editedMatrices.addEventListener("change", () => {
       if (this.state?.n === "figure-2") this.#open();
@@ -101,7 +102,11 @@ class MethodsSideBySide {
           ? `step ${at} of ${last}`
           : `${Math.round((100 * at) / (last || 1))}% of the time`,
     });
-    this.cards = PRODUCTS.methods.map((method) => new MethodCard(method));
+    this.cards = PRODUCTS.methods.map((method) => {
+      const choose = (texel) =>
+        this.#choose({ program: method.name, texel, instruction: null }, false);
+      return new MethodCard(method, choose);
+    });
     this.verdict = element("p", { class: "methods-verdict" });
     this.program = new MethodProgram((state) => this.#choose(state, false));
     this.root.append(
@@ -200,8 +205,9 @@ class MethodsSideBySide {
     this.transport.show(at);
     this.#showVerdict();
     const card = this.cards.find(({ method }) => method.name === this.state.program);
+    for (const each of this.cards) each.mark(each === card ? this.state.texel : null);
     this.program.show(card.played, this.state);
-    this.#writeAddressSoon();
+    this.writer.soon();
   }
 
   #showVerdict() {
@@ -231,6 +237,7 @@ class MethodsSideBySide {
   // Address --------------------------------------------------------------------------------------
 
   async #fromAddress() {
+    this.writer.cancel();
     const given = {
       n: this.data.size,
       block: this.data.block,
@@ -250,12 +257,12 @@ class MethodsSideBySide {
       const text = this.address.get(`methods.${name}`);
       if (text === null) continue;
       const value = values.find((each) => String(each) === text);
-      if (value === undefined) faults.push(`“${text}” is no ${name} here`);
+      if (value === undefined) faults.push(`${quoted(text)} is no ${name} here`);
       else given[name] = value;
     }
     const number = (name, otherwise) => {
       const text = this.address.get(`methods.${name}`);
-      if (text !== null && !/^\d+$/.test(text)) faults.push(`“${text}” is no ${name}`);
+      if (text !== null && !/^\d+$/.test(text)) faults.push(`${quoted(text)} is no ${name}`);
       return text !== null && /^\d+$/.test(text) ? Number(text) : otherwise;
     };
     this.places = null;
@@ -275,30 +282,27 @@ class MethodsSideBySide {
     );
   }
 
-  #writeAddressSoon() {
-    clearTimeout(this.writing);
-    this.writing = setTimeout(() => {
-      const {
-        texel: { x, y },
-        ...state
-      } = this.state;
-      this.address.set(
-        Object.fromEntries(
-          Object.entries({ ...state, x, y }).map(([name, value]) => [`methods.${name}`, value]),
-        ),
-      );
-    }, 200);
+  #words() {
+    const {
+      texel: { x, y },
+      ...state
+    } = this.state;
+    const words = Object.entries({ ...state, x, y });
+    return Object.fromEntries(words.map(([name, value]) => [`methods.${name}`, value]));
   }
 }
 
 // A method with its textures, and its counts so far.
 class MethodCard {
-  constructor(method) {
+  // choose(texel): called with the fragment that the reader chooses.
+  constructor(method, choose) {
     this.method = method;
     this.grids = {
       A: new ElementGrid("A"),
       B: new ElementGrid("B"),
-      C: new ElementGrid("Framebuffer"),
+      C: new ElementGrid(`Framebuffer of ${method.title}`, {
+        choose: (row, column) => choose(this.played.layouts.C.texel(row, column)),
+      }),
     };
     this.state = element("p", { class: "methods-state" });
     this.counters = element("dl", { class: "methods-counters" });
@@ -385,6 +389,15 @@ class MethodCard {
     return element("small", { class: agrees ? "soft" : "no" }, words);
   }
 
+  // Frames a fragment, and what it looks up; none for null.
+  mark(texel) {
+    const { played, grids } = this;
+    const nearest = texel && played.nearest(texel);
+    const own = nearest ? played.lookedUp(nearest) : { A: [], B: [] };
+    for (const name of ["A", "B"]) grids[name].frame("own", own[name]);
+    grids.C.frame("own", nearest ? played.layouts.C.elements(nearest.x, nearest.y) : []);
+  }
+
   // Shows what is done at a time.
   show(time, atEnd) {
     const { played, grids } = this;
@@ -405,81 +418,15 @@ class MethodCard {
     }
     grids.C.paint(played.elements(played.textures.framebuffer), played.white(played.product));
     const drawn = played.draws.filter((k) => k < done).length;
+    const all = played.draws.length;
     this.state.textContent = this.finished
-      ? `All ${played.draws.length} passes are drawn.`
-      : `Pass ${drawn} of ${played.draws.length}`;
+      ? `${all === 1 ? "Its only pass is" : `All ${all} passes are`} drawn`
+      : `Pass ${drawn} of ${all}`;
     for (const { name, bar, number, share } of this.bars) {
       const count = this.counts[done][name];
       bar.lastChild.style.width = `${(100 * count) / share}%`;
       const [now, end] = [count, this.total[name]].map((each) => each.toLocaleString("en"));
       number.textContent = `${now} of ${end}`;
     }
-  }
-}
-
-// The program of a method with an instruction marked, and the channels that meet in it.
-class MethodProgram {
-  // choose(part): called with the part of the state that the reader chooses.
-  constructor(choose) {
-    this.choose = choose;
-    this.select = labelledSelect(
-      "Program of",
-      PRODUCTS.methods.map(({ name, title }) => [name, title]),
-      (program) => choose({ program, instruction: null, texel: { x: 0, y: 0 } }),
-    );
-    this.transport = new Transport({
-      label: "Instruction",
-      step: METHODS_STEP_MS.product,
-      go: (instruction) => choose({ instruction }),
-      words: (at, last) => `${at + 1} of ${last + 1}`,
-    });
-    this.about = element("p", {});
-    this.picture = element("div", {
-      class: "methods-picture scroll",
-      tabindex: 0,
-      role: "region",
-      "aria-label": "Channels that meet",
-    });
-    this.lines = element("div", {
-      class: "trace-scroll",
-      tabindex: 0,
-      role: "region",
-      "aria-label": "The program",
-    });
-    this.root = element(
-      "div",
-      { class: "methods-program" },
-      element("div", { class: "controls" }, this.select.root),
-      this.about,
-      this.transport.root,
-      element("div", { class: "methods-both" }, this.lines, this.picture),
-    );
-  }
-
-  show(played, { program, instruction, texel }) {
-    this.select.select.value = program;
-    this.layout = played.layouts.C;
-    const k = played.last ?? played.draws[0];
-    const x = Math.min(texel.x, this.layout.width - 1);
-    const y = Math.min(texel.y, this.layout.height - 1);
-    const { trace } = played.traces(k).find((each) => each.x === x && each.y === y);
-    const decoded = played.plan.programs[played.passes[k].program];
-    // Without a wish, the first arithmetic on two colours.
-    const first = decoded.instructions.findIndex(({ op }) => op === "MAD" || op === "MUL");
-    const at = Math.min(instruction ?? first, trace.steps.length - 1);
-    const pass = played.draws.indexOf(k) + 1;
-    this.about.textContent = `What it does in pass ${pass}, in the fragment at (${x}, ${y}):`;
-    if (this.transport.last !== trace.steps.length - 1)
-      this.transport.shape(trace.steps.length - 1);
-    this.transport.show(at);
-    this.lines.replaceChildren(
-      traceList(trace, played.channels, {
-        marked: at,
-        choose: (line) => this.choose({ instruction: line }),
-      }),
-    );
-    const marked = this.lines.querySelector("[aria-current]");
-    this.lines.scrollTop = marked.parentElement.offsetTop - this.lines.clientHeight / 3;
-    this.picture.replaceChildren(swizzlePicture(decoded, trace, at, this.layout));
   }
 }

@@ -27,23 +27,28 @@ function cellText(value) {
   return text.replace("-", "−");
 }
 
+// A text as its reader wrote it, in a sentence about it.
+function quoted(text) {
+  return `“${text.length > 24 ? `${text.slice(0, 24)}…` : text}”`;
+}
+
 const NUMERAL = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 
 // What is typed into a cell, as {value}, or as {fault}: what is wrong with it, in words.
 // A fraction such as 3/8 is a number as well.
 function readNumber(typed) {
   const text = typed.trim().replace("−", "-");
-  const shown = text.length > 24 ? `${text.slice(0, 24)}…` : text;
+  const shown = quoted(text);
   const parts = text.split("/");
   if (!text) return { fault: "an empty cell is no number" };
   if (parts.length > 2 || !parts.every((part) => NUMERAL.test(part.trim()))) {
     const comma = /^[+-]?\d+,\d+$/.test(text) ? `; write ${text.replace(",", ".")}` : "";
-    return { fault: `“${shown}” is no number that a matrix can hold${comma}` };
+    return { fault: `${shown} is no number that a matrix can hold${comma}` };
   }
   const value = Math.fround(parts.length === 2 ? parts[0] / parts[1] : Number(text));
-  if (Number.isNaN(value)) return { fault: `“${shown}” is no number that a matrix can hold` };
+  if (Number.isNaN(value)) return { fault: `${shown} is no number that a matrix can hold` };
   if (!Number.isFinite(value)) {
-    return { fault: `“${shown}” is beyond the largest number of float32, about 3.4e38` };
+    return { fault: `${shown} is beyond the largest number of float32, about 3.4e38` };
   }
   return { value };
 }

@@ -105,6 +105,12 @@ class PlayedProduct {
     return added;
   }
 
+  // The texel of the framebuffer that is nearest to one that it may not have.
+  nearest({ x, y }) {
+    const { width, height } = this.layouts.C;
+    return { x: Math.min(x, width - 1), y: Math.min(y, height - 1) };
+  }
+
   // The trace of a texel in the last draw.
   trace({ x, y }) {
     return this.traces(this.last).find((each) => each.x === x && each.y === y).trace;

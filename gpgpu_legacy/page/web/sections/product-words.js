@@ -1,0 +1,104 @@
+// What a product that is played does, in words.
+
+// What the pass does that ran last, as parts of a sentence.
+function momentInWords(played) {
+  if (played.at === 0) {
+    return ["Nothing is drawn yet: A and B lie in their textures. Play, or move the slider."];
+  }
+  const pass = played.passes[played.at - 1];
+  if (pass.kind === "clear") return ["The screen is cleared: the framebuffer holds 0."];
+  const number = played.draws.indexOf(played.last) + 1;
+  const head = element("strong", {}, `Pass ${number} of ${played.draws.length}`);
+  if (pass.kind === "copy") {
+    const copied = `the framebuffer is copied to the texture ${pass.target}`;
+    return [head, ` is drawn, and ${copied}, which the next pass reads.`];
+  }
+  const { A, B } = played.lookedUp();
+  const columns = `${columnsInWords(A)} of A`;
+  const rows = `${rowsInWords(B)} of B`;
+  const drawn = ` draws ${pass.rect.width} × ${pass.rect.height} fragments. `;
+  const adds =
+    pass.blend === "add"
+      ? "The framebuffer adds the result to what it holds."
+      : "It then adds the sum of the passes before, which it looks up in the other texture.";
+  const does = played.family.block
+    ? `Each multiplies ${columns}, in its own rows, by ${rows}, in its own columns.`
+    : `It replicates ${columns} across the rectangle and ${rows} down it, and multiplies the two.`;
+  return [head, drawn, `${does} ${adds}`];
+}
+
+const columnsInWords = (places) =>
+  inWords(
+    "column",
+    places.map(({ column }) => column),
+  );
+const rowsInWords = (places) =>
+  inWords(
+    "row",
+    places.map(({ row }) => row),
+  );
+
+// How a product that is complete compares with the true one.
+function outcomeInWords(played) {
+  const { values } = played.player.results().C;
+  const all = Array.from(values, (value, at) => ({ value, truth: played.product[at] }));
+  const others = all.filter(({ value, truth }) => value !== Math.fround(truth));
+  const most = Math.max(...others.map(({ value, truth }) => Math.abs(value - truth)));
+  const clamped = played.clamped().size;
+  return (
+    `The product is complete. ${all.length - others.length} of its ${all.length} numbers are ` +
+    "the true product, computed in double precision" +
+    (others.length
+      ? ` and rounded; others are off by ${traceNumber(Math.fround(most))} at most.`
+      : ".") +
+    (clamped ? ` ${clamped} ended at 1.0, since 8 bits hold no more.` : "")
+  );
+}
+
+// A fragment of the last pass: what it computes, its instructions, and the true product beside it.
+function fragmentInWords(played, texel) {
+  const { A, B } = played.matrices;
+  const places = played.layouts.C.elements(texel.x, texel.y).filter(
+    ({ row, column }) => row < A.rows && column < B.columns,
+  );
+  const several = `: ${places.length} elements, in the channels of one texel`;
+  const computes =
+    `It computes ${rowsInWords(places)}, ${columnsInWords(places)} of the product` +
+    `${places.length > 1 ? several : ""}.`;
+  return [
+    element("h3", {}, `The fragment at (${texel.x}, ${texel.y})`),
+    element("p", {}, computes),
+    ...tracedInWords(played, texel),
+    element(
+      "ul",
+      { class: "figure2-products" },
+      ...places.map((place) => element("li", {}, ...besideTheProduct(played, place))),
+    ),
+  ];
+}
+
+function tracedInWords(played, texel) {
+  if (played.last === null) {
+    return [element("p", { class: "soft" }, "No pass has drawn it yet.")];
+  }
+  const trace = played.trace(texel);
+  const label = `Its instructions in pass ${played.draws.indexOf(played.last) + 1}`;
+  const scroll = { class: "trace-scroll", tabindex: 0, role: "region", "aria-label": label };
+  return [
+    element("h4", {}, label),
+    element("div", scroll, traceList(trace, played.channels)),
+    traceEnd(trace, played.channels, played.ending(played.last)),
+  ];
+}
+
+// An element as the last pass left it, beside the true product.
+function besideTheProduct(played, { row, column }) {
+  const { values, columns } = played.player.results().C;
+  const at = row * columns + column;
+  const truth = played.product[at];
+  const start = `C[${row + 1}, ${column + 1}]: the true product is ${traceNumber(truth)}`;
+  if (played.at < played.passes.length) return [`${start}.`];
+  const off = values[at] - truth;
+  const how = off === 0 ? ", the same number." : `, off by ${traceNumber(Math.fround(off))}.`;
+  return [`${start}; the last pass leaves `, element("strong", {}, traceNumber(values[at])), how];
+}
