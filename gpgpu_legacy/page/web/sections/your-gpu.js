@@ -2,7 +2,7 @@
 
 const YOURS_ROUNDING = 2 ** -24; // half a unit in the last place of a float32 near 1
 const YOURS_CHECKED = 64; // elements of a product
-const YOURS_TIMED = { runs: 9, least: 3, ms: 3000 }; // of a product
+const YOURS_TIMED = { runs: 9, ms: 3000 }; // the most runs of a product, and their time
 
 sections["your-gpu"] = (root, data) => new YourGpu(root, data);
 
@@ -18,8 +18,11 @@ class YourGpu {
     this.stop.addEventListener("click", () => this.end());
     this.progress = element("p", { class: "yours-progress", role: "status" });
     this.rows = element("tbody");
-    const heads = ["n", "method", "ms", "GFLOPS", "checked", "elsewhere, GFLOPS"].map((text) =>
-      element("th", { scope: "col", class: /^(n|ms|GFLOPS)$/.test(text) ? "number" : null }, text),
+    const heads = ["n", "method", "runs", "ms", "GFLOPS", "checked", "elsewhere, GFLOPS"].map(
+      (text) => {
+        const isNumber = /^(n|runs|ms|GFLOPS)$/.test(text);
+        return element("th", { scope: "col", class: isNumber ? "number" : null }, text);
+      },
     );
     const head = element("thead", {}, element("tr", {}, ...heads));
     this.table = element("div", {
@@ -79,10 +82,10 @@ class YourGpu {
       const first = await run.time(1, goes); // it compiles
       const once = first && (await run.time(1, goes));
       if (!once) return;
-      const { runs, least, ms } = YOURS_TIMED;
-      const count = Math.min(runs, Math.max(least, Math.round(ms / once)));
-      const median = (await run.time(count, goes)) ?? once;
-      this.row(product, median, yoursCheck(matrices, run, size));
+      const count = Math.max(1, Math.min(YOURS_TIMED.runs, Math.floor(YOURS_TIMED.ms / once)));
+      const median = count === 1 ? once : await run.time(count, goes);
+      if (!median || !this.running) return;
+      this.row(product, { count, median }, yoursCheck(matrices, run, size));
     } catch (error) {
       if (!(error instanceof GpuError) || gpu.gl.isContextLost()) throw error;
       this.row(product, null, error.message);
@@ -91,16 +94,18 @@ class YourGpu {
     }
   }
 
-  row({ size, method, block }, ms, checked) {
-    const gflops = ms && (2e-6 * size ** 3) / ms;
+  // A row of the table. timed: how many runs, and their median in milliseconds; or null.
+  row({ size, method, block }, timed, checked) {
+    const gflops = timed && (2e-6 * size ** 3) / timed.median;
     const others = this.data.beside.filter((one) => one.method === method && one.size === size);
     const beside = others.map((one) => `${one.device}: ${yoursDigits(one.gflops)}`).join("; ");
     const number = { class: "number" };
     this.rows.append(element("tr", {},
       element("td", number, `${size}`),
       element("td", {}, block ? `${method}, b = ${block}` : method),
-      element("td", number, ms ? yoursDigits(ms) : "–"),
-      element("td", number, ms ? yoursDigits(gflops) : "–"),
+      element("td", number, timed ? `${timed.count}` : "–"),
+      element("td", number, timed ? yoursDigits(timed.median) : "–"),
+      element("td", number, timed ? yoursDigits(gflops) : "–"),
       element("td", { class: "yours-said" }, checked),
       element("td", { class: "yours-said" }, beside || "–"),
     ));
