@@ -116,6 +116,7 @@ def test_eight_bits_saturate(open_page: Opener, section: Section) -> None:
     clamped = page.locator('.elements[aria-label="Framebuffer"] .clipped')
     assert clamped.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["0,0"]
     assert "8 bits end at 1.0" in page.locator(".figure2-fragment").inner_text()
+    assert "red edge" in page.locator(".figure2-pictures > .note").first.inner_text()
     typed = page.locator('.elements[aria-label="A"] .clipped')
     assert typed.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["2,0", "2,1"]
 

@@ -494,6 +494,7 @@ class Figure2 {
         ? "Black is 0, white is 1 or more."
         : `Black is 0, white is ${cellText(white)}, the largest ` +
             "number of the product; of A and B it is their own largest. Blue is below 0.",
+      played.ends ? " Numbers with a red edge were clamped: 8 bits end there." : "",
     );
   }
 
