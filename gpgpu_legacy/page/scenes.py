@@ -181,7 +181,7 @@ def _state(pass_: Pass, count: int) -> dict[str, Any]:
     for binding in bindings:
         runs = [_vector(binding, at_iteration(pass_, i)) for i in range(count)]
         values[binding] = [
-            column[0] if len({*column}) == 1 else column for column in zip(*runs, strict=True)
+            column[0] if len({*column}) == 1 else list(column) for column in zip(*runs, strict=True)
         ]
     return values
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import product
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -26,16 +26,19 @@ from interpreted import Interpreted
 from plans import Made, plans
 from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
 from random_programs import INEXACT, SIZE, random_batch
+from strategies import Scene, whole_scenes
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.api.plan_trace import Fate, Visit, trace_plan
+from gpgpu_legacy.isa.ir import Fog
 from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
-from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.registry import find_executor
@@ -72,6 +75,40 @@ def test_random_programs(interpreted: Interpreted) -> None:
                 )
             else:
                 assert_same_bits(found[part.number], expected[part.number])
+
+
+EXACT_OPCODES = [mnemonic for mnemonic in OPCODES if mnemonic not in INEXACT]
+LINEAR_FOG = st.sampled_from([(), (Fog.LINEAR.value,)])
+
+
+@IN_ONE_PAGE
+@given(LINEAR_FOG.flatmap(lambda fog: whole_scenes(among=EXACT_OPCODES, options=fog)))
+def test_whole_scenes(interpreted: Interpreted, scene: Scene) -> None:
+    """All that programs may read, drawn to every format, replaced and added."""
+    expected, found = (
+        [
+            draw_all(
+                assemble(scene.text, name="random.fp"),
+                scene.size,
+                rect=scene.rect,
+                textures=scene.textures,
+                texcoords=scene.texcoords,
+                attributes=scene.attributes,
+                state=scene.state,
+                local=scene.local,
+                env=scene.env,
+                targets=targets[: scene.targets],
+                initial=(0.5, -2.0, 1.0, 0.25),
+                blend=blend,
+                executor=executor,
+            )
+            for blend in Blend
+            for targets in ((RGBA32F, FORMATS["rgba16f"]), (FORMATS["rgba8"], FORMATS["unorm8"]))
+        ]
+        for executor in (NUMPY, interpreted)
+    )
+    for mine, theirs in zip(chain(*found), chain(*expected), strict=True):
+        assert_same_bits(mine, theirs)
 
 
 @IN_ONE_PAGE

@@ -1,0 +1,105 @@
+"""Scenes: what the page is told of a plan is what the package says of it elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import pytest
+from drawing import program, show, texture
+from products import METHODS_AND_WAYS, options_of, plan_of
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.languages.arb.printer import print_instruction
+from gpgpu_legacy.lower.emit.javascript import opcode_functions
+from gpgpu_legacy.page.families import LARGEST, family_of
+from gpgpu_legacy.page.scenes import decoded_program, scene_of
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, Repeat, StateValue
+from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.to_records import plan_record
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_the_counts_of_passes_add_up_to_those_of_the_plan(
+    method: Method, way: Accumulate | None
+) -> None:
+    plan = plan_of(method, Shape(5, 7, 3), options_of(method, way, block=2))
+    total = dict.fromkeys(asdict(count_plan(plan)), 0)
+    for pass_, counts in zip(passes(plan), counts_by_pass(plan), strict=True):
+        for name, count in counts["fixed"].items():
+            total[name] += count
+        for name, count in counts["each"].items():
+            total[name] += count * area(pass_)
+    expected = asdict(count_plan(plan))
+    outside = {"upload_bytes", "readback_bytes", "vertex_bytes", "vertices", "clear_bytes"}
+    for name in expected.keys() - outside:
+        assert total[name] == expected[name], name
+    initial = sum(t.size_bytes for t in plan.textures if t.initial is not None)
+    assert total["clear_bytes"] + initial == expected["clear_bytes"]
+
+
+def counts_by_pass(plan: Plan) -> list[dict[str, dict[str, int]]]:
+    """What a scene says of the cost of each pass, in the order in which they run."""
+    counts = []
+    for step, said in zip(plan.steps, scene_of(plan)["counts"], strict=True):
+        counts += said * (step.count if isinstance(step, Repeat) else 1)
+    return counts
+
+
+def area(pass_: Pass) -> int:
+    match pass_:
+        case FragmentPass():
+            return constant_rect(pass_.rect).area
+        case CopyPass():
+            return constant_rect(pass_.target_rect).area
+    return 0
+
+
+def test_instructions_have_the_lines_of_the_text_in_plan_json() -> None:
+    plan = find_method("hall-carr-hart-multi").plan(Shape(6, 6, 6), Options(block=3))
+    (text,) = plan.programs()
+    lines = plan_record(plan).programs["multi.fp"].splitlines()
+    decoded = decoded_program(text)
+    assert len(decoded["order"]) == len(text.instructions)
+    for number, instruction in enumerate(text.instructions):
+        assert lines[decoded["line"] - 1 + number] == print_instruction(instruction)
+        assert decoded["forms"][decoded["order"][number]]["op"] == instruction.mnemonic
+
+
+def test_state_that_changes_is_a_list() -> None:
+    text = program("MOV result.color, state.fog.params;")
+    value = (Affine(1.0, 2.0), 0.0, 4.0, 0.0)
+    pass_ = FragmentPass(
+        text,
+        (),
+        ("target",),
+        Rect(0, 0, 1, 1),
+        state=(StateValue("state.fog.params", value),),
+    )
+    plan = show([Repeat(3, (pass_,))], texture("target", 1, 1, RGBA32F))
+    derived = 0.25  # 1 / (end - start)
+    assert scene_of(plan)["state"] == [[{"state.fog.params": [[1.0, 3.0, 5.0], 0.0, 4.0, derived]}]]
+
+
+def test_every_opcode_has_a_function_that_rounds_each_operation() -> None:
+    lines = {line.split(":")[0].strip(): line for line in opcode_functions().splitlines()}
+    assert lines.keys() >= OPCODES.keys()
+    assert "(a, b, c) => f(f(a * b) + c)" in lines["MAD"]
+    assert "(a) => f(1 / f(Math.sqrt(Math.abs(a))))" in lines["RSQ"]
+    assert "(a, b) => a > b ? b : a" in lines["MIN"]
+
+
+def test_a_family_keeps_what_sizes_change_and_no_more() -> None:
+    family = family_of(find_method("larson-mcallister"), Options())
+    (template,) = family["templates"]
+    columns = {(c["sizes"], tuple(c["values"])) for c in family["columns"]}
+    sizes = tuple(range(1, LARGEST + 1))
+    assert {(size, sizes) for size in "mln"} <= columns
+    (matrix, _) = template["plan"]["operands"]
+    assert matrix["name"] == "A" and matrix["rows"].keys() == {"$"}
