@@ -33,12 +33,13 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.api.plan_trace import Fate, Visit, trace_plan
-from gpgpu_legacy.isa.ir import Fog
+from gpgpu_legacy.interp.numeric import decode, encode
+from gpgpu_legacy.isa.ir import AttributeKind, Fog
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.plan import AttributeCorners, Blend, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.registry import find_executor
@@ -129,6 +130,36 @@ def test_products(interpreted: Interpreted, method: Method, way: Accumulate | No
         operands = random_operands(plan)
         expected = NUMPY.run(plan, operands, EXACT).outputs
         assert_same_bits(interpreted.run(plan, operands).outputs["C"], expected["C"])
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_formats_round_as_the_machines_do(modules: Callable[..., Modules], name: str) -> None:
+    """Among the numbers are ties between neighbours, the least and the largest, and no numbers."""
+    halves = np.arange(0x7C00, dtype=np.uint16).view(np.float16).astype(np.float32)
+    ties = (halves[:-1] + halves[1:]) / 2
+    levels = (np.arange(256, dtype=np.float32) + np.float32(0.5)) / np.float32(255)
+    values = np.concatenate(
+        [halves[::29], ties[::29], ties[:9], levels, [65519, 65520, 1e30, 1e-30, np.inf, np.nan]]
+    )
+    values = np.concatenate([values, -values]).astype(np.float32)
+    code = "given.values.map(heldBy(DEFINITIONS.formats[given.name]))"
+    found = modules(*INTERPRETER).run(code, {"values": values.tolist(), "name": name})
+    with np.errstate(over="ignore"):
+        assert_same_bits(found, decode(encode(values, FORMATS[name]), FORMATS[name]))
+
+
+def test_an_attribute_of_negative_zero_is_zero(interpreted: Interpreted) -> None:
+    text = program("RCP result.color, fragment.color.x;")
+    four = ((-0.0, 0.0, 0.0, 0.0),) * 4
+    pass_ = FragmentPass(
+        text,
+        (),
+        ("target",),
+        Rect(0, 0, 1, 1),
+        attributes=(AttributeCorners(AttributeKind.COLOR, four),),
+    )
+    plan = show([pass_], texture("target", 1, 1, RGBA32F))
+    assert (interpreted.run(plan, {}).outputs["result"] == np.inf).all()
 
 
 @pytest.mark.parametrize(
