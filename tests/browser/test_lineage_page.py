@@ -41,12 +41,12 @@ def choose(page: Page, label: str, value: str | int) -> None:
 
 
 def sentence(page: Page) -> str:
-    return page.locator(".lineage-sentence").inner_text().replace("\u202f", "")
+    return page.locator(".lineage-sentence").inner_text().replace("\N{THIN SPACE}", "")
 
 
 def cell(page: Page, method: str, device: str) -> str:
     row = page.locator(".lineage-table tbody tr", has_text=method)
-    return row.locator(f'[data-label="{device}"]').inner_text().replace("\u202f", "")
+    return row.locator(f'[data-label="{device}"]').inner_text().replace("\N{THIN SPACE}", "")
 
 
 def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:

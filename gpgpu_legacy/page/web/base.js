@@ -91,4 +91,10 @@ class Address {
   }
 }
 
+// A number with its digits in groups of three, as the tables have it.
+function grouped(number) {
+  const text = number.toLocaleString("en", { maximumSignificantDigits: 21 });
+  return text.replaceAll(",", "\u2009");
+}
+
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -6,7 +6,6 @@ const PLAYED_COUNTS = {
   bytes_requested: "bytes requested", copy_bytes: "bytes copied", clear_bytes: "bytes cleared",
 };
 
-const playedNumber = (count) => count.toLocaleString("en").replaceAll(",", "\u2009");
 
 class PlayedPlan {
   // given: as page/played.py makes it. step: milliseconds for a pass. moved({pass, texel}): called
@@ -212,6 +211,6 @@ class PlayedPlan {
         ...Object.keys(columns).map((title) => element("th", { scope: "col", class: "number" }, title)))),
       element("tbody", {}, ...rows.map(([name, words]) => element("tr", {},
         element("th", { scope: "row" }, words),
-        ...Object.values(columns).map((counts) => cell(playedNumber(counts[name] ?? 0)))))));
+        ...Object.values(columns).map((counts) => cell(grouped(counts[name] ?? 0)))))));
   }
 }

@@ -8,8 +8,7 @@ const LINEAGE_UNITS = {
 
 // Three digits, or all before the point.
 function lineageDigits(value) {
-  const text = value >= 1000 ? Math.round(value) : Number(value.toPrecision(3));
-  return text.toLocaleString("en", { maximumSignificantDigits: 21 }).replaceAll(",", "\u202f");
+  return grouped(value >= 1000 ? Math.round(value) : Number(value.toPrecision(3)));
 }
 
 sections.lineage = (root, data, address) => new LineageView(root, data, address);

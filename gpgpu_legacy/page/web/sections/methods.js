@@ -425,7 +425,7 @@ class MethodCard {
     for (const { name, bar, number, share } of this.bars) {
       const count = this.counts[done][name];
       bar.lastChild.style.width = `${(100 * count) / share}%`;
-      const [now, end] = [count, this.total[name]].map((each) => each.toLocaleString("en"));
+      const [now, end] = [count, this.total[name]].map(grouped);
       number.textContent = `${now} of ${end}`;
     }
   }
