@@ -40,3 +40,12 @@ def test_a_word_is_one_of_the_page(open_page: Opener, word: str) -> None:
     name = word.partition(".")[0]
     page = open_page([section(name)], at=f"{word}=nonsense")
     assert "nonsense" in " ".join(page.locator(f"#{name} .said").all_text_contents())
+
+
+def test_a_link_to_a_part_leaves_the_others_as_they_are(open_page: Opener) -> None:
+    at = "tables.differs=yes&audit.verdict=agrees"
+    page = open_page([section("tables"), section("audit")], at=at)
+    page.evaluate("location.hash = '#audit.verdict=possible'")
+    page.wait_for_function("location.hash.startsWith('#audit.verdict=possible')")
+    assert page.evaluate("location.hash") == "#audit.verdict=possible&tables.differs=yes"
+    assert page.locator("#tables input[type=checkbox]").first.is_checked()

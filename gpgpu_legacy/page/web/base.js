@@ -47,18 +47,28 @@ class Address {
     addEventListener("hashchange", () => {
       if (!location.hash.includes("=")) return; // a link to a section
       const values = Address.read();
+      const parts = new Set([...values.keys()].map(Address.part));
+      for (const [word, value] of this.values) {
+        if (!parts.has(Address.part(word))) values.set(word, value);
+      }
       if (Address.written(values) !== Address.written(this.values)) {
         this.values = values;
+        this.set({});
         for (const reader of this.readers) reader();
       }
       this.arrive();
     });
   }
 
+  // The section that a word is of. A link says how its sections are; the others stay as they are.
+  static part(word) {
+    return word.split(".")[0];
+  }
+
   // Shows the section of the first word; none, if the address has no words.
   arrive() {
     const [word] = this.values.keys();
-    if (word) document.getElementById(word.split(".")[0])?.scrollIntoView();
+    if (word) document.getElementById(Address.part(word))?.scrollIntoView();
   }
 
   static read() {
