@@ -36,7 +36,7 @@ PRODUCT_SCRIPTS = (
 )
 """The scripts that play products and show their matrices, each after those that it calls."""
 
-BLOCKS = (1, 2, 4, 8)
+BLOCKS = (1, 2, 4)
 """The blocks b that the page offers."""
 
 METHODS = {
