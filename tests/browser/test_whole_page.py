@@ -1,0 +1,129 @@
+"""The whole page as people use it: each control, narrow and dark, by keys, and without scripts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from browser_pages import PHONE, WIDE, Opener, View
+from PIL import Image
+
+from gpgpu_legacy.page.page import TITLE, introduction, page_text
+from gpgpu_legacy.page.sections import SECTIONS, section_of
+
+HERE = Path(__file__).parent
+VIEWS = [
+    View(width, height, dark)
+    for width, height in ((WIDE.width, WIDE.height), (PHONE.width, PHONE.height))
+    for dark in (False, True)
+]
+OVERFLOW = "document.documentElement.scrollWidth - innerWidth"
+MOST_BYTES = 3_000_000
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("whole") / "page.html"
+    sections = [section_of(name) for name in SECTIONS]
+    file.write_text(page_text(TITLE, introduction(), sections), "utf-8")
+    return file
+
+
+def test_it_is_one_file_that_one_can_send(whole: Path) -> None:
+    assert whole.stat().st_size < MOST_BYTES
+
+
+@pytest.mark.parametrize("view", [VIEWS[0], VIEWS[3]], ids=["wide", "phone"])
+def test_every_control_is_used(open_page: Opener, whole: Path, view: View) -> None:
+    page = open_page.open(whole, view)
+    before = page.evaluate((HERE / "look.js").read_text("utf-8"))
+    used = page.evaluate((HERE / "use_controls.js").read_text("utf-8"))
+    in_sections = {kind.split()[0] for kind in used}
+    moving = {name for name in SECTIONS if page.locator(f"#{name}.live").count()}
+    assert moving <= in_sections and len(moving) > len(SECTIONS) // 2
+    assert page.evaluate(OVERFLOW) == 0
+    assert before == []
+    assert page.evaluate((HERE / "look.js").read_text("utf-8")) == []
+
+
+def test_tab_comes_to_each_control_and_one_sees_where_it_is(open_page: Opener) -> None:
+    page = open_page([section_of("algorithms")])
+    reached = []
+    for _ in range(100):
+        page.keyboard.press("Tab")
+        here = page.evaluate("""() => {
+            const at = document.activeElement;
+            const { outlineStyle, outlineWidth } = getComputedStyle(at);
+            const seen = outlineStyle !== "none" && parseFloat(outlineWidth) >= 1;
+            return at === document.body ? null : [at.tagName, at.getAttribute("aria-label"), seen];
+        }""")
+        if here is None:
+            break
+        reached.append(here)
+    assert [control for control in reached if not control[2]] == []
+    tags = [tag for tag, _, _ in reached]
+    transport = page.locator(".transport button, .transport input, .transport select").count()
+    assert tags.count("CANVAS") == page.locator("canvas[tabindex]").count() > 1
+    assert tags.count("BUTTON") == page.locator("main button:visible").count() >= 5
+    assert tags.count("INPUT") + tags.count("SELECT") + 5 > transport
+    assert len(reached) == len({tuple(map(str, control)) for control in reached})
+
+
+def test_nonsense_in_every_word_of_the_address(open_page: Opener, whole: Path) -> None:
+    names = "|".join(SECTIONS)
+    words = {*re.findall(rf'"((?:{names})\.[\w-]+)"', whole.read_text("utf-8"))}
+    assert len(words) > 5
+    page = open_page.open(whole, PHONE, at="&".join(f"{w}=%3Cb%3Enonsense" for w in sorted(words)))
+    said = " ".join(page.locator(".said").all_text_contents())
+    assert "<b>nonsense" in said
+    assert page.locator("main b", has_text="nonsense").count() == 0
+    assert page.evaluate(OVERFLOW) == 0
+
+
+def test_without_scripts_it_says_so_and_shows_what_is_known(open_page: Opener, whole: Path) -> None:
+    page = open_page.open(whole, View(PHONE.width, PHONE.height, javascript=False))
+    assert "JavaScript is off" in page.locator("noscript p").inner_text()
+    for name in SECTIONS:
+        section = page.locator(f"#{name}")
+        assert section.locator("h2").is_visible()
+        assert len(section.inner_text()) > 150, name
+    assert page.locator("main :is(button, input, select):visible").count() == 0
+
+
+def test_nothing_plays_by_itself_where_motion_is_reduced(open_page: Opener, whole: Path) -> None:
+    page = open_page.open(whole, View(calm=True))
+    state = "[...document.querySelectorAll('.transport-said')].map((said) => said.textContent)"
+    for name in SECTIONS:
+        page.locator(f"#{name}").scroll_into_view_if_needed()
+        page.wait_for_timeout(100)
+    before = page.evaluate(state)
+    page.wait_for_timeout(1500)
+    assert page.evaluate(state) == before and before
+    moving = "document.getAnimations().filter(({ playState }) => playState === 'running').length"
+    assert page.evaluate(moving) == 0
+
+
+@pytest.mark.parametrize(
+    "view", VIEWS, ids=lambda view: f"{view.width}-{'dark' if view.dark else 'light'}"
+)
+def test_each_section_is_seen(open_page: Opener, whole: Path, tmp_path: Path, view: View) -> None:
+    """Its picture has more than its ground, which is dark where that is asked for."""
+    page = open_page.open(whole, view)
+    assert page.evaluate(OVERFLOW) == 0
+    for name in SECTIONS:
+        page.locator(f"#{name}").evaluate("(section) => section.scrollIntoView()")
+        file = tmp_path / f"{name}.png"
+        page.screenshot(path=file)
+        pixels = np.asarray(Image.open(file).convert("L"), np.float64)
+        assert pixels.shape == (view.height, view.width)
+        ground = np.median(pixels)
+        assert ground < 60 if view.dark else ground > 200, name
+        assert 0.01 < np.mean(np.abs(pixels - ground) > 60) < 0.6, name
+
+
+def test_what_is_printed_has_no_controls(open_page: Opener, whole: Path) -> None:
+    page = open_page.open(whole)
+    page.emulate_media(media="print")
+    assert page.locator("nav:visible, main :is(button, select):visible").count() == 0
