@@ -38,10 +38,13 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --animate --output figures/figure-2.gif
 	$(BIN)/gpgpu-legacy figure multichannel --executor numpy --output figures/multichannel.png
 	$(BIN)/gpgpu-legacy cache-table --from benchmarks/cache-table.json --plot figures/cache-table.png
-	$(BIN)/gpgpu-legacy anomaly --output figures/anomaly.png
-	for name in cpu-llvmpipe h100 cpu-lowered h100-lowered; do \
-	    $(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-$$name.json --plot figures/lineage-$$name.png || exit 1; \
-	done
+	$(BIN)/gpgpu-legacy anomaly --plot figures/anomaly.png
+	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-llvmpipe.json benchmarks/lineage-h100.json \
+	    --plot figures/lineage.png
+	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \
+	    --plot figures/lineage-lowered.png
+	$(BIN)/gpgpu-legacy roofline --chip h100-gl-compute h100-gl-raster \
+	    --from benchmarks/bench-h100.json benchmarks/bench-h100-raster.json --plot figures/roofline-h100.png
 	for name in $(CHARTS); do \
 	    $(BIN)/gpgpu-legacy bench --from benchmarks/$$name.json --plot figures/$$name.png || exit 1; \
 	done

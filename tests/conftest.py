@@ -5,7 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import settings
@@ -15,6 +15,9 @@ from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # The same examples on every run and no time limit an example, so that a slow machine is no failure.
 settings.register_profile(
@@ -102,3 +105,19 @@ def ready() -> Callable[[str], Executor]:
         return executor
 
     return find
+
+
+@pytest.fixture
+def drawn_figures(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that are saved from now on; each is also written."""
+    from matplotlib.figure import Figure
+
+    figures: list[Figure] = []
+    save = Figure.savefig
+
+    def savefig(figure: Figure, *given: Any, **more: Any) -> None:
+        figures.append(figure)
+        save(figure, *given, **more)
+
+    monkeypatch.setattr(Figure, "savefig", savefig)
+    return figures

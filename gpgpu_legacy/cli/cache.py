@@ -35,7 +35,6 @@ from gpgpu_legacy.cli.shared import (
     ShapeOption,
     TextureFormat,
     app,
-    check_output,
     check_plot,
     console,
     plot_option,
@@ -180,7 +179,9 @@ class CacheOutput:
     ] = False
     heat_map: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.png", help="Draw a heat map: where the reads hit, by fragment."),
+        typer.Option(
+            metavar="FILE.png|svg|pdf", help="Draw a heat map: where the reads hit, by fragment."
+        ),
     ] = None
     heat_map_of: Annotated[
         str | None,
@@ -192,7 +193,7 @@ class CacheOutput:
 
     def check(self, memories: MemoryOptions) -> None:
         """InputError for options that exclude one another."""
-        check_output(self.heat_map, ".png")
+        check_plot(self.heat_map)
         check_plot(self.plot)
         if self.heat_map_of is not None and self.heat_map is None:
             raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
@@ -347,7 +348,7 @@ def _curves(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None
 
 def _heat_map(case: Case, budget: Budget, path: Path, report: CacheOutput) -> None:
     from gpgpu_legacy.present.grid import print_text
-    from gpgpu_legacy.studies.cache_sweep.heat_map import draw_heat_map
+    from gpgpu_legacy.studies.cache_sweep.heat_map_plot import draw_heat_map
     from gpgpu_legacy.studies.cache_sweep.model import mapped_run
     from gpgpu_legacy.studies.cache_sweep.record import run_record
     from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption, run_grids

@@ -59,9 +59,11 @@ class LineageFiles:
     output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Draw GFLOPS by method.")] = None
     recorded: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(
-            "--from", metavar="JSON", help="Draw recorded results with --plot; run nothing."
+            "--from",
+            metavar="JSON …",
+            help="Draw recorded results side by side with --plot; run nothing.",
         ),
     ] = None
 
@@ -88,15 +90,15 @@ def lineage_command(
 
     check_output(files.output, ".json")
     check_plot(files.plot)
-    if files.recorded is not None:
+    if files.recorded:
         if files.plot is None:
             raise InputError("--from draws recorded results; name the picture with --plot")
-        draw_lineage(read_lineage(files.recorded), files.plot)
+        draw_lineage([read_lineage(path) for path in files.recorded], files.plot)
         print(f"wrote {files.plot}")
         return
     result = _measure(what, files.output, quiet=quiet)
     if files.plot is not None:
-        draw_lineage(result, files.plot)
+        draw_lineage([result], files.plot)
     if as_json:
         print_json(result)
     else:

@@ -6,6 +6,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from math import ceil, floor, log10
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -16,24 +17,37 @@ from gpgpu_legacy.userdirs import CACHE, CONFIG, can_write, library_folder, temp
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 COLOURS = (
-    "#202124", "#1a56a8", "#b3261e", "#2e7d32", "#8a5a00", "#6a3d9a", "#00838f", "#ad1457",
-    "#5d6d1e", "#7a7a7a", "#c2570c", "#3949ab",
+    "#202124", "#0067a5", "#b84a00", "#00795a", "#94407c", "#7d6200", "#5656c8", "#a3233a",
+    "#3f6b00", "#007c91", "#6b5344", "#6a6a6a",
 )  # fmt: skip
+"""Of lines and of the words beside them: dark enough for words, and not told apart by red and green
+alone."""
+
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)))
 PAPER = "#fcfcf9"
-GREY = "#7a7a7a"
+INK, SOFT, GREY = "#202124", "#5c5c5c", "#7a7a7a"
+WIDTH = 8.5
+"""Inches. Nearly all figures are as wide: shown 700 pixels wide, their words can still be read."""
+
+TEXT_POINTS, TITLE_POINTS = 9.5, 12.0
 
 _MATPLOTLIB = "MPLCONFIGDIR"
 _GRID = "#d8d8d2"
 _DPI = 150
+_POINTS = 72.0  # in an inch
 _LEVEL_LABELS = 6  # more tick labels than these are rotated
+_HEIGHT, _LABEL_HEIGHT = 4.6, 0.19  # inches of a chart, and of a line of words in it
+_MARGIN = 0.12  # inches around a head
+_KEY = 0.3  # inches of a row that says what colours mean
+_LINE = 1.4  # from one line of a head to the next, of the size of its letters
 
 
-def new_figure(width_inches: float = 8.0, height_inches: float = 5.2) -> Figure:
-    """An empty figure, drawn without a window.
+def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> Figure:
+    """An empty figure, drawn without a window, whose layout places the labels of lines and points.
 
     Raises InputError where Matplotlib has no folder to write to.
     """
@@ -41,8 +55,10 @@ def new_figure(width_inches: float = 8.0, height_inches: float = 5.2) -> Figure:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    from gpgpu_legacy.present.labels import LabelLayout
+
     size = (width_inches, height_inches)
-    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout="constrained")
+    figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout=LabelLayout())
     FigureCanvasAgg(figure)
     return figure
 
@@ -124,9 +140,73 @@ def style_axes(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def add_legend(axes: Axes, fontsize: float = 8) -> None:
-    """A legend to the right of the axes, where it covers no curve."""
-    axes.legend(fontsize=fontsize, framealpha=0.9, loc="center left", bbox_to_anchor=(1.0, 0.5))
+def add_head(figure: Figure, title: str, *sentences: str, key: Sequence[Line2D] = ()) -> None:
+    """A title above all axes, and below it what the picture is of or what to see in it.
+
+    key: what colours and marks mean, in a row below the sentences. Title and sentences are broken
+    into lines as wide as the figure, which grows by their height: what was drawn before keeps its
+    size.
+    """
+    width, height = figure.get_size_inches()
+    room = width - 2 * _MARGIN
+    parts = [(line, TITLE_POINTS, INK, "bold") for line in lines_of(title, room, TITLE_POINTS)]
+    parts += [
+        (line, TEXT_POINTS, SOFT, "normal")
+        for sentence in sentences
+        for line in lines_of(sentence, room, TEXT_POINTS)
+    ]
+    text = _MARGIN + sum(_LINE * points for _, points, _, _ in parts) / _POINTS
+    head = text + (_KEY if key else 0.0)
+    figure.set_size_inches(width, height + head)
+    top = _MARGIN
+    for line, points, colour, weight in parts:
+        figure.text(
+            _MARGIN / width, 1 - top / (height + head), line, fontsize=points, color=colour,
+            weight=weight, verticalalignment="top",
+        )  # fmt: skip
+        top += _LINE * points / _POINTS
+    if key:
+        place = (_MARGIN / width, 1 - text / (height + head))
+        figure.legend(
+            handles=list(key), loc="upper left", bbox_to_anchor=place, ncols=len(key),
+            frameon=False, fontsize=TEXT_POINTS, borderpad=0.3, borderaxespad=0.0,
+        )  # fmt: skip
+    engine = figure.get_layout_engine()
+    assert engine is not None
+    engine.set(rect=(0.0, 0.0, 1.0, height / (height + head)))  # type: ignore[call-arg]
+
+
+def lines_of(text: str, width_inches: float, points: float) -> list[str]:
+    """A text broken into lines that are no wider; a word that is too long is cut."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".lstrip()
+        if _inches(longer, points) <= width_inches:
+            lines[-1] = longer
+            continue
+        short = word
+        while _inches(short, points) > width_inches:
+            short = f"{short[: int(len(short) * width_inches / _inches(short, points)) - 1]}…"
+        lines.append(short)
+    return [line for line in lines if line]
+
+
+def _inches(text: str, points: float) -> float:
+    """The width of a line of bold letters, which are the wider ones."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import TextPath
+
+    if not text:
+        return 0.0
+    # A dollar sign begins TeX; it is as wide as a digit.
+    shown = text.replace("$", "0")
+    path = TextPath((0, 0), shown, size=points, prop=FontProperties(weight="bold"))
+    return float(path.get_extents().x1) / _POINTS
+
+
+def height_for_labels(count: int) -> float:
+    """Inches of a figure that has room for so many lines of words, one above the other."""
+    return max(_HEIGHT, 1.0 + _LABEL_HEIGHT * count)
 
 
 def set_powers_of_two(axes: Axes, values: Sequence[int], name: Callable[[int], str] = str) -> None:
@@ -140,10 +220,35 @@ def set_powers_of_two(axes: Axes, values: Sequence[int], name: Callable[[int], s
         axes.tick_params(axis="x", labelrotation=60)
 
 
-def set_plain_numbers(axes: Axes, *, minor: bool = False) -> None:
-    """Label a logarithmic y axis 0.1, 1, 10. minor: its minor ticks have labels too."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+def set_plain_numbers(axes: Axes) -> None:
+    """Label a logarithmic y axis 0.1, 1, 10; between these, too, where it spans few powers of ten.
 
-    number = FuncFormatter(lambda value, _: f"{value:g}")
-    axes.yaxis.set_major_formatter(number)
-    axes.yaxis.set_minor_formatter(number if minor else NullFormatter())
+    To be called when all is drawn, as the ticks depend on how far the axis goes.
+    """
+    from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
+
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    if high < _NARROW * low:
+        axes.yaxis.set_major_locator(FixedLocator(list(MaxNLocator(6).tick_values(low, high))))
+        axes.set_ylim(low, high)
+        return
+    steps = next((steps for span, steps in _STEPS if high < span * low), (1,))
+    first, last = floor(log10(low)), ceil(log10(high))
+    ticks = [step * 10.0**power for power in range(first, last + 1) for step in steps]
+    axes.yaxis.set_major_locator(FixedLocator([tick for tick in ticks if low <= tick <= high]))
+    axes.set_ylim(low, high)
+
+
+_NARROW = 4.0  # spans up to which ticks are evenly spaced
+_STEPS = (
+    (8.0, (1, 2, 3, 4, 5, 6, 8)),
+    (30.0, (1, 2, 3, 5)),
+    (500.0, (1, 2, 5)),
+)  # of a power of ten, by the span
+
+
+def plain_number(value: float) -> str:
+    """A number at a tick: 0.1, 10, 20,000."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:g}"

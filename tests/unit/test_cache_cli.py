@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from legible import check_legible
+from matplotlib.figure import Figure
 from PIL import Image
 
 from gpgpu_legacy import cli
@@ -28,7 +30,7 @@ from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.cli.shared import LAYOUT_HELP, RASTER_HELP
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.studies.cache_sweep.heat_map import MARGIN
+from gpgpu_legacy.present.plot import FORMATS
 from gpgpu_legacy.studies.cache_sweep.model import Orders, mapped_run, product_cases
 from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 
@@ -376,31 +378,31 @@ def test_a_product_of_no_size_has_no_heat_map(run: Command, tmp_path: Path) -> N
 # Heat maps ----------------------------------------------------------------------------------------
 
 
-def test_a_heat_map_by_hand(run: Command, tmp_path: Path) -> None:
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_heat_map_by_hand(
+    run: Command, tmp_path: Path, drawn_figures: list[Figure], suffix: str
+) -> None:
     """Products at n = 4, a line a matrix row, room for all.
 
     A fragment makes 3 reads in each of 4 passes. Those at x = 0 are the first to read their rows of
     A and C: 2 of 12 miss. The one at (0, 0) is the first to read each row of B too: 6 of 12.
     """
-    path = tmp_path / "map.png"
-    words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B", "--heat-map", f"{path}")
-    code, _, err = run(*words)
+    words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B")
+    code, _, err = run(*words, "--heat-map", f"{tmp_path / 'map'}{suffix}")
     assert code == 0, err
-    picture = as_rgb(path)
-    side = 256 // 4
-
-    def pixel(x: int, y: int) -> tuple[int, ...]:
-        """Of the fragment; row 0 is the lowest."""
-        return tuple(picture[MARGIN + (3 - y) * side + side // 2, MARGIN + x * side + side // 2])
-
-    def scale(share: float) -> tuple[int, ...]:
-        """The colour of the picture's own scale, so far from its lowest to its highest ratio."""
-        return tuple(picture[MARGIN + round(255 * (1.0 - share)), 2 * MARGIN + 256 + 5])
-
-    assert pixel(0, 0) == scale(0.0)  # 6 of 12 hit, the lowest
-    assert [pixel(0, y) for y in (1, 2, 3)] == [scale(2 / 3)] * 3  # 10 of 12
-    assert {pixel(x, y) for x in (1, 2, 3) for y in range(4)} == {scale(1.0)}  # 12 of 12
-    assert len({scale(0.0), scale(2 / 3), scale(1.0)}) == 3
+    [figure] = drawn_figures
+    check_legible(figure)
+    axes, scale = figure.axes
+    [image] = axes.images
+    wanted = np.full((4, 4), 1.0)
+    wanted[1:, 0], wanted[0, 0] = 10 / 12, 6 / 12
+    assert image.get_array().tolist() == wanted.tolist()
+    assert image.origin == "lower"
+    assert image.get_extent() == [-0.5, 3.5, -0.5, 3.5]
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("column (x)", "row (y)")
+    assert scale.get_ylim() == (0.5, 1.0)
+    words_shown = " ".join(text.get_text() for text in figure.texts)
+    assert "180 of 192 reads hit" in words_shown
 
 
 def test_the_old_spelling_of_heat_maps_works_with_a_line_on_stderr(
@@ -498,7 +500,7 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
         ((LM, "--size", "4", "--shape", "4", "4", "4"), "give --size or --shape, not both"),
         ((LM, "--budget", "-1"), "give a number of seconds, 0 or more"),
         ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
-        ((LM, "--heat-map", "{tmp}/x.jpg"), "should end in .png"),
+        ((LM, "--heat-map", "{tmp}/x.jpg"), "let it end in one of .png, .svg, .pdf"),
         ((LM, "--heat-map", "{tmp}/x.png", "--size", "4", "5"), "--heat-map draws one run"),
         ((LM, "--heat-map", "{tmp}/x.png", "--heat-map-of", "Q"), "no texture Q; choose from A"),
         ((LM, "--heat-map-of", "A"), "name the picture with --heat-map"),

@@ -131,7 +131,7 @@ def test_recorded_lineages_still_read(path: Path) -> None:
 
 def test_the_chart_is_a_picture_with_something_in_it(result: Lineage, tmp_path: Path) -> None:
     path = tmp_path / "lineage.png"
-    draw_lineage(result, path)
+    draw_lineage([result], path)
     with Image.open(path) as image:
         assert image.width >= 1000
         assert len(image.convert("RGB").getcolors(1 << 24) or []) > 50

@@ -11,8 +11,9 @@ from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
-    add_legend,
+    add_head,
     check_count,
+    height_for_labels,
     new_figure,
     save_figure,
     set_plain_numbers,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
 
 MOST_LINES = 100
-"""Lines of a plot, each of which has a row in its legend."""
+"""Lines of a plot, each of which has its name beside it."""
 
 
 class _Line(NamedTuple):
@@ -44,40 +45,54 @@ class _Line(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The line in a legend."""
+        """The words beside the line."""
         if self.of:
             return f"{self.method} of {self.of}"
         return self.method if self.is_peer else f"{self.method}, {self.executor}"
 
 
-def draw_bench(bench: Bench, path: Path) -> None:
-    """Write GFLOPS against n of a benchmark as a PNG, on logarithmic axes.
+_Lines = dict[_Line, list[tuple[int, float]]]
 
-    Each line is a method on an executor at a block: its colour identifies the method, its markers
-    the executor. Peers are dashed. Raises InputError where there is nothing to draw.
+
+def draw_bench(bench: Bench, path: Path) -> None:
+    """Draw GFLOPS against n of a benchmark, on logarithmic axes: PNG, SVG or PDF, as the path ends.
+
+    Each line is a method on an executor at a block, with its name at its end: its colour identifies
+    the method, its markers the executor. Peers are dashed. Raises InputError where there is nothing
+    to draw.
     """
     shown = [result for result in bench.results if result.gflops]
     if not shown:
         raise InputError("no result has GFLOPS, so there is nothing to plot; see the table")
-    figure = new_figure()
+    lines = _lines(shown)
+    figure = new_figure(height_inches=height_for_labels(len(lines)))
     axes = figure.subplots()
-    _draw_lines(axes, shown)
-    _set_scales(axes, sorted({result.size for result in shown}))
-    time = "whole call" if bench.whole else "compute time"
-    axes.set_ylabel(f"GFLOPS, 2n³ over the {time}")
-    where = f"{bench.device}{settings_in_words(bench.settings)}"
-    axes.set_title(f"Products of n×n matrices\n{where}", loc="left", fontsize=10)
     style_axes(axes)
-    add_legend(axes)
+    axes.set_yscale("log")
+    _draw_lines(axes, lines)
+    set_powers_of_two(axes, sorted({result.size for result in shown}))
+    set_plain_numbers(axes)
+    time = "whole call" if bench.whole else "compute time"
+    axes.set_xlabel("size n of the n×n matrices")
+    axes.set_ylabel(f"GFLOPS, 2n³ over the {time}")
+    add_head(
+        figure, "Products of n×n matrices", f"{bench.device}{settings_in_words(bench.settings)}"
+    )
     save_figure(figure, path)
 
 
-def _draw_lines(axes: Axes, shown: list[Result]) -> None:
-    lines: dict[_Line, list[tuple[int, float]]] = {}
+def _lines(shown: list[Result]) -> _Lines:
+    lines: _Lines = {}
     for result in shown:
         line = _Line(result.peer, result.method, result.of, result.executor, result.block)
         lines.setdefault(line, []).append((result.size, result.gflops or 0.0))
     check_count(len(lines), MOST_LINES, "lines")
+    return lines
+
+
+def _draw_lines(axes: Axes, lines: _Lines) -> None:
+    from gpgpu_legacy.present.labels import label_lines
+
     blocks: dict[str, set[int | None]] = {}
     for line in lines:
         blocks.setdefault(line.family, set()).add(line.block)
@@ -97,16 +112,4 @@ def _draw_lines(axes: Axes, shown: list[Result]) -> None:
             markerfacecolor="white" if line.is_peer else None,
             label=f"{line.label}, b = {line.block}" if several else line.label,
         )
-
-
-def _set_scales(axes: Axes, sizes: list[int]) -> None:
-    set_powers_of_two(axes, sizes)
-    axes.set_yscale("log")
-    set_plain_numbers(axes, minor=_is_narrow(axes))
-    axes.set_xlabel("size n of the n×n matrices")
-
-
-def _is_narrow(axes: Axes) -> bool:
-    """Whether the rates span too few powers of ten to be read by those alone."""
-    low, high = axes.get_ylim()
-    return high < 30.0 * low
+    label_lines(axes)

@@ -11,7 +11,8 @@ from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
-    add_legend,
+    add_head,
+    height_for_labels,
     new_figure,
     save_figure,
     set_plain_numbers,
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _MS = 1e3
-_FEW = 30.0  # a span with fewer than so many powers is labelled between them
+
+_Kind = tuple[bool, bool, str]
+"""Whether it is the reference function, whether it is a peer, and its name: it has a line."""
 
 
 def draw_plan_bench(bench: PlanBench, path: Path) -> None:
@@ -36,13 +39,14 @@ def draw_plan_bench(bench: PlanBench, path: Path) -> None:
     """
     if not bench.results:
         raise InputError("no plan was measured, so there is nothing to plot; see the table")
-    figure = new_figure()
+    names = list(dict.fromkeys((r.is_reference, r.is_peer, r.executor) for r in bench.results))
+    figure = new_figure(height_inches=height_for_labels(len(names)))
     axes = figure.subplots()
-    name, places = _places(bench)
-    _draw_lines(axes, bench, places)
+    style_axes(axes)
     axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    set_plain_numbers(axes, minor=high < _FEW * low)
+    name, places = _places(bench)
+    _draw_lines(axes, bench, places, names)
+    set_plain_numbers(axes)
     if name is None:
         axes.set_xticks(list(places.values()), list(places))
     else:
@@ -51,9 +55,7 @@ def draw_plan_bench(bench: PlanBench, path: Path) -> None:
     axes.set_ylabel("ms, the passes alone")
     plans = ", ".join(dict.fromkeys(case.plan for case in bench.cases))
     where = f"{bench.device}{settings_in_words(bench.settings)}"
-    axes.set_title(f"{plans}\n{where}", loc="left", fontsize=10)
-    style_axes(axes)
-    add_legend(axes)
+    add_head(figure, plans, where, "Medians; a bar is from the fastest run to the slowest one.")
     save_figure(figure, path)
 
 
@@ -73,8 +75,10 @@ def _places(bench: PlanBench) -> tuple[str | None, dict[str, int]]:
     return None, {case.case: number for number, case in enumerate(bench.cases)}
 
 
-def _draw_lines(axes: Axes, bench: PlanBench, places: dict[str, int]) -> None:
-    names = list(dict.fromkeys((r.is_reference, r.is_peer, r.executor) for r in bench.results))
+def _draw_lines(axes: Axes, bench: PlanBench, places: dict[str, int], names: list[_Kind]) -> None:
+    from gpgpu_legacy.present.labels import Label, label_ends
+
+    labels = []
     for number, kind in enumerate(names):
         is_reference, is_peer, name = kind
         results = [r for r in bench.results if (r.is_reference, r.is_peer, r.executor) == kind]
@@ -82,16 +86,20 @@ def _draw_lines(axes: Axes, bench: PlanBench, places: dict[str, int]) -> None:
         ms = [_MS * result.seconds for result in results]
         below = [_MS * (result.seconds - result.spread[0]) for result in results]
         above = [_MS * (result.spread[1] - result.seconds) for result in results]
+        label = f"{name}()" if is_reference else name
+        colour = COLOURS[number % len(COLOURS)]
         axes.errorbar(
             [places[result.case] for result in results],
             ms,
             yerr=[below, above],
             marker=MARKS[number % len(MARKS)],
             linestyle="--" if is_reference or is_peer else "-",
-            color=COLOURS[number % len(COLOURS)],
+            color=colour,
             linewidth=1.3 if is_reference or is_peer else 1.8,
             elinewidth=0.8,
             capsize=2.0,
             markersize=5.0,
-            label=f"{name}()" if is_reference else name,
+            label=label,
         )
+        labels.append(Label(places[results[-1].case], ms[-1], label, colour))
+    label_ends(axes, labels)

@@ -19,7 +19,8 @@ from gpgpu_legacy.papers.measured.model import (
     rate,
 )
 from gpgpu_legacy.present.plot import (
-    add_legend,
+    COLOURS,
+    add_head,
     figure_of,
     new_figure,
     set_plain_numbers,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 Curve = tuple[list[int], list[float]]
 
-_COLOURS = _RED, _BLACK, _BLUE, _GREEN = ("#b3261e", "#202124", "#1a56a8", "#2e7d32")
+_COLOURS = _RED, _BLACK, _BLUE, _GREEN = (COLOURS[2], COLOURS[0], COLOURS[1], COLOURS[3])
 _SIZE = "size n of the n×n matrices"
 _MARKS = ("s", "^", "D", "v")
 _LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
@@ -43,9 +44,10 @@ _LINES = ("--", "-.", ":", (0, (6, 2, 1, 2, 1, 2)))
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A plot of a paper: its file's name without suffix, and what draws it."""
+    """A plot of a paper: its file's name without suffix, its title, and what draws it."""
 
     name: str
+    title: str
     draw: Callable[[Axes], None]
 
 
@@ -74,11 +76,14 @@ def _file(plot: Plot) -> str:
 
 
 def _drawn(plot: Plot) -> Write:
+    from gpgpu_legacy.present.labels import label_lines
+
     figure = new_figure()
     axes = figure.subplots()
-    plot.draw(axes)
     style_axes(axes)
-    add_legend(axes)
+    plot.draw(axes)
+    label_lines(axes)
+    add_head(figure, plot.title)
     return figure_of(figure, ".png")
 
 
@@ -91,15 +96,15 @@ def _dobravec_bulic(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
     def figure_1(axes: Axes) -> None:
         for number, series in enumerate(table_1.series):
             _times(axes, table_1, series, measurements, _COLOURS[number])
-        _label(axes, table_1, f"{paper.short}, Figure 1", _SIZE, "time, ms")
+        _label(axes, table_1, _SIZE, "time, ms")
 
     def figure_2(axes: Axes) -> None:
         _times(axes, table_2, table_2.find("MulDS"), measurements, _BLUE)
         _times(axes, table_2, table_2.find("MulH"), measurements, _RED)
-        _label(axes, table_2, f"{paper.short}, Figure 2, n = 512", "threads in a block", "time, ms")
+        _label(axes, table_2, "threads in a block", "time, ms")
 
-    yield Plot(f"{paper.id}-figure-1", figure_1)
-    yield Plot(f"{paper.id}-figure-2", figure_2)
+    yield Plot(f"{paper.id}-figure-1", f"{paper.short}, Figure 1", figure_1)
+    yield Plot(f"{paper.id}-figure-2", f"{paper.short}, Figure 2, n = 512", figure_2)
 
 
 # The OpenGL compute-shader multiply -------------------------------------------------------------
@@ -121,7 +126,7 @@ def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
                 _draw_measured(axes, name, _curve(table, measured), colour, order)
         printed = [_value(table.find("CPU GFLOPS"), row) for row in table.rows]
         axes.plot(*_curve(table, printed), ":", color=_RED, label="CPU, as printed, 4n³/t")
-        _label(axes, table, f"{paper.short}, GFLOPS", _SIZE, "GFLOPS")
+        _label(axes, table, _SIZE, "GFLOPS")
 
     def speed_up(axes: Axes) -> None:
         recomputed = [published_ratio(table, ratio, row) for row in table.rows]
@@ -133,10 +138,10 @@ def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
             name = f"here, GPU: {executor}"
             _draw_measured(axes, name, _curve(table, measured), _GREEN, order)
         axes.axhline(1.0, color="#888888", linewidth=0.8)
-        _label(axes, table, f"{paper.short}, speed-up", _SIZE, "CPU time / GPU time")
+        _label(axes, table, _SIZE, "CPU time / GPU time")
 
-    yield Plot(f"{paper.id}-gflops", gflops)
-    yield Plot(f"{paper.id}-speed-up", speed_up)
+    yield Plot(f"{paper.id}-gflops", f"{paper.short}, GFLOPS", gflops)
+    yield Plot(f"{paper.id}-speed-up", f"{paper.short}, speed-up", speed_up)
 
 
 def _gflops(row: Row, seconds: float | None) -> float | None:
@@ -209,8 +214,7 @@ def _draw_measured(axes: Axes, label: str, curve: Curve, colour: str, order: int
     )
 
 
-def _label(axes: Axes, table: MeasuredTable, title: str, x: str, y: str) -> None:
-    axes.set_title(title, loc="left", fontsize=10)
+def _label(axes: Axes, table: MeasuredTable, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     set_powers_of_two(axes, [_place(row) for row in table.rows])

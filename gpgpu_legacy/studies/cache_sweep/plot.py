@@ -14,9 +14,11 @@ from gpgpu_legacy.present.plot import (
     COLOURS,
     LINES,
     MARKS,
-    add_legend,
+    add_head,
+    height_for_labels,
     new_figure,
     save_figure,
+    set_plain_numbers,
     set_powers_of_two,
     style_axes,
 )
@@ -31,6 +33,9 @@ def bytes_text(count: float) -> str:
         count /= 1024
     return f"{count:.3g} GB"
 
+
+_SWEEP_HEIGHT = 6.4  # inches, of two charts
+_KB = 1024
 
 # Sweeps ------------------------------------------------------------------------------------------
 
@@ -111,14 +116,18 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
     One line for each combination of the other dimensions that vary. Runs that the budget cut short
     are left out. Raises InputError where nothing varies, or no run is complete.
     """
+    from gpgpu_legacy.present.labels import label_lines
+
     across, others = _across(sweep.cases)
     runs = [run for run in sweep.runs if run.result.exact]
     _check_any(runs)
     lines: dict[tuple[Any, ...], list[Run]] = {}
     for run in runs:
         lines.setdefault(tuple(other.of(run.case) for other in others), []).append(run)
-    figure = new_figure(11.0, 4.8)
-    left, right = figure.subplots(1, 2)
+    figure = new_figure(height_inches=max(_SWEEP_HEIGHT, 2 * height_for_labels(len(lines)) - 4.0))
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    for axes in (upper, lower):
+        style_axes(axes)
     values = list(dict.fromkeys(across.of(run.case) for run in runs))
     values = sorted(values) if across.is_number else values
     for number, (key, own) in enumerate(lines.items()):
@@ -133,24 +142,25 @@ def draw_sweep(sweep: Sweep, path: Path) -> None:
             "markersize": 4.5,
             "label": ", ".join(e.text(value) for e, value in zip(others, key, strict=True)),
         }
-        left.plot(places, [run.result.bytes_from_memory for run in points], **style)
-        right.plot(places, [100 * run.result.hit_ratio for run in points], **style)
-    for axes, what in ((left, "bytes from memory"), (right, "hits, % of all accesses")):
-        style_axes(axes)
+        upper.plot(places, [run.result.bytes_from_memory / _KB for run in points], **style)
+        lower.plot(places, [100 * run.result.hit_ratio for run in points], **style)
+    upper.set_yscale("log")
+    for axes, what in ((upper, "KB from memory"), (lower, "hits, % of all accesses")):
         if across.is_number:
             set_powers_of_two(axes, values, bytes_text if across is _CAPACITY else str)
         else:
             axes.set_xticks(range(len(values)), values)
-        axes.set_xlabel(across.name)
         axes.set_ylabel(what)
-    left.set_yscale("log")
+        if others:
+            label_lines(axes)
+    lower.set_xlabel(across.name)
+    set_plain_numbers(upper)
+    figure.align_ylabels()
     first = runs[0].case
     dimensions = (*_sizes(first), _CACHE, _RASTER, _LAYOUT)
     dimensions += (_IN_FLIGHT,) if first.access.in_flight > 1 else ()
     fixed = [one for one in dimensions if one not in {across, *others}]
-    left.set_title(_title(first, fixed), loc="left", fontsize=10)
-    if others:
-        add_legend(right)
+    add_head(figure, _title(first, fixed))
     save_figure(figure, path)
 
 
@@ -165,9 +175,13 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
 
     Raises InputError where there is none.
     """
+    from gpgpu_legacy.present.labels import label_lines
+
     _check_any(curves)
-    figure = new_figure(8.0, 5.0)
+    figure = new_figure(height_inches=height_for_labels(len(curves)))
     axes = figure.subplots()
+    style_axes(axes)
+    axes.set_yscale("log")
     largest = 1
     for number, curve in enumerate(curves):
         case, distances = curve.case, curve.distances
@@ -186,12 +200,11 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
         )
     first = curves[0].case
     smallest = first.memory.levels[0].line_bytes
-    style_axes(axes)
     powers = [1 << k for k in range(smallest.bit_length() - 1, largest.bit_length() + 1)]
     set_powers_of_two(axes, powers, bytes_text)
-    axes.set_yscale("log")
+    set_plain_numbers(axes)
+    label_lines(axes)
     axes.set_xlabel(f"size of a fully associative LRU cache, lines of {smallest} bytes")
     axes.set_ylabel("misses / accesses")
-    axes.set_title(f"{first.subject.name}: miss-ratio curves", loc="left", fontsize=10)
-    axes.legend(fontsize=8)
+    add_head(figure, f"{first.subject.name}: miss-ratio curves")
     save_figure(figure, path)

@@ -149,7 +149,7 @@ def _iterations(result: Result) -> Iterable[str]:
 
 
 def heat_map_caption(run: Run, heat: HeatMap) -> str:
-    """What a heat map shows, for the text below the picture."""
+    """What a heat map shows, for the text above it."""
     left_out = "" if run.result.exact else " The budget left out a part of the run."
     return (
         f"Reads that hit, of {heat.of}, row 0 lowest: {run.case.subject.title}, "

@@ -1,70 +1,129 @@
-"""The host's outliers, misses and times, drawn."""
+"""The host's outliers: misses and times of one model, beside what was published."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import nan
+from math import isnan, nan
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.present.plot import (
+    COLOURS,
     GREY,
-    MARKS,
-    add_legend,
+    INK,
+    SOFT,
+    add_head,
     new_figure,
     save_figure,
     style_axes,
 )
+from gpgpu_legacy.studies.host_anomaly.cells import listed
 from gpgpu_legacy.studies.host_anomaly.evidence import needed_misses
-from gpgpu_legacy.studies.host_anomaly.model import Anomaly, first_of_each_machine
+from gpgpu_legacy.studies.host_anomaly.model import Anomaly, Row
 
-_COLOURS = ("#1a56a8", "#2e7d32", "#8e5bb5", "#b07a1e", "#00838f", "#6d4c41", "#ad1457", "#546e7a")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-
-_PUBLISHED = "#b3261e"
+_HEIGHT = 6.0  # inches
+_SMALL = 9.0  # points
+_PUBLISHED, _MODEL = COLOURS[2], COLOURS[1]
+_ROOM = 1.32  # above the highest mark, for words
 
 
 def draw_anomaly(anomalies: Sequence[Anomaly], path: Path) -> None:
-    """Misses and published outliers over n, and below them the times of an iteration.
+    """Misses over n, and below them the published and the predicted times, of the first case.
 
-    One curve for each case of the first machine, and for the first of each other machine; sizes are
-    evenly spaced. Raises InputError where the file cannot be written.
+    The published outliers are named; sizes are evenly spaced. Raises InputError where the file
+    cannot be written.
     """
-    firsts = first_of_each_machine(anomalies)
-    drawn = [one for one in anomalies if one.host == firsts[0].host or one in firsts]
-    figure = new_figure(8.4, 7.6)
+    anomaly = anomalies[0]
+    rows = sorted(anomaly.rows, key=lambda row: row.size)
+    figure = new_figure(height_inches=_HEIGHT)
     misses, times = figure.subplots(2, 1, sharex=True)
-    rows = sorted(anomalies[0].rows, key=lambda row: row.size)
-    places = range(len(rows))
-    outliers = {call.size for call in anomalies[0].evidence.calls if call.is_published}
-    for place, row in zip(places, rows, strict=True):
-        if row.size in outliers:
-            label = "published outlier" if row.size == min(outliers) else None
-            misses.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.15, label=label)
-    limit = 2 * needed_misses(anomalies[0].case.hierarchy.l2.line_bytes)
-    misses.axhline(limit, color=GREY, linewidth=0.8, linestyle=":", label="outlier above")
-    for i, anomaly in enumerate(drawn):
-        own = sorted(anomaly.rows, key=lambda row: row.size)
-        style: dict[str, Any] = {
-            "marker": MARKS[i % len(MARKS)],
-            "color": _COLOURS[i % len(_COLOURS)],
-            "linewidth": 1.2,
-            "markersize": 4.5,
-        }
-        predicted = [nan if row.predicted_ns is None else row.predicted_ns for row in own]
-        misses.plot(places, [row.simulated.misses for row in own], label=anomaly.name, **style)
-        times.plot(places, predicted, "--", label=f"predicted: {anomaly.name}", **style)
-    published = [nan if row.published_ns is None else row.published_ns for row in rows]
-    times.plot(
-        places, published, "s", color=_PUBLISHED, markersize=6.5, label="published", zorder=9
-    )
-    misses.set_ylabel("misses per iteration")
-    misses.set_title("MulH of Dobravec & Bulić 2017 on the host", loc="left", fontsize=11)
-    times.set_ylabel("ns per iteration, penalties fitted")
-    times.set_xlabel("n of the n×n matrices, evenly spaced")
-    times.set_xticks(list(places), [str(row.size) for row in rows], rotation=45)
+    outliers = [outlier.size for outlier in anomaly.outliers]
     for axes in (misses, times):
-        axes.set_ylim(bottom=0)
         style_axes(axes)
-        add_legend(axes, fontsize=7)
+        for place, row in enumerate(rows):
+            if row.size in outliers:
+                axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
+    _draw_misses(misses, anomaly, rows)
+    _draw_times(times, anomaly, rows)
+    times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
+    times.set_xlabel("n of the n×n matrices, evenly spaced")
+    figure.align_ylabels()
+    others = f" The tables have {len(anomalies) - 1} other cases." if anomalies[1:] else ""
+    add_head(
+        figure,
+        "MulH of Dobravec & Bulić 2017 on the host",
+        f"One model, {anomaly.name}, on {anomaly.host.title}.{others}",
+        f"The published times jump at {_sizes(outliers)}; the simulated misses at "
+        f"{_sizes([row.size for row in rows if row.outlier_predicted])}.",
+    )
     save_figure(figure, path)
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return listed(tuple(sizes)) if sizes else "no size"
+
+
+def _draw_misses(axes: Axes, anomaly: Anomaly, rows: Sequence[Row]) -> None:
+    from gpgpu_legacy.present.labels import Label, Obstacles, label_points
+
+    places = list(enumerate(row.simulated.misses for row in rows))
+    axes.plot(*zip(*places, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
+    limit = 2 * needed_misses(anomaly.case.hierarchy.l2.line_bytes)
+    axes.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
+    axes.annotate(
+        "an outlier is above this", (0, limit), (0, 3), textcoords="offset points",
+        fontsize=_SMALL, color=SOFT, verticalalignment="bottom",
+    )  # fmt: skip
+    axes.set_ylim(0, _ROOM * max(y for _, y in places))
+    axes.set_ylabel("misses of level 2 an iteration")
+    labels = [
+        Label(
+            _place(rows, outlier.size), outlier.misses,
+            f"n = {outlier.size}: {outlier.misses:.3g} misses,\n"
+            f"{outlier.misses_beside:.2g} beside it",
+            INK,
+        )
+        for outlier in anomaly.outliers
+    ]  # fmt: skip
+    label_points(axes, labels, Obstacles(places, [places]), _SMALL)
+
+
+def _draw_times(axes: Axes, anomaly: Anomaly, rows: Sequence[Row]) -> None:
+    from gpgpu_legacy.present.labels import Label, Obstacles, label_points
+
+    predicted = [nan if row.predicted_ns is None else row.predicted_ns for row in rows]
+    published = [nan if row.published_ns is None else row.published_ns for row in rows]
+    axes.plot(predicted, "o--", color=_MODEL, linewidth=1.2, markersize=4.5, label="predicted")
+    axes.plot(published, "s", color=_PUBLISHED, markersize=6.0, label="published")
+    known = [value for value in (*predicted, *published) if not isnan(value)]
+    axes.set_ylim(0, _ROOM * max(known, default=1.0))
+    axes.set_ylabel("ns an iteration")
+    axes.legend(loc="upper left", frameon=False, fontsize=9.5)
+    by_size = {row.size: row for row in rows}
+    labels = [
+        Label(
+            _place(rows, outlier.size), outlier.published_ns,
+            f"n = {outlier.size}: {outlier.published_ns:.3g} ns published"
+            f"{_predicted(by_size[outlier.size])}",
+            _PUBLISHED,
+        )
+        for outlier in anomaly.outliers
+        if outlier.size in by_size
+    ]  # fmt: skip
+    line = [(x, y) for x, y in enumerate(predicted) if not isnan(y)]
+    marks = [(x, y) for x, y in enumerate(published) if not isnan(y)]
+    label_points(axes, labels, Obstacles([*line, *marks], [line]), _SMALL)
+
+
+def _place(rows: Sequence[Row], size: int) -> int:
+    return [row.size for row in rows].index(size)
+
+
+def _predicted(row: Row) -> str:
+    if row.predicted_ns is None:
+        return ""
+    fitted = "fitted" if row.is_fitted else "predicted"
+    return f",\n{row.predicted_ns:.3g} {fitted}"

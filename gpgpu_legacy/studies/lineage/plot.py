@@ -1,69 +1,150 @@
-"""The lineage as a chart."""
+"""Lineages as a chart: devices and sizes side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.present.plot import new_figure, save_figure, style_axes
-from gpgpu_legacy.studies.lineage.record import Ceiling, Lineage
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    INK,
+    WIDTH,
+    add_head,
+    check_count,
+    lines_of,
+    new_figure,
+    plain_number,
+    save_figure,
+    style_axes,
+)
+from gpgpu_legacy.studies.lineage.record import Lineage, Step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 
-_INK, _SOFT, _BAR = "#1c1c1c", "#5c5c5c", "#4a7fb5"
+MOST_PANELS = 3
+"""Lineages side by side; of more, the numbers would be too small to read."""
+
+_ROW, _FRAME = 0.34, 1.0  # inches of a method, and of all that is not one
+_SMALL = 9.0  # points
+_LIBRARY_MARK = "D"
+_ROOM = 1.6  # beyond the slowest and the fastest, as a factor
+_NAMES = 2.0  # inches
+_RATE_POINTS, _TIMES_POINTS = 44, 88  # where two columns of numbers end, right of the axes
+_TICKS = 6  # at most, of all panels
 
 
-def draw_lineage(lineage: Lineage, path: Path) -> None:
-    """Write a chart of GFLOPS by method as a PNG, on a logarithmic axis, with ceilings as lines.
+def draw_lineage(lineages: Sequence[Lineage], path: Path) -> None:
+    """Draw GFLOPS by method, a panel a lineage, on one logarithmic axis: PNG, SVG or PDF.
 
-    Raises InputError where nothing was measured, or where the file cannot be written.
+    The origin of bars, 1×, is the oldest method that each lineage has times of. Rates and multiples
+    stand beside the bars, and the libraries of the same measurement below the methods.
+
+    Raises InputError where nothing was measured, for more than MOST_PANELS, or where the file
+    cannot be written.
     """
-    shown = [step for step in lineage.steps if step.gflops]
-    if not shown:
+    shown = [[step for step in lineage.steps if step.gflops] for lineage in lineages]
+    if not all(shown):
         raise InputError("no method has GFLOPS, so there is nothing to draw; see the table")
-    ceilings = lineage.ceilings
-    figure = new_figure(10.0, 0.62 * len(shown) + 2.1)
-    axes = figure.subplots()
-    style_axes(axes)
-    rates = [step.gflops or 0.0 for step in shown]
-    places = list(range(len(shown)))[::-1]
-    axes.barh(places, rates, color=_BAR, height=0.6)
-    axes.set_yticks(places, [f"{step.method}  {step.year}" for step in shown], color=_INK)
-    axes.set_xscale("log")
-    for place, step, rate in zip(places, shown, rates, strict=True):
-        text = f"{_rate(rate)}  on {step.executor} "
-        box = {"facecolor": "white", "edgecolor": "none", "pad": 0}
-        axes.text(
-            1.06 * rate,
-            place,
-            text,
-            va="center",
-            color=_INK,
-            fontsize=9,
-            bbox=box,
-            zorder=3,
-        )
-    for number, ceiling in enumerate(ceilings):
-        _draw_ceiling(axes, ceiling, len(shown) - 0.4 + 0.4 * number)
-    highest = max(*rates, *(ceiling.gflops for ceiling in ceilings))
-    axes.set_xlim(min(rates) / 3, highest * 3)
-    axes.set_ylim(-0.6, len(shown) + 0.4 * len(ceilings) - 0.2)
-    axes.set_xlabel("GFLOPS (2n³ over the compute time), logarithmic", color=_INK)
-    size = lineage.size
-    axes.set_title(f"{size}×{size} matrices, by every method since 2001", loc="left", color=_INK)
-    axes.grid(visible=False, axis="y")
-    axes.spines["left"].set_visible(False)
+    check_count(len(lineages), MOST_PANELS, "lineages")
+    names = _names(shown)
+    rows = [*names, *dict.fromkeys(c.name for lineage in lineages for c in lineage.ceilings)]
+    executors = dict.fromkeys(step.executor for steps in shown for step in steps)
+    colours = dict(zip(executors, COLOURS[1:], strict=False))
+    figure = new_figure(height_inches=_ROW * len(rows) + _FRAME)
+    panels = figure.subplots(1, len(lineages), sharex=True, sharey=True, squeeze=False)[0]
+    width = (WIDTH - _NAMES) / len(lineages) - 0.2
+    for axes, lineage, steps in zip(panels, lineages, shown, strict=True):
+        axes.yaxis.update_units(rows)
+        _draw(axes, lineage, steps, colours)
+        axes.set_title(_title(lineage, steps, width), loc="left", fontsize=_SMALL, color=INK)
+    panels[0].set_yticks(range(len(rows)), [names.get(row, row) for row in rows], color=INK)
+    panels[0].set_ylim(len(rows) - 0.4, -0.6)
+    _set_scale(panels[0], lineages, shown)
+    figure.supxlabel("GFLOPS (2n³ over the compute time), logarithmic", fontsize=10, color=INK)
+    origins = dict.fromkeys(steps[0].method for steps in shown)
+    add_head(
+        figure,
+        "Matrix products by every method, in the order of history",
+        f"GFLOPS, and how many times those of {' or '.join(origins)} on the same device: the line "
+        "at 1×, from which the bars begin.",
+        key=_key(colours),
+    )
     save_figure(figure, path)
 
 
-def _draw_ceiling(axes: Axes, ceiling: Ceiling, height: float) -> None:
-    axes.axvline(ceiling.gflops, color=_SOFT, linestyle="--", linewidth=1)
-    text = f"{ceiling.name} {_rate(ceiling.gflops)} "
-    axes.text(ceiling.gflops, height, text, ha="right", va="bottom", color=_SOFT, fontsize=9)
+def _key(colours: dict[str, str]) -> list[Line2D]:
+    """What colours and marks mean."""
+    from matplotlib.lines import Line2D
+
+    handles = [
+        Line2D([], [], color=colour, marker="o", linewidth=5, markersize=7, label=executor)
+        for executor, colour in colours.items()
+    ]
+    library = Line2D([], [], color=INK, marker=_LIBRARY_MARK, linestyle="", label="a library")
+    return [*handles, library]
 
 
-def _rate(gflops: float) -> str:
+def _names(shown: Sequence[Sequence[Step]]) -> dict[str, str]:
+    """The methods of any lineage in the order of history, each with its year."""
+    steps = sorted((step for steps in shown for step in steps), key=lambda step: step.year)
+    return {step.method: f"{step.method}  {step.year}" for step in steps}
+
+
+def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Step], colours: dict[str, str]) -> None:
+    """The origin as a line, a bar from it for each method, and a mark for each library."""
+    style_axes(axes)
+    axes.set_xscale("log")
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    origin = steps[0].gflops or 0.0
+    axes.axvline(origin, color=INK, linewidth=0.9)
+    for step in steps:
+        rate, colour = step.gflops or 0.0, colours[step.executor]
+        axes.plot(
+            [origin, rate], [step.method] * 2, color=colour, linewidth=5, solid_capstyle="butt"
+        )
+        axes.plot(rate, step.method, "o", color=colour, markersize=7)
+        _write(axes, step.method, rate, origin)
+    for ceiling in lineage.ceilings:
+        axes.plot(ceiling.gflops, ceiling.name, _LIBRARY_MARK, color=INK, markersize=6)
+        _write(axes, ceiling.name, ceiling.gflops, origin)
+
+
+def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
+    """A row's numbers, right of the axes, where no line passes."""
+    for text, offset in (
+        (_digits(rate), _RATE_POINTS),
+        (f"{_digits(rate / origin)}×", _TIMES_POINTS),
+    ):
+        axes.annotate(
+            text, (1.0, row), (offset, 0), xycoords=("axes fraction", "data"),
+            textcoords="offset points", fontsize=_SMALL, color=INK, annotation_clip=False,
+            horizontalalignment="right", verticalalignment="center",
+        )  # fmt: skip
+
+
+def _title(lineage: Lineage, steps: Sequence[Step], width_inches: float) -> str:
+    """The size and the devices, in lines as wide as a panel."""
+    devices = "; ".join(dict.fromkeys(step.device for step in steps))
+    return "\n".join(lines_of(f"n = {lineage.size} on {devices}", width_inches, _SMALL))
+
+
+def _set_scale(axes: Axes, lineages: Sequence[Lineage], shown: Sequence[Sequence[Step]]) -> None:
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    rates = [step.gflops or 0.0 for steps in shown for step in steps]
+    rates += [ceiling.gflops for lineage in lineages for ceiling in lineage.ceilings]
+    axes.set_xlim(min(rates) / _ROOM, max(rates) * _ROOM)
+    axes.xaxis.set_major_locator(LogLocator(numticks=_TICKS // len(lineages) + 1))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _digits(value: float) -> str:
     """Three digits, with no power of ten."""
-    return f"{gflops:,.0f}" if gflops >= 100 else f"{gflops:.3g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

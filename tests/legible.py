@@ -1,0 +1,100 @@
+"""Whether a figure can be read: nothing is cut off, small, on something else or crossed by a line.
+
+Asked of Matplotlib's own objects, as they lie when the figure is drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.transforms import Bbox
+from numpy.typing import NDArray
+
+SHOWN_PIXELS, LEAST_PIXELS = 700, 9.9
+"""How wide the documentation shows a figure, and how high its letters are at least then."""
+
+DPI = (72, 150)
+"""Of SVG and PDF, and of PNG."""
+
+
+def check_legible(figure: Figure) -> None:
+    """AssertionError where a text of the figure cannot be read, in any format."""
+    own = figure.dpi
+    for dpi in DPI:
+        figure.set_dpi(dpi)
+        figure.draw_without_rendering()
+        _check(figure)
+    figure.set_dpi(own)
+
+
+def extent(text: Text) -> Bbox:
+    """Where a text lies, without the leader of an annotation."""
+    return Text.get_window_extent(text)
+
+
+def _check(figure: Figure) -> None:
+    texts = [text for text in _texts(figure) if text.get_visible() and text.get_text().strip()]
+    frame = figure.bbox.padded(1.0)
+    width = figure.get_figwidth()
+    for text in texts:
+        box, words = extent(text), text.get_text()
+        assert frame.x0 <= box.x0 and box.x1 <= frame.x1, f"{words} is cut off at a side"
+        assert frame.y0 <= box.y0 and box.y1 <= frame.y1, f"{words} is cut off above or below"
+        pixels = float(text.get_fontsize()) / 72 * SHOWN_PIXELS / width
+        assert pixels >= LEAST_PIXELS, f"{words} is {pixels:.1f} pixels high"
+    upright = [text for text in texts if text.get_rotation() % 90 == 0]
+    for one, other in combinations(upright, 2):
+        overlap = Bbox.intersection(extent(one).padded(-0.7), extent(other).padded(-0.7))
+        assert overlap is None or not overlap.width or not overlap.height, (
+            f"{one.get_text()} is on {other.get_text()}"
+        )
+    for axes in figure.axes:
+        for text in axes.texts:
+            if text in upright:
+                lines = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
+                crossing = [line for line in lines if _crosses(extent(text), line)]
+                assert not crossing, f"a line goes through {text.get_text()}"
+
+
+def _texts(figure: Figure) -> Iterator[Text]:
+    """All texts that are drawn: of ticks, those that are in view."""
+    ticks = set[Text]()
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            labels, shown = _tick_labels(axes, axis)
+            ticks |= labels
+            yield from shown
+    yield from (text for text in figure.findobj(Text) if text not in ticks and _is_on(text))
+
+
+def _is_on(text: Text) -> bool:
+    return text.axes is None or text.axes.axison or text in text.axes.texts
+
+
+def _tick_labels(axes: Axes, axis: Axis) -> tuple[set[Text], list[Text]]:
+    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    low, high = sorted(axis.get_view_interval())
+    in_view = [tick for tick in ticks if low <= tick.get_loc() <= high and axes.axison]
+    return {label for tick in ticks for label in (tick.label1, tick.label2)}, [
+        tick.label1 for tick in in_view
+    ]
+
+
+def _crosses(box: Bbox, line: object) -> bool:
+    """Whether one of many places along a line is in the box."""
+    path = line.get_transform().transform_path(line.get_path())  # type: ignore[attr-defined]
+    places: NDArray[np.float64] = np.asarray(path.vertices)
+    inner = box.padded(-0.7)
+    for begin, end in pairwise(places):
+        if np.isfinite([begin, end]).all():
+            steps = np.linspace(0.0, 1.0, 400)[:, None]
+            x, y = (begin + steps * (end - begin)).T
+            if ((inner.x0 < x) & (x < inner.x1) & (inner.y0 < y) & (y < inner.y1)).any():
+                return True
+    return False

@@ -1,0 +1,298 @@
+"""Every picture that Matplotlib draws can be read, in each of its formats, and shows its data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from legible import check_legible, extent
+from markdown_pages import ROOT
+from matplotlib.figure import Figure
+from matplotlib.text import Annotation
+
+from gpgpu_legacy.chips.hosts import find_host
+from gpgpu_legacy.chips.profile import find_profile
+from gpgpu_legacy.measure.bench.plot import draw_bench
+from gpgpu_legacy.measure.bench.record import read_bench
+from gpgpu_legacy.papers.measured.plot import plots, write_plots
+from gpgpu_legacy.present.labels import Label, Obstacles, label_ends, label_points
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    FORMATS,
+    add_head,
+    new_figure,
+    set_plain_numbers,
+)
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.studies.host_anomaly.cases import make_cases
+from gpgpu_legacy.studies.host_anomaly.model import anomaly
+from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
+from gpgpu_legacy.studies.host_anomaly.published import published_times
+from gpgpu_legacy.studies.lineage.plot import MOST_PANELS, draw_lineage
+from gpgpu_legacy.studies.lineage.record import read_lineage
+from gpgpu_legacy.studies.roofline.model import Panel, recorded, roofline
+from gpgpu_legacy.studies.roofline.plot import draw_roofline
+
+Command = Callable[..., tuple[int, str, str]]
+BENCHMARKS = ROOT / "benchmarks"
+
+
+# Labels ------------------------------------------------------------------------------------------
+
+
+def test_labels_of_lines_that_end_together_are_moved_apart() -> None:
+    figure = new_figure()
+    axes = figure.subplots()
+    labels = [Label(1.0, 0.5 + k / 1000, f"line {k}") for k in range(12)]
+    for label in labels:
+        axes.plot([0.0, 1.0], [label.y, label.y], color="grey")
+    axes.set_ylim(0, 1)
+    label_ends(axes, labels)
+    check_legible(figure)
+    heights = [extent(text).y0 for text in axes.texts]
+    assert heights == sorted(heights)
+
+
+def test_a_label_with_room_is_at_the_height_of_its_line() -> None:
+    figure = new_figure()
+    axes = figure.subplots()
+    label_ends(axes, [Label(1.0, 0.25, "low"), Label(1.0, 0.75, "high")])
+    figure.draw_without_rendering()
+    for text in axes.texts:
+        box = extent(text)
+        wanted = axes.transData.transform(text.xy)[1]  # type: ignore[attr-defined]
+        assert (box.y0 + box.y1) / 2 == pytest.approx(wanted, abs=3.0)
+
+
+def test_labels_of_points_keep_off_marks_lines_and_one_another() -> None:
+    random = np.random.default_rng(3)
+    places = [(float(x), float(y)) for x, y in random.random((8, 2)) * 0.6 + 0.2]
+    line = sorted(places)
+    figure = new_figure()
+    axes = figure.subplots()
+    axes.plot(*zip(*line, strict=True))
+    axes.plot(*zip(*places, strict=True), "o", markersize=6)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(0, 1)
+    labels = [Label(x, y, f"point {k}") for k, (x, y) in enumerate(places)]
+    label_points(axes, labels, Obstacles(places, [line]))
+    check_legible(figure)
+    for text in axes.texts:
+        box = extent(text)
+        marks = axes.transData.transform(places)
+        assert not any(box.x0 < x < box.x1 and box.y0 < y < box.y1 for x, y in marks)
+
+
+def test_a_head_is_broken_into_lines_and_the_axes_keep_their_height() -> None:
+    figures = [new_figure(), new_figure()]
+    for figure in figures:
+        figure.subplots().plot([1, 2])
+    long = "A sentence that says what to see in a picture, at some length. " * 5
+    add_head(figures[0], f"A title of $5 and $6, {long}", long)
+    check_legible(figures[0])
+    for figure in figures:
+        figure.draw_without_rendering()
+    one, other = (figure.axes[0].get_window_extent().height for figure in figures)
+    assert one == pytest.approx(other, rel=0.05)
+
+
+@pytest.mark.parametrize(("low", "high"), [(200, 300), (15, 60), (1, 100), (0.001, 1000)])
+def test_a_logarithmic_axis_always_has_several_plain_numbers(low: float, high: float) -> None:
+    figure = new_figure()
+    axes = figure.subplots()
+    axes.set_yscale("log")
+    axes.set_ylim(low, high)
+    set_plain_numbers(axes)
+    check_legible(figure)
+    ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    assert 3 <= len(ticks) <= 10
+
+
+# Machado, Oliveira & Fernandes 2009, Table 1: no red cones, and no green ones; of linear RGB.
+BLIND = {
+    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
+                   [-0.003882, -0.048116, 1.051998]],
+    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
+                     [-0.011820, 0.042940, 0.968881]],
+}  # fmt: skip
+
+
+def _linear(colour: str) -> np.ndarray:
+    values = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+
+
+def test_words_in_any_colour_have_contrast_enough_on_white() -> None:
+    for colour in COLOURS:
+        luminance = _linear(colour) @ [0.2126, 0.7152, 0.0722]
+        assert 1.05 / (luminance + 0.05) >= 4.5, colour
+
+
+@pytest.mark.parametrize("kind", BLIND)
+def test_the_first_colours_are_told_apart_without_red_or_green(kind: str) -> None:
+    seen = [np.clip(np.array(BLIND[kind]) @ _linear(c), 0, 1) ** (1 / 2.4) for c in COLOURS[:4]]
+    for i, one in enumerate(seen):
+        assert all(np.linalg.norm(one - other) > 0.12 for other in seen[i + 1 :])
+
+
+# Pictures of what is recorded --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("bench-*.json")), ids=lambda p: p.stem)
+def test_every_recorded_benchmark(
+    path: Path, suffix: str, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    bench = read_bench(path)
+    draw_bench(bench, tmp_path / f"bench{suffix}")
+    [figure] = drawn_figures
+    check_legible(figure)
+    [axes] = figure.axes
+    assert axes.get_legend() is None
+    assert sorted(text.get_text() for text in axes.texts) == sorted(
+        str(line.get_label()) for line in axes.get_lines()
+    )
+    assert bench.device.split()[0] in figure.texts[1].get_text()
+
+
+LINEAGES = ("cpu-llvmpipe", "h100")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("names", [LINEAGES, ("h100-lowered",)], ids="-".join)
+def test_lineages_side_by_side(
+    names: tuple[str, ...], suffix: str, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    lineages = [read_lineage(BENCHMARKS / f"lineage-{name}.json") for name in names]
+    draw_lineage(lineages, tmp_path / f"lineage{suffix}")
+    [figure] = drawn_figures
+    check_legible(figure)
+    assert len(figure.axes) == len(lineages)
+    head = " ".join(text.get_text() for text in figure.texts)
+    for axes, lineage in zip(figure.axes, lineages, strict=True):
+        first = next(step for step in lineage.steps if step.gflops)
+        assert f"times those of {first.method}" in head
+        assert f"n = {lineage.size}" in axes.get_title(loc="left")
+        written = [text.get_text() for text in axes.texts]
+        for step in lineage.steps:
+            if step.gflops and first.gflops:
+                digits = f"{step.gflops / first.gflops:.3g}"
+                assert f"{digits}×" in [text.replace(",", "") for text in written] or (
+                    step.gflops / first.gflops >= 1000
+                )
+        frame = axes.get_window_extent()
+        assert all(extent(text).x0 >= frame.x1 for text in axes.texts)  # no line passes there
+
+
+def test_too_many_lineages_are_refused_in_a_line(run: Command, tmp_path: Path) -> None:
+    path = str(BENCHMARKS / "lineage-h100.json")
+    plot = tmp_path / "all.png"
+    code, _, err = run("lineage", "--from", *[path] * (MOST_PANELS + 1), "--plot", str(plot))
+    assert (code, err.count("\n"), plot.exists()) == (2, 1, False)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_no_point_or_name_is_above_its_roof(
+    suffix: str, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    files = ("bench-h100.json", "bench-h100-raster.json")
+    products = [product for name in files for product in recorded(BENCHMARKS / name)]
+    chips = [find_profile(name) for name in ("h100-gl-compute", "h100-gl-raster", "quadro-4000")]
+    lines = roofline(chips, 1024, products)
+    draw_roofline(lines, tmp_path / f"roof{suffix}")
+    [figure] = drawn_figures
+    check_legible(figure)
+    for axes, panel in zip(figure.axes, lines.panels, strict=True):
+        assert axes.get_legend() is None
+        names = [t for t in axes.texts if isinstance(t, Annotation) and t.arrow_patch is not None]
+        shown = "\n".join(text.get_text() for text in names)
+        assert all(point.method in shown for point in panel.points)
+        assert "above" not in shown
+        for text in names:
+            box = extent(text)
+            (x, y), (far, _) = axes.transData.inverted().transform(
+                [(box.x0, box.y1), (box.x1, box.y1)]
+            )
+            assert y <= min(_ceiling(panel, x), _ceiling(panel, far)), text.get_text()
+
+
+def _ceiling(panel: Panel, intensity: float) -> float:
+    flat = max((roof.gflops for roof in panel.roofs if roof.gflops), default=np.inf)
+    slope = max((roof.gb_per_s for roof in panel.roofs if roof.gb_per_s), default=np.inf)
+    return min(flat, slope * intensity)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_published_outliers_of_one_model_are_named(
+    suffix: str, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    cases = make_cases([find_host("core2-3mb")])
+    sizes = (992, 1008, 1024, 1040, 1056, 1504, 1520, 1536, 1552, 1568)
+    found = anomaly(cases[:2], published_times(), sizes, rows=2)
+    draw_anomaly(found, tmp_path / f"anomaly{suffix}")
+    [figure] = drawn_figures
+    check_legible(figure)
+    misses, times = figure.axes
+    assert len(misses.get_lines()) == 2  # one case, and the limit
+    for axes in (misses, times):
+        named = re.findall(r"n = (\d+)", "\n".join(text.get_text() for text in axes.texts))
+        assert named == ["1024", "1536"]
+    head = " ".join(text.get_text() for text in figure.texts)
+    assert f"One model, {found[0].name}, " in head
+    assert "published times jump at 1024" in head
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_cache_table_has_one_cache_in_colour_and_says_what_to_see(
+    suffix: str, run: Command, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    path = BENCHMARKS / "cache-table-256.json"
+    plot = tmp_path / f"table{suffix}"
+    code, _, err = run("cache-table", "--from", str(path), "--plot", str(plot))
+    assert code == 0, err
+    [figure] = drawn_figures
+    check_legible(figure)
+    head = " ".join(text.get_text() for text in figure.texts)
+    assert re.search(r"\d+ of \d+ with \d+ in flight", head)
+    grey = "#c9c9c4"
+    for axes in figure.axes:
+        if not axes.axison:
+            continue
+        lines = [line for line in axes.get_lines() if len(line.get_xdata()) > 2]
+        coloured = [line for line in lines if line.get_color() != grey]
+        assert len(coloured) == len(axes.texts) > 0
+        assert len(coloured) < len(lines)
+
+
+def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> None:
+    for name in ("dobravec-bulic-2017", "opengl-compute"):
+        write_plots(find_paper(name), tmp_path / name)
+    for figure in drawn_figures:
+        check_legible(figure)
+    titles = [plot.title for n in ("dobravec-bulic-2017", "opengl-compute")
+              for plot in plots(find_paper(n))]  # fmt: skip
+    assert [figure.texts[0].get_text() for figure in drawn_figures] == titles
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "4", "--layout",
+         "linear", "4x4"),
+        ("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "8", "--curve"),
+        ("precision", "--method", "larson-mcallister", "hall-carr-hart-multi", "--size", "4", "8"),
+        ("plan", "bench", "--from", str(BENCHMARKS / "jacobi-h100.json")),
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)  # fmt: skip
+def test_other_charts(
+    words: tuple[str, ...], suffix: str, run: Command, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    code, _, err = run(*words, "--plot", str(tmp_path / f"chart{suffix}"))
+    assert code == 0, err
+    [figure] = drawn_figures
+    check_legible(figure)
