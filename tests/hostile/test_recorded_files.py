@@ -410,7 +410,7 @@ def _draw_bench(path: Path, picture: Path) -> None:
 
 
 def _draw_lineage(path: Path, picture: Path) -> None:
-    draw_lineage(read_lineage(path), picture)
+    draw_lineage([read_lineage(path)], picture)
 
 
 def _draw_cache_table(path: Path, picture: Path) -> None:

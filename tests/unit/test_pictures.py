@@ -11,14 +11,11 @@ import pytest
 from legible import check_legible, extent
 from markdown_pages import ROOT
 from matplotlib.figure import Figure
-from matplotlib.text import Annotation
 
-from gpgpu_legacy.chips.hosts import find_host
-from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.measure.bench.plot import draw_bench
 from gpgpu_legacy.measure.bench.record import read_bench
 from gpgpu_legacy.papers.measured.plot import plots, write_plots
-from gpgpu_legacy.present.labels import Label, Obstacles, label_ends, label_points
+from gpgpu_legacy.present.labels import Label, label_ends
 from gpgpu_legacy.present.plot import (
     COLOURS,
     FORMATS,
@@ -27,14 +24,8 @@ from gpgpu_legacy.present.plot import (
     set_plain_numbers,
 )
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.studies.host_anomaly.cases import make_cases
-from gpgpu_legacy.studies.host_anomaly.model import anomaly
-from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
-from gpgpu_legacy.studies.host_anomaly.published import published_times
 from gpgpu_legacy.studies.lineage.plot import MOST_PANELS, draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
-from gpgpu_legacy.studies.roofline.model import Panel, recorded, roofline
-from gpgpu_legacy.studies.roofline.plot import draw_roofline
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"
@@ -65,25 +56,6 @@ def test_a_label_with_room_is_at_the_height_of_its_line() -> None:
         box = extent(text)
         wanted = axes.transData.transform(text.xy)[1]  # type: ignore[attr-defined]
         assert (box.y0 + box.y1) / 2 == pytest.approx(wanted, abs=3.0)
-
-
-def test_labels_of_points_keep_off_marks_lines_and_one_another() -> None:
-    random = np.random.default_rng(3)
-    places = [(float(x), float(y)) for x, y in random.random((8, 2)) * 0.6 + 0.2]
-    line = sorted(places)
-    figure = new_figure()
-    axes = figure.subplots()
-    axes.plot(*zip(*line, strict=True))
-    axes.plot(*zip(*places, strict=True), "o", markersize=6)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
-    labels = [Label(x, y, f"point {k}") for k, (x, y) in enumerate(places)]
-    label_points(axes, labels, Obstacles(places, [line]))
-    check_legible(figure)
-    for text in axes.texts:
-        box = extent(text)
-        marks = axes.transData.transform(places)
-        assert not any(box.x0 < x < box.x1 and box.y0 < y < box.y1 for x, y in marks)
 
 
 def test_a_head_is_broken_into_lines_and_the_axes_keep_their_height() -> None:
@@ -192,57 +164,6 @@ def test_too_many_lineages_are_refused_in_a_line(run: Command, tmp_path: Path) -
     plot = tmp_path / "all.png"
     code, _, err = run("lineage", "--from", *[path] * (MOST_PANELS + 1), "--plot", str(plot))
     assert (code, err.count("\n"), plot.exists()) == (2, 1, False)
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_no_point_or_name_is_above_its_roof(
-    suffix: str, tmp_path: Path, drawn_figures: list[Figure]
-) -> None:
-    files = ("bench-h100.json", "bench-h100-raster.json")
-    products = [product for name in files for product in recorded(BENCHMARKS / name)]
-    chips = [find_profile(name) for name in ("h100-gl-compute", "h100-gl-raster", "quadro-4000")]
-    lines = roofline(chips, 1024, products)
-    draw_roofline(lines, tmp_path / f"roof{suffix}")
-    [figure] = drawn_figures
-    check_legible(figure)
-    for axes, panel in zip(figure.axes, lines.panels, strict=True):
-        assert axes.get_legend() is None
-        names = [t for t in axes.texts if isinstance(t, Annotation) and t.arrow_patch is not None]
-        shown = "\n".join(text.get_text() for text in names)
-        assert all(point.method in shown for point in panel.points)
-        assert "above" not in shown
-        for text in names:
-            box = extent(text)
-            (x, y), (far, _) = axes.transData.inverted().transform(
-                [(box.x0, box.y1), (box.x1, box.y1)]
-            )
-            assert y <= min(_ceiling(panel, x), _ceiling(panel, far)), text.get_text()
-
-
-def _ceiling(panel: Panel, intensity: float) -> float:
-    flat = max((roof.gflops for roof in panel.roofs if roof.gflops), default=np.inf)
-    slope = max((roof.gb_per_s for roof in panel.roofs if roof.gb_per_s), default=np.inf)
-    return min(flat, slope * intensity)
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_the_published_outliers_of_one_model_are_named(
-    suffix: str, tmp_path: Path, drawn_figures: list[Figure]
-) -> None:
-    cases = make_cases([find_host("core2-3mb")])
-    sizes = (992, 1008, 1024, 1040, 1056, 1504, 1520, 1536, 1552, 1568)
-    found = anomaly(cases[:2], published_times(), sizes, rows=2)
-    draw_anomaly(found, tmp_path / f"anomaly{suffix}")
-    [figure] = drawn_figures
-    check_legible(figure)
-    misses, times = figure.axes
-    assert len(misses.get_lines()) == 2  # one case, and the limit
-    for axes in (misses, times):
-        named = re.findall(r"n = (\d+)", "\n".join(text.get_text() for text in axes.texts))
-        assert named == ["1024", "1536"]
-    head = " ".join(text.get_text() for text in figure.texts)
-    assert f"One model, {found[0].name}, " in head
-    assert "published times jump at 1024" in head
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
