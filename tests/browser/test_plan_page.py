@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View
+from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View
 
 from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_plan, trace_plan
 from gpgpu_legacy.api.plan_run import sample_inputs
@@ -95,6 +96,8 @@ def test_a_fragment_is_traced_as_the_package_traces_it(open_page: Opener) -> Non
     steps = page.locator(".plan-trace li")
     assert steps.count() == len(sort().plan.programs()[0].instructions)
     assert f"({2}, {1}) of {target}" in page.locator(".plan-fragment h3").inner_text()
+    program = page.locator(".plan-program pre").inner_text().splitlines()
+    assert [s.locator("code").inner_text() for s in steps.all()] == program[-1 - steps.count() : -1]
     ending = page.locator(".trace-end strong").inner_text()
     assert float(ending) == pytest.approx(float(np.ravel(visit.written[0].after)[0]))
     marked = page.get_by_label(f"{target}: ", exact=False).first.get_attribute("aria-label") or ""
@@ -181,6 +184,18 @@ def test_what_no_page_plays_is_refused() -> None:
         plan_page(large, {"b": np.zeros((2048, 2048))})
     with pytest.raises(InputError, match="needs the inputs values"):
         plan_page(sort().plan, {})
+
+
+@pytest.mark.parametrize(("op", "width"), [("DP3", 3), ("DP4", 4), ("MIN", 1), ("XPD", 3)])
+def test_an_instruction_shows_the_components_that_it_reads(
+    modules: Callable[..., Modules], op: str, width: int
+) -> None:
+    operands = [{"text": "a", "value": [2, 3, 4, 5]}, {"text": "b", "value": [6, 7, 8, 9]}]
+    step = {"text": f"{op} r.x, a, b;", "op": op, "operands": operands, "result": [1, 1, 1, 1]}
+    scripts = [f"sections/{name}.js" for name in ("numbers", "element-grid", "fragment-trace")]
+    code = "traceLine(given, [0], given.text).map((part) => part.textContent)[1]"
+    shown = [f"{''.join(map(str, operand['value'][:width]))}" for operand in operands]
+    assert modules(*scripts).run(code, step) == f"{op} {', '.join(shown)} = 1"
 
 
 # The other algorithms ---------------------------------------------------------------------------

@@ -155,7 +155,7 @@ class PlayedPlan {
     this.fragment.replaceChildren(title,
       element("p", { class: "note" }, `${words}${words ? "in" : "In"} pass ${pass + 1}:`),
       element("div", { class: "plan-trace", tabindex: 0, role: "region", "aria-label": "Instructions" },
-        traceList(trace, channels)),
+        traceList(trace, channels, { asWritten: true })),
       end);
   }
 

@@ -3,6 +3,9 @@
 // What an instruction does to its operands, as a formula; others are written as a function.
 const TRACE_FORMULAS = { MOV: [], ADD: ["+"], SUB: ["−"], MUL: ["×"], MAD: ["×", "+"] };
 
+// How many components of each operand those instructions read that mix components.
+const TRACE_WIDTHS = { DP3: 3, DP4: 4, DPH: 4, DST: 4, LIT: 4, XPD: 3 };
+
 const destinationOf = (step) =>
   /^\S+\s+([^,;]+)/
     .exec(step.text)[1]
@@ -48,18 +51,20 @@ function traceText(text, coordinates) {
   });
 }
 
-// What an instruction did, as a line of a list.
-function traceLine(step, channels, coordinates) {
-  const parts = [element("code", {}, traceText(step.text, coordinates))];
+// What an instruction did, as a line of a list. text: of the instruction.
+function traceLine(step, channels, text) {
+  const parts = [element("code", {}, text)];
   const work = element("span", { class: "trace-work" });
   if (step.lookup) {
     const { texture, x, y } = step.lookup;
     work.append(`${texture} at (${x}, ${y})`);
   } else {
     const signs = TRACE_FORMULAS[step.op];
+    const width = TRACE_WIDTHS[step.op];
+    const read = width ? [0, 1, 2, 3].slice(0, width) : channels;
     step.operands.forEach((operand, at) => {
-      if (at) work.append(` ${signs?.[at - 1] ?? ","} `);
-      work.append(traceValue(operand.value, channels));
+      if (at) work.append(signs ? ` ${signs[at - 1]} ` : ", ");
+      work.append(traceValue(operand.value, read));
     });
     if (!signs) work.prepend(`${step.op} `);
   }
@@ -76,13 +81,15 @@ function traceLine(step, channels, coordinates) {
 
 // The list of a trace's instructions. channels: those that the textures hold; others are not shown.
 // choose(at), if given, makes each a button; marked is the number of the one that is marked.
-function traceList(trace, channels, { choose = null, marked = null } = {}) {
+// asWritten: whether components keep the letters of the program.
+function traceList(trace, channels, { choose = null, marked = null, asWritten = false } = {}) {
   const coordinates = coordinateRegisters(trace);
   const lines = trace.steps.map((step, at) => {
     const written = [0, 1, 2, 3].filter((channel) => step.written.includes("xyzw"[channel]));
     const held = written.filter((channel) => channels.includes(channel));
     const shown = coordinates.has(destinationOf(step)) || !held.length ? written : held;
-    const line = traceLine(step, shown, coordinates);
+    const text = asWritten ? step.text : traceText(step.text, coordinates);
+    const line = traceLine(step, shown, text);
     const current = at === marked ? { "aria-current": "step" } : {};
     const content = choose
       ? [
