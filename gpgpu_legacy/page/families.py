@@ -138,7 +138,7 @@ class _Family:
 
     def is_complete(self) -> bool:
         """Whether every shape has a template, and all of the template's numbers."""
-        columns = [template.columns() for template in self.templates.values()]
+        columns = [set(template.columns()) for template in self.templates.values()]
         choice = _column(self.choice)
         for sizes in _ALL:
             number = choice.at(sizes)

@@ -28,7 +28,7 @@ class Step:
 
     kind: what its text is. text: of its programs and kernels. shown_of: the size of the product
     that the text is of, in words; empty where the text is that of any product. files: of the texts
-    as they were written. counts: by size.
+    as they were written. counts: by size, SIZE alone where programs grow with the size.
     """
 
     method: Method
@@ -73,15 +73,24 @@ def _step(method: Method, recorded: Recordings) -> Step:
     }
     texts = programs | kernels
     block = f", b = {_SMALL_BLOCK}" if _has_free_block(method) else ""
-    sizes = sorted({time.size for time in recorded.times if time.method == method.name} | {SIZE})
+    sizes = {time.size for time in recorded.times if time.method == method.name}
     return Step(
         method,
         "a fragment program" if programs else "a kernel",
         "\n".join(texts.values()),
         tuple(texts),
         f"n = {_SMALL}{block}" if programs else "",
-        {n: count_plan(method.plan(Shape(n, n, n))) for n in sizes},
+        {
+            n: count_plan(method.plan(Shape(n, n, n)))
+            for n in sorted({SIZE} if _grows(method) else {SIZE, *sizes})
+        },
     )
+
+
+def _grows(method: Method) -> bool:
+    """Whether programs have the whole sum in them, so that they take long to make for a large n."""
+    small, larger = (method.plan(Shape(n, n, n)).programs() for n in (_SMALL, 2 * _SMALL))
+    return [len(p.instructions) for p in small] != [len(p.instructions) for p in larger]
 
 
 def _four_digits(value: float) -> str:
