@@ -11,10 +11,11 @@ from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.outputs import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.page.cells import BLOCK
+from gpgpu_legacy.page.making import sections_of
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
 from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import Section, rendered
-from gpgpu_legacy.page.sections import SECTIONS, section_of
+from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.sections.tables import make_section as tables_section
 from gpgpu_legacy.page.times import report_times
@@ -98,11 +99,10 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
         "tables.json": json_text(record_of(tables, costs, times)),
         "timings.json": json_text(report_times(size, block, executors, times)),
     }
+    made = {section.id: section for section in sections_of(sorted({*SECTIONS} - {TABLES}))}
+    made[TABLES] = tables_section(_here(size, block, times))
     sections = [
-        *(
-            tables_section(_here(size, block, times)) if name == TABLES else section_of(name)
-            for name in SECTIONS
-        ),
+        *(made[name] for name in SECTIONS),
         *map(_measured_section, (grid for grid in grids if grid.id == MEASURED)),
         _executors_section(executors),
         Section("files", "Files", rendered("sections/files.html.j2", files=_FILES)),

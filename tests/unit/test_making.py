@@ -1,0 +1,43 @@
+"""Sections made by two processes are those that one makes."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.page import making
+from gpgpu_legacy.page.making import sections_of
+from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.sections import section_of
+from gpgpu_legacy.serial import json_text
+
+NAMES = ("your-gpu", "cache", "audit")
+
+
+def as_text(sections: list[Section]) -> list[tuple[str, str, str]]:
+    return [(each.id, each.html, json_text(each.data)) for each in sections]
+
+
+@pytest.mark.parametrize("python", [sys.executable, "/nowhere/python", "/bin/false"])
+def test_sections_of_two_processes_are_those_of_one(
+    monkeypatch: pytest.MonkeyPatch, python: str
+) -> None:
+    """The other process does its share, cannot be started, or fails."""
+    ours = sys.executable
+    monkeypatch.setattr(sys, "executable", python)
+    here: list[str] = []
+
+    def noted(name: str) -> Section:
+        here.append(name)
+        return section_of(name)
+
+    monkeypatch.setattr(making, "section_of", noted)
+    assert as_text(sections_of(NAMES)) == as_text([section_of(name) for name in NAMES])
+    assert ("cache" in here) is (python != ours)
+
+
+def test_a_name_of_no_section_is_refused_before_anything_is_made() -> None:
+    with pytest.raises(InputError, match="'nonsense' is no section of the page"):
+        sections_of(["cache", "nonsense"])
