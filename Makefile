@@ -42,7 +42,7 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-llvmpipe.json benchmarks/lineage-h100.json \
 	    --plot figures/lineage.png
 	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \
-	    --plot figures/lineage-lowered.png
+	    benchmarks/lineage-h100-lowered-2048.json --plot figures/lineage-lowered.png
 	$(BIN)/gpgpu-legacy roofline --chip h100-gl-compute h100-gl-raster \
 	    --from benchmarks/bench-h100.json benchmarks/bench-h100-raster.json --plot figures/roofline-h100.png
 	for name in $(CHARTS); do \

@@ -31,9 +31,9 @@ MOST_PANELS = 3
 _ROW, _FRAME = 0.34, 1.0  # inches of a method, and of all that is not one
 _SMALL = 9.0  # points
 _LIBRARY_MARK = "D"
-_ROOM = 1.6  # beyond the slowest and the fastest, as a factor
+_ROOM = 2.0  # beyond the slowest and the fastest, as a factor
 _NAMES = 2.0  # inches
-_RATE_POINTS, _TIMES_POINTS = 44, 88  # where two columns of numbers end, right of the axes
+_RATE_POINTS, _TIMES_POINTS = 42, 90  # where two columns of numbers end, right of the axes
 _TICKS = 6  # at most, of all panels
 
 
@@ -108,10 +108,12 @@ def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Step], colours: dict[str
         axes.plot(
             [origin, rate], [step.method] * 2, color=colour, linewidth=5, solid_capstyle="butt"
         )
-        axes.plot(rate, step.method, "o", color=colour, markersize=7)
+        axes.plot(rate, step.method, "o", color=colour, markersize=7, clip_on=False)
         _write(axes, step.method, rate, origin)
     for ceiling in lineage.ceilings:
-        axes.plot(ceiling.gflops, ceiling.name, _LIBRARY_MARK, color=INK, markersize=6)
+        axes.plot(
+            ceiling.gflops, ceiling.name, _LIBRARY_MARK, color=INK, markersize=6, clip_on=False
+        )
         _write(axes, ceiling.name, ceiling.gflops, origin)
 
 
@@ -119,7 +121,7 @@ def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
     """A row's numbers, right of the axes, where no line passes."""
     for text, offset in (
         (_digits(rate), _RATE_POINTS),
-        (f"{_digits(rate / origin)}×", _TIMES_POINTS),
+        (_multiple(rate / origin), _TIMES_POINTS),
     ):
         axes.annotate(
             text, (1.0, row), (offset, 0), xycoords=("axes fraction", "data"),
@@ -140,9 +142,14 @@ def _set_scale(axes: Axes, lineages: Sequence[Lineage], shown: Sequence[Sequence
     rates = [step.gflops or 0.0 for steps in shown for step in steps]
     rates += [ceiling.gflops for lineage in lineages for ceiling in lineage.ceilings]
     axes.set_xlim(min(rates) / _ROOM, max(rates) * _ROOM)
-    axes.xaxis.set_major_locator(LogLocator(numticks=_TICKS // len(lineages) + 1))
+    axes.xaxis.set_major_locator(LogLocator(numticks=_TICKS // len(lineages)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
     axes.xaxis.set_minor_locator(NullLocator())
+
+
+def _multiple(ratio: float) -> str:
+    """A multiple of the origin; a small part of it as a fraction, which is as short."""
+    return f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"
 
 
 def _digits(value: float) -> str:
