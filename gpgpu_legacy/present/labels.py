@@ -21,7 +21,7 @@ from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox, ScaledTranslation, blended_transform_factory
 
 INK = "#202124"
-SMALLEST_FONT = 9.0
+FINE_PRINT = 9.0
 """Points. In a figure of 8.5 inches that is shown 700 pixels wide, this is about 10 pixels."""
 
 _LEADER = "#8a8a86"
@@ -60,7 +60,7 @@ class Label:
     colour: str = INK
 
 
-def label_ends(axes: Axes, labels: Sequence[Label], fontsize: float = SMALLEST_FONT) -> None:
+def label_ends(axes: Axes, labels: Sequence[Label], fontsize: float = FINE_PRINT) -> None:
     """Name lines right of the axes, each beside its end; x and y of a label are that end.
 
     Labels that would lie on one another are moved apart, and a leader joins each to its line. The
@@ -74,7 +74,7 @@ def label_ends(axes: Axes, labels: Sequence[Label], fontsize: float = SMALLEST_F
     _after_layout(axes, lambda: _settle_ends(axes, texts))
 
 
-def label_lines(axes: Axes, fontsize: float = SMALLEST_FONT) -> None:
+def label_lines(axes: Axes, fontsize: float = FINE_PRINT) -> None:
     """Name all lines that have a label at their ends; see `label_ends`."""
     labels = []
     for line in axes.get_lines():
@@ -146,7 +146,7 @@ class Obstacles:
 
 
 def label_slope(
-    axes: Axes, text: str, line: Sequence[Place], colour: str = INK, fontsize: float = SMALLEST_FONT
+    axes: Axes, text: str, line: Sequence[Place], colour: str = INK, fontsize: float = FINE_PRINT
 ) -> None:
     """Name a line above it and along it, from the first of two of its places on."""
     drawn = axes.annotate(
@@ -169,7 +169,7 @@ def label_slope(
 
 
 def label_points(
-    axes: Axes, labels: Sequence[Label], obstacles: Obstacles, fontsize: float = SMALLEST_FONT
+    axes: Axes, labels: Sequence[Label], obstacles: Obstacles, fontsize: float = FINE_PRINT
 ) -> None:
     """Name points of the axes where nothing else is, as near to each as there is room.
 

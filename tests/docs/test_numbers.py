@@ -154,9 +154,9 @@ def test_every_page_is_in_the_table_of_contents() -> None:
         if line and not line.startswith(":")
     }
     docs = ROOT / "docs"
-    there = {
-        str(page.relative_to(docs).with_suffix("")) for page in pages() if docs in page.parents
-    }
+    texts = [page for page in pages() if docs in page.parents]
+    notebooks = (docs / "notebooks").glob("*.ipynb")
+    there = {str(page.relative_to(docs).with_suffix("")) for page in (*texts, *notebooks)}
     assert named == there - {"index"}
 
 

@@ -89,6 +89,11 @@ def test_a_reader_says_what_it_reads(function: str, nonsense: Any) -> None:
         ("check_plan", (PLAN, "nv30"), "chip is a str; give the Profile of a chip"),
         ("check_plan", (PROGRAM, gpgpu_legacy.find_profile("nv30")), "plan is a Program"),
         ("trace_plan", (PROGRAM, {}, 0, 0), "plan is a Program; give a Plan"),
+        ("picture", ("white",), "texels holds text, not real numbers"),
+        ("picture", ([[1.0]], 0), "scale is 0; it must be at least 1"),
+        ("player", (3,), "what is an int; give a Plan"),
+        ("player", ("jacobi", 3), "inputs is an int; give a mapping of arrays by name"),
+        ("plan_page", (PROGRAM, {}), "plan is a Program; give a Plan"),
         ("trace_plan", (PLAN, OPERANDS, "0", 0), "x is '0'; it must be an integer"),
         ("trace_plan", (PLAN, OPERANDS, 0, 5), "there is no texel 0,5 in C"),
         ("plan_figure", (PROGRAM, {}), "plan is a Program; give a Plan"),
@@ -225,7 +230,7 @@ def test_every_function_is_tried() -> None:
     without_parameters = {"all_algorithms", "executors", "methods"}
     tried = {
         "run", "matmul", "run_program", "check_program", "check_plan", "trace_plan",
-        "plan_figure", "find_arithmetic", *READERS,
+        "plan_figure", "find_arithmetic", "picture", "player", "plan_page", *READERS,
     }  # fmt: skip
     assert functions - without_parameters == tried
 
