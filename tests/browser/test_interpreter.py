@@ -46,7 +46,7 @@ from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 IN_ONE_PAGE = settings(
-    max_examples=60,
+    max_examples=25,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.generate],  # to shrink a plan takes minutes
 )
