@@ -107,4 +107,7 @@ function grouped(number) {
   return text.replaceAll(",", "\u2009");
 }
 
+// A number to three digits, or to all before the point.
+const threeDigits = (value) => (value >= 1000 ? Math.round(value) : Number(value.toPrecision(3)));
+
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

@@ -8,7 +8,7 @@ const LINEAGE_UNITS = {
 
 // Three digits, or all before the point.
 function lineageDigits(value) {
-  return grouped(value >= 1000 ? Math.round(value) : Number(value.toPrecision(3)));
+  return grouped(threeDigits(value));
 }
 
 sections.lineage = (root, data, address) => new LineageView(root, data, address);

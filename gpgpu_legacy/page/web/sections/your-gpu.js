@@ -114,7 +114,7 @@ class YourGpu {
 
 // Three digits, or all before the point.
 function yoursDigits(value) {
-  return String(value >= 1000 ? Math.round(value) : Number(value.toPrecision(3)));
+  return String(threeDigits(value));
 }
 
 // Two matrices of random numbers between -1/2 and 1/2, the same each time.
