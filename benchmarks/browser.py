@@ -196,7 +196,7 @@ def main(arguments: list[str]) -> None:
             result, words = product(page, size)
             products.append(result)
             print(f"n = {size}: {result.ratio:.2f} times as fast", file=sys.stderr)
-        version = browser.version
+        version, busy_share = browser.version, other_work.share()
         browsers.close()
     renderer, peer_version, _ = words
     benchmark = BrowserBenchmark(
@@ -209,7 +209,7 @@ def main(arguments: list[str]) -> None:
         peer=f"{PEER} {peer_version}",
         runs=RUNS,
         products=tuple(products),
-        busy_share=other_work.share(),
+        busy_share=busy_share,
     )
     print(json_text(benchmark), end="")
     warning = busy_warning(benchmark.busy_share)

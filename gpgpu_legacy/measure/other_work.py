@@ -1,9 +1,16 @@
-"""How much processor time other processes use during a measurement."""
+"""How much processor time other processes use during a measurement.
+
+The processes that this one has started, such as a browser, are its own and no others.
+"""
 
 from __future__ import annotations
 
 import os
 from time import perf_counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import psutil
 
 BUSY_SHARE = 0.1
 """A measurement warns from this share on.
@@ -52,17 +59,29 @@ def busy_notes(share: float | None) -> tuple[str, ...]:
 
 
 def _others_s() -> float | None:
-    """Seconds of processor time that the machine spent on anything but this process.
+    """Seconds of processor time that the machine spent on neither this process nor its descendants.
 
     None on a system that does not show them, such as a sandbox without /proc.
     """
     import psutil
 
     try:
-        times, own = psutil.cpu_times(), psutil.Process().cpu_times()
+        times, own = psutil.cpu_times(), psutil.Process()
+        family = [own, *own.children(recursive=True)]
+        own_s = sum(map(_used_s, family))
     except (OSError, RuntimeError, psutil.Error):
         return None
     kinds = ("user", "nice", "system", "irq", "softirq", "steal")
-    all_s = sum(getattr(times, kind, 0.0) for kind in kinds)
-    children_s = getattr(own, "children_user", 0.0) + getattr(own, "children_system", 0.0)
-    return float(all_s - own.user - own.system - children_s)
+    return float(sum(getattr(times, kind, 0.0) for kind in kinds) - own_s)
+
+
+def _used_s(process: psutil.Process) -> float:
+    """Seconds of processor time of a process and of its children that have ended; 0 if it has."""
+    import psutil
+
+    try:
+        times = process.cpu_times()
+    except psutil.NoSuchProcess:
+        return 0.0
+    kinds = ("user", "system", "children_user", "children_system")
+    return float(sum(getattr(times, kind, 0.0) for kind in kinds))
