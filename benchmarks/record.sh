@@ -96,7 +96,9 @@ llvmpipe() {
 
 browser() {
     for renderer in llvmpipe swiftshader; do
-        "${PYTHON:-python3}" benchmarks/browser.py "$renderer" > "$out/browser-$renderer.json"
+        local file=$out/browser-$renderer.json
+        "${PYTHON:-python3}" benchmarks/browser.py "$renderer" >"$file.part" && mv "$file.part" "$file" ||
+            rm -f "$file.part"
     done
 }
 
