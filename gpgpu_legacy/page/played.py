@@ -33,8 +33,8 @@ PLAYED = (
 )
 """The scripts that play a plan, each after those that it calls."""
 
-MOST_NUMBERS = 2**20
-"""Of the inputs in a page: 4 MiB of float32, which the page holds as text."""
+MOST_NUMBERS = 2**19
+"""Of the inputs in a page, which holds them as text: more, and it would be above 3 MB."""
 
 MOST_WORK = 2**26
 """Instructions, over all fragments of a plan, that the page's interpreter gets through."""
@@ -78,7 +78,7 @@ def _check(plan: Plan) -> None:
         if count > most:
             raise InputError(
                 f"{plan.name} has {plain(count)} {what}, and a page plays plans of at most "
-                f"{plain(most)}; make it smaller"
+                f"{plain(most)}; make it smaller, a recipe with its parameters: --set n=…"
             )
 
 

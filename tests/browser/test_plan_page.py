@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from math import isqrt
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import Built, find_recipe
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page import plan_page
+from gpgpu_legacy.page.played import MOST_NUMBERS
 from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.page.sections import section_of
 from gpgpu_legacy.runtime.machine import Machine
@@ -173,6 +175,12 @@ def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
     page = open_page(plan_page(p.plan(), {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
     assert "of one, two" in page.locator(".plan-moment").inner_text()
     assert page.locator(".plan-fragment h3").inner_text().endswith("(4, 2) of two")
+
+
+def test_the_largest_page_is_below_3_mb() -> None:
+    built = find_recipe("reduction").build({"n": isqrt(MOST_NUMBERS)})
+    page = plan_page(built.plan, sample_inputs(built.plan, built.samples, 0))
+    assert 2_500_000 < len(page.encode()) < 3_000_000
 
 
 def test_what_no_page_plays_is_refused() -> None:
