@@ -112,6 +112,32 @@ def test_whole_scenes(interpreted: Interpreted, scene: Scene) -> None:
         assert_same_bits(mine, theirs)
 
 
+@pytest.mark.parametrize("mode", [Fog.EXP, Fog.EXP2])
+@pytest.mark.parametrize("density", [0.1, 1.0])
+def test_exponential_fog(interpreted: Interpreted, mode: Fog, density: float) -> None:
+    """From a coordinate of -2, where the factor may be clamped, to 10, where little is seen."""
+    lines = [
+        "!!ARBfp1.0",
+        f"OPTION {mode.value};",
+        "MOV result.color, {0.5, 0.25, 2, 0.75};",
+        "END",
+    ]
+    ends = tuple((at, 0.0, 0.0, 1.0) for at in (-2.0, 10.0, 10.0, -2.0))
+    fog = {"state.fog.params": (density, 0.0, 1.0, 1.0), "state.fog.color": (1.0, 0.0, 0.5, 0.0)}
+    expected, found = (
+        draw_all(
+            assemble("\n".join(lines), name="fog.fp"),
+            (64, 1),
+            attributes=[AttributeCorners(AttributeKind.FOGCOORD, ends)],
+            state=fog,
+            executor=executor,
+        )[0]
+        for executor in (NUMPY, interpreted)
+    )
+    np.testing.assert_allclose(found, expected, rtol=3 * 2.0**-23, atol=2.0**-24)
+    assert len(np.unique(expected[..., 0])) > 16
+
+
 @IN_ONE_PAGE
 @given(plans())
 def test_random_plans(interpreted: Interpreted, made: Made) -> None:
