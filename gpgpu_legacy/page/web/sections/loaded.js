@@ -169,9 +169,10 @@ function loadedVerdict(data, { case: one, chip, at }, rows) {
       + `by the chip's own limits, it ${answer(on.native)}.`));
   }
   for (const row of over) {
-    const first = row.where ? `first exceeded by ${row.where}. ` : "";
-    const advice = row.advice ? `${row.advice}.` : "";
-    if (first || advice) lines.push(element("p", { class: "note" }, `${row.limit}: ${first}${advice}`));
+    const said = [row.where && `first exceeded by ${row.where}`, row.advice].filter(Boolean);
+    if (said.length) {
+      lines.push(element("p", { class: "note" }, `${row.limit}: ${said.join("; ")}.`));
+    }
   }
   const unknown = rows.filter((row) => loadedIs(row, "unknown")).map((row) => row.limit);
   if (unknown.length) {
