@@ -105,8 +105,19 @@ def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
 
 
 @pytest.mark.parametrize("unit", ["gflops", "ms", "ratio"])
-def test_no_line_goes_through_a_label(open_page: Opener, unit: str) -> None:
+def test_labels_are_whole_and_no_line_goes_through_them(open_page: Opener, unit: str) -> None:
     page = open_page([section()], at=f"lineage.unit={unit}")
+    cut = page.evaluate(
+        """() => {
+            const { left, right } = document.querySelector("#lineage .chart")
+                .getBoundingClientRect();
+            return [...document.querySelectorAll("#lineage .chart text")].filter((text) => {
+                const box = text.getBoundingClientRect();
+                return box.left < left || box.right > right;
+            }).map((text) => text.textContent);
+        }"""
+    )
+    assert cut == []
     touching = page.evaluate(
         """() => {
             const boxes = (all) => [...document.querySelectorAll(`#lineage .chart ${all}`)].map(

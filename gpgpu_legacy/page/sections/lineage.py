@@ -128,6 +128,6 @@ def _time(time: Time) -> dict[str, Any]:
         "method": time.method,
         "executor": time.executor,
         "on": time.on,
-        "seconds": float(f"{time.seconds:.5g}"),
+        "seconds": time.seconds,
         "file": time.file,
     }

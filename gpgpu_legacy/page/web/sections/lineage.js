@@ -114,7 +114,7 @@ class LineageView {
     const { data, choices } = this;
     const unit = choices.get("unit");
     const shown = choices.get("method");
-    const [left, right, top, step, width] = [230, 170, 58, 26, 820];
+    const [left, right, top, step, width] = [230, 195, 58, 26, 845];
     const bottom = top + step * data.methods.length;
     const svg = drawn("svg", {
       viewBox: `0 0 ${width} ${bottom + 12}`, class: "chart", role: "img",
