@@ -50,6 +50,8 @@ relaxation() { # NAME OPTION …
 
 gpu() {
     products bench-h100 --executor gl-compute --peer cublas --size $gpu_sizes
+    products bench-h100-small --executor gl-compute --peer cublas --size 128 256 512
+    products bench-h100-drawn --executor gl-raster --peer cublas --size 128 256 512
     relaxation jacobi-h100 --over "n=$grids" --executor gl-compute --peers $peers:CupyKernels
     products whole-h100 --whole --executor gl-compute --peer cublas --size $gpu_sizes
     rates

@@ -14,13 +14,13 @@ from gpgpu_legacy.studies.lineage.record import Lineage, read_lineage
 class Device:
     """A device, and how programs ran on it.
 
-    lineages: files of benchmarks/, each of a size of its own. bench: another, or None.
+    lineages: files of benchmarks/, each of a size of its own. benches: others, of several sizes.
     """
 
     id: str
     title: str
     lineages: tuple[str, ...] = ()
-    bench: str | None = None
+    benches: tuple[str, ...] = ()
 
 
 DEVICES = (
@@ -28,11 +28,16 @@ DEVICES = (
         "h100",
         "H100, lowered to kernels",
         ("lineage-h100-lowered.json", "lineage-h100-lowered-2048.json"),
-        "bench-h100.json",
+        ("bench-h100.json", "bench-h100-small.json"),
     ),
-    Device("h100-drawn", "H100, drawn", ("lineage-h100.json",)),
-    Device("cpu16", "16 cores, as native code", bench="bench-cpu16.json"),
-    Device("cpu", "two cores, as native code", ("lineage-cpu-lowered.json",), "bench-cpu.json"),
+    Device("h100-drawn", "H100, drawn", ("lineage-h100.json",), ("bench-h100-drawn.json",)),
+    Device("cpu16", "16 cores, as native code", benches=("bench-cpu16.json",)),
+    Device(
+        "cpu",
+        "two cores, as native code",
+        ("lineage-cpu-lowered.json",),
+        ("bench-cpu.json",),
+    ),
     Device("llvmpipe", "two cores, drawn by llvmpipe", ("lineage-cpu-llvmpipe.json",)),
 )
 
@@ -69,8 +74,8 @@ def recordings() -> Recordings:
             lineage = read_lineage(recorded_file(file))
             found.times.extend(_of_lineage(device, file, lineage))
             found.peers[device.id, lineage.size] = {c.name: c.gflops for c in lineage.ceilings}
-        if device.bench is not None:
-            _add_bench(found, device, read_bench(recorded_file(device.bench)))
+        for file in device.benches:
+            _add_bench(found, device, file, read_bench(recorded_file(file)))
     return found
 
 
@@ -88,9 +93,8 @@ def _of_lineage(device: Device, file: str, lineage: Lineage) -> Iterator[Time]:
             )
 
 
-def _add_bench(found: Recordings, device: Device, bench: Bench) -> None:
-    """Add the sizes that no lineage of the device has."""
-    assert device.bench is not None
+def _add_bench(found: Recordings, device: Device, file: str, bench: Bench) -> None:
+    """Add the sizes that nothing recorded before on the device has."""
     known = {size for id_, size in found.peers if id_ == device.id}
     for one in bench.results:
         if one.size in known:
@@ -104,7 +108,7 @@ def _add_bench(found: Recordings, device: Device, bench: Bench) -> None:
                     executor=one.executor,
                     on=one.device or bench.device,
                     seconds=one.seconds,
-                    file=device.bench,
+                    file=file,
                 )
             )
         elif one.of is None and one.gflops is not None:
