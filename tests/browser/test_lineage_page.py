@@ -90,7 +90,8 @@ def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
         [section()], at="lineage.method=mali-sgemm&lineage.device=h100-drawn&lineage.n=7"
     )
     assert sentence(page).startswith("At n = 1024 on H100, drawn, mali-sgemm takes ")
-    assert "lineage.n=7, which is none of 128, 256, 512, 1024" in page.locator("#lineage .said").inner_text()
+    said = page.locator("#lineage .said").inner_text()
+    assert "lineage.n=7, which is none of 128, 256, 512, 1024" in said
 
 
 def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
