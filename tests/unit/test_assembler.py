@@ -243,6 +243,14 @@ def test_a_program_that_was_loaded_knows_where_it_came_from() -> None:
     assert named == assemble(text("TEMP R0;"), name="other.fp")
 
 
+def test_a_repeated_instruction_has_a_place_of_its_own() -> None:
+    """The same text is read once: a semicolon in a comment changes nothing."""
+    lines = ["TEMP R0, R1;", "MOV R0, R1; MOV R0, R1;", "MOV R0, # MOV R0, R1;", "R1; MOV R0, R1;"]
+    instructions = assemble(text(*lines)).instructions
+    assert [i.span for i in instructions] == [Span(3, 1), Span(3, 13), Span(4, 1), Span(5, 5)]
+    assert set(instructions) == {instructions[0]}
+
+
 def test_where_an_instruction_stands_is_no_part_of_what_it_is() -> None:
     assert assemble(text("TEMP R0;", "MOV R0, 1;")) == assemble(text("TEMP R0;  MOV\nR0,1 ;"))
 
@@ -562,6 +570,9 @@ def test_independent_faults_are_reported_in_one_go_in_the_order_of_the_text() ->
     assert [line.split(":")[0] for line in str(error).split("\n")[::3]] == ["some/where.fp"] * 5
 
 
+LOOKUP_2D, LOOKUP_1D = (f"TEX R0, R0, texture[0], {target};" for target in ("2D", "1D"))
+
+
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
@@ -571,6 +582,8 @@ def test_independent_faults_are_reported_in_one_go_in_the_order_of_the_text() ->
         (["TEMP R0;", "MOV R0, R7;", "MOV R0, R7;", "MOV R0, R8;"], [(3, 9), (5, 9)]),
         (["PARAM p = 1, q = 2;", "TEMP R0;", "ADD R0, p, q;"], [(2, 12)]),
         (["TEMP a;", "ALIAS b = c;", "MOV a, b;"], [(3, 11)]),
+        # What an earlier statement makes a fault is one each time.
+        (["TEMP R0;", LOOKUP_2D, LOOKUP_1D, LOOKUP_2D, LOOKUP_1D], [(4, 25), (6, 25)]),
         # A semicolon missing costs one fault, and the next statement is read.
         (["TEMP R0", "MOV R0, R0;", "MOV R0, R9;"], [(3, 1), (4, 9)]),
         (["TEMP R0;", "MOV R0, R0"], [(4, 1)]),

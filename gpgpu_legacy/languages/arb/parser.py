@@ -8,7 +8,6 @@ what is wrong only because of an earlier fault.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from lark import Token
@@ -24,6 +23,7 @@ from gpgpu_legacy.isa.ir import (
     Parameter,
     ParameterDeclaration,
     Program,
+    Span,
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS
@@ -109,6 +109,11 @@ class _Assembler:
         self.declarations: list[ParameterDeclaration] = []
         self.array_elements = 0
         self.instructions: list[Instruction] = []
+        self.known: dict[str, Instruction] = {}
+        """Instructions by their text, since unrolled programs repeat theirs. Nothing that follows
+        an instruction changes what the same text means: no name is declared twice."""
+        self.stream = tokens(text, len(HEADER))
+        """The tokens that have not been read."""
         self.read: list[Token] = []
         """The tokens of the current statement."""
         self.broken_off = False
@@ -117,7 +122,7 @@ class _Assembler:
     def program(self) -> Program:
         if not self.text.text.startswith(HEADER):
             raise self.text.error([_header_fault(self.text.text)])
-        self.statements(tokens(self.text.text, len(HEADER)))
+        self.statements()
         program = Program(
             tuple(self.instructions),
             tuple(self.temporaries),
@@ -132,13 +137,13 @@ class _Assembler:
             raise self.text.error(self.faults)
         return program
 
-    def statements(self, stream: Iterator[Token]) -> None:
+    def statements(self) -> None:
         """Read up to END, the end of the text, or the MOST_FAULTS-th fault."""
-        token = next(stream)
+        token = next(self.stream)
         while token.type not in ("END", END_OF_TEXT) and len(self.faults) < MOST_FAULTS:
-            token = self.statement(token, stream)
+            token = self.statement(token)
         if token.type == "END":
-            after = next(stream)
+            after = next(self.stream)
             if after.type != END_OF_TEXT:
                 problem = f"unexpected {quoted(after)} after END"
                 expected = "END is the last thing in a program; put a # before what follows it"
@@ -148,25 +153,33 @@ class _Assembler:
             expected = "expected END after the last statement"
             self.faults.append(FaultError(problem, expected, GRAMMAR_SECTION, token))
 
-    def statement(self, head: Token, stream: Iterator[Token]) -> Token:
+    def statement(self, head: Token) -> Token:
         """Read and interpret one statement; returns the first token after it."""
+        start = offset_of(head)
+        end = self.text.text.find(";", start) + 1
+        known = self.known.get(self.text.text[start:end])
+        if known is not None:
+            span = Span(*self.text.position(start))
+            self.instructions.append(replace(known, span=span))
+            self.stream = tokens(self.text.text, end)
+            return next(self.stream)
         self.read = read = [head]
         try:
             if head.type not in STARTERS:
                 raise _no_statement(head)
-            statement = read_statement(head, stream, read)
+            statement = read_statement(head, self.stream, read)
         except FaultError as fault:
             self.faults.append(fault)
-            return self.recover(stream)
+            return self.recover()
         try:
             self.interpret(statement)
         except (FaultError, EarlierFaultError) as fault:
             self.symbols.give_up(self.read)
             if isinstance(fault, FaultError):
                 self.faults.append(fault)
-        return next(stream)
+        return next(self.stream)
 
-    def recover(self, stream: Iterator[Token]) -> Token:
+    def recover(self) -> Token:
         """Skip to the next statement: after a semicolon, or at a keyword on a later line."""
         read = self.read
         head, token = read[0], read[-1]
@@ -177,11 +190,11 @@ class _Assembler:
                 break
             if token.type in STARTERS and self.text.position(offset_of(token))[0] != line:
                 break
-            token = next(stream)
+            token = next(self.stream)
             read.append(token)
         self.symbols.give_up(self.read)
         self.broken_off = token.type == END_OF_TEXT
-        return next(stream) if token.type == "_SEMICOLON" else token
+        return next(self.stream) if token.type == "_SEMICOLON" else token
 
     def interpret(self, statement: Statement) -> None:
         if isinstance(statement, OptionStatement):
@@ -190,7 +203,10 @@ class _Assembler:
         self.options_may_follow = False
         match statement:
             case InstructionStatement():
-                self.instructions.append(self.reader.instruction(statement, self.read))
+                instruction = self.reader.instruction(statement, self.read)
+                start, end = offset_of(self.read[0]), offset_of(self.read[-1]) + 1
+                self.known[self.text.text[start:end]] = instruction
+                self.instructions.append(instruction)
             case ParamStatement():
                 self.param(statement)
             case TempStatement():
