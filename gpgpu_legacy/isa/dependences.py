@@ -6,7 +6,7 @@ unites them. So a dot product of three components does not depend on the fourth.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -18,7 +18,8 @@ Parts = frozenset[tuple[str, int]]
 """Components of temporaries: the register's name and 0 to 3."""
 
 
-def parts_read(instruction: Instruction) -> dict[int, Parts]:
+@lru_cache(maxsize=1024)
+def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
     """The components of temporaries that each component of the result is made of.
 
     What a KIL tests belongs to all four.
