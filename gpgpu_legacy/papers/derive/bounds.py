@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
-from gpgpu_legacy.count.coalescing import CC1_1, RULES, Rule, transactions
-from gpgpu_legacy.papers.derive.inputs import Inputs
+from gpgpu_legacy.count.coalescing import CC1_1, RULES, Rule, Transactions, transactions
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.predict.rates import Rates
 
@@ -43,7 +44,7 @@ def _least_ms(
 ) -> float:  # fmt: skip
     product = inputs.product(method, size, block, dynamic=dynamic)
     rules: dict[str, Rule] = {**RULES, _LEAST.name: _LEAST}
-    moved = transactions(product.plan, rules[rule])
+    moved = _moved(product, rules[rule])
     rates = Rates(inputs.profile(chip).hardware)
     terms = (
         (product.counts.arithmetic, rates.kernel_arithmetic()),
@@ -51,6 +52,11 @@ def _least_ms(
         (moved.shared_requests + moved.shared_replays, rates.shared_memory()),
     )
     return 1e3 * max(count / rate.per_s for count, rate in terms if rate.per_s)
+
+
+@cache
+def _moved(product: Product, rule: Rule) -> Transactions:
+    return transactions(product.plan, rule)
 
 
 @derivation

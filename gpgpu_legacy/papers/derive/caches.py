@@ -7,6 +7,7 @@ from functools import cache as kept
 
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
+from gpgpu_legacy.cache.host import Hierarchy
 from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import Result
@@ -14,7 +15,7 @@ from gpgpu_legacy.papers.derive.changed_plans import without_blending
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import ns_per_step
-from gpgpu_legacy.studies.host_anomaly.simulation import simulate_host
+from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, simulate_host
 
 
 @derivation
@@ -98,5 +99,10 @@ def host_misses(inputs: Inputs, *, machine: str, size: int, of: str) -> Value:
 
     Pages are perfectly coloured. Two rows of C are counted, after one that fills the caches.
     """
-    result = simulate_host(size, [(inputs.host(machine).hierarchy, Paging())])[0]
+    result = _host_misses(inputs.host(machine).hierarchy, size)
     return result.misses if of == "level 2" else result.dtlb_misses
+
+
+@kept
+def _host_misses(hierarchy: Hierarchy, size: int) -> HostMisses:
+    return simulate_host(size, [(hierarchy, Paging())])[0]

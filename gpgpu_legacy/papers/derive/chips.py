@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import cache
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import count_native, instruction_set
-from gpgpu_legacy.chips.profile import UNLIMITED, Fact
-from gpgpu_legacy.papers.derive.inputs import Inputs
+from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Profile
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
@@ -79,8 +80,12 @@ def exceeds_a_limit(inputs: Inputs, *, method: str, chip: str, size: int, block:
 
 
 def _exceeds(inputs: Inputs, method: str, chip: str, size: int, block: int) -> bool:
-    programs = inputs.product(method, size, block).plan.programs()
-    return any(check_program(program, inputs.profile(chip)).exceeded for program in programs)
+    return _is_refused(inputs.product(method, size, block), inputs.profile(chip))
+
+
+@cache
+def _is_refused(product: Product, profile: Profile) -> bool:
+    return any(check_program(program, profile).exceeded for program in product.plan.programs())
 
 
 @derivation
