@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -270,21 +271,80 @@ def test_words_have_no_percentage(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (result.off, result.reason) == (None, "the moon")
 
 
+# Findings of Hall, Carr & Hart that need simulated caches, or the whole paper ---------------------
+
+
+def test_units_of_section_5() -> None:
+    requested = finding(HALL, "section-5.3-4.125-gb")
+    assert (requested.verdict, requested.computed) == (Verdict.RESTS_ON, 4.125)
+    assert "decimal ones: 4.4292 GB" in requested.reason
+    needed = finding(HALL, "section-5.3-8.25-gb-s")
+    assert (needed.verdict, needed.computed) == (Verdict.RESTS_ON, 8.25)
+    assert "decimal units: 8.8584 GB/s" in needed.reason
+    # Both slips cancel: 537 ms for 4.43 GB are 8.25 GB/s.
+    assert "at 4 GFLOPS: 8.25 GB/s" in needed.reason
+    headroom = finding(HALL, "section-5.3-should-be-able").reason
+    assert "without the copies: 14.823 %" in headroom
+    assert "printed numbers: 20.673 %" in headroom
+
+
+def test_each_cause_is_counted_once() -> None:
+    found = [finding(HALL, claim.id) for claim in find_paper(HALL).claims]
+    causes = Counter(result.cause for result in found if result.verdict is Verdict.DIFFERS)
+    shared = {cause: count for cause, count in causes.items() if count > 1}
+    assert shared == {
+        "corners at the outer texels": 3,
+        "3/16 of the instructions": 2,
+        "copies left out": 2,
+        "blocked products need little bandwidth": 2,
+    }
+
+
+def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
+    """By independent simulators: b = 32, a cache of 8 KB with 4 ways and lines of 64 bytes.
+
+    Blending goes past the cache in one of them, which has nothing else of the framebuffer either.
+    """
+    found = finding(HALL, "section-6-cache-coherence")
+    assert found.verdict is Verdict.RESTS_ON
+    assert number(HALL, "section-6-cache-coherence") == pytest.approx(0.71, abs=0.005)
+    others = dict(text.rsplit(": ", 1) for text in found.otherwise)
+    for assuming, expected, within in (
+        ("256 in flight", 0.606, 0.0005),
+        ("16 in flight", 1.58, 0.005),
+        ("one fragment after another", 4.05, 0.005),
+        ("if blending reads past the cache", 0.71, 0.005),
+        ("at n = 256", 0.67, 0.006),
+        ("at n = 256, if blending reads past the cache", 2.84, 0.005),
+        ("at n = 256, scan line by scan line from linear textures, 256 in flight", 7.6, 0.05),
+        ("the same, one fragment after another", 60.9, 0.05),
+    ):
+        assert float(others[assuming].removesuffix(" times")) == pytest.approx(expected, abs=within)
+
+
 # What turns an agreement -------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.id)
+def test_every_agreement_names_what_turns_it(paper: Paper) -> None:
+    found = [finding(paper.id, claim.id) for claim in paper.claims]
+    agreed = [result.claim for result in found if result.verdict is Verdict.AGREES]
+    assert agreed
+    assert [claim.id for claim in agreed if claim.turned_by is None] == []
+
+
 @pytest.mark.parametrize(
-    "finding",
-    [f for f in all_findings().values() if f.claim.turned_by is not None],
-    ids=lambda finding: finding.name,
+    ("paper", "claim"),
+    [(p.id, claim.id) for p in papers() for claim in p.claims if claim.turned_by is not None],
 )
-def test_the_change_of_the_input_that_a_claim_names_turns_it(finding: Finding) -> None:
-    after = turned(finding)
+def test_the_change_of_the_input_that_a_claim_names_turns_it(paper: str, claim: str) -> None:
+    before = finding(paper, claim)
+    after = turned(before)
     assert after is not None
-    assert finding.verdict in {Verdict.AGREES, Verdict.RESTS_ON, Verdict.POSSIBLE}
+    assert before.verdict in {Verdict.AGREES, Verdict.RESTS_ON, Verdict.POSSIBLE}
     assert after.verdict is Verdict.DIFFERS
-    assert shown(after.computed) != shown(finding.computed), "ours does not depend on that input"
-    assert after.claim.published == finding.claim.published, "the published number is no input"
+    assert shown(after.computed) != shown(before.computed), "ours does not depend on that input"
+    assert after.claim.published == before.claim.published, "the published number is no input"
 
 
 @pytest.mark.parametrize(
