@@ -330,16 +330,30 @@ def _crosses(box: _Box, begin: Place, end: Place) -> bool:
 # Figures -----------------------------------------------------------------------------------------
 
 
+class _LedText(Annotation):
+    """A text with a leader, which takes no room in the layout.
+
+    It ends in the axes, and to find out where it begins takes Matplotlib long.
+    """
+
+    def get_tightbbox(self, renderer: Any = None) -> Bbox:
+        """Where the text lies, in pixels."""
+        self.update_positions(renderer)
+        return Text.get_window_extent(self, renderer)
+
+
 def _annotation(axes: Axes, label: Label, fontsize: float, coords: Any, align: str) -> Annotation:
     leader = {
         "arrowstyle": "-", "color": _LEADER, "linewidth": 0.7, "shrinkA": 1.0, "shrinkB": 3.0,
         "relpos": (0.0, 0.5) if align == "left" else (0.5, 0.5),
     }  # fmt: skip
-    return axes.annotate(
+    text = _LedText(
         label.text, (label.x, label.y), (0.0, 0.0), xycoords="data", textcoords=coords,
         arrowprops=leader, annotation_clip=False, color=label.colour, fontsize=fontsize,
-        horizontalalignment=align, verticalalignment="center",
+        horizontalalignment=align, verticalalignment="center", clip_on=False,
     )  # fmt: skip
+    axes.add_artist(text)
+    return text
 
 
 def _extent(text: Annotation) -> Bbox:

@@ -194,14 +194,13 @@ def lines_of(text: str, width_inches: float, points: float) -> list[str]:
 def _inches(text: str, points: float) -> float:
     """The width of a line of bold letters, which are the wider ones."""
     from matplotlib.font_manager import FontProperties
-    from matplotlib.textpath import TextPath
+    from matplotlib.textpath import text_to_path
 
     if not text:
         return 0.0
-    # A dollar sign begins TeX; it is as wide as a digit.
-    shown = text.replace("$", "0")
-    path = TextPath((0, 0), shown, size=points, prop=FontProperties(weight="bold"))
-    return float(path.get_extents().x1) / _POINTS
+    font = FontProperties(weight="bold", size=points)
+    width, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(width) / _POINTS
 
 
 def height_for_labels(count: int) -> float:
