@@ -188,15 +188,14 @@ def main(arguments: list[str]) -> None:
         folder = Path(name)
         script = fetched_peer(folder)
         browsers = Browsers(playwright, path)
-        browser = browsers.on(chosen.renderer)
-        page = Modules(Opener(browser, folder), PLAYER)
+        page = Modules(Opener(browsers, chosen.renderer, folder), PLAYER)
         page.run(f"(0, eval)({json.dumps(script)}) ?? null")
         products = []
         for size in chosen.size:
             result, words = product(page, size)
             products.append(result)
             print(f"n = {size}: {result.ratio:.2f} times as fast", file=sys.stderr)
-        version, busy_share = browser.version, other_work.share()
+        version, busy_share = browsers.on(chosen.renderer).version, other_work.share()
         browsers.close()
     renderer, peer_version, _ = words
     benchmark = BrowserBenchmark(

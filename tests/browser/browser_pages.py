@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +31,9 @@ RENDERERS = {
 EACH_RENDERER = pytest.mark.parametrize("renderer", tuple(RENDERERS))
 """Marks a test that runs on each renderer; others run on the first."""
 
+# Pages are put together without the GPU, which costs a software renderer dearly: it draws what
+# scripts draw, and nothing else.
+_ARGUMENTS = ("--no-sandbox", "--disable-gpu-compositing", "--disable-gpu-rasterization")
 _PATIENCE, _MOMENT = 300, 50  # looks at a page that starts, and the milliseconds between them
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
@@ -39,26 +42,6 @@ def browser_path() -> str | None:
     """The browser: of the environment variable CHROMIUM, or found on the PATH."""
     named = os.environ.get("CHROMIUM")
     return named or next(filter(None, map(shutil.which, _PROGRAMS)), None)
-
-
-@dataclass
-class Browsers:
-    """Browsers by their renderers, each started when it is first asked for."""
-
-    playwright: Playwright
-    path: str
-    started: dict[str, Browser] = field(default_factory=dict)
-
-    def on(self, renderer: str) -> Browser:
-        if renderer not in self.started:
-            self.started[renderer] = self.playwright.chromium.launch(
-                executable_path=self.path, args=["--no-sandbox", *RENDERERS[renderer]]
-            )
-        return self.started[renderer]
-
-    def close(self) -> None:
-        for browser in self.started.values():
-            browser.close()
 
 
 @dataclass(frozen=True)
@@ -76,14 +59,80 @@ WIDE = View()
 PHONE = View(width=390, height=844)
 
 
+class Browsers:
+    """Browsers by their renderers, and their pages, which are kept: a new one takes a new process.
+
+    complaints: what the pages must not do and did.
+    """
+
+    def __init__(self, playwright: Playwright, path: str) -> None:
+        self.complaints: list[str] = []
+        self._playwright, self._path = playwright, path
+        self._started: dict[str, Browser] = {}
+        self._contexts: dict[tuple[str, bool], BrowserContext] = {}
+        self._idle: dict[BrowserContext, list[Page]] = {}
+
+    def on(self, renderer: str) -> Browser:
+        if renderer not in self._started:
+            self._started[renderer] = self._playwright.chromium.launch(
+                executable_path=self._path, args=[*_ARGUMENTS, *RENDERERS[renderer]]
+            )
+        return self._started[renderer]
+
+    def page(self, renderer: str, view: View) -> Page:
+        """An empty page that is looked at in a view."""
+        context = self._context(renderer, view.javascript)
+        idle = self._idle[context]
+        page = idle.pop() if idle else self._new_page(context)
+        page.set_viewport_size({"width": view.width, "height": view.height})
+        page.emulate_media(
+            media="null",
+            color_scheme="dark" if view.dark else "light",
+            reduced_motion="reduce" if view.calm else "no-preference",
+        )
+        return page
+
+    def keep(self, page: Page) -> None:
+        """Empties a page for its next use."""
+        page.goto("about:blank")
+        self._idle[page.context].append(page)
+
+    def close(self) -> None:
+        for browser in self._started.values():
+            browser.close()
+
+    def _context(self, renderer: str, javascript: bool) -> BrowserContext:
+        key = renderer, javascript
+        if key not in self._contexts:
+            context = self.on(renderer).new_context(offline=True, java_script_enabled=javascript)
+            context.set_default_timeout(_PATIENCE * _MOMENT)
+            context.route("**/*", self._local)
+            self._contexts[key], self._idle[context] = context, []
+        return self._contexts[key]
+
+    def _new_page(self, context: BrowserContext) -> Page:
+        page = context.new_page()
+        page.on("console", lambda m: m.type == "error" and self.complaints.append(m.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        return page
+
+    def _local(self, route: Route) -> None:
+        """Lets a page read itself, and nothing else."""
+        if route.request.is_navigation_request() and route.request.url.startswith("file:"):
+            route.continue_()
+        else:
+            self.complaints.append(f"asked for {route.request.url[:200]}")
+            route.abort()
+
+
 class Opener:
     """Opens pages in a browser. complaints: what they must not do and did; a test may clear it."""
 
-    def __init__(self, browser: Browser, folder: Path) -> None:
-        self.browser = browser
-        self.folder = folder
-        self.complaints: list[str] = []
-        self.contexts: list[BrowserContext] = []
+    def __init__(self, browsers: Browsers, renderer: str, folder: Path) -> None:
+        self.complaints = browsers.complaints
+        self.complaints.clear()
+        self._browsers, self._renderer, self._folder = browsers, renderer, folder
+        self._pages: list[Page] = []
 
     def __call__(self, what: str | Sequence[Section], view: View = WIDE, at: str = "") -> Page:
         """A page that has started.
@@ -91,36 +140,25 @@ class Opener:
         what: its HTML, or its sections. at: what stands behind # in its address.
         """
         html = what if isinstance(what, str) else page_text("A page", "", what)
-        file = self.folder / f"page-{len(self.contexts)}.html"
+        file = self._folder / f"page-{len(self._pages)}.html"
         file.write_text(html, "utf-8")
         return self.open(file, view, at)
 
     def open(self, file: Path, view: View = WIDE, at: str = "") -> Page:
         """A page that is a file on disk."""
-        context = self.browser.new_context(
-            offline=True,
-            viewport={"width": view.width, "height": view.height},
-            color_scheme="dark" if view.dark else "light",
-            reduced_motion="reduce" if view.calm else "no-preference",
-            java_script_enabled=view.javascript,
-        )
-        self.contexts.append(context)
-        context.set_default_timeout(_PATIENCE * _MOMENT)
-        context.route("**/*", self._local)
-        page = context.new_page()
-        page.on("console", lambda m: m.type == "error" and self.complaints.append(m.text))
-        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page = self._browsers.page(self._renderer, view)
+        self._pages.append(page)
         page.goto(file.as_uri() + (f"#{at}" if at else ""))
         if view.javascript and page.locator("#data").count():
             self._wait(page)
         return page
 
     def close(self) -> None:
-        """Closes the pages; what their sections said when they failed is a complaint."""
-        for context in self.contexts:
-            for page in context.pages:
-                self.complaints += page.locator("section .failed").all_inner_texts()
-            context.close()
+        """Gives the pages back; what their sections said when they failed is a complaint."""
+        while self._pages:
+            page = self._pages.pop()
+            self.complaints += page.locator("section .failed").all_inner_texts()
+            self._browsers.keep(page)
 
     def _wait(self, page: Page) -> None:
         """Waits until all sections have started, or the scripts have failed."""
@@ -130,14 +168,6 @@ class Opener:
                 break
             page.wait_for_timeout(_MOMENT)
         assert started.count(), self.complaints or "the page has not started"
-
-    def _local(self, route: Route) -> None:
-        """Lets a page read itself, and nothing else."""
-        if route.request.is_navigation_request() and route.request.url.startswith("file:"):
-            route.continue_()
-        else:
-            self.complaints.append(f"asked for {route.request.url[:200]}")
-            route.abort()
 
 
 _MODULE = """<!doctype html>

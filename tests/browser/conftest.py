@@ -40,7 +40,7 @@ def renderer() -> str:
 @pytest.fixture
 def open_page(browsers: Browsers, renderer: str, tmp_path: Path) -> Iterator[Opener]:
     """Opens a page: `open_page(sections, View(width=390))`; fails if a page of it complains."""
-    opener = Opener(browsers.on(renderer), tmp_path)
+    opener = Opener(browsers, renderer, tmp_path)
     yield opener
     opener.close()
     assert opener.complaints == []
