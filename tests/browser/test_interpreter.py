@@ -188,6 +188,24 @@ def test_an_attribute_of_negative_zero_is_zero(interpreted: Interpreted) -> None
     assert (interpreted.run(plan, {}).outputs["result"] == np.inf).all()
 
 
+def test_a_colour_that_no_instruction_writes_is_behind_fog(interpreted: Interpreted) -> None:
+    options = "OPTION ARB_draw_buffers;\nOPTION ARB_fog_linear;"
+    _, other = draw_all(
+        program("MOV result.color[0], {1, 1, 1, 1};", temporaries=options),
+        (1, 1),
+        attributes=(AttributeCorners(AttributeKind.FOGCOORD, ((0.25, 0.0, 0.0, 0.0),) * 4),),
+        state={"state.fog.color": (8.0, 4.0, 2.0, 1.0)},
+        targets=(RGBA32F, RGBA32F),
+        executor=interpreted,
+    )
+    assert other.ravel().tolist() == [
+        2.0,
+        1.0,
+        0.5,
+        0.0,
+    ]  # a quarter of the fog
+
+
 @pytest.mark.parametrize(
     ("name", "parameters"),
     [

@@ -203,8 +203,8 @@ class FragmentMachine {
   color(number, texture) {
     const { separate, colors, fog } = this.program;
     const place = colors[separate ? number : 0];
-    if (place === undefined) return () => [0, 0, 0, 0];
-    const color = this.registers.subarray(4 * place, 4 * place + 4);
+    const written = place !== undefined;
+    const color = written ? this.registers.subarray(4 * place, 4 * place + 4) : [0, 0, 0, 0];
     if (!fog) return () => color;
     const fixed = texture.numeric === "unorm";
     const values = this.state["state.fog.color"].map((v) => (fixed ? saturatedNumber(v) : v));
