@@ -2,8 +2,9 @@
 
     python benchmarks/browser.py RENDERER [--size N …] > benchmarks/browser-RENDERER.json
 
-RENDERER: llvmpipe or swiftshader. The page's product is hall-carr-hart-multi with b = 32, in
-WebGL2; TensorFlow.js's is tf.matMul in its WebGL backend, which packs 2×2 elements into a texel.
+RENDERER: llvmpipe, swiftshader, or hardware, which is the GPU of this machine. The page's product
+is hall-carr-hart-multi with b = 32, in WebGL2; TensorFlow.js's is tf.matMul in its WebGL backend,
+which packs 2×2 elements into a texel.
 npm fetches TensorFlow.js into a temporary folder; the page itself needs none of it. Both run in
 turn in one Chromium, in contexts of their own; a time ends when one pixel of the product has been
 read back. The products are compared with NumPy's. Times are medians, in seconds.

@@ -7,6 +7,7 @@
 #   two-cores     the same on two cores, with AVX-512 and with AVX2 on both sides
 #   llvmpipe      the relaxation and programs of a user's where OpenGL runs on the CPU
 #   browser       a product in the page beside TensorFlow.js's, where WebGL runs on the CPU
+#   browser-gpu   the same on a GPU
 #
 # GPU_SIZES, CORES_SIZES, TWO_SIZES, GRIDS and ROUNDS make it shorter; PYTHON names the interpreter.
 set -u
@@ -97,11 +98,14 @@ llvmpipe() {
 }
 
 browser() {
-    for renderer in llvmpipe swiftshader; do
-        local file=$out/browser-$renderer.json
-        "${PYTHON:-python3}" benchmarks/browser.py "$renderer" >"$file.part" && mv "$file.part" "$file" ||
-            rm -f "$file.part"
-    done
+    in_browser llvmpipe browser-llvmpipe
+    in_browser swiftshader browser-swiftshader
+}
+
+in_browser() { # RENDERER NAME
+    local file=$out/$2.json
+    "${PYTHON:-python3}" benchmarks/browser.py "$1" >"$file.part" && mv "$file.part" "$file" ||
+        rm -f "$file.part"
 }
 
 for part in "$@"; do
@@ -112,6 +116,7 @@ for part in "$@"; do
         two-cores) two_cores ;;
         llvmpipe) llvmpipe ;;
         browser) browser ;;
+        browser-gpu) in_browser hardware browser-h100 ;;
         *) echo "there is no part $part" >&2; exit 2 ;;
     esac
 done

@@ -63,6 +63,14 @@ def random_operands(
     }
 
 
+def whole_operands(plan: Plan) -> dict[str, F32]:
+    """Integers, whose products are the same on any hardware."""
+    rng = np.random.default_rng(7)
+    return {
+        m.name: rng.integers(-9, 10, (m.rows, m.columns)).astype(np.float32) for m in plan.operands
+    }
+
+
 def as_multiplied(operands: dict[str, F32], options: Options) -> tuple[F32, F32]:
     """A (m×l) and B (l×n): transposed back where they are given transposed."""
     a, b = operands["A"], operands["B"]

@@ -22,14 +22,16 @@ from gpgpu_legacy.page.section import Section
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route
 
+_OPENGL = ("--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist")
 RENDERERS = {
-    "llvmpipe": ("--use-gl=angle", "--use-angle=gl-egl", "--ignore-gpu-blocklist"),
+    "llvmpipe": _OPENGL,
     "swiftshader": ("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+    "hardware": _OPENGL,
 }
-"""The arguments that make Chromium draw with a renderer."""
+"""The arguments that make Chromium draw with a renderer; for llvmpipe, Mesa is told so as well."""
 
-EACH_RENDERER = pytest.mark.parametrize("renderer", tuple(RENDERERS))
-"""Marks a test that runs on each renderer; others run on the first."""
+EACH_RENDERER = pytest.mark.parametrize("renderer", ("llvmpipe", "swiftshader"))
+"""Marks a test that runs on each renderer in software; others run on the first."""
 
 # Pages are put together without the GPU, which costs a software renderer dearly: it draws what
 # scripts draw, and nothing else.
@@ -74,8 +76,11 @@ class Browsers:
 
     def on(self, renderer: str) -> Browser:
         if renderer not in self._started:
+            software = {"LIBGL_ALWAYS_SOFTWARE": "1"} if renderer == "llvmpipe" else {}
             self._started[renderer] = self._playwright.chromium.launch(
-                executable_path=self._path, args=[*_ARGUMENTS, *RENDERERS[renderer]]
+                executable_path=self._path,
+                args=[*_ARGUMENTS, *RENDERERS[renderer]],
+                env={**os.environ, **software},
             )
         return self._started[renderer]
 

@@ -33,7 +33,7 @@ def browsers() -> Iterator[Browsers]:
 
 @pytest.fixture
 def renderer() -> str:
-    """What draws; a test marked EACH_RENDERER gets each in turn."""
+    """What draws; a test marked EACH_RENDERER gets each in software in turn."""
     return next(iter(RENDERERS))
 
 

@@ -13,7 +13,7 @@ from drawing import EXACT, assert_same_bits, carry_out_all
 from hypothesis import HealthCheck, given, settings
 from interpreted import DRAWN, Interpreted, given_in_page
 from plans import Made, plans
-from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands
+from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands, whole_operands
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -48,13 +48,6 @@ TAKEN = """(async () => {
 @pytest.fixture
 def page(modules: Callable[..., Modules]) -> Modules:
     return modules(*PLAYER)
-
-
-def whole_operands(plan: Plan) -> dict[str, F32]:
-    rng = np.random.default_rng(7)
-    return {
-        m.name: rng.integers(-9, 10, (m.rows, m.columns)).astype(np.float32) for m in plan.operands
-    }
 
 
 def product(way: Accumulate = Accumulate.PING_PONG, **more: Any) -> Plan:
