@@ -49,7 +49,8 @@ class Surface:
     owned: its rectangle has an origin, for fragments read or write their own texels there.
     written: some of these passes write it.
     extent: its size, where dependent lookups of work groups read it: a constant of the code.
-    For native code alone: followed: texels follow the rectangle in its rows, and are to be kept.
+    For native code alone: followed: texels follow the rectangle in its rows, and are to be kept;
+    where iterations are run one at a time, all code keeps what follows, and this is False.
     interleaved: its channels lie side by side. reachable: 32-bit texel numbers reach all of it.
     """
 
@@ -211,6 +212,7 @@ def native_content(
     """
     written = _written(fused)
     origins = {name: x for name, x, _ in fused.origins}
+    once = fused.alternates or fused.count == 1
 
     def surface(name: str, _: bool) -> Surface:
         texture = textures[name]
@@ -220,14 +222,13 @@ def native_content(
             texture.format,
             name in origins,
             name in written,
-            followed=name in origins and origins[name] + fused.width < extent.width,
+            followed=not once and name in origins and origins[name] + fused.width < extent.width,
             interleaved=name in interleaved,
             reachable=extent.rows * (extent.width + 2 * ROOM) < 1 << 31,
         )
 
     body, surfaces, arguments = _described(fused, textures, surface)
     tall = fused.height >= LEAST_ROWS_TO_STAGE
-    once = fused.alternates or fused.count == 1
     return Content(body, surfaces, len(arguments.bases), tall=tall, once=once), arguments
 
 
