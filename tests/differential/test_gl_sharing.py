@@ -272,9 +272,15 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("during", [[], ["locked"]], ids=["idle", "locked"])
-@pytest.mark.parametrize("asked", ["gl-raster", "gl-arbfp"])
-@pytest.mark.parametrize("used", ["gl-raster", "gl-arbfp"])
+@pytest.mark.parametrize(
+    ("used", "asked", "during"),
+    [
+        ("gl-raster", "gl-raster", []),
+        ("gl-raster", "gl-arbfp", ["locked"]),
+        ("gl-arbfp", "gl-raster", ["locked"]),
+        ("gl-arbfp", "gl-arbfp", []),
+    ],
+)
 def test_a_forked_process_gets_one_clear_error(
     ready: Ready, used: str, asked: str, during: list[str]
 ) -> None:

@@ -96,6 +96,19 @@ def test_a_flipped_bit_is_found_in_every_part(folder: Path, part: str) -> None:
     assert kept.read(KEY) == b"machine code"
 
 
+@pytest.mark.parametrize("length", [0, 8, -1])
+def test_an_entry_cut_short_is_none(folder: Path, length: int) -> None:
+    kept.keep(KEY, b"machine code")
+    path = folder / file_name(KEY)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:length])
+    assert kept.read(KEY) is None
+    path.write_bytes(b"nonsense")
+    assert kept.read(KEY) is None
+    kept.keep(KEY, b"machine code")
+    assert path.read_bytes() == whole
+
+
 def test_an_entry_has_a_largest_size(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept.keep(KEY, bytes(100))
     monkeypatch.setattr(kept, "MOST_ENTRY_BYTES", 99)

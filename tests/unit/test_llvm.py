@@ -389,10 +389,9 @@ def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
     [kept] = (path for path in tmp_path.rglob("*.kept") if b"ELF" in path.read_bytes()[:99])
     assert compiled_in_a_process(tmp_path) == 0
     whole = kept.read_bytes()
-    for damaged in (b"", b"nonsense", whole[:-1], whole[:100] + b"?" + whole[101:]):
-        kept.write_bytes(damaged)
-        assert compiled_in_a_process(tmp_path) == 1
-        assert kept.read_bytes() == whole
+    kept.write_bytes(whole[:100] + b"?" + whole[101:])  # of any damage: test_kept.py
+    assert compiled_in_a_process(tmp_path) == 1
+    assert kept.read_bytes() == whole
     assert compiled_in_a_process(tmp_path) == 0
 
 

@@ -36,6 +36,22 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="module")
+def compiled(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache folder in which a process has kept its code."""
+    folder = tmp_path_factory.mktemp("cache")
+    sources = files(package)
+    assert written(package, folder) == ["_in_tiles"]
+    assert files(package) == sources
+    return folder
+
+
+@pytest.fixture
+def cache(compiled: Path, tmp_path: Path) -> Path:
+    """A copy of it for one test."""
+    return Path(shutil.copytree(compiled, tmp_path / "cache"))
+
+
 def written(package: Path, cache: Path | None) -> list[str]:
     """The functions whose code a process with that package and that cache folder keeps."""
     environment = {**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
@@ -51,43 +67,38 @@ def files(folder: Path) -> dict[Path, bytes]:
     return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_later_process_reads_the_code_and_writes_nothing(package: Path, tmp_path: Path) -> None:
-    sources = files(package)
-    assert written(package, tmp_path) == ["_in_tiles"]
-    code = files(tmp_path)
-    assert written(package, tmp_path) == []
-    assert files(tmp_path) == code
+def test_a_later_process_reads_the_code_and_writes_nothing(package: Path, cache: Path) -> None:
+    sources, code = files(package), files(cache)
+    assert written(package, cache) == []
+    assert files(cache) == code
     assert files(package) == sources
 
 
-def test_an_edit_of_any_source_of_the_folder_compiles_anew(package: Path, tmp_path: Path) -> None:
-    assert written(package, tmp_path) == ["_in_tiles"]
+def test_an_edit_of_any_source_of_the_folder_compiles_anew(package: Path, cache: Path) -> None:
     edited = package / "gpgpu_legacy" / "cache" / "sets.py"
     original = edited.read_bytes()
     times = edited.stat()
     edited.write_bytes(original.replace(b"WIDE = 32", b"WIDE = 33"))
     os.utime(edited, (times.st_atime, times.st_mtime))  # it is the content that counts
-    assert written(package, tmp_path) == ["_in_tiles"]
+    assert written(package, cache) == ["_in_tiles"]
     edited.write_bytes(original)
-    assert written(package, tmp_path) == []
+    assert written(package, cache) == []
 
 
-def test_damaged_code_is_compiled_anew(package: Path, tmp_path: Path) -> None:
-    assert written(package, tmp_path) == ["_in_tiles"]
-    [(path, content)] = files(tmp_path).items()
-    for damaged in (b"", content[:-1], content[:100] + b"?" + content[101:]):
-        path.write_bytes(damaged)
-        assert written(package, tmp_path) == ["_in_tiles"]
-        assert written(package, tmp_path) == []
+def test_damaged_code_is_compiled_anew(package: Path, cache: Path) -> None:
+    """Every kind of damage is found by kept.read (test_kept.py)."""
+    [(path, content)] = files(cache).items()
+    path.write_bytes(content[:100] + b"?" + content[101:])
+    assert written(package, cache) == ["_in_tiles"]
+    assert written(package, cache) == []
 
 
-@pytest.mark.parametrize("what", ["a file in the way", "no home"])
 def test_without_a_cache_folder_code_is_compiled_in_each_process(
-    package: Path, tmp_path: Path, what: str
+    package: Path, tmp_path: Path
 ) -> None:
+    """A file in the way, and no home: what one kept, the other would find."""
     (tmp_path / "file").write_bytes(b"")
     sources = files(package)
-    for _ in range(2):
-        cache = None if what == "no home" else tmp_path / "file"
+    for cache in (tmp_path / "file", None):
         assert written(package, cache) == ["_in_tiles"]
     assert files(package) == sources
