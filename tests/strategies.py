@@ -19,6 +19,7 @@ from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Operand
 from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.runtime.machine import Tuning
 
 UNITS = 3
 TEXCOORD_SETS = 3
@@ -28,6 +29,8 @@ ANY_FLOAT = st.floats(width=32)
 FINITE_FLOAT = st.floats(width=32, allow_nan=False, allow_infinity=False)
 SEED = st.integers(0, 2**32 - 1)
 SMALL_NUMBER = st.integers(-16, 16).map(lambda i: i / 4)
+TILES = st.sampled_from((Tuning(tile=(2, 1)), Tuning(tile=(1, 2)), None))
+"""Tiles of native code: two whose code is short, and the one that is chosen."""
 
 _LETTERS = ("xyzw", "rgba")
 _MASKS = [

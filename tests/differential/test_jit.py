@@ -147,7 +147,7 @@ def test_drawn_products_of_any_shape(
 @pytest.mark.parametrize("transposed", [(True, False), (False, True), (True, True)], ids=str)
 @pytest.mark.parametrize("method", fragment_methods(), ids=lambda method: method.name)
 def test_transposes(method: Method, transposed: tuple[bool, bool]) -> None:
-    options = options_of(method, transpose_a=transposed[0], transpose_b=transposed[1])
+    options = options_of(method, block=2, transpose_a=transposed[0], transpose_b=transposed[1])
     agree(JIT, plan_of(method, (21, 19, 35), options), options)
 
 

@@ -8,6 +8,7 @@ which keeps the order of operations and contracts nothing, gl-compute is left ou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,7 @@ from products import (
     plan_of,
     random_operands,
 )
-from strategies import SMALL_NUMBER, Scene, whole_scenes
+from strategies import SMALL_NUMBER, TILES, Scene, whole_scenes
 from varying import dispatch_plans
 
 from gpgpu_legacy import run_program
@@ -49,7 +50,7 @@ from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime import jit as jit_module
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_text
 
@@ -94,7 +95,7 @@ def draw_scene(scene: Scene, executor: Executor, blend: Blend = Blend.NONE) -> l
     )
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(whole_scenes())
 def test_whole_scenes_to_the_last_bit(scene: Scene) -> None:
     for blend in Blend:
@@ -107,7 +108,7 @@ SMOOTH = ("ABS", "ADD", "COS", "DP3", "DP4", "DPH", "DST", "EX2", "LRP", "MAD", 
           "MOV", "MUL", "SCS", "SIN", "SUB", "SWZ")  # fmt: skip
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, among=SMOOTH, most=3))
 def test_contracted_scenes_are_near(scene: Scene) -> None:
     """No opcode of these has a jump; what may cancel does so among numbers of a known size."""
@@ -166,42 +167,46 @@ def test_lookups_are_native_code(
 # Plans -------------------------------------------------------------------------------------------
 
 
-def observed(made: Made, executor: Executor) -> list[tuple[int, object, list[F32]]]:
+def observed(
+    made: Made, executor: Executor, machine: Machine = EXACT
+) -> list[tuple[int, object, list[F32]]]:
     """What an exact run's observer is told, with all textures after each pass."""
     seen: list[tuple[int, object, list[F32]]] = []
     executor.run(
         made.plan,
         {name: stacked(image.texels) for name, image in made.given.items()},
-        EXACT,
+        machine,
         lambda n, each, read: seen.append((n, each, [read(name).copy() for name in NAMES])),
     )
     return seen
 
 
-def assert_same_run(executor: Executor, made: Made) -> None:
+def assert_same_run(executor: Executor, made: Made, tuning: Tuning | None = None) -> None:
     """All at once, and pass by pass."""
+    machine = replace(EXACT, tuning=tuning)
     expected = carry_out_all(made.plan, made.given, NUMPY)
-    for mine, wanted in zip(carry_out_all(made.plan, made.given, executor), expected, strict=True):
+    found = carry_out_all(made.plan, made.given, executor, machine)
+    for mine, wanted in zip(found, expected, strict=True):
         assert_same_bits(mine, wanted)
-    for mine, wanted in zip(observed(made, executor), observed(made, NUMPY), strict=True):
+    for mine, wanted in zip(observed(made, executor, machine), observed(made, NUMPY), strict=True):
         assert mine[:2] == wanted[:2]
         for texels, others in zip(mine[2], wanted[2], strict=True):
             assert_same_bits(texels, others)
 
 
 @settings(max_examples=20)
-@given(plans())
-def test_any_plan_on_jit(made: Made) -> None:
-    assert_same_run(JIT, made)
+@given(plans(), TILES)
+def test_any_plan_on_jit(made: Made, tuning: Tuning | None) -> None:
+    assert_same_run(JIT, made, tuning)
 
 
-@settings(max_examples=12)
-@given(plans(tame=True))
-def test_plans_that_chain_on_jit(made: Made) -> None:
-    assert_same_run(JIT, made)
+@settings(max_examples=10)
+@given(plans(tame=True), TILES)
+def test_plans_that_chain_on_jit(made: Made, tuning: Tuning | None) -> None:
+    assert_same_run(JIT, made, tuning)
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(plans())
 def test_a_plan_is_its_expansion(made: Made) -> None:
     """Repeats of no iteration, of one, and with numbers and rectangles that change."""
