@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
@@ -15,14 +16,13 @@ from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Finding:
     """A claim with its verdict.
 
     computed: our value; None where nothing is computed. off: (ours - published) / published where
-    the verdict is DIFFERS; None where words or several numbers are published. otherwise: the values
-    of the claim's alternatives, each with its assumption. reason: the verdict's reasons in words,
-    alternatives included. how: what the derivation computes.
+    the verdict is DIFFERS; None where words or several numbers are published. inputs: what it was
+    computed from.
     """
 
     paper: Paper
@@ -30,9 +30,26 @@ class Finding:
     computed: Value
     verdict: Verdict
     off: float | None
-    otherwise: tuple[str, ...]
-    reason: str
-    how: str
+    inputs: Inputs
+
+    @cached_property
+    def otherwise(self) -> tuple[str, ...]:
+        """The values of the claim's alternatives, each with its assumption, computed when asked.
+
+        Raises InputError for one that cannot be computed from the paper's data.
+        """
+        entries = self.claim.alternatives
+        return tuple(_alternative(self.inputs, self.claim, entry) for entry in entries)
+
+    @property
+    def reason(self) -> str:
+        """The verdict's reasons in words, alternatives included."""
+        return "; ".join([*_reasons(self.claim, self.verdict, self.off), *self.otherwise])
+
+    @property
+    def how(self) -> str:
+        """What the derivation computes."""
+        return how_derived(self.claim)
 
     @property
     def name(self) -> str:
@@ -62,9 +79,7 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
         computed = _derive(read, claim, claim.derive, claim.arguments)
     verdict = _verdict(claim, computed)
     off = _off(claim, computed) if verdict is Verdict.DIFFERS else None
-    otherwise = tuple(_alternative(read, claim, entry) for entry in claim.alternatives)
-    reason = "; ".join([*_reasons(claim, verdict, off), *otherwise])
-    return Finding(paper, claim, computed, verdict, off, otherwise, reason, how_derived(claim))
+    return Finding(paper, claim, computed, verdict, off, read)
 
 
 def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Arguments) -> Value:
