@@ -6,35 +6,39 @@ import json
 from collections.abc import Callable
 from itertools import product
 
-import pytest
 from browser_pages import Modules
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.page.families import FAMILIES, LARGEST, family_of
+from gpgpu_legacy.page.products import METHODS, PRODUCTS
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.serial import plain
 
-SHAPES = list(product(range(1, LARGEST + 1), repeat=3))
-FOUND = "JSON.stringify(given.shapes.map((sizes) => familyScene(given.family, ...sizes)))"
-CHOICES = {
-    "larson-mcallister": [Options()],
-    "hall-carr-hart-single": [
-        Options(block=b, accumulate=a) for b in (1, 2, 4) for a in Accumulate
-    ],
-    "hall-carr-hart-multi": [Options(block=b, accumulate=a) for b in (1, 2, 4) for a in Accumulate],
-}
+SIDE = range(1, LARGEST + 1)
+ALL = list(product(SIDE, repeat=3))
+PAIRS = [(m, k, (3 * m + k + 1) % LARGEST + 1) for m in SIDE for k in SIDE]
+"""Any two sizes take all pairs of values, in other shapes than the pairs of the families' sample."""
+
+CHOSEN = "PRODUCTS.families.map(({ family, ...chosen }) => chosen)"
+FOUND = """JSON.stringify(given.shapes.map((sizes) =>
+    familyScene(PRODUCTS.families[given.number].family, ...sizes)))"""
 
 
-@pytest.mark.parametrize("name", CHOICES)
-def test_every_shape_has_its_scene(modules: Callable[..., Modules], name: str) -> None:
-    method = find_method(name)
-    page = modules(*INTERPRETER, FAMILIES)
-    for options in CHOICES[name]:
-        family = plain(family_of(method, options))
-        found = json.loads(page.run(FOUND, {"family": family, "shapes": SHAPES}))
-        for sizes, scene in zip(SHAPES, found, strict=True):
+def test_every_shape_has_its_scene(modules: Callable[..., Modules]) -> None:
+    """All shapes of each method's first family that the page has, and pairs of the others."""
+    page = modules(*INTERPRETER, FAMILIES, PRODUCTS)
+    methods = set()
+    for number, chosen in enumerate(page.run(CHOSEN)):
+        method = find_method(chosen["method"])
+        mode = chosen["mode"] and Accumulate(chosen["mode"])
+        options = Options(block=chosen["block"], accumulate=mode, texture_format=chosen["format"])
+        shapes = PAIRS if method in methods else ALL
+        methods.add(method)
+        found = json.loads(page.run(FOUND, {"number": number, "shapes": shapes}))
+        for sizes, scene in zip(shapes, found, strict=True):
             assert scene == plain(scene_of(method.plan(Shape(*sizes), options))), (sizes, options)
+    assert {method.name for method in methods} == {*METHODS}
 
 
 def test_other_shapes_are_refused_in_a_sentence(modules: Callable[..., Modules]) -> None:

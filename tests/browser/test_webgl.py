@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, Modules
+from browser_pages import EACH_RENDERER, RENDERERS, Modules
 from drawing import EXACT, assert_same_bits, carry_out_all
 from hypothesis import HealthCheck, given, settings
 from interpreted import DRAWN, Interpreted, given_in_page
@@ -70,9 +70,16 @@ def assert_right(shown: Any, expected: F32) -> None:
 # Plans --------------------------------------------------------------------------------------------
 
 
-@EACH_RENDERER
-@pytest.mark.parametrize("sized", [False, True], ids=["any-size", "sized"])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+SIZED = {False: "any-size", True: "sized"}
+PRODUCTS = [
+    pytest.param(renderer, *case.values, sized, id=f"{renderer}-{case.id}-{SIZED[sized]}")
+    for n, case in enumerate(METHODS_AND_WAYS)
+    for renderer, sized in zip(RENDERERS, (n % 2 == 0, n % 2 == 1), strict=True)
+]
+"""Each method in each way on each renderer; in each way its shaders know sizes on one of them."""
+
+
+@pytest.mark.parametrize(("renderer", "method", "way", "sized"), PRODUCTS)
 def test_products(page: Modules, method: Method, way: Accumulate | None, sized: bool) -> None:
     drawn = Interpreted(page, DRAWN, sized=sized)
     options = options_of(method, way, block=3)
@@ -93,8 +100,7 @@ def test_products_of_bytes(page: Modules) -> None:
     assert (expected == 1.0).any() and (expected < 1.0).any()
 
 
-@EACH_RENDERER
-@pytest.mark.parametrize("sized", [False, True], ids=["any-size", "sized"])
+@pytest.mark.parametrize(("renderer", "sized"), tuple(zip(RENDERERS, SIZED, strict=True)))
 def test_random_plans(page: Modules, sized: bool) -> None:
     drawn = Interpreted(page, DRAWN, sized=sized)
 
