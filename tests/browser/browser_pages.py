@@ -10,12 +10,13 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from gpgpu_legacy.page import sections
 from gpgpu_legacy.page.page import page_text, script_text
 from gpgpu_legacy.page.section import Section
 
@@ -38,6 +39,12 @@ EACH_RENDERER = pytest.mark.parametrize("renderer", ("llvmpipe", "swiftshader"))
 _ARGUMENTS = ("--no-sandbox", "--disable-gpu-compositing", "--disable-gpu-rasterization")
 _PATIENCE, _MOMENT = 300, 50  # looks at a page that starts, and the milliseconds between them
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+
+
+@cache
+def section_of(name: str) -> Section:
+    """A section of the page, made once for all tests that open it."""
+    return sections.section_of(name)
 
 
 def browser_path() -> str | None:

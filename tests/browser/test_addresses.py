@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 from pathlib import Path
 
 import pytest
-from browser_pages import Opener
+from browser_pages import Opener, section_of
 
-from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections import SECTIONS, section_of
+from gpgpu_legacy.page.sections import SECTIONS
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "teach-with-the-page.md"
 ADDRESSES = re.findall(r"`#([\w-]+\.[^`]+=[^`]+)`", PAGE.read_text(encoding="utf-8"))
 WORDS = sorted({word.split("=")[0] for address in ADDRESSES for word in address.split("&")})
-
-
-@cache
-def section(name: str) -> Section:
-    return section_of(name)
 
 
 def test_every_section_whose_state_can_be_sent_has_an_address() -> None:
@@ -30,7 +23,7 @@ def test_every_section_whose_state_can_be_sent_has_an_address() -> None:
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_an_address_is_understood(open_page: Opener, address: str) -> None:
     name = address.partition(".")[0]
-    page = open_page([section(name)], at=address)
+    page = open_page([section_of(name)], at=address)
     said = page.locator(f"#{name} .said").all_text_contents()
     assert not any(said), said
 
@@ -38,13 +31,13 @@ def test_an_address_is_understood(open_page: Opener, address: str) -> None:
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_is_one_of_the_page(open_page: Opener, word: str) -> None:
     name = word.partition(".")[0]
-    page = open_page([section(name)], at=f"{word}=nonsense")
+    page = open_page([section_of(name)], at=f"{word}=nonsense")
     assert "nonsense" in " ".join(page.locator(f"#{name} .said").all_text_contents())
 
 
 def test_a_link_to_a_part_leaves_the_others_as_they_are(open_page: Opener) -> None:
     at = "tables.differs=yes&audit.verdict=agrees"
-    page = open_page([section("tables"), section("audit")], at=at)
+    page = open_page([section_of("tables"), section_of("audit")], at=at)
     page.evaluate("location.hash = '#audit.verdict=possible'")
     page.wait_for_function("location.hash.startsWith('#audit.verdict=possible')")
     assert page.evaluate("location.hash") == "#audit.verdict=possible&tables.differs=yes"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from browser_pages import PHONE, Opener, View
+from browser_pages import PHONE, Opener, View, section_of
 from playwright.sync_api import Page
 
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections.audit import make_section
 from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.published.papers import papers
@@ -17,7 +16,7 @@ from gpgpu_legacy.published.papers import papers
 
 @pytest.fixture(scope="module")
 def section() -> Section:
-    return make_section()
+    return section_of("audit")
 
 
 def claims() -> list[Judged]:

@@ -7,10 +7,8 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_pages import PHONE, Opener, View
+from browser_pages import PHONE, Opener, View, section_of
 
-from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections import section_of
 from gpgpu_legacy.sources import recorded_file
 from gpgpu_legacy.studies.cache_table.model import BEFORE, Case, Row, Setting
 from gpgpu_legacy.studies.cache_table.record import read_cache_table
@@ -19,11 +17,6 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
-
-
-@cache
-def section() -> Section:
-    return section_of("cache")
 
 
 @cache
@@ -40,7 +33,7 @@ def choose(page: Page, label: str, value: str | int) -> None:
 
 
 def test_every_list_changes_the_sentence(open_page: Opener) -> None:
-    page = open_page([section()])
+    page = open_page([section_of("cache")])
     where = Setting("32K,2way,128B", "scan", "linear", 16)
     choose(page, "cache", where.cache)
     choose(page, "order of fragments", where.raster)
@@ -66,7 +59,7 @@ def test_every_list_changes_the_sentence(open_page: Opener) -> None:
 
 def test_a_moment_is_sent_in_the_address(open_page: Opener) -> None:
     at = f"cache.method={SINGLE}&cache.b=2&cache.raster=scan&cache.layout=linear&cache.flight=1"
-    page = open_page([section()], at=at)
+    page = open_page([section_of("cache")], at=at)
     where = Setting("8K,4way,64B", "scan", "linear", 1)
     share = rows()[Case(SINGLE, 2, where)].operand_share
     assert f"At b = 2, memory sends {100 * share:.3g} % " in sentence(page)
@@ -76,7 +69,7 @@ def test_a_moment_is_sent_in_the_address(open_page: Opener) -> None:
 
 
 def test_nonsense_in_the_address_is_a_sentence(open_page: Opener) -> None:
-    page = open_page([section()], at="cache.b=77&cache.cache=<b>")
+    page = open_page([section_of("cache")], at="cache.b=77&cache.cache=<b>")
     said = page.locator("#cache .said").inner_text()
     assert "cache.b=77, which is none of 1, 2, 4, 8, 16, 32, 64, 128; shown is 32." in said
     assert "cache.cache=<b>" in said and "At b = 32" in sentence(page)
@@ -89,7 +82,7 @@ def test_nonsense_in_the_address_is_a_sentence(open_page: Opener) -> None:
 
 
 def test_the_curve_and_the_ratios_choose_too(open_page: Opener) -> None:
-    page = open_page([section()])
+    page = open_page([section_of("cache")])
     page.locator("#cache .hit").nth(1).click()
     assert "At b = 2," in sentence(page)
     ratio = page.get_by_label(re.compile("^scan, 8x8, 16K,4way,64B"))
@@ -107,8 +100,8 @@ def test_the_curve_and_the_ratios_choose_too(open_page: Opener) -> None:
 
 
 def test_labels_of_the_curve_do_not_touch(open_page: Opener) -> None:
-    page = open_page([section()])
-    for cached in section().data["caches"]:
+    page = open_page([section_of("cache")])
+    for cached in section_of("cache").data["caches"]:
         choose(page, "cache", cached)
         boxes = page.evaluate(
             """[...document.querySelectorAll("#cache .chart text")].map((text) => {
@@ -125,7 +118,7 @@ def test_labels_of_the_curve_do_not_touch(open_page: Opener) -> None:
 
 
 def test_a_map_is_read_by_the_keyboard(open_page: Opener) -> None:
-    page = open_page([section()])
+    page = open_page([section_of("cache")])
     page.locator("#cache canvas").nth(1).focus()
     page.keyboard.press("ArrowUp")
     read = page.locator(".cache-maps > p").last
@@ -137,10 +130,10 @@ def test_a_map_is_read_by_the_keyboard(open_page: Opener) -> None:
 
 @pytest.mark.parametrize("view", [PHONE, View(width=390, dark=True), View(dark=True)])
 def test_nothing_is_wider_than_the_screen(open_page: Opener, view: View) -> None:
-    page = open_page([section()], view)
+    page = open_page([section_of("cache")], view)
     assert page.evaluate("document.documentElement.scrollWidth") <= view.width
 
 
 def test_without_scripts_the_ratios_are_there(open_page: Opener) -> None:
-    page = open_page([section()], View(javascript=False))
+    page = open_page([section_of("cache")], View(javascript=False))
     assert page.locator("#cache tbody tr").count() == 6

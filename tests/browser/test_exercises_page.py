@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from browser_pages import PHONE, Opener, View
+from browser_pages import PHONE, Opener, View, section_of
 
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections import section_of
 
 
-@cache
 def sections() -> list[Section]:
     return [section_of(name) for name in ("loaded", "lineage", "exercises")]
 

@@ -18,7 +18,7 @@ from gpgpu_legacy.serial import plain
 SIDE = range(1, LARGEST + 1)
 ALL = list(product(SIDE, repeat=3))
 PAIRS = [(m, k, (3 * m + k + 1) % LARGEST + 1) for m in SIDE for k in SIDE]
-"""Any two sizes take all pairs of values, in other shapes than the pairs of the families' sample."""
+"""In other shapes than a family is made from, any two sizes take all pairs of values."""
 
 CHOSEN = "PRODUCTS.families.map(({ family, ...chosen }) => chosen)"
 FOUND = """JSON.stringify(given.shapes.map((sizes) =>

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View
+from browser_pages import EACH_RENDERER, PHONE, Opener, View, section_of
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections.figure_2 import make_section
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
@@ -26,7 +25,7 @@ CALM = View(calm=True)
 
 @pytest.fixture(scope="module")
 def section() -> Section:
-    return make_section()
+    return section_of("figure-2")
 
 
 def in_address(matrix: F32) -> str:

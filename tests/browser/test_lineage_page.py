@@ -3,25 +3,17 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_pages import PHONE, Opener, View
+from browser_pages import PHONE, Opener, View, section_of
 
-from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections import section_of
 from gpgpu_legacy.sources import recorded_file
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 OLD, NEW = "larson-mcallister", "packed-2x2"
-
-
-@cache
-def section() -> Section:
-    return section_of("lineage")
 
 
 def seconds(file: str, method: str) -> float:
@@ -50,7 +42,7 @@ def cell(page: Page, method: str, device: str) -> str:
 
 
 def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:
-    page = open_page([section()])
+    page = open_page([section_of("lineage")])
     choose(page, "shown as", "ratio")
     for file, device in (
         ("lineage-h100.json", "H100, drawn"),
@@ -65,7 +57,7 @@ def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:
 
 
 def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
-    page = open_page([section()])
+    page = open_page([section_of("lineage")])
     choose(page, "method", OLD)
     choose(page, "device in colour", "cpu")
     choose(page, "size n", 4096)
@@ -87,7 +79,8 @@ def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
 
 def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
     page = open_page(
-        [section()], at="lineage.method=mali-sgemm&lineage.device=h100-drawn&lineage.n=7"
+        [section_of("lineage")],
+        at="lineage.method=mali-sgemm&lineage.device=h100-drawn&lineage.n=7",
     )
     assert sentence(page).startswith("At n = 1024 on H100, drawn, mali-sgemm takes ")
     said = page.locator("#lineage .said").inner_text()
@@ -95,7 +88,7 @@ def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
 
 
 def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
-    page = open_page([section()])
+    page = open_page([section_of("lineage")])
     page.locator("#lineage .lineage-row").nth(2).click()
     method = page.locator("#lineage-hall-carr-hart-multi")
     assert method.get_attribute("open") is not None
@@ -107,7 +100,7 @@ def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
 
 @pytest.mark.parametrize("unit", ["gflops", "ms", "ratio"])
 def test_labels_are_whole_and_no_line_goes_through_them(open_page: Opener, unit: str) -> None:
-    page = open_page([section()], at=f"lineage.unit={unit}")
+    page = open_page([section_of("lineage")], at=f"lineage.unit={unit}")
     cut = page.evaluate(
         """() => {
             const { left, right } = document.querySelector("#lineage .chart")
@@ -133,7 +126,7 @@ def test_labels_are_whole_and_no_line_goes_through_them(open_page: Opener, unit:
 
 @pytest.mark.parametrize("view", [PHONE, View(width=390, dark=True), View(dark=True)])
 def test_nothing_is_wider_than_the_screen(open_page: Opener, view: View) -> None:
-    page = open_page([section()], view)
+    page = open_page([section_of("lineage")], view)
     for summary in page.locator("#lineage summary").all()[:6]:
         if summary.is_visible():
             summary.click()

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from browser_pages import PHONE, Opener, View
+from browser_pages import PHONE, Opener, View, section_of
 from playwright.sync_api import Page
 
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections.loaded import make_section
 
 R300 = "loaded.program=hall-carr-hart-multi&loaded.chip=radeon-9700-pro&loaded.block="
 
 
 @pytest.fixture(scope="module")
 def section() -> Section:
-    return make_section()
+    return section_of("loaded")
 
 
 def verdict(page: Page) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View
+from browser_pages import EACH_RENDERER, PHONE, Opener, View, section_of
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections import figure_2, methods
 from gpgpu_legacy.published.papers import papers
 
 CALM = View(calm=True)
@@ -28,7 +27,7 @@ COUNTED = {
 
 @pytest.fixture(scope="module")
 def section() -> Section:
-    return methods.make_section()
+    return section_of("methods")
 
 
 def counters(page: Page) -> list[dict[str, tuple[int, int]]]:
@@ -170,7 +169,7 @@ def test_numbers_beyond_the_ends_show_the_ends(open_page: Opener, section: Secti
 
 def test_the_matrices_of_figure_2_are_taken(open_page: Opener, section: Section) -> None:
     page = open_page(
-        [figure_2.make_section(), section],
+        [section_of("figure-2"), section],
         CALM,
         at="methods.n=figure-2&figure-2.A=1_2~3_4~5_6&figure-2.B=1_2~3_4",
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View
+from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View, section_of
 
 from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_plan, trace_plan
 from gpgpu_legacy.api.plan_run import sample_inputs
@@ -17,8 +17,6 @@ from gpgpu_legacy.api.recipes import Built, find_recipe
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page import plan_page
 from gpgpu_legacy.page.played import MOST_NUMBERS
-from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections import section_of
 from gpgpu_legacy.runtime.machine import Machine
 
 if TYPE_CHECKING:
@@ -35,11 +33,6 @@ def sort() -> Built:
 @cache
 def sort_page() -> str:
     return plan_page(sort().plan, sample_inputs(sort().plan, sort().samples))
-
-
-@cache
-def algorithms() -> Section:
-    return section_of("algorithms")
 
 
 def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
@@ -210,11 +203,11 @@ def test_an_instruction_shows_the_components_that_it_reads(
 
 
 def names() -> list[str]:
-    return [algorithm["name"] for algorithm in algorithms().data["algorithms"]]
+    return [algorithm["name"] for algorithm in section_of("algorithms").data["algorithms"]]
 
 
 def test_every_algorithm_plays_to_its_end(open_page: Opener) -> None:
-    page = open_page([algorithms()])
+    page = open_page([section_of("algorithms")])
     select = page.get_by_role("combobox", name="Algorithm", exact=True)
     for name in names():
         select.select_option(name)
@@ -233,7 +226,7 @@ def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
     given["cells"][[16, 16, 17, 17, 18], [17, 18, 16, 17, 17]] = 1
     plan = find_recipe("life").build({"width": 32, "height": 32, "generations": 9}).plan
     cells = run_plan(plan, given, executor="numpy", machine=Machine()).outputs["cells"]
-    page = open_page([algorithms()], at="algorithms.name=life&algorithms.pass=9")
+    page = open_page([section_of("algorithms")], at="algorithms.name=life&algorithms.pass=9")
     alive = np.argwhere(cells == 1)
     dead = np.argwhere(cells[12:24, 12:24] == 0) + 12
     texture = expand(plan).steps[8].targets[0]
@@ -245,13 +238,15 @@ def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
 
 
 def test_an_unknown_algorithm_is_named_and_the_first_is_shown(open_page: Opener) -> None:
-    page = open_page([algorithms()], at="algorithms.name=quicksort&algorithms.pass=1000")
+    page = open_page(
+        [section_of("algorithms")], at="algorithms.name=quicksort&algorithms.pass=1000"
+    )
     said = page.locator("#algorithms .said").inner_text()
     assert "“quicksort”" in said and "“1000”" in said
     assert page.get_by_role("combobox", name="Algorithm", exact=True).input_value() == names()[0]
 
 
 def test_without_scripts_the_algorithms_are_listed(open_page: Opener) -> None:
-    page = open_page([algorithms()], View(javascript=False))
+    page = open_page([section_of("algorithms")], View(javascript=False))
     text = page.locator("#algorithms").inner_text()
     assert all(name in text for name in names())

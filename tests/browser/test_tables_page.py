@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from browser_pages import PHONE, Opener, View
+from browser_pages import PHONE, Opener, View, section_of
 
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections import section_of
 
 
 @pytest.fixture(scope="module")

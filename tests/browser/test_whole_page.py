@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from browser_pages import PHONE, WIDE, Opener, View
+from browser_pages import PHONE, WIDE, Opener, View, section_of
 from PIL import Image
 
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
-from gpgpu_legacy.page.sections import SECTIONS, section_of
+from gpgpu_legacy.page.sections import SECTIONS
 
 HERE = Path(__file__).parent
 VIEWS = [
@@ -35,17 +35,20 @@ def test_it_is_one_file_that_one_can_send(whole: Path) -> None:
     assert whole.stat().st_size < MOST_BYTES
 
 
-@pytest.mark.parametrize("view", [VIEWS[0], VIEWS[3]], ids=["wide", "phone"])
-def test_every_control_is_used(open_page: Opener, whole: Path, view: View) -> None:
-    page = open_page.open(whole, view)
-    before = page.evaluate((HERE / "look.js").read_text("utf-8"))
-    used = page.evaluate((HERE / "use_controls.js").read_text("utf-8"))
+def test_every_control_is_used(open_page: Opener, whole: Path) -> None:
+    """On a phone, and those that only a wide page shows there; both look as they should."""
+    page = open_page.open(whole, PHONE)
+    look, use = ((HERE / name).read_text("utf-8") for name in ("look.js", "use_controls.js"))
+    used: list[str] = []
+    for view in (PHONE, WIDE):
+        page.set_viewport_size({"width": view.width, "height": view.height})
+        assert page.evaluate(look) == []
+        used = page.evaluate(use, used)
+        assert page.evaluate(OVERFLOW) == 0
+        assert page.evaluate(look) == []
     in_sections = {kind.split()[0] for kind in used}
     moving = {name for name in SECTIONS if page.locator(f"#{name}.live").count()}
     assert moving <= in_sections and len(moving) > len(SECTIONS) // 2
-    assert page.evaluate(OVERFLOW) == 0
-    assert before == []
-    assert page.evaluate((HERE / "look.js").read_text("utf-8")) == []
 
 
 def test_tab_comes_to_each_control_and_one_sees_where_it_is(open_page: Opener) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View
+from browser_pages import EACH_RENDERER, PHONE, Opener, View, section_of
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.page.sections.your_gpu import METHODS, SIZES, make_section
+from gpgpu_legacy.page.sections.your_gpu import METHODS, SIZES
 
 PATIENCE_MS = 120_000
 
 
 @pytest.fixture(scope="module")
 def section() -> Section:
-    return make_section()
+    return section_of("your-gpu")
 
 
 def rows(page: Page) -> list[list[str]]:

@@ -1,8 +1,14 @@
 // Uses every control of a page, each kind once, and tells which it has used.
-async () => {
+// given: the kinds that were used before, which are left alone.
+async (given) => {
+  const labels = new Map(); // to look for them takes a browser long
+  const labelOf = (control) => {
+    if (!labels.has(control)) labels.set(control, control.labels?.[0]?.textContent);
+    return labels.get(control);
+  };
   const nameOf = (control) =>
     control.getAttribute("aria-label") ??
-    (control.labels?.[0]?.textContent || control.textContent || control.title || "");
+    (labelOf(control) || control.textContent || control.title || "");
   const kindOf = (control) => {
     const words = [control.tagName, control.type, nameOf(control)].join(" ");
     const kind = words.replace(/\d+/g, "#").replace(/\s+/g, " ").slice(0, 120);
@@ -39,9 +45,9 @@ async () => {
       await pause();
     }
   };
-  const used = new Set();
+  const used = new Set(given);
   const next = () => [...document.querySelectorAll("main :is(button, select, input, summary, canvas[tabindex])")]
-    .find((control) => control.checkVisibility() && !used.has(kindOf(control)));
+    .find((control) => !used.has(kindOf(control)) && control.checkVisibility());
   for (let control = next(); control; control = next()) {
     used.add(kindOf(control));
     await use(control);
