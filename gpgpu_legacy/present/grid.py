@@ -81,7 +81,7 @@ def plain(entry: Entry) -> str:
     if isinstance(entry, bool):
         return "yes" if entry else "NO"
     if isinstance(entry, int):
-        return f"{entry:,}".replace(",", "\u2009")
+        return f"{entry:,}".replace(",", "\u202f")
     if isinstance(entry, float):
         return f"{entry:.4g}"
     if isinstance(entry, Formula):

@@ -56,7 +56,7 @@ _LATEX_SPECIALS = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
-    "\u2009": r"\,",
+    "\u202f": r"\,",
     "–": "--",
     "³": "$^3$",
     "⁹": "$^9$",

@@ -33,12 +33,17 @@ def choose(page: Page, label: str, value: str | int) -> None:
 
 
 def sentence(page: Page) -> str:
-    return page.locator(".lineage-sentence").inner_text().replace("\N{THIN SPACE}", "")
+    return ungrouped(page.locator(".lineage-sentence").inner_text())
 
 
 def cell(page: Page, method: str, device: str) -> str:
     row = page.locator(".lineage-table tbody tr", has_text=method)
-    return row.locator(f'[data-label="{device}"]').inner_text().replace("\N{THIN SPACE}", "")
+    return ungrouped(row.locator(f'[data-label="{device}"]').inner_text())
+
+
+def ungrouped(text: str) -> str:
+    """A text with the digits of its numbers together."""
+    return text.replace("\N{NARROW NO-BREAK SPACE}", "")
 
 
 def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:

@@ -36,7 +36,7 @@ def counters(page: Page) -> list[dict[str, tuple[int, int]]]:
         [head.textContent, head.nextSibling.querySelector(".methods-count").textContent]))"""
     cards = page.locator(".methods-card").evaluate_all(script)
     read = [
-        {name: text.replace("\N{THIN SPACE}", "").split(" of ") for name, text in card}
+        {name: text.replace("\N{NARROW NO-BREAK SPACE}", "").split(" of ") for name, text in card}
         for card in cards
     ]
     return [{name: (int(now), int(end)) for name, (now, end) in card.items()} for card in read]

@@ -69,7 +69,7 @@ def test_the_counts_are_the_packages(open_page: Opener) -> None:
     counts = count_plan(sort().plan)
     page.get_by_role("button", name="To the end").click()
     rows = {
-        row.locator("th").inner_text(): [int(t.replace("\u2009", "")) for t in texts]
+        row.locator("th").inner_text(): [int(t.replace("\u202f", "")) for t in texts]
         for row in page.locator(".plan-counts tbody tr").all()
         if (texts := row.locator("td").all_inner_texts())
     }

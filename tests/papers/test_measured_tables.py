@@ -217,7 +217,7 @@ def test_the_mali_samples_rate() -> None:
 
 def test_published_numbers_are_set_with_all_their_digits() -> None:
     text = as_text(measured_table.grids(find_paper(OPENGL)))
-    for number in ("7967.3", "86\u2009792", "763\u2009312", "230.85", "1\u2009831", "75.05"):
+    for number in ("7967.3", "86\u202f792", "763\u202f312", "230.85", "1\u202f831", "75.05"):
         assert number in text
     assert "decimal point lost" in text
     assert "1316.41" in as_csv(measured_table.grids(find_paper(MALI)))
@@ -457,7 +457,7 @@ def test_published_tables_in_every_format(run: Command, paper: str, kind: str) -
     code, out, _ = run(*arguments)
     assert code == 0
     assert {OPENGL: "75.05", DOBRAVEC: "2169", MALI: "1316.41"}[paper] in (
-        out.replace("\u2009", "").replace(r"\,", "")
+        out.replace("\u202f", "").replace(r"\,", "")
     )
     assert "not run" not in out
     if kind == "json":

@@ -30,7 +30,7 @@ def row(section: Section, method: str, size: int) -> list[str]:
     rows = re.findall(r"<tr><td.*?</tr>", unfolded(section, method), flags=re.DOTALL)
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
     [found] = [each for each in cells if each[0] == str(size)]
-    return [cell.replace("\N{THIN SPACE}", "") for cell in found]
+    return [cell.replace("\N{NARROW NO-BREAK SPACE}", "") for cell in found]
 
 
 def times(section: Section, **where: Any) -> list[dict[str, Any]]:

@@ -119,7 +119,7 @@ def test_the_html_is_well_formed(what):
     thing, words = everything()[what]
     html = Reader(thing._repr_html_())
     assert {"table", "svg", "pre"} & set(html.tags)
-    shown = html.text.replace("\u2009", "")
+    shown = html.text.replace("\u202f", "")
     assert {"grid": "A table"}.get(what, words[0].partition("=")[0].split()[0]) in shown
 
 

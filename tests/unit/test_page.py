@@ -102,7 +102,7 @@ def test_the_page_has_what_was_measured_here(
     rows = [row for row in reader.rows if device in row]
     assert [row[0] for row in rows] == methods_of_tables()
     # Larson & McAllister's 16 bytes a fragment, of n² fragments, in n passes.
-    rate = f"{16 * 1024**3 / seconds / 1e9:,.0f}".replace(",", "\N{THIN SPACE}")
+    rate = f"{16 * 1024**3 / seconds / 1e9:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}")
     assert f"this machine: 12.5 ms, {rate} GB/s" in page.read_text("utf-8")
 
 

@@ -60,7 +60,7 @@ def test_the_measured_column_is_what_was_recorded() -> None:
     for time, how in zip(times, one.measured.how, strict=True):
         assert f"{1e3 * time.seconds:.4g} ms" in how and f"benchmarks/{time.file}" in how
         requested = 4 * N**3 * (B + 1) / B / time.seconds / 1e9
-        rate = re.search(r"([\d\N{THIN SPACE}]+) GB/s requested", how)
+        rate = re.search(r"([\d\N{NARROW NO-BREAK SPACE}]+) GB/s requested", how)
         assert rate and digits(rate[1]) == pytest.approx(requested, rel=0.02)
 
 

@@ -57,7 +57,7 @@ def must_be_whole(cell: str) -> Iterator[str]:
 
 
 def broken(cells: list[str], text: str) -> list[str]:
-    """What a text with these cells has broken. A thin space is part of a number."""
+    """What a text with these cells has broken. A narrow space is part of a number."""
     pieces = {piece for cell in cells for line in cell.split("\n") for piece in must_be_whole(line)}
     text = re.sub("[│┃]", " ", f" {text}").replace("\n", "\n ")
     words = set(re.split("[ \n]+", text))

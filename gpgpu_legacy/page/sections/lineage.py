@@ -95,7 +95,7 @@ def _grows(method: Method) -> bool:
 
 def _four_digits(value: float) -> str:
     """Four digits and no power of ten, in groups of three before the point."""
-    return f"{float(f'{value:.4g}'):,.10g}".replace(",", "\N{THIN SPACE}")
+    return f"{float(f'{value:.4g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
 def _has_free_block(method: Method) -> bool:

@@ -104,7 +104,7 @@ class Address {
 // A number with its digits in groups of three, as the tables have it.
 function grouped(number) {
   const text = number.toLocaleString("en", { maximumSignificantDigits: 21 });
-  return text.replaceAll(",", "\u2009");
+  return text.replaceAll(",", "\u202f");
 }
 
 // A number to three digits, or to all before the point.
