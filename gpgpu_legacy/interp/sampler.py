@@ -105,12 +105,11 @@ def _texels(coordinate: F32, scale: int, wrap: Wrap) -> F32:
 
 
 def _nearest(u: F32, size: int, _: Wrap) -> list[_Tap]:
-    """The texel that a coordinate is in: its floor, at most the last one.
+    """The texel that a coordinate is in: its floor, at most the last one. fmax makes a NaN 0.
 
     All wrap modes but REPEAT select the same texels, and REPEAT has been applied.
     """
-    clamped = np.clip(np.floor(u), 0, size - 1)
-    return [_Tap(np.nan_to_num(clamped, nan=0.0).astype(np.intp))]
+    return [_Tap(np.fmin(np.fmax(np.floor(u), 0), size - 1).astype(np.intp))]
 
 
 def _linear(u: F32, size: int, wrap: Wrap) -> list[_Tap]:
@@ -190,6 +189,6 @@ def _gather(plane: Stored, rows: Index, columns: Index) -> Stored:
 def _run(index: Index) -> Index | slice:
     """Consecutive indices as a slice, which needs no copy."""
     first, last = int(index[0]), int(index[-1])
-    if last - first == len(index) - 1 and bool((np.diff(index) == 1).all()):
+    if last - first == len(index) - 1 and bool((index[1:] - index[:-1] == 1).all()):
         return slice(first, last + 1)
     return index
