@@ -395,7 +395,7 @@ _WORDS = [
 
 
 @pytest.mark.gl
-@settings(max_examples=600)
+@settings(max_examples=400)
 @given(seed=st.integers(0, 10**6), data=st.data())
 def test_mutations_have_the_drivers_verdict(driver: Driver, seed: int, data: st.DataObject) -> None:
     words = tokens(Writer(Random(seed), most=4).text())

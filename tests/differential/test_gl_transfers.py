@@ -157,7 +157,7 @@ def computed(context: gl.GlContext, plan: Plan, *, on_device: bool) -> Prepared:
 @pytest.mark.gl
 @pytest.mark.parametrize("on_device", [True, False], ids=["device", "host"])
 @pytest.mark.parametrize("prepare", [drawn, computed])
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(plan=plans())
 def test_any_transfer(
     ready: Callable[[str], Executor],

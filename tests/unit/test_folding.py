@@ -280,7 +280,7 @@ def test_nothing_is_live_where_nothing_is_shown() -> None:
 
 
 @given(scenes(among=sorted(n for n, row in OPCODES.items() if row.form is Form.COMPONENTWISE)))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_leaving_dead_components_out_changes_nothing(scene: Scene) -> None:
     """Random programs of arithmetic, and the same with each mask cut down to what is live."""
     text = assemble(scene.text)
@@ -310,6 +310,7 @@ def with_mask(instruction: Instruction, mask: tuple[bool, ...]) -> Instruction:
     return replace(instruction, dst=replace(instruction.dst, mask=mask))  # type: ignore[arg-type]
 
 
+@settings(max_examples=40)
 @given(st.data())
 def test_a_folded_lookup_reads_at_its_varying_and_offset(data: st.DataObject) -> None:
     """Random programs: what the machine computes for a coordinate is what the lookup was folded to,

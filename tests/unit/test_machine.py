@@ -682,7 +682,7 @@ def shown(text: Program, scene: Scene) -> list[np.ndarray]:
 
 
 @given(scenes(among=EXACT))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_random_programs_agree_with_a_naive_interpreter(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
     [result] = shown(text, scene)
@@ -690,7 +690,7 @@ def test_random_programs_agree_with_a_naive_interpreter(scene: Scene) -> None:
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER | ANY_FLOAT, EXACT, most=6))
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_random_programs_of_the_whole_language_agree_with_it(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
     for result, expected in zip(
@@ -703,7 +703,7 @@ LOOKUPS = sorted(name for name, row in OPCODES.items() if row.form is Form.SAMPL
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, LOOKUPS, most=2))
-@settings(max_examples=150)
+@settings(max_examples=60)
 def test_random_lookups_agree_with_it(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
     for result, expected in zip(

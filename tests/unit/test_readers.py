@@ -59,7 +59,7 @@ COMPUTING_CHIPS = ("quadro-4000", "geforce-9400m")
 # Plans that draw ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(plans(tame=True))
 def test_counts(made: Made) -> None:
     plan, whole = made.plan, expand(made.plan)
@@ -68,7 +68,7 @@ def test_counts(made: Made) -> None:
     assert fragments_per_pass(plan) == fragments_per_pass(whole)
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(plans(tame=True))
 def test_chips_and_predictions(made: Made) -> None:
     plan, whole = made.plan, expand(made.plan)
@@ -98,7 +98,7 @@ def test_caches(made: Made, quads: bool) -> None:
     assert simulated(made.plan, quads=quads) == simulated(whole, quads=quads)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(plans())
 def test_json(made: Made) -> None:
     """Strict JSON, from which the numbers of each iteration can be told."""
@@ -162,7 +162,7 @@ def test_some_random_plans_have_tables_and_can_be_followed() -> None:
 # Plans of dispatches -----------------------------------------------------------------------------
 
 
-@settings(max_examples=40)
+@settings(max_examples=15)
 @given(dispatch_plans())
 def test_dispatches(plan: Plan) -> None:
     whole = expand(plan)
@@ -256,7 +256,7 @@ def raw(*steps: Step) -> Plan:
     return Plan("odd", (), (), textures, (), steps, ())
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(odd_plans())
 def test_what_is_valid_is_what_is_valid_written_out(plan: Plan) -> None:
     assert accepts(plan) == accepts(expand(plan))
@@ -265,7 +265,7 @@ def test_what_is_valid_is_what_is_valid_written_out(plan: Plan) -> None:
 def test_some_odd_plans_are_valid_and_some_are_not() -> None:
     result = set[bool]()
 
-    @settings(max_examples=200)
+    @settings(max_examples=60)
     @given(odd_plans())
     def look(plan: Plan) -> None:
         result.add(accepts(plan))
