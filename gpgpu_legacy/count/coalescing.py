@@ -192,9 +192,18 @@ class _Trace:
         self.sums: dict[_Kind, list[int]] = {
             (space, store): [0, 0] for space in Space for store in (False, True)
         }
-        self.known: dict[tuple[Any, ...], tuple[int, int]] = {}
+        self.shifted: dict[tuple[Any, ...], NDArray[np.int64]] = {}
+        """How often work groups make an access, by the remainder of its base, int64 [period]."""
 
     def total(self) -> Transactions:
+        """The sum of all accesses; call it once, after them."""
+        for (kind, shape, addresses, pattern_shape, bits), frequencies in self.shifted.items():
+            relative = np.frombuffer(addresses, np.int64).reshape(shape)
+            pattern = np.frombuffer(bits, np.bool_).reshape(pattern_shape)
+            active = np.broadcast_to(pattern, self.local).ravel()
+            for remainder in np.flatnonzero(frequencies).tolist():
+                words = np.broadcast_to(relative + remainder, self.local).ravel()
+                self.add(kind, self.cost(kind, words, active), int(frequencies[remainder]))
         loads, stores = self.sums[Space.BUFFER, False], self.sums[Space.BUFFER, True]
         shared = zip(self.sums[Space.SHARED, False], self.sums[Space.SHARED, True], strict=True)
         requests, replays = (read + written for read, written in shared)
@@ -224,16 +233,15 @@ class _Trace:
         patterns, numbers = _patterns(mask)
         keys = numbers * period + base[:, :, 0, 0] % period
         weight = groups[0] * groups[1] // keys.size
-        which = relative.shape, relative.tobytes()
-        frequencies = np.bincount(keys.ravel())
-        for key in np.flatnonzero(frequencies).tolist():
-            pattern, remainder = patterns[key // period], key % period
-            name = (kind, which, remainder, pattern.shape, pattern.tobytes())
-            if name not in self.known:
-                words = np.broadcast_to(relative + remainder, self.local).ravel()
-                active = np.broadcast_to(pattern, self.local).ravel()
-                self.known[name] = self.cost(kind, words, active)
-            self.add(kind, self.known[name], int(frequencies[key]) * weight)
+        frequencies = np.bincount(keys.ravel(), minlength=len(patterns) * period) * weight
+        which = kind, relative.shape, relative.tobytes()
+        for number, pattern in enumerate(patterns):
+            name = (*which, pattern.shape, pattern.tobytes())
+            of_pattern = frequencies[number * period : (number + 1) * period]
+            if name in self.shifted:
+                self.shifted[name] += of_pattern
+            else:
+                self.shifted[name] = of_pattern
 
     def add_any(self, kind: _Kind, index: Array, mask: Mask, shape: tuple[int, ...]) -> None:
         """Any access. A shift of all addresses of a work group by a period does not matter."""
@@ -268,10 +276,13 @@ class _Trace:
         return first, second
 
 
+_NO_MASK: tuple[list[_Active], _Words] = [np.ones((1, 1), np.bool_)], np.zeros((1, 1), np.int64)
+
+
 def _patterns(mask: Mask) -> tuple[list[_Active], _Words]:
     """The distinct masks of the work groups, and the index of each work group's mask."""
     if mask is None:
-        return [np.ones((1, 1), np.bool_)], np.zeros((1, 1), np.int64)
+        return _NO_MASK
     rows = mask.reshape(mask.shape[0] * mask.shape[1], -1)
     _, first, numbers = np.unique(
         np.packbits(rows, axis=1), axis=0, return_index=True, return_inverse=True
