@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 import pytest
 
@@ -16,13 +17,19 @@ from gpgpu_legacy.serial import json_text
 NAMES = ("your-gpu", "cache", "audit")
 
 
-def as_text(sections: list[Section]) -> list[tuple[str, str, str]]:
+def as_text(sections: Iterable[Section]) -> list[tuple[str, str, str]]:
     return [(each.id, each.html, json_text(each.data)) for each in sections]
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Section]:
+    """Each as this process makes it."""
+    return {name: section_of(name) for name in NAMES}
 
 
 @pytest.mark.parametrize("python", [sys.executable, "/nowhere/python", "/bin/false"])
 def test_sections_of_two_processes_are_those_of_one(
-    monkeypatch: pytest.MonkeyPatch, python: str
+    made: dict[str, Section], monkeypatch: pytest.MonkeyPatch, python: str
 ) -> None:
     """The other process does its share, cannot be started, or fails."""
     ours = sys.executable
@@ -31,10 +38,10 @@ def test_sections_of_two_processes_are_those_of_one(
 
     def noted(name: str) -> Section:
         here.append(name)
-        return section_of(name)
+        return made[name]
 
     monkeypatch.setattr(making, "section_of", noted)
-    assert as_text(sections_of(NAMES)) == as_text([section_of(name) for name in NAMES])
+    assert as_text(sections_of(NAMES)) == as_text(made.values())
     assert ("cache" in here) is (python != ours)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -55,6 +56,14 @@ class Reader(HTMLParser):
             self.rows[-1][-1] += data
         if {"h2", "h3"} & {*self.open}:
             self.headings[self.heading] = data
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_simulations() -> Iterator[None]:
+    """The tables through caches are of 16×16 matrices: here they only have to be in the files."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(report_room, "_CACHED_SIZE", 16)
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +146,7 @@ def test_a_report_that_fails_leaves_the_one_before(
     def fails(*_: object) -> None:
         raise InputError("no figure today")
 
+    monkeypatch.setattr(report_room, "SECTIONS", (TABLES,))
     monkeypatch.setattr(report_room, "draw_figure_2", fails)
     with pytest.raises(InputError, match="no figure today"):
         write_report(before, 8, 2, measure=False)
