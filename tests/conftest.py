@@ -4,7 +4,7 @@ import gc
 import json
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +28,9 @@ settings.load_profile("steady")
 # What `gpgpu-legacy tune` has found on somebody's machine is nothing to the tests.
 os.environ["GPGPU_LEGACY_TUNING"] = "off"
 
+# Tables are as wide as in a file, whatever readline, which pytest imports, found out.
+os.environ.pop("COLUMNS", None)
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -43,16 +46,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="session")
+def quiet_machine() -> Iterator[None]:
     """The machine of the tests is busy with tests, of which measurements would warn."""
-    monkeypatch.setattr(OtherWork, "share", lambda _: 0.0)
-
-
-@pytest.fixture(autouse=True)
-def no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tables are as wide as in a file, whatever readline, which pytest imports, found out."""
-    monkeypatch.delenv("COLUMNS", raising=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(OtherWork, "share", lambda _: 0.0)
+        yield
 
 
 @pytest.fixture

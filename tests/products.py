@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ def ways(method: Method) -> list[Accumulate | None]:
     return [None] if "accumulate" in method.refuses else list(Accumulate)
 
 
+@cache
 def draws(method: Method) -> bool:
     """Whether a method draws fragments; the others dispatch kernels."""
     plan = method.plan(Shape(1, 1, 1))

@@ -119,7 +119,7 @@ def test_an_argument_after_a_list_is_no_value(words: tuple[str, ...], run: Comma
 @pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
 def test_a_picture_has_the_format_of_its_name(suffix: str, run: Command, tmp_path: Path) -> None:
     path = tmp_path / f"roof.{suffix}"
-    code, _, err = run("roofline", "--plot", str(path), "--json")
+    code, _, err = run("roofline", "--size", "16", "--plot", str(path), "--json")
     assert (code, err) == (0, f"wrote {path}\n")
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
     assert path.read_bytes().startswith(start)
@@ -133,7 +133,7 @@ def test_the_old_spellings_of_plots_go_on_working(
 ) -> None:
     path = tmp_path / "roof.png"
     words = [word.format(path) for word in spelling]
-    code, _, err = run("roofline", "--json", *words)
+    code, _, err = run("roofline", "--size", "16", "--json", *words)
     option = "-o" if spelling[0].startswith("-o") else "--output"
     assert code == 0 and path.is_file()
     assert err.startswith(f"gpgpu-legacy: {option} is deprecated; write --plot\n")

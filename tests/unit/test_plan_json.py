@@ -92,14 +92,14 @@ def test_numbers_keep_their_types() -> None:
     assert repr(found.value) == "(1, 1.0, -0.0, 0.10000000149011612)"
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(plans())
 def test_random_plans_that_draw_come_back(made: Made) -> None:
     """Two of their infinities are equal, and so is a NaN to itself; others are strings alike."""
     assert read_back(made.plan) == made.plan or "NaN" in plan_as_json(made.plan)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(dispatch_plans())
 def test_random_plans_that_dispatch_come_back(plan: Plan) -> None:
     assert read_back(plan) == plan
