@@ -89,7 +89,7 @@ def imports(path: Path, module: str) -> Iterator[tuple[int, str]]:
     away only as `a.b`: whether b is a module or a name in one, a is what it comes from.
     """
     package = module if path.name == "__init__.py" else module.rpartition(".")[0]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -98,6 +98,14 @@ def imports(path: Path, module: str) -> Iterator[tuple[int, str]]:
                 above = package.split(".")[: len(package.split(".")) - node.level + 1]
                 base = ".".join([*above, *([node.module] if node.module else [])])
             yield from ((node.lineno, f"{base}.{alias.name}") for alias in node.names)
+
+
+def statements(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and the statements that stand in it; no expression has any."""
+    yield node
+    for block in ("body", "handlers", "orelse", "finalbody", "cases"):
+        for part in getattr(node, block, ()):
+            yield from statements(part)
 
 
 def module_name(path: Path, root: Path) -> str:

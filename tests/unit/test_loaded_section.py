@@ -11,7 +11,6 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
-from gpgpu_legacy.page.sections import loaded
 from gpgpu_legacy.page.sections.loaded import largest, make_section
 from gpgpu_legacy.predict.products import predict_product
 from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
@@ -118,8 +117,7 @@ def test_coordinates_first_load_larger_blocks(data: Loading) -> None:
     assert largest_block(data, name, R300) == best.value
 
 
-def test_the_table_stands_without_scripts(data: Loading, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loaded, "loading", lambda: data)
+def test_the_table_stands_without_scripts(data: Loading) -> None:
     html = make_section().html
     rows = re.findall(r"<tr><td data-label=\"chip or API\">.*?</tr>", html)
     assert len(rows) == len(profiles())
