@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,14 @@ from gpgpu_legacy.studies.lineage.table import lineage_grid
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_rounds() -> Iterator[None]:
+    """Few runs of each method: how steady the times are is nothing to these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "ROUNDS", replace(model.ROUNDS, round_s=0.005))
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -83,7 +92,7 @@ def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatc
         return measure(jobs, *given, **more)
 
     monkeypatch.setattr(engine, "measure", record)
-    lineage(4, executor="numpy")
+    lineage(2, executor="numpy")
     [together] = measured
     assert "numpy-blas" in together
     assert {method.name for method in methods()} < set(together)
@@ -101,7 +110,7 @@ def test_a_ceiling_below_a_method_is_none_on_a_busy_machine(
         model, "peers", lambda: iter([Peer("slow", "A library", "", "it", slow, np.matmul)])
     )
     monkeypatch.setattr(OtherWork, "share", lambda _: share)
-    result = lineage(N, executor="numpy")
+    result = lineage(2, executor="numpy")
     assert [c.disturbed for c in result.ceilings] == [disturbed]
     assert all((step.fraction_of_ceiling is None) is disturbed for step in result.steps)
     assert ("A library was disturbed" in as_text([lineage_grid(result)])) is disturbed
