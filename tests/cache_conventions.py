@@ -7,6 +7,8 @@ scalar machine, and layouts and raster orders are written from their description
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +37,7 @@ def power_of_2(size: int) -> int:
     return power
 
 
+@lru_cache(maxsize=1 << 14)
 def number_of(layout: str, size: Place, place: Place) -> int:
     """How many texels lie before a texel of a texture of that size."""
     (width, height), (x, y) = size, place
@@ -185,11 +188,32 @@ class Addresses:
         return self.number[name], writes, self.base[name] + texels * each.format.texel_bytes
 
 
-def of_fragment(each: FragmentPass, space: Addresses, place: Place) -> list[Access]:
-    bound = {b.unit: space.textures[b.texture] for b in each.bindings}
-    looking = Looking(each, bound, place)
-    looking.run()
-    found = [space.access(name, texel, writes=False) for name, texel in looking.found]
+Lookups = dict[Place, list[tuple[str, Place]]]
+"""The textures and texels that each fragment of a pass looks up."""
+
+
+@lru_cache(maxsize=16)
+def lookups_of(plan: Plan) -> list[tuple[Pass, Lookups]]:
+    """The passes of the expanded plan, which look up the same in any layout and raster order."""
+    textures = {texture.name: texture for texture in plan.textures}
+    return [(each, lookups_of_pass(each, textures)) for each in passes(plan)]
+
+
+def lookups_of_pass(each: Pass, textures: dict[str, Texture]) -> Lookups:
+    found: Lookups = {}
+    if isinstance(each, FragmentPass):
+        bound = {b.unit: textures[b.texture] for b in each.bindings}
+        for place in product(range(each.rect.width), range(each.rect.height)):
+            looking = Looking(each, bound, place)
+            looking.run()
+            found[place] = looking.found
+    return found
+
+
+def of_fragment(
+    each: FragmentPass, looked_up: Lookups, space: Addresses, place: Place
+) -> list[Access]:
+    found = [space.access(name, texel, writes=False) for name, texel in looked_up[place]]
     own = (each.rect.x + place[0], each.rect.y + place[1])
     for target in each.targets:
         if each.blend is Blend.ADD:
@@ -199,7 +223,7 @@ def of_fragment(each: FragmentPass, space: Addresses, place: Place) -> list[Acce
 
 
 def of_pass(
-    each: Pass, space: Addresses, raster: str, *, quads: bool, in_flight: int
+    each: Pass, looked_up: Lookups, space: Addresses, raster: str, *, quads: bool, in_flight: int
 ) -> list[Access]:
     if isinstance(each, CopyPass):
         a, b = each.source_rect, each.target_rect
@@ -222,7 +246,7 @@ def of_pass(
     while together:
         places = [place for group in together[:in_flight] for place in group]
         del together[:in_flight]
-        fragments = [of_fragment(each, space, place) for place in places]
+        fragments = [of_fragment(each, looked_up, space, place) for place in places]
         found += [access for turn in zip(*fragments, strict=True) for access in turn]
     return found
 
@@ -232,7 +256,10 @@ def accesses_of(
 ) -> list[list[Access]]:
     """The accesses of each pass of the expanded plan that makes any."""
     space = Addresses(plan, layout)
-    found = (of_pass(p, space, raster, quads=quads, in_flight=in_flight) for p in passes(plan))
+    found = (
+        of_pass(each, looked_up, space, raster, quads=quads, in_flight=in_flight)
+        for each, looked_up in lookups_of(plan)
+    )
     return [each for each in found if each]
 
 

@@ -358,12 +358,13 @@ def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: boo
     assert all(len(c.times) <= MOST_ROWS and c.lines.size <= MOST_LINES for c in chunks)
     there = sum(int(((c.lines != NO_ACCESS).sum(axis=1) * c.times).sum()) for c in chunks)
     assert there == pass_.accesses == size * size * (2 * block + 2)
-    assert [c.lines.tolist() for c in pass_.chunks()] == [c.lines.tolist() for c in chunks]
+    for again, before in zip(pass_.chunks(), chunks, strict=True):
+        assert np.array_equal(again.lines, before.lines)
 
 
 @pytest.mark.parametrize("raster", RASTERS)
 @pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("n", [64, 61])
+@pytest.mark.parametrize("n", [32, 37])
 def test_rows_are_runs_of_fragments_with_the_same_lines(layout: str, raster: str, n: int) -> None:
     plan = SINGLE.plan(Shape(n, 4, n), Options(block=4))
     for pass_ in pass_traces(trace(plan, layout, raster)):
