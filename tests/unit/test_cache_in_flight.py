@@ -215,20 +215,27 @@ def check(
         assert (lookups.hits, lookups.misses) == (hits, both - hits)
 
 
-@pytest.mark.parametrize("in_flight", [1, 3, 16, 64])
-@pytest.mark.parametrize("caches", CACHES)
+PRODUCTS = [
+    Product(LM, 16),
+    Product(SINGLE, 16, 4, COPY),
+    Product(SINGLE, 16, 8, PING_PONG),
+    Product(MULTI, 32, 4, BLEND),
+    Product(MULTI, 32, 8, COPY),
+]
+NUMBERS = (1, 3, 16, 64)
+
+
 @pytest.mark.parametrize(
-    "product",
+    ("product", "caches", "in_flight"),
     [
-        Product(LM, 16),
-        Product(SINGLE, 16, 4, COPY),
-        Product(SINGLE, 16, 8, PING_PONG),
-        Product(MULTI, 32, 4, BLEND),
-        Product(MULTI, 32, 8, COPY),
+        (product, caches, NUMBERS[(i + j) % len(NUMBERS)])
+        for i, product in enumerate(PRODUCTS)
+        for j, caches in enumerate(CACHES)
     ],
     ids=str,
 )
 def test_the_methods(product: Product, caches: str, in_flight: int) -> None:
+    """Every pair of a product, a cache and a number in flight occurs."""
     check(product, caches, None, None, quads=False, in_flight=in_flight)
     check(product, caches, 4, 4, quads=True, in_flight=in_flight)
 
