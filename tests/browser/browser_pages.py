@@ -182,6 +182,11 @@ class Opener:
         assert started.count(), self.complaints or "the page has not started"
 
 
+def turn(page: Page, at: str) -> None:
+    """Changes what stands behind # in the address of an open page, as a link does."""
+    page.evaluate("(at) => { location.hash = at; }", at)
+
+
 _MODULE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Modules</title></head>
 <body><script type="module">

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from itertools import product
 
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View, section_of
+from browser_pages import EACH_RENDERER, PHONE, WIDE, Opener, View, section_of
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.page.section import Section
@@ -101,13 +102,15 @@ def test_what_a_gpu_lacks_is_said_of_each_product(open_page: Opener, section: Se
     assert "none beyond" in said["hall-carr-hart-multi"]
 
 
-@pytest.mark.parametrize("view", [PHONE, View(width=390, dark=True), View(dark=True)])
-def test_nothing_overflows(open_page: Opener, section: Section, view: View) -> None:
-    page = open_page([section], view)
+def test_nothing_overflows(open_page: Opener, section: Section) -> None:
+    page = open_page([section], PHONE)
     started(page, SIZES[0])
     expect(page.locator(".yours-progress")).to_contain_text("Done", timeout=PATIENCE_MS)
     page.locator("#your-gpu summary").click()
-    assert page.evaluate("document.documentElement.scrollWidth") == view.width
+    for width, colours in product((PHONE.width, WIDE.width), ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": PHONE.height})
+        page.emulate_media(color_scheme=colours)
+        assert page.evaluate("document.documentElement.scrollWidth") == width
 
 
 def test_without_javascript_times_from_elsewhere_stand(open_page: Opener, section: Section) -> None:
