@@ -188,7 +188,7 @@ def resident_bytes() -> int:
 @HOST
 def test_preparing_running_and_closing_leave_nothing_behind(executor: Executor) -> None:
     """If textures were left, it would be more than 10 MiB."""
-    plan = find_method("larson-mcallister").plan(Shape(256, 4, 256), Options())
+    plan = find_method("larson-mcallister").plan(Shape(256, 1, 256), Options())
     operands = {m.name: np.ones((m.rows, m.columns), np.float32) for m in plan.operands}
 
     def cycles(count: int) -> int:
