@@ -441,7 +441,7 @@ def objects_alive() -> int:
     """
     with gl_arbfp_context.context().current() as gl:
         kinds = (gl.glIsTexture, gl.glIsFramebuffer, gl.glIsSampler, gl.glIsProgramARB)
-        alive = sum(bool(is_one(name)) for is_one in kinds for name in range(1, 400))
+        alive = sum(bool(is_one(name)) for is_one in kinds for name in range(1, 4000))
         return alive - len(gl_arbfp_context.context().programs)
 
 
