@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import copysign, inf
 from struct import pack, unpack
 
@@ -68,7 +68,7 @@ class Use:
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Usage:
     """A program's uses of one resource. surcharge: what its fog option adds to the count."""
 
@@ -76,7 +76,7 @@ class Usage:
     uses: tuple[Use, ...]
     surcharge: int = 0
 
-    @property
+    @cached_property
     def count(self) -> int:
         """The count that a limit applies to."""
         return max((use.number for use in self.uses), default=0) + self.surcharge
