@@ -195,8 +195,8 @@ import gpgpu_legacy as g, numpy as np, pathlib
 executor, method = g.find_executor({executor!r}), g.find_method({method!r})
 
 def peak(n):
-    plan = method.plan(g.Shape(n, 64, n), method.options(g.Options({options})))
-    a, b = np.full((n, 64), 0.5, np.float32), np.full((64, n), 0.5, np.float32)
+    plan = method.plan(g.Shape(n, 16, n), method.options(g.Options({options})))
+    a, b = np.full((n, 16), 0.5, np.float32), np.full((16, n), 0.5, np.float32)
     status, reset = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
     reset.write_text("5")
     lines = lambda: dict(line.split(":") for line in status.read_text().splitlines())
