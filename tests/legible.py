@@ -6,12 +6,13 @@ Asked of Matplotlib's own objects, as they lie when the figure is drawn.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
@@ -55,10 +56,11 @@ def _check(figure: Figure) -> None:
         overlap = Bbox.intersection(box, other_box)
         assert overlap is None or not overlap.width or not overlap.height, f"{one} is on {other}"
     for axes in figure.axes:
-        lines = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
+        drawn = [line for line in axes.get_lines() if line.get_linestyle() != "None"]
+        lines = [_places_along(line) for line in drawn]
         for text in axes.texts:
             if text in upright:
-                crossing = [line for line in lines if _crosses(boxes[text], line)]
+                crossing = any(_has_one_of(boxes[text].padded(-0.7), places) for places in lines)
                 assert not crossing, f"a line goes through {text.get_text()}"
 
 
@@ -86,15 +88,16 @@ def _tick_labels(axes: Axes, axis: Axis) -> tuple[set[Text], list[Text]]:
     ]
 
 
-def _crosses(box: Bbox, line: object) -> bool:
-    """Whether one of many places along a line is in the box."""
-    path = line.get_transform().transform_path(line.get_path())  # type: ignore[attr-defined]
-    places: NDArray[np.float64] = np.asarray(path.vertices)
-    inner = box.padded(-0.7)
-    for begin, end in pairwise(places):
-        if np.isfinite([begin, end]).all():
-            steps = np.linspace(0.0, 1.0, 400)[:, None]
-            x, y = (begin + steps * (end - begin)).T
-            if ((inner.x0 < x) & (x < inner.x1) & (inner.y0 < y) & (y < inner.y1)).any():
-                return True
-    return False
+def _places_along(line: Line2D) -> NDArray[np.float64]:
+    """Many places along a line, in pixels: a column of x and one of y."""
+    path = line.get_transform().transform_path(line.get_path())
+    ends = np.asarray(path.vertices, np.float64)
+    begin, end = ends[:-1, None], ends[1:, None]
+    known = np.isfinite(begin + end).all(axis=(1, 2))
+    steps = np.linspace(0.0, 1.0, 400)[:, None]
+    return (begin[known] + steps * (end[known] - begin[known])).reshape(-1, 2)
+
+
+def _has_one_of(box: Bbox, places: NDArray[np.float64]) -> bool:
+    x, y = places.T
+    return bool(((box.x0 < x) & (x < box.x1) & (box.y0 < y) & (y < box.y1)).any())

@@ -121,7 +121,7 @@ def test_the_first_colours_are_told_apart_without_red_or_green(kind: str) -> Non
 
 @pytest.mark.parametrize(
     ("path", "suffix"),
-    zip(sorted(BENCHMARKS.glob("bench-*.json")), cycle(FORMATS), strict=False),
+    list(zip(sorted(BENCHMARKS.glob("bench-*.json")), cycle(FORMATS), strict=False)),
     ids=lambda given: getattr(given, "stem", given),
 )
 def test_every_recorded_benchmark(
