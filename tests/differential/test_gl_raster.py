@@ -170,7 +170,7 @@ def test_matrices_larger_than_the_largest_texture(
 def test_a_larger_product(raster: Executor, method: Method, way: Accumulate | None) -> None:
     """Large enough for the driver to draw in several bins and threads."""
     options = replace(options_of(method, way, block=32), tile=None)
-    assert_agrees(raster, plan_of(method, (150, 100, 130), options), options)
+    assert_agrees(raster, plan_of(method, (150, 40, 130), options), options)
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
