@@ -117,7 +117,7 @@ def test_a_disk_without_room_for_names(disk: Path) -> None:
             (disk / str(number)).touch()
         except OSError:
             break
-    assert _check_failed(COMMANDS[0], disk, _seen(disk))
+    assert _check_failed(COMMANDS[3], disk, _seen(disk))
 
 
 def test_a_limit_on_the_size_of_files(tmp_path: Path) -> None:
