@@ -31,7 +31,10 @@ RENDERERS = {
 }
 """The arguments that make Chromium draw with a renderer; for llvmpipe, Mesa is told so as well."""
 
-EACH_RENDERER = pytest.mark.parametrize("renderer", ("llvmpipe", "swiftshader"))
+SOFTWARE = ("llvmpipe", "swiftshader")
+"""The renderers in software, which are everywhere."""
+
+EACH_RENDERER = pytest.mark.parametrize("renderer", SOFTWARE)
 """Marks a test that runs on each renderer in software; others run on the first."""
 
 # Pages are put together without the GPU, which costs a software renderer dearly: it draws what

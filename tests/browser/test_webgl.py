@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, RENDERERS, Modules
+from browser_pages import EACH_RENDERER, SOFTWARE, Modules
 from drawing import EXACT, assert_same_bits, carry_out_all
 from hypothesis import HealthCheck, given, settings
 from interpreted import DRAWN, Interpreted, given_in_page
@@ -74,7 +74,7 @@ SIZED = {False: "any-size", True: "sized"}
 PRODUCTS = [
     pytest.param(renderer, *case.values, sized, id=f"{renderer}-{case.id}-{SIZED[sized]}")
     for n, case in enumerate(METHODS_AND_WAYS)
-    for renderer, sized in zip(RENDERERS, (n % 2 == 0, n % 2 == 1), strict=True)
+    for renderer, sized in zip(SOFTWARE, (n % 2 == 0, n % 2 == 1), strict=True)
 ]
 """Each method in each way on each renderer; in each way its shaders know sizes on one of them."""
 
@@ -100,7 +100,7 @@ def test_products_of_bytes(page: Modules) -> None:
     assert (expected == 1.0).any() and (expected < 1.0).any()
 
 
-@pytest.mark.parametrize(("renderer", "sized"), tuple(zip(RENDERERS, SIZED, strict=True)))
+@pytest.mark.parametrize(("renderer", "sized"), tuple(zip(SOFTWARE, SIZED, strict=True)))
 def test_random_plans(page: Modules, sized: bool) -> None:
     drawn = Interpreted(page, DRAWN, sized=sized)
 
