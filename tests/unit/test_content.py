@@ -146,10 +146,20 @@ def test_what_shapes_the_code_is_in_the_content() -> None:
         other(texcoords=(place(right=0.25),)),  # on no texel's centre
         other(texcoords=(Texcoords(0, bent),)),
         other(bindings=(Binding(0, "A", linear),)),
-        other(rect=Rect(2, 0, *SIZE)),  # nothing follows it in its rows
         other(target=R32F),
     ]
     assert len(set(contents)) == len(contents)
+
+
+def test_whether_texels_follow_is_in_the_content_of_several_iterations() -> None:
+    """The texture is 8 wide: nothing follows 6 texels from x = 2. One iteration is alike in both."""
+    for count in (1, 3):
+        followed, last = (
+            described(Repeat(count, (replace(PASS, rect=Rect(x, 0, *SIZE), blend=Blend.ADD),)))[0]
+            for x in (0, 2)
+        )
+        assert [content.surfaces[0].followed for content in (followed, last)] == [count > 1, False]
+        assert (followed == last) == (count == 1)
 
 
 def test_an_affine_step_stays_and_what_it_starts_from_is_handed_over() -> None:
