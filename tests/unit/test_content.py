@@ -152,7 +152,7 @@ def test_what_shapes_the_code_is_in_the_content() -> None:
 
 
 def test_whether_texels_follow_is_in_the_content_of_several_iterations() -> None:
-    """The texture is 8 wide: nothing follows 6 texels from x = 2. One iteration is alike in both."""
+    """The texture is 8 wide: nothing follows 6 texels from x = 2. One iteration is the same."""
     for count in (1, 3):
         followed, last = (
             described(Repeat(count, (replace(PASS, rect=Rect(x, 0, *SIZE), blend=Blend.ADD),)))[0]
