@@ -99,6 +99,7 @@ class Browsers:
         context = self._context(renderer, view.javascript)
         idle = self._idle[context]
         page = idle.pop() if idle else self._new_page(context)
+        page.bring_to_front()  # a page behind another has a frame a second, for which clicks wait
         page.set_viewport_size({"width": view.width, "height": view.height})
         page.emulate_media(
             media="null",
