@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -38,6 +39,22 @@ METHODS_AND_WAYS = [
     for method in fragment_methods()
     for way in ways(method)
 ]
+
+
+def in_turn(cases: Sequence[Any]) -> list[Any]:
+    """Each drawing method with each case, its ways in turn. The methods begin with different ways.
+
+    So every pair of a method, a way and a case occurs, where there are three cases or more.
+    """
+    first, made = 0, []
+    for method in fragment_methods():
+        its = ways(method)
+        for number, case in enumerate(cases):
+            way = its[(first + number) % len(its)]
+            name = way.value if way else "default"
+            made.append(pytest.param(method, way, case, id=f"{method.name}-{name}-{case}"))
+        first += len(its) > 1
+    return made
 
 
 def options_of(
