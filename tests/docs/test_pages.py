@@ -8,6 +8,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -158,9 +159,14 @@ def check_shell(line: str) -> None:
         assert program in ("pip", "apt", "python", "git", "cd"), line
 
 
+@cache
+def whole_command() -> Any:
+    return typer.main.get_command(app)
+
+
 def parse(words: list[str]) -> None:
     """Read the words as the command line reads them, without running the command."""
-    command: Any = typer.main.get_command(app)
+    command = whole_command()
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         name, *words = words
         assert name in command.commands, name
