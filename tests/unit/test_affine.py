@@ -280,7 +280,7 @@ TENTH = st.integers(-70, 70).map(lambda i: float(np.float32(i / 10)))
 
 
 @given(probed(TENTH))
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_a_rounded_form_is_as_near_as_its_error_says(made: tuple[str, FragmentPass]) -> None:
     for form, found, iteration in forms_and_values(*made, rounds=True):
         assert_form(form, found, constant_rect(made[1].rect), iteration)

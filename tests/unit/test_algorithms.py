@@ -116,7 +116,7 @@ def test_transposed_operands_are_cut_as_they_are_given(
 
 
 @given(st.data())
-@settings(max_examples=80)
+@settings(max_examples=40)
 def test_any_product(data: st.DataObject) -> None:
     method = data.draw(st.sampled_from(fragment_methods()))
     way = data.draw(st.sampled_from(ways(method)))

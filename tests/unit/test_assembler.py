@@ -282,6 +282,7 @@ def test_the_sign_of_a_bare_number_is_the_operands() -> None:
 
 
 @given(program_texts())
+@settings(max_examples=30)
 def test_random_programs_survive_being_printed(given_text: str) -> None:
     program = assemble(given_text)
     printed = disassemble(program)
@@ -355,6 +356,7 @@ _SPACES = st.sampled_from((" ", "\n", "\t", "\r\n", "  ", "# a comment; END\n", 
 
 
 @given(program_texts(most=4), st.data())
+@settings(max_examples=30)
 def test_space_between_tokens_means_nothing(given_text: str, data: st.DataObject) -> None:
     tokens = _TOKENS.findall(given_text.removeprefix(HEADER))
     spread = HEADER + "".join(data.draw(_SPACES) + token for token in tokens)
@@ -362,7 +364,7 @@ def test_space_between_tokens_means_nothing(given_text: str, data: st.DataObject
 
 
 @given(program_texts(most=3), st.data())
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_any_text_assembles_or_is_refused_with_a_place_in_it(
     given_text: str, data: st.DataObject
 ) -> None:

@@ -26,7 +26,7 @@ def numbers_of(group: PassCounts) -> list[int]:
 
 
 @given(plans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_the_passes_of_a_plan_add_up_to_the_plan(made: Made) -> None:
     """Each pass of the expansion is counted by itself, and its number belongs to one group."""
     groups = count_by_pass(made.plan)

@@ -89,7 +89,7 @@ def chunks_of(draw: st.DrawFn) -> Chunk:
     return replace(made, in_flight=in_flight, lanes=lanes)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(st.lists(chunks_of(), max_size=3), st.sampled_from([1, 2, 8]), st.booleans())
 def test_distances_are_places_in_the_list(
     chunks: list[Chunk], granules: int, reads_only: bool
@@ -100,7 +100,7 @@ def test_distances_are_places_in_the_list(
     assert found.accesses == len(lines)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(chunks_of(), min_size=1, max_size=2))
 def test_the_curve_is_the_simulator_at_every_size(chunks: list[Chunk]) -> None:
     several = trace(*chunks, iterations=2)

@@ -134,7 +134,7 @@ def test_odd_sizes(
     )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 @given(
     plans(tame=True),
     st.sampled_from(LAYOUTS),

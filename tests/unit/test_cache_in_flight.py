@@ -240,7 +240,7 @@ def test_the_methods(product: Product, caches: str, in_flight: int) -> None:
     check(product, caches, 4, 4, quads=True, in_flight=in_flight)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     st.sampled_from([(LM, 1), (SINGLE, 1), (SINGLE, 2), (SINGLE, 4), (MULTI, 1), (MULTI, 2)]),
     st.integers(1, 4),

@@ -415,7 +415,7 @@ def shifting(each: Chunk, count: int, granules: dict[int, int]) -> tuple[Step, l
     return step, iterations
 
 
-@settings(max_examples=150)
+@settings(max_examples=75)
 @given(
     memories(),
     chunks_of(),

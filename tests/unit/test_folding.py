@@ -310,7 +310,7 @@ def with_mask(instruction: Instruction, mask: tuple[bool, ...]) -> Instruction:
     return replace(instruction, dst=replace(instruction.dst, mask=mask))  # type: ignore[arg-type]
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.data())
 def test_a_folded_lookup_reads_at_its_varying_and_offset(data: st.DataObject) -> None:
     """Random programs: what the machine computes for a coordinate is what the lookup was folded to,

@@ -19,7 +19,7 @@ from drawing import (
     show,
     texture,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from ir_values import Values
 from random_programs import SIZE, random_batch
@@ -217,6 +217,7 @@ def check_pass(
     st.sampled_from(Blend),
     st.booleans(),
 )
+@settings(max_examples=30)
 def test_any_pass_computes_what_the_machine_does(
     scene: Scene, arithmetic: Arithmetic, formats: list[Format], blend: Blend, rasterised: bool
 ) -> None:

@@ -690,7 +690,7 @@ def test_random_programs_agree_with_a_naive_interpreter(scene: Scene) -> None:
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER | ANY_FLOAT, EXACT, most=6))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_random_programs_of_the_whole_language_agree_with_it(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
     for result, expected in zip(
@@ -703,7 +703,7 @@ LOOKUPS = sorted(name for name, row in OPCODES.items() if row.form is Form.SAMPL
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, LOOKUPS, most=2))
-@settings(max_examples=60)
+@settings(max_examples=30)
 def test_random_lookups_agree_with_it(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
     for result, expected in zip(
@@ -713,7 +713,7 @@ def test_random_lookups_agree_with_it(scene: Scene) -> None:
 
 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, sorted(scalar_machine.APPROXIMATE), most=1))
-@settings(max_examples=50)
+@settings(max_examples=25)
 def test_random_approximations_agree_with_it_closely(scene: Scene) -> None:
     text = assemble(scene.text, name="random.fp")
     for result, expected in zip(
@@ -730,7 +730,7 @@ def test_random_approximations_agree_with_it_closely(scene: Scene) -> None:
     ),
     vec4(SMALL_NUMBER).filter(lambda params: params[1] != params[2]),
 )
-@settings(max_examples=30)
+@settings(max_examples=15)
 def test_random_fog_agrees_with_it_closely(scene: Scene, params: Vec4) -> None:
     text = assemble(scene.text, name="random.fp")
     scene = replace(scene, state={**scene.state, "state.fog.params": params})

@@ -258,7 +258,7 @@ def test_a_filtered_lookup() -> None:
     assert "reads around a (1, 0), line 1" in plan_trace_text(found)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(plans(), st.data())
 def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
     """Of random plans: each texture's texel, as an observer of the run finds it."""

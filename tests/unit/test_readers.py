@@ -59,7 +59,7 @@ COMPUTING_CHIPS = ("quadro-4000", "geforce-9400m")
 # Plans that draw ---------------------------------------------------------------------------------
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(plans(tame=True))
 def test_counts(made: Made) -> None:
     plan, whole = made.plan, expand(made.plan)
@@ -68,7 +68,7 @@ def test_counts(made: Made) -> None:
     assert fragments_per_pass(plan) == fragments_per_pass(whole)
 
 
-@settings(max_examples=20)
+@settings(max_examples=10)
 @given(plans(tame=True))
 def test_chips_and_predictions(made: Made) -> None:
     plan, whole = made.plan, expand(made.plan)
@@ -90,7 +90,7 @@ def simulated(plan: Plan, *, quads: bool) -> object:
             mapped.reads.tolist(), mapped.hits.tolist())  # fmt: skip
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(plans(tame=True), st.booleans())
 def test_caches(made: Made, quads: bool) -> None:
     whole = expand(made.plan)

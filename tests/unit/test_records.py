@@ -79,7 +79,7 @@ def case(kind: type[CaseRecord], given: dict[str, Any]) -> CaseRecord:
 
 
 @pytest.mark.parametrize("kind", RECORDED)
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=13)
 @given(data=st.data())
 def test_a_recorded_result_comes_back_as_it_went(kind: type, data: st.DataObject) -> None:
     record = data.draw(values(types.type_info(kind)))
@@ -87,7 +87,7 @@ def test_a_recorded_result_comes_back_as_it_went(kind: type, data: st.DataObject
     assert from_json(json_lines_text(record), kind, "a.json") == record
 
 
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=5)
 @given(data=st.data())
 def test_a_profile_comes_back_as_it_went(data: st.DataObject) -> None:
     record = data.draw(values(types.type_info(Profile)))

@@ -117,7 +117,7 @@ def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
 
 
 @pytest.mark.filterwarnings("ignore::gpgpu_legacy.GpgpuLegacyWarning")
-@settings(max_examples=25)
+@settings(max_examples=13)
 @given(scenes(), st.data())
 def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:
     width, height = scene.rect.width, scene.rect.height

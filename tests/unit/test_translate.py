@@ -73,7 +73,7 @@ class Nearest:
         return np.nan_to_num(np.clip(np.floor(coordinate), 0, size - 1), nan=0).astype(int)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(scenes())
 def test_it_gives_the_machines_bits(scene: Scene) -> None:
     program = assemble(scene.text)
