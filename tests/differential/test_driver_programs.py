@@ -46,7 +46,7 @@ pytestmark = pytest.mark.gl
 
 Ready = Callable[[str], Executor]
 
-PROGRAMS = int(os.environ.get("DRIVER_PROGRAMS", "320"))
+PROGRAMS = int(os.environ.get("DRIVER_PROGRAMS", "240"))
 SIZE = (4, 4)  # sides by which slopes divide exactly
 NUMBERS = st.sampled_from((0.0, 1.0, -1.0, 0.5, 2.0, -2.0, 4.0, 0.25, -0.5, 3.0, -1.5))
 

@@ -133,10 +133,9 @@ def test_shared_memory_of_one_dimension(compute: Executor, block: int) -> None:
     assert_agrees(compute, plan_of(method, (19, 41, 35), options))
 
 
-@pytest.mark.parametrize("shape", [(5, 7, 3), (33, 31, 70)], ids=str)
-def test_whole_batches_as_printed(compute: Executor, shape: tuple[int, int, int]) -> None:
+def test_a_whole_batch_as_printed(compute: Executor) -> None:
     method = find_method("opengl-compute-tiled")
-    assert_agrees(compute, plan_of(method, shape, Options(as_printed=True)))
+    assert_agrees(compute, plan_of(method, (33, 7, 70), Options(as_printed=True)))
 
 
 def test_more_than_one_batch(compute: Executor) -> None:

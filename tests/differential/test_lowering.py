@@ -95,7 +95,7 @@ def draw_scene(scene: Scene, executor: Executor, blend: Blend = Blend.NONE) -> l
     )
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(whole_scenes())
 def test_whole_scenes_to_the_last_bit(scene: Scene) -> None:
     for blend in Blend:
@@ -108,7 +108,7 @@ SMOOTH = ("ABS", "ADD", "COS", "DP3", "DP4", "DPH", "DST", "EX2", "LRP", "MAD", 
           "MOV", "MUL", "SCS", "SIN", "SUB", "SWZ")  # fmt: skip
 
 
-@settings(max_examples=25)
+@settings(max_examples=15)
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, among=SMOOTH, most=3))
 def test_contracted_scenes_are_near(scene: Scene) -> None:
     """No opcode of these has a jump; what may cancel does so among numbers of a known size."""
@@ -194,7 +194,7 @@ def assert_same_run(executor: Executor, made: Made, tuning: Tuning | None = None
             assert_same_bits(texels, others)
 
 
-@settings(max_examples=20)
+@settings(max_examples=14)
 @given(plans(), TILES)
 def test_any_plan_on_jit(made: Made, tuning: Tuning | None) -> None:
     assert_same_run(JIT, made, tuning)
@@ -206,7 +206,7 @@ def test_plans_that_chain_on_jit(made: Made, tuning: Tuning | None) -> None:
     assert_same_run(JIT, made, tuning)
 
 
-@settings(max_examples=10)
+@settings(max_examples=7)
 @given(plans())
 def test_a_plan_is_its_expansion(made: Made) -> None:
     """Repeats of no iteration, of one, and with numbers and rectangles that change."""
@@ -242,7 +242,7 @@ def test_dispatches_are_their_expansion(name: str, ready: Callable[[str], Execut
     """Uniforms and work groups that vary; all sums are of quarters, and exact."""
     executor = ready(name)
 
-    @settings(max_examples=10)
+    @settings(max_examples=6)
     @given(dispatch_plans())
     def run(plan: Plan) -> None:
         found = executor.run(plan, {}).outputs["C"]

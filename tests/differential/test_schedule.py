@@ -28,7 +28,7 @@ from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.schedule import RepeatRun, Stage
 
-EXAMPLES = int(os.environ.get("RELAXATIONS", "12"))
+EXAMPLES = int(os.environ.get("RELAXATIONS", "8"))
 SHORT_CODE = Tuning(tile=(2, 1))  # of random programs; shipped ones have the tile of the rule
 BLOCKS = st.tuples(st.integers(1, 5), st.sampled_from((1, 3, 16, 64)))  # rows and columns
 Force = Callable[[int, int, int, int], None]
@@ -96,7 +96,7 @@ def test_random_relaxations(force: Force) -> None:
 OFFSETS = st.tuples(st.integers(-20, 20), st.integers(-3, 3))
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     st.sampled_from((1, 15, 16, 17, 33, 48, 70, 129)),
     st.integers(1, 6),
