@@ -16,7 +16,9 @@ from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
 from gpgpu_legacy.serial import plain
 
 SIDE = range(1, LARGEST + 1)
-ALL = list(product(SIDE, repeat=3))
+THIRD = [sizes for sizes in product(SIDE, repeat=3) if sum(sizes) % 3 == 0]
+"""A third of all shapes: any two sizes take all pairs of values, each with two or three values of
+the third size, and the three take all triples of remainders of divisions by 2 and by 4."""
 PAIRS = [(m, k, (3 * m + k + 1) % LARGEST + 1) for m in SIDE for k in SIDE]
 """In other shapes than a family is made from, any two sizes take all pairs of values."""
 
@@ -25,15 +27,15 @@ FOUND = """JSON.stringify(given.shapes.map((sizes) =>
     familyScene(PRODUCTS.families[given.number].family, ...sizes)))"""
 
 
-def test_every_shape_has_its_scene(modules: Callable[..., Modules]) -> None:
-    """All shapes of each method's first family that the page has, and pairs of the others."""
+def test_shapes_have_their_scenes(modules: Callable[..., Modules]) -> None:
+    """A third of the shapes of each method's first family in the page, and pairs of the others."""
     page = modules(*INTERPRETER, FAMILIES, PRODUCTS)
     methods = set()
     for number, chosen in enumerate(page.run(CHOSEN)):
         method = find_method(chosen["method"])
         mode = chosen["mode"] and Accumulate(chosen["mode"])
         options = Options(block=chosen["block"], accumulate=mode, texture_format=chosen["format"])
-        shapes = PAIRS if method in methods else ALL
+        shapes = PAIRS if method in methods else THIRD
         methods.add(method)
         found = json.loads(page.run(FOUND, {"number": number, "shapes": shapes}))
         for sizes, scene in zip(shapes, found, strict=True):
