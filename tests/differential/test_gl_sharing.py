@@ -460,7 +460,7 @@ def test_observers_run_other_products(ready: Ready, name: str) -> None:
 def kinds_alive(name: str) -> dict[str, int]:
     """How many objects of each kind the executor's context has, by names that a suite may reach."""
     with context_of(name).current():
-        return egl.objects_alive(range(1, 1 << 12))
+        return egl.objects_alive(range(1, 1 << 15))
 
 
 @drawing
