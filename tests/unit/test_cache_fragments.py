@@ -413,14 +413,14 @@ def test_batches_do_not_depend_on_chunks(
 @pytest.mark.parametrize("quads", [False, True])
 @pytest.mark.parametrize(
     "more",
-    [{}, {"largest_texture": 16}, {"alpha": 2.0, "beta": 3.0, "adds": True}],
+    [{}, {"largest_texture": 8}, {"alpha": 2.0, "beta": 3.0, "adds": True}],
     ids=["plain", "cut", "scaled"],
 )
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_bytes_are_those_that_the_plan_is_counted_to_request(
     method: Method, way: Accumulate | None, more: dict[str, Any], quads: bool
 ) -> None:
-    plan = plan_of(method, (37, 19, 22), options_of(method, way, **more))
+    plan = plan_of(method, (21, 11, 18), options_of(method, way, **more))
     made = trace(plan, "4x4", "tiled:8x8", quads=quads)
     found = 0
     for chunk in chain.from_iterable(pass_.chunks() for pass_ in pass_traces(made)):
@@ -450,13 +450,13 @@ def real_shifts(made: Trace, step: int, iteration: int) -> dict[int, int] | None
 
 @pytest.mark.parametrize("quads", [False, True])
 @pytest.mark.parametrize("layout", ["linear", "4x4", "3x5", "morton"])
-@pytest.mark.parametrize("block", [1, 3, 4])
+@pytest.mark.parametrize("block", [1, 3])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_shifts_are_real(
     method: Method, way: Accumulate | None, block: int, layout: str, quads: bool
 ) -> None:
     """What is proven is so; and for these methods all that is so is proven."""
-    plan = plan_of(method, (5, 24, 7), options_of(method, way, block=block))
+    plan = plan_of(method, (5, 18, 7), options_of(method, way, block=block))
     texel_bytes = plan.textures[0].format.texel_bytes
     made = trace(plan, layout, quads=quads, line_bytes=texel_bytes)
     for number, step in enumerate(made.steps):
