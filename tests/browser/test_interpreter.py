@@ -46,7 +46,7 @@ from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 IN_ONE_PAGE = settings(
-    max_examples=25,
+    max_examples=15,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     phases=[Phase.explicit, Phase.generate],  # to shrink a plan takes minutes
 )
@@ -63,7 +63,7 @@ def are_exact(plan: Plan) -> bool:
 
 
 def test_random_programs(interpreted: Interpreted) -> None:
-    for number in range(24):
+    for number in range(12):
         batch = random_batch(f"page {number}")
         drawn = {"size": SIZE, "targets": (RGBA32F,) * batch.targets, **batch.given}
         expected = draw_all(batch.program, executor=NUMPY, **drawn)
