@@ -41,9 +41,7 @@ def short_rounds() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def result() -> Lineage:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(OtherWork, "share", lambda _: 0.0)
-        return lineage(N, executor="numpy")
+    return lineage(N, executor="numpy")
 
 
 @pytest.fixture
