@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from drawing import Image, corners
+from drawing import Image, corners, draw_all
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from gpgpu_legacy.isa.ir import AttributeKind, Vec4
+from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime.machine import Tuning
@@ -240,6 +243,25 @@ class Scene:
     attributes: tuple[AttributeCorners, ...] = ()
     state: dict[str, Vec4] = field(default_factory=dict)
     targets: int = 1
+
+
+def draw_scene(scene: Scene, text: Program | None = None, **more: Any) -> list[NDArray[np.float32]]:
+    """What a scene draws, by `draw_all`, to textures of float32 unless `more` says otherwise.
+
+    text: another program in place of its own.
+    """
+    return draw_all(
+        text or assemble(scene.text, name="random.fp"),
+        scene.size,
+        rect=scene.rect,
+        textures=scene.textures,
+        texcoords=scene.texcoords,
+        attributes=scene.attributes,
+        state=scene.state,
+        local=scene.local,
+        env=scene.env,
+        **{"targets": (RGBA32F,) * scene.targets, **more},
+    )
 
 
 @st.composite

@@ -26,7 +26,7 @@ from interpreted import Interpreted
 from plans import Made, plans
 from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
 from random_programs import INEXACT, SIZE, random_batch
-from strategies import Scene, whole_scenes
+from strategies import Scene, draw_scene, whole_scenes
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -88,16 +88,8 @@ def test_whole_scenes(interpreted: Interpreted, scene: Scene) -> None:
     """All that programs may read, drawn to every format, replaced and added."""
     expected, found = (
         [
-            draw_all(
-                assemble(scene.text, name="random.fp"),
-                scene.size,
-                rect=scene.rect,
-                textures=scene.textures,
-                texcoords=scene.texcoords,
-                attributes=scene.attributes,
-                state=scene.state,
-                local=scene.local,
-                env=scene.env,
+            draw_scene(
+                scene,
                 targets=targets[: scene.targets],
                 initial=(0.5, -2.0, 1.0, 0.25),
                 blend=blend,

@@ -48,7 +48,7 @@ from products import (
     random_operands,
 )
 from random_programs import INEXACT
-from strategies import SMALL_NUMBER, Scene, scenes, whole_scenes
+from strategies import SMALL_NUMBER, Scene, draw_scene, scenes, whole_scenes
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -57,7 +57,6 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
-from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import (
     FORMATS,
@@ -915,20 +914,7 @@ def test_what_is_exact_in_another_arithmetic_is_the_same(
 
 
 def drawn(scene: Scene, executor: Executor) -> list[F32]:
-    return draw_all(
-        assemble(scene.text, name="random.fp"),
-        scene.size,
-        rect=scene.rect,
-        textures=scene.textures,
-        texcoords=scene.texcoords,
-        attributes=scene.attributes,
-        state=scene.state,
-        local=scene.local,
-        env=scene.env,
-        targets=[RGBA32F] * scene.targets,
-        initial=(-9.0, 9.0, 0.25, 1.0),
-        executor=executor,
-    )
+    return draw_scene(scene, initial=(-9.0, 9.0, 0.25, 1.0), executor=executor)
 
 
 @given(scene=scenes(SMALL_NUMBER, SMALL_NUMBER, EXACT_ROWS, most=6))

@@ -33,7 +33,7 @@ from products import (
     plan_of,
     random_operands,
 )
-from strategies import SMALL_NUMBER, TILES, Scene, whole_scenes
+from strategies import SMALL_NUMBER, TILES, Scene, draw_scene, whole_scenes
 from varying import dispatch_plans
 
 from gpgpu_legacy import run_program
@@ -77,30 +77,16 @@ def compute(ready: Callable[[str], Executor]) -> Executor:
 # Scenes ------------------------------------------------------------------------------------------
 
 
-def draw_scene(scene: Scene, executor: Executor, blend: Blend = Blend.NONE) -> list[F32]:
-    return draw_all(
-        assemble(scene.text, name="random.fp"),
-        scene.size,
-        rect=scene.rect,
-        textures=scene.textures,
-        texcoords=scene.texcoords,
-        attributes=scene.attributes,
-        state=scene.state,
-        local=scene.local,
-        env=scene.env,
-        targets=(RGBA32F,) * scene.targets,
-        initial=(0.5, -2.0, 1.0, 0.25),
-        blend=blend,
-        executor=executor,
-    )
+def drawn(scene: Scene, executor: Executor, blend: Blend) -> list[F32]:
+    return draw_scene(scene, initial=(0.5, -2.0, 1.0, 0.25), blend=blend, executor=executor)
 
 
 @settings(max_examples=20)
 @given(whole_scenes())
 def test_whole_scenes_to_the_last_bit(scene: Scene) -> None:
     for blend in Blend:
-        expected = draw_scene(scene, NUMPY, blend)
-        for found, wanted in zip(draw_scene(scene, JIT, blend), expected, strict=True):
+        expected = drawn(scene, NUMPY, blend)
+        for found, wanted in zip(drawn(scene, JIT, blend), expected, strict=True):
             assert_same_bits(found, wanted)
 
 

@@ -20,7 +20,7 @@ from drawing import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import ANY_FLOAT, SMALL_NUMBER, Scene, scenes, vec4, whole_scenes
+from strategies import ANY_FLOAT, SMALL_NUMBER, Scene, draw_scene, scenes, vec4, whole_scenes
 
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
@@ -666,19 +666,7 @@ def test_the_scalar_interpreter_knows_every_opcode() -> None:
 
 def shown(text: Program, scene: Scene) -> list[np.ndarray]:
     """What the machine draws. Adding 0 makes a -0 positive: _SAT leaves the sign of zero open."""
-    result = draw_all(
-        text,
-        scene.size,
-        rect=scene.rect,
-        textures=scene.textures,
-        texcoords=scene.texcoords,
-        attributes=scene.attributes,
-        state=scene.state,
-        local=scene.local,
-        env=scene.env,
-        targets=(RGBA32F,) * scene.targets,
-    )
-    return [texels + np.float32(0) for texels in result]
+    return [texels + np.float32(0) for texels in draw_scene(scene, text)]
 
 
 @given(scenes(among=EXACT))
