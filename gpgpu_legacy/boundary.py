@@ -42,7 +42,7 @@ PACKAGE = "gpgpu_legacy"
 
 LIBRARIES = frozenset({
     "numpy", "moderngl", "glcontext", "PIL", "lark", "jinja2", "markupsafe", "sympy", "mpmath",
-    "typer", "click", "rich", "pygments", "scipy", "matplotlib", "contourpy", "kiwisolver", "numba",
+    "typer", "click", "rich", "pygments", "matplotlib", "contourpy", "kiwisolver", "numba",
     "llvmlite", "platformdirs", "msgspec", "psutil", "tomli_w",
 })  # fmt: skip
 """The modules that the package is built on, besides Python's: what they raise is ours to expect."""

@@ -60,9 +60,9 @@ def write_npy(to: IO[bytes], matrix: NDArray[np.float32]) -> None:
 
 
 def _write_mtx(to: IO[bytes], matrix: NDArray[np.float32]) -> None:
-    from scipy.io import mmwrite
-
-    mmwrite(to, matrix)
+    rows, columns = matrix.shape
+    to.write(f"%%MatrixMarket matrix array real general\n{rows} {columns}\n".encode())
+    np.savetxt(to, matrix.T.ravel(), fmt="%.9g")
 
 
 def _write_png(to: IO[bytes], matrix: NDArray[np.float32]) -> None:

@@ -1,7 +1,4 @@
-"""The reader of .mtx files: NIST's Matrix Market exchange format, real matrices.
-
-SciPy's, in C++, reads memory that is not its own where a file is damaged.
-"""
+"""The reader of .mtx files: NIST's Matrix Market exchange format, real matrices."""
 
 from __future__ import annotations
 

@@ -284,7 +284,7 @@ def imported_by(statements: str) -> set[str]:
     return {name.partition(".")[0] for name in modules_after(statements)}
 
 
-HEAVY = {"numpy", "lark", "moderngl", "sympy", "PIL", "scipy", "jinja2"}
+HEAVY = {"numpy", "lark", "moderngl", "sympy", "PIL", "jinja2"}
 
 
 @pytest.mark.parametrize(

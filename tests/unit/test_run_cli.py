@@ -103,7 +103,7 @@ def test_a_call_imports_the_file_of_its_command_alone(name: str) -> None:
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
-    heavy = {"numpy", "lark", "PIL", "sympy", "moderngl", "scipy", "numba", "rich", "matplotlib"}
+    heavy = {"numpy", "lark", "PIL", "sympy", "moderngl", "numba", "rich", "matplotlib"}
     assert not heavy & set(loaded.stdout.split())
 
 

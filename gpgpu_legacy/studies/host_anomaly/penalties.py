@@ -67,8 +67,6 @@ def fit_published(
 
 def fit(simulated: Sequence[HostMisses], published_ms: Mapping[int, float]) -> Penalties:
     """The penalties, by least squares on the published times of these sizes."""
-    from scipy.optimize import nnls
-
     has_misses = _differ([size.misses for size in simulated])
     if not has_misses:
         outliers = find_outliers(published_ms)
@@ -77,8 +75,20 @@ def fit(simulated: Sequence[HostMisses], published_ms: Mapping[int, float]) -> P
     sizes = tuple(size.size for size in simulated)
     columns = _columns(simulated, has_walks=has_walks, has_misses=has_misses)
     times = [_iteration_ns(size, published_ms) for size in sizes]
-    base, walk, miss = nnls(columns, np.array(times))[0].tolist()
+    base, walk, miss = _non_negative(columns, np.array(times)).tolist()
     return Penalties(base, walk if has_walks else None, miss if has_misses else None, sizes)
+
+
+def _non_negative(columns: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Least squares with no coefficient below 0: the best such fit to some of the columns."""
+    fits = (
+        np.asarray(np.linalg.lstsq(columns * used, times, rcond=None)[0] * used, np.float64)
+        for used in product((0.0, 1.0), repeat=columns.shape[1])
+    )
+    return min(
+        (found for found in fits if (found >= 0).all()),
+        key=lambda found: float(np.linalg.norm(columns @ found - times)),
+    )
 
 
 def _columns(
