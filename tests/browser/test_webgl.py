@@ -15,6 +15,7 @@ from interpreted import DRAWN, Interpreted, given_in_page
 from plans import Made, plans
 from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands, whole_operands
 
+from gpgpu_legacy import PlanBuilder
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -126,6 +127,15 @@ def test_a_program_that_kills_every_fragment(page: Modules) -> None:
     )
     found = Interpreted(page, DRAWN).run(replace(plan, steps=steps), random_operands(plan))
     assert not found.outputs["C"].any()
+
+
+@EACH_RENDERER
+def test_a_program_without_lookups(page: Modules) -> None:
+    p = PlanBuilder("fill")
+    p.output("C", texture := p.texture("t", 3, 2))
+    p.draw("!!ARBfp1.0\nMOV result.color, fragment.position;\nEND", into=texture)
+    found = Interpreted(page, DRAWN).run(p.plan(), {})
+    assert found.outputs["C"].tolist() == [[0.5, 1.5, 2.5]] * 2
 
 
 # The player ---------------------------------------------------------------------------------------

@@ -268,7 +268,7 @@ class GpuRun {
   // The values of a draw's uniforms by name, those that its shader lacks among them.
   *values(pass, text, varyings) {
     const { rect } = pass;
-    for (const unit of text.units) yield [`texture${unit}`, [unit]];
+    for (const unit of text.units ?? []) yield [`texture${unit}`, [unit]];
     yield ["origin", [rect.x, rect.y]];
     yield ["size", [rect.width, rect.height]];
     for (const [name, unit] of Object.entries(text.sizes ?? {})) {
