@@ -341,7 +341,7 @@ def _texcoords(
     """The coordinate sets that a program reads. Set 0 defaults to the pixel's own coordinates."""
     sets = indexed("texcoords", given, DEFAULT_LIMITS.texture_coordinate_sets)
     if 0 not in sets:
-        sets[0] = Texels(rect.x, rect.y)
+        sets[0] = Texels()
     for number in program.texcoord_sets:
         if number not in sets:
             raise PlanError(

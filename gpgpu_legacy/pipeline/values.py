@@ -7,7 +7,7 @@ iteration of the innermost repeat.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, cast
 
@@ -35,13 +35,17 @@ _MISSING: Vec4 = (0.0, 0.0, 0.0, 1.0)
 class Texels:
     """Texture coordinates that lay a rectangle of a texture over the rectangle that is drawn.
 
-    x, y: the texel coordinates at the lower left corner. width, height: of the rectangle in the
-    texture; None for that of the drawn one, so that Texels(1, 0) reads each fragment's right
-    neighbour. z, w: the other two coordinates.
+    dx, dy: how far from there the texel is, so that Texels(1, 0) reads each fragment's right
+    neighbour. x, y: where the rectangle begins, counted from the texture's first texel; None for
+    where the drawn one does. width, height: of the rectangle in the texture; None for those of the
+    drawn one. z, w: the other two coordinates.
     """
 
-    x: Any = 0.0
-    y: Any = 0.0
+    dx: Any = 0
+    dy: Any = 0
+    _: KW_ONLY
+    x: Any = None
+    y: Any = None
     width: Any = None
     height: Any = None
     z: Any = 0.0
@@ -124,12 +128,15 @@ class Values:
         return (self.vector(name, given, missing),) * 4
 
     def _laid_over(self, name: str, given: Texels, rect: Rect | MovingRect) -> Corners:
-        width = rect.width if given.width is None else given.width
-        height = rect.height if given.height is None else given.height
-        x, y, z, w, width, height = (
-            cast("Any", self.number(name, value))
-            for value in (given.x, given.y, given.z, given.w, width, height)
+        sides = (
+            getattr(rect, side) if (value := getattr(given, side)) is None else value
+            for side in ("x", "y", "width", "height")
         )
+        x, y, width, height, dx, dy, z, w = (
+            cast("Any", self.number(name, value))
+            for value in (*sides, given.dx, given.dy, given.z, given.w)
+        )
+        x, y = x + dx, y + dy
         return (
             (x, y, z, w),
             (x + width, y, z, w),

@@ -252,7 +252,7 @@ def test_a_part_of_a_texture_is_drawn_read_back_and_shifted() -> None:
     x, y = p.input("x", 4, 5), p.texture("y", 5, 4, initial=-1.0)
     by_set = COPY.replace("position", "texcoord[0]")
     p.draw(by_set, {0: x}, into=y, rect=(1, 2, 3, 1))
-    p.draw(by_set, {0: x}, into=y, rect=(0, 0, 2, 1), texcoords={0: Texels(3, 1)})
+    p.draw(by_set, {0: x}, into=y, rect=(0, 0, 2, 1), texcoords={0: Texels(x=3, y=1)})
     p.output("y", y)
     p.output("row", y, rect=(1, 2, 3, 1))
     values = np.arange(20, dtype=np.float32).reshape(4, 5)
@@ -262,6 +262,42 @@ def test_a_part_of_a_texture_is_drawn_read_back_and_shifted() -> None:
     expected[0, 0:2] = values[1, 3:5]
     assert np.array_equal(run.y, expected)
     assert np.array_equal(run.row, values[2:3, 1:4])
+
+
+NEIGHBOURS = """!!ARBfp1.0
+TEMP own, left, below, first;
+TEX own, fragment.texcoord[0], texture[0], RECT;
+TEX left, fragment.texcoord[1], texture[0], RECT;
+TEX below, fragment.texcoord[2], texture[0], RECT;
+TEX first, fragment.texcoord[3], texture[0], RECT;
+MAD own, left, 2, own;
+MAD own, below, 4, own;
+MAD result.color, first, 8, own;
+END"""
+
+
+@pytest.mark.parametrize("executor", ["numpy", "jit", "gl-raster", "gl-compute"])
+@pytest.mark.parametrize("rect", [(0, 0, 7, 6), (1, 1, 5, 3), (2, 3, 4, 2)])
+def test_neighbours_are_those_of_the_fragment_in_any_rectangle(
+    ready: Callable[[str], Any], executor: str, rect: tuple[int, int, int, int]
+) -> None:
+    ready(executor)
+    p = Pipeline("neighbours")
+    a, b = p.input("a", 6, 7), p.texture("b", 7, 6, initial=0.0)
+    with p.repeat(3):
+        around = {1: Texels(-1, 0), 2: Texels(0, -1), 3: Texels(x=0, y=0)}
+        p.draw(NEIGHBOURS, {0: a}, into=b, rect=rect, texcoords=around)
+        p.swap(a, b)
+    p.output("out", a)
+    now, x, y = np.arange(42.0).reshape(6, 7), slice(rect[0], rect[0] + rect[2]), rect[1]
+    given, other = now.copy(), np.zeros((6, 7))
+    for _ in range(3):
+        edge = np.pad(now, 1, mode="edge")
+        both = now + 2 * edge[1:-1, :-2] + 4 * edge[:-2, 1:-1]
+        drawn = both[y : y + rect[3], x] + 8 * now[: rect[3], : rect[2]]
+        now, other = other, now
+        now[y : y + rect[3], x] = drawn
+    assert np.array_equal(p.run({"a": given}, executor=executor).outputs["out"], now)
 
 
 def test_rectangles_and_coordinates_move_with_the_iteration() -> None:

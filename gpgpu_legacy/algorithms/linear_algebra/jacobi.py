@@ -53,14 +53,14 @@ def jacobi(
     n, ring = as_positive("n", n), as_positive("n", n) + 2
     b = p.input("b", n, n, sample=_patches)
     x, y = (p.texture(name, ring, ring, initial=0.0) for name in "xy")
-    around = {1: Texels(0, 1), 2: Texels(2, 1), 3: Texels(1, 0), 4: Texels(1, 2)}
+    around = {1: Texels(-1, 0), 2: Texels(1, 0), 3: Texels(0, -1), 4: Texels(0, 1)}
     with p.repeat(passes):
         p.draw(
             load_program("jacobi/jacobi.fp"),
             {0: x, 1: b},
             into=y,
             rect=(1, 1, n, n),
-            texcoords={0: Texels(0, 0), **around},
+            texcoords={0: Texels(x=0, y=0), **around},  # b has no ring
         )
         p.swap(x, y)
     p.output("x", x, rect=(1, 1, n, n))

@@ -121,7 +121,7 @@ def _passes(
                     1: coordinates_of_b(
                         square.width, m, transposed=options.transpose_b, first=square.x
                     ),
-                    2: Texels(square.x, square.y),
+                    2: Texels(),
                 },
                 local={0: coordinate_steps(options)},
                 blend=Blend.NONE if partial else Blend.ADD,

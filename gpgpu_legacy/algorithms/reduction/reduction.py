@@ -62,7 +62,9 @@ def reduction(
     with p.repeat(steps) as i:
         side = size // 2 >> i
         # The centre of fragment j is at j + 0.5; those of texels 2j and 2j + 1 at 2j + 0.5 and 1.5.
-        four = [Texels(s, t, 2 * side, 2 * side) for t in (-0.5, 0.5) for s in (-0.5, 0.5)]
+        four = [
+            Texels(s, t, width=2 * side, height=2 * side) for t in (-0.5, 0.5) for s in (-0.5, 0.5)
+        ]
         p.draw(program, {0: x}, into=y, rect=(0, 0, side, side), texcoords=dict(enumerate(four)))
         p.swap(x, y)
     p.output("value", x, rect=(0, 0, 1, 1), shape=())

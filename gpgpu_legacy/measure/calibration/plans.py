@@ -179,7 +179,7 @@ def _lookups(iterations: int, texels: Format, side: int, walk: _Walk) -> Plan:
         # (k, i) and (j, k) at the fragment's centre; (k + j, i) and (j, k + i) if nothing is shared
         k = (STEPS if walk.advances else 0) * i + (0.5 if walk.shared else 0.0)
         length = 0 if walk.shared else side
-        texcoords = {0: Texels(k, width=length), 1: Texels(y=k, height=length)}
+        texcoords = {0: Texels(x=k, width=length), 1: Texels(y=k, height=length)}
         local = {0: (1, 0, 0, 1)}
         p.draw(program, {0: a, 1: b}, into=screen, texcoords=texcoords, local=local, blend="add")
     return p.plan()
