@@ -3,7 +3,8 @@
 Textures of one format take turns as targets, or are copied back; draws look up texels at small
 offsets in what was written before, and texels anywhere in a texture that no pass writes. Edges are
 clamped or repeat; rectangles lie in textures of their own margins; fragments die, colours are added
-to what is there, draws have two targets.
+to what is there, draws have two targets. Some Repeats hold copies alone, some a clear or a dispatch
+beside their draws.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 from drawing import Image, corners, show
 from hypothesis import strategies as st
 from strategies import SEED
+from varying import ADDENDS, SUMS, dispatches
 
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
@@ -22,6 +24,7 @@ from gpgpu_legacy.plan.numbers import Affine, NumberVec4
 from gpgpu_legacy.plan.plan import (
     Binding,
     Blend,
+    ClearPass,
     CopyPass,
     FragmentPass,
     ParameterValue,
@@ -161,7 +164,9 @@ def _bodies(draw: st.DrawFn, field: _Field) -> tuple[Pass, ...]:
     def back(source: str, target: str) -> CopyPass:
         return CopyPass(source, field.rects[source], target, field.rects[target])
 
-    match draw(st.integers(0, 4)):
+    match draw(st.integers(0, 5)):
+        case 5:
+            return back(one, two), *([back(three, one)] * draw(st.integers(0, 1))), back(two, one)
         case 0 | 1:
             return drawn((one,), (two,)), drawn((two,), (one,))
         case 2:
@@ -192,6 +197,14 @@ def relaxations(draw: st.DrawFn) -> Relaxation:
     side = (GIVEN_SIDE, GIVEN_SIDE, 4)
     given = (rng.integers(-16, 17, side) / 16).astype(np.float32)
     images[GIVEN] = Image(given, format=RGBA32F)
-    repeat = Repeat(draw(st.integers(1, 7)), draw(_bodies(field)))
+    count = draw(st.integers(1, 7))
+    body = list(draw(_bodies(field)))
+    if draw(st.integers(0, 5)) == 0:
+        clear = ClearPass(draw(st.sampled_from(NAMES)), (0.25, -0.5, 0.75, 1.0))
+        other = draw(st.just(clear) | dispatches(count))
+        body.insert(draw(st.integers(0, len(body))), other)
     target, *also = (images[name].texture(name) for name in NAMES)
-    return Relaxation(show((repeat,), target, images, also=also), images)
+    also.append(SUMS)
+    return Relaxation(
+        show((Repeat(count, tuple(body)),), target, images, (ADDENDS,), also=also), images
+    )

@@ -197,6 +197,8 @@ void main()
 """
 MOST_GROUPS = (3, 4)
 MOST_TRIPS, MOST_FROM = 8, 40
+ADDENDS = replace(buffer("A", 14, 8), initial=(1.0, 0.0, 0.0, 0.0))
+SUMS = buffer("R", 8, 12, zero=True)
 
 
 @st.composite
@@ -212,7 +214,8 @@ def _whole(draw: st.DrawFn, count: int, least: int, most: int) -> Integer:
 
 
 @st.composite
-def _dispatches(draw: st.DrawFn, count: int) -> ComputePass:
+def dispatches(draw: st.DrawFn, count: int) -> ComputePass:
+    """A dispatch that adds some of ADDENDS to SUMS."""
     quarters = st.integers(-8, 8).map(lambda i: i / 4)
     factors = st.lists(quarters, min_size=count, max_size=count)
     factor = draw(st.one_of(quarters, factors.map(lambda made: Table(tuple(made)))))
@@ -235,8 +238,6 @@ def dispatch_plans(draw: st.DrawFn) -> Plan:
     steps: list[Step] = []
     for _ in range(draw(st.integers(1, 2))):
         count = draw(st.sampled_from((0, 1, 2, 3, 5)))
-        steps.append(Repeat(count, tuple(draw(st.lists(_dispatches(count), max_size=2)))))
-    a = replace(buffer("A", 14, 8), initial=(1.0, 0.0, 0.0, 0.0))
-    r = buffer("R", 8, 12, zero=True)
+        steps.append(Repeat(count, tuple(draw(st.lists(dispatches(count), max_size=2)))))
     out = Output("C", Region(0, 0, 8, 12), "R", Rect(0, 0, 12, 8), ONE_PER_TEXEL)
-    return Plan("dispatches", (), (Matrix("C", 8, 12),), (a, r), (), tuple(steps), (out,))
+    return Plan("dispatches", (), (Matrix("C", 8, 12),), (ADDENDS, SUMS), (), tuple(steps), (out,))

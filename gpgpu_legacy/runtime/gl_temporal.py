@@ -131,8 +131,7 @@ class TemporalRecorder:
 
         def make() -> GroupShader:
             code = emit_temporal(content, shape, exact=self.exact)
-            name = content.content.draws[0].program.name
-            program = self.context.compile(name, compute_shader=code.text)
+            program = self.context.compile(self.plan.name, compute_shader=code.text)
             return GroupShader(self.context, program, code)
 
         return self.context.program((content, shape, self.exact), make)
