@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
     from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
     from gpgpu_legacy.errors import GpgpuLegacyWarning as GpgpuLegacyWarning
-    from gpgpu_legacy.errors import InternalError as InternalError
     from gpgpu_legacy.isa.arithmetic import Arithmetic as Arithmetic
     from gpgpu_legacy.isa.arithmetic import find_arithmetic as find_arithmetic
     from gpgpu_legacy.isa.ir import Program as Program
@@ -89,7 +88,6 @@ _HOMES = {
     "FigureOptions": "api.plan_panels",
     "GpgpuLegacyError": "errors",
     "GpgpuLegacyWarning": "errors",
-    "InternalError": "errors",
     "Machine": "runtime.machine",
     "Method": "algorithms.matmul.method",
     "Options": "algorithms.matmul.options",

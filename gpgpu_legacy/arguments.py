@@ -14,7 +14,7 @@ from operator import index
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from gpgpu_legacy.errors import InputError, UnknownKeywordError
+from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -125,10 +125,10 @@ def merged(
 
     kind: its class; without an object, a default one takes the keywords. Raises InputError for
     an object of another class, where it and a keyword say different things, and for a keyword that
-    `function` does not have, which is a TypeError, too.
+    `function` does not have.
     """
     for keyword in keywords.keys() - {field.name for field in fields(kind)}:
-        raise UnknownKeywordError(f"{function}() got an unexpected keyword argument {keyword!r}")
+        raise TypeError(f"{function}() got an unexpected keyword argument {keyword!r}")
     if given is None:
         return kind(**keywords)
     as_instance(name, given, kind)

@@ -1,12 +1,12 @@
 """The errors of the package: nearly all are a user's to cause and to mend.
 
 Every message is one line that says what was wrong, what was expected and how to mend it. A program
-with several faults has a message for each. The command line prints them and exits with code 2. Only
-an InternalError is a fault of our own, and has an exit code of its own.
+with several faults has a message for each. The command line prints them and exits with code 2.
 """
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from unicodedata import category
 
@@ -150,54 +150,15 @@ class NoRoomError(InputError):
     """What needs more memory than this machine has left; nothing was allocated."""
 
 
-class UnknownKeywordError(InputError, TypeError):
-    """A keyword that a function does not have; Python's own class for that, too."""
-
-
-class UnknownNameError(InputError, KeyError):
-    """A name that a plan or a program does not have; Python's own class for that, too."""
-
-    def __str__(self) -> str:
-        """The message; KeyError would quote it."""
-        return printable(str(self.args[0]))
-
-
 class ExecutorUnavailableError(GpgpuLegacyError):
     """An executor that cannot run on this machine; the message says why."""
 
 
-class OutOfMemoryError(GpgpuLegacyError, MemoryError):
-    """What was asked takes more memory than this machine has."""
-
-
-class NestedTooDeeplyError(GpgpuLegacyError, RecursionError):
-    """What was given is nested deeper than Python can follow, or the caller's stack is full."""
-
-
-class FileFailedError(GpgpuLegacyError, OSError):
-    """The system refuses a file or a stream; `errno` and `filename` are the system's."""
-
-    @classmethod
-    def of(cls, error: OSError) -> FileFailedError:
-        """The system's error, in one line."""
-        where = "" if error.filename is None else f"{error.filename}: "
-        failed = cls(f"{where}{reason_of(error)}")
-        failed.errno, failed.filename = error.errno, error.filename
-        failed.strerror = error.strerror or str(error) or type(error).__name__
-        return failed
-
-    def __str__(self) -> str:
-        """The message; OSError would say the number, too."""
-        return printable(str(self.args[0]))
-
-
-class DeviceError(GpgpuLegacyError):
-    """A graphics driver that fails at what it was asked to do, for want of memory for instance."""
-
-
-class InternalError(GpgpuLegacyError):
-    """A fault of gpgpu_legacy itself; its cause has the traceback. Please report it."""
-
-
 class GpgpuLegacyWarning(UserWarning):
     """Something that is allowed and probably a mistake; the message is one line."""
+
+
+def is_of_opengl(error: BaseException) -> bool:
+    """Whether moderngl raised it; who has not imported it has none of its errors."""
+    moderngl = sys.modules.get("moderngl")
+    return moderngl is not None and isinstance(error, moderngl.Error)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.parameters import Parameter, parameters_of
 from gpgpu_legacy.arguments import as_callable, as_instance, as_integer, as_text
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
@@ -17,7 +16,6 @@ SHIPPED_IN = "gpgpu_legacy"
 """The package that an algorithm of our own comes from."""
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """An algorithm in passes, as somebody published it for the graphics hardware of the time.

@@ -7,6 +7,7 @@ algorithms by entry points (installed.py). To add an algorithm, add a module.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
@@ -17,8 +18,7 @@ from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
 from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.boundary import public, warn
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -34,7 +34,6 @@ DEFAULT_METHOD = "hall-carr-hart-multi"
 
 
 @cache
-@public
 def methods() -> tuple[Method, ...]:
     """All methods of matrix products, oldest first."""
     found: list[Method] = []
@@ -45,7 +44,6 @@ def methods() -> tuple[Method, ...]:
     return tuple(sorted(found, key=lambda method: (method.year, method.paper)))
 
 
-@public
 def find_method(name: str) -> Method:
     """The method of matrix products with that name or alias.
 
@@ -76,7 +74,6 @@ def shipped_algorithms() -> tuple[Algorithm, ...]:
     return _by_year([*found, *map(as_algorithm, methods())])
 
 
-@public
 def all_algorithms() -> tuple[Algorithm, ...]:
     """The algorithms of this package and of all others that are installed, oldest first.
 
@@ -96,7 +93,6 @@ def unavailable_algorithms() -> tuple[Unavailable, ...]:
     return installed(shipped_algorithms()).unavailable
 
 
-@public
 def find_algorithm(name: str) -> Algorithm:
     """The algorithm with that name or alias; underscores stand for hyphens.
 
@@ -145,4 +141,4 @@ def _hint(name: str, names: dict[str, Method] | dict[str, Algorithm]) -> str:
 @cache
 def _warn(unavailable: tuple[Unavailable, ...]) -> None:
     for one in unavailable:
-        warn(one.text)
+        warnings.warn(one.text, GpgpuLegacyWarning, stacklevel=3)

@@ -16,7 +16,6 @@ from gpgpu_legacy.api.draw_values import as_index, as_numbers, as_vec4, optional
 from gpgpu_legacy.api.keywords import DrawKeywords
 from gpgpu_legacy.api.textures import BoundTexture, Textures, bound_textures
 from gpgpu_legacy.arguments import as_integer, as_member, as_positive, kind_of, merged
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
@@ -75,7 +74,6 @@ class Drawing:
         return next(p for _, p in self.plan.weighted_passes() if isinstance(p, FragmentPass))
 
 
-@public
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawArguments:
     """What a fragment program reads when it is drawn on a rectangle, and what it is drawn over.

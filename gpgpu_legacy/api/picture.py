@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.api.draw_values import as_numbers
 from gpgpu_legacy.api.texels import png_of
 from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.outputs import write_whole
@@ -22,7 +21,6 @@ _READABLE = 256
 _CHANNELS = (1, 4)
 
 
-@public
 class Picture:
     """A picture of texels; a notebook shows it. `picture` makes one.
 
@@ -52,7 +50,6 @@ class Picture:
         write_whole(to, png_of(self._texels, self.scale))
 
 
-@public
 def picture(texels: ArrayLike, scale: int | None = None) -> Picture:
     """What an array looks like in a window: row 0 at the bottom, 0 black and 1 white.
 

@@ -17,7 +17,6 @@ from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inp
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.recipes import find_recipe
 from gpgpu_legacy.arguments import as_flag, as_instance, as_mapping, as_path, as_text
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.cache.simulate import Result as CacheResult
 
 
-@public
 class Pipeline(PlanBuilder):
     """Anyone's algorithm in passes: built call by call, then run, counted, checked and drawn.
 

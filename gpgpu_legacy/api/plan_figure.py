@@ -31,7 +31,6 @@ from gpgpu_legacy.api.plan_panels import (
 )
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
@@ -60,7 +59,6 @@ class PlanFigure(PlanPanels):
         draw_animation(self, Path(path), (options or AnimationOptions()).checked())
 
 
-@public
 def plan_figure(
     plan: Plan,
     inputs: Mapping[str, ArrayLike] | None = None,

@@ -16,7 +16,6 @@ import numpy as np
 
 from gpgpu_legacy.api.passes import PassPlace
 from gpgpu_legacy.arguments import as_flag, as_instance, as_member, as_positive, as_real
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
@@ -74,7 +73,6 @@ class Spacing(Enum):
     LOG = "log"
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class FigureOptions:
     """What a figure shows.
@@ -114,7 +112,6 @@ class FigureOptions:
         )
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class AnimationOptions:
     """How an animation looks.

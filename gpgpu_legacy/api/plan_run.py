@@ -24,7 +24,6 @@ from gpgpu_legacy.arguments import (
     kind_of,
     shape_in_words,
 )
-from gpgpu_legacy.boundary import on_behalf, public
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import F32
@@ -68,7 +67,6 @@ class PlanRunRecord(Record, frozen=True, kw_only=True):
     max_error: float | None
 
 
-@public
 @dataclass(frozen=True, repr=False)
 class PlanRun:
     """The results of a plan, with what is known about how they were computed.
@@ -156,7 +154,6 @@ def _output_record(values: F32) -> OutputRecord:
     )
 
 
-@public
 def run_plan(
     plan: Plan,
     inputs: Mapping[str, ArrayLike] | None = None,
@@ -293,7 +290,7 @@ def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> d
         return rng.random(shape, np.float32)
 
     made = {
-        matrix.name: on_behalf(samples.get(matrix.name, uniform), generator, matrix.array_shape)
+        matrix.name: samples.get(matrix.name, uniform)(generator, matrix.array_shape)
         for matrix in plan.operands
     }
     return as_operands(plan, made)

@@ -31,7 +31,6 @@ from gpgpu_legacy.api.passes import (
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
 from gpgpu_legacy.api.trace import Step, Texel, trace_fragment
 from gpgpu_legacy.arguments import as_flag, as_instance, as_integer, as_text, described
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
@@ -156,7 +155,6 @@ class PlanTrace:
         return lines_html(plan_trace_text(self))
 
 
-@public
 def trace_plan(
     plan: Plan,
     inputs: Mapping[str, ArrayLike] | None,

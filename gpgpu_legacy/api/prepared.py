@@ -18,7 +18,7 @@ from math import copysign
 from threading import Lock
 from time import perf_counter
 
-from gpgpu_legacy.errors import DeviceError, NoDeviceRoomError, NoRoomError, OutOfMemoryError
+from gpgpu_legacy.errors import NoDeviceRoomError, NoRoomError, is_of_opengl
 from gpgpu_legacy.plan.expand import numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
@@ -123,8 +123,9 @@ class PreparedPlans:
         """Prepare a plan; if there is too little memory, once more without those that wait."""
         try:
             return executor.prepare(plan, machine)
-        except (NoRoomError, NoDeviceRoomError, OutOfMemoryError, DeviceError):
-            if not len(self):
+        except Exception as error:
+            no_room = isinstance(error, NoRoomError | NoDeviceRoomError | MemoryError)
+            if not len(self) or not (no_room or is_of_opengl(error)):
                 raise
         self.close()
         return executor.prepare(plan, machine)

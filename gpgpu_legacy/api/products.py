@@ -19,7 +19,6 @@ from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machi
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
 from gpgpu_legacy.arguments import as_callable, as_instance, as_text, merged
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32, FP32
@@ -52,7 +51,6 @@ class RunRecord(Record, frozen=True, kw_only=True):
     counts: Counts
 
 
-@public
 @dataclass(frozen=True, repr=False)
 class Run:
     """A product, with everything that is known about how it was computed.
@@ -156,7 +154,6 @@ class Run:
 DEFAULT_MACHINE = Machine()
 
 
-@public
 def matmul(
     a: ArrayLike,
     b: ArrayLike,
@@ -179,7 +176,6 @@ def matmul(
     return run(a, b, method, options, machine, c=c, executor=executor, **keywords).product
 
 
-@public
 def run(
     a: ArrayLike,
     b: ArrayLike,

@@ -6,6 +6,7 @@ texture back, and an executor runs that plan as it would any other.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
 from gpgpu_legacy.api.keywords import DrawKeywords, ProgramKeywords, as_machine, without_machine
 from gpgpu_legacy.api.plan_run import DEFAULT_MACHINE, prepared_for
 from gpgpu_legacy.api.textures import Textures
-from gpgpu_legacy.boundary import public, warn
+from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.program_warnings import program_warnings
@@ -34,7 +35,6 @@ _BEFORE = "before"
 """What the rectangle holds before, where that is an operand."""
 
 
-@public
 def run_program(
     program: Program | str,
     width: int,
@@ -90,7 +90,7 @@ def warn_about(drawing: Drawing) -> None:
         pixel_sets=() if 0 in (given.texcoords or {}) else (0,),
     )
     for text in texts:
-        warn(text)
+        warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
 
 
 def run_drawing(

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Fact, Kind, Limits, Number, Profile, find_profile
 from gpgpu_legacy.chips.verdict import (
@@ -34,7 +33,6 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 
 
-@public
 def check_program(program: Program, chip: Profile) -> Verdict:
     """Compare what a program takes with what a chip has; InputError if `chip` is no Profile."""
     as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")

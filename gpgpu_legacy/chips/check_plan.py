@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.chips.check import check_counted
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
@@ -39,7 +38,6 @@ TEXTURE_SIZE, TARGET_SIZE = "texture size", "framebuffer size"
 """The limits of a texture's width and height: of those that are read, and of those drawn to."""
 
 
-@public
 def check_plan(plan: Plan, chip: Profile) -> Verdict:
     """Compare all that a plan uses with what a chip has: programs, textures, blending, memory.
 

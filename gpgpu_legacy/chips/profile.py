@@ -20,7 +20,6 @@ from typing import Annotated, Any, Generic, TypeVar
 from warnings import warn
 
 from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.bounded import Line, Meta, OneLine, Several
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.own_files import is_file
@@ -421,7 +420,6 @@ def _own_profile(path: Path) -> Profile:
 # Finding them -------------------------------------------------------------------------------
 
 
-@public
 def find_profile(name: str) -> Profile:
     """The profile of that name or alias: the package's, a recorded one, or one calibrated here.
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from gpgpu_legacy.boundary import as_own, is_of_caller, said_by
 from gpgpu_legacy.cli.commands import COMMANDS
 from gpgpu_legacy.cli.completion import PROGRAM, asked_words, with_shell_found
 from gpgpu_legacy.cli.conversion import convert_plainly
@@ -33,7 +32,7 @@ from gpgpu_legacy.cli.streams import (
 )
 from gpgpu_legacy.cli.usage import usage_message, without_negations
 from gpgpu_legacy.cli.warnings import plain_warnings
-from gpgpu_legacy.errors import GpgpuLegacyError, InternalError
+from gpgpu_legacy.errors import GpgpuLegacyError, is_of_opengl, printable, reason_of
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cli.shared import app as app
@@ -101,10 +100,24 @@ def _reported(error: Exception) -> int:
     """Print what is wrong in one line, or a line for each fault of a program; the exit code."""
     if hasattr(error, "format_message"):  # which what the option parser raises has
         return _failed(usage_message(error))
-    if not isinstance(error, GpgpuLegacyError) and is_of_caller(error.__traceback__):
-        return _failed(f"{said_by(error)}; code that is no part of {PROGRAM} raised this")
-    own = as_own(error, "this command", f"what {DEBUG} adds to it")
-    return _failed(str(own), INTERNAL if isinstance(own, InternalError) else FAILED)
+    code, said = FAILED, printable(" ".join(str(error).split()))
+    if isinstance(error, GpgpuLegacyError):
+        said = str(error)
+    elif isinstance(error, MemoryError):
+        why = f" ({said})" if said else ""
+        said = f"this machine has too little memory for that{why}; try smaller sizes"
+    elif isinstance(error, RecursionError):
+        said = "what was given is nested too deeply; give something flatter"
+    elif isinstance(error, OSError):
+        where = "" if error.filename is None else f"{error.filename}: "
+        said = printable(f"{where}{reason_of(error)}")
+    elif is_of_opengl(error):
+        said = f"OpenGL failed: {said}; try a smaller size, or another executor (see doctor)"
+    else:
+        said = f"{type(error).__name__}: {said}; this is a fault of gpgpu_legacy"
+        said += f": run it again with {DEBUG}, and report what that shows"
+        code = INTERNAL
+    return _failed(said, code)
 
 
 def _call(words: Sequence[str]) -> Any:

@@ -16,7 +16,6 @@ from math import copysign, inf
 from struct import pack, unpack
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.isa.dependences import parts_read
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -192,7 +191,6 @@ _FOG = {
 }
 
 
-@public
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses.
 

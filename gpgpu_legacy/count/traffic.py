@@ -17,7 +17,6 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
 from gpgpu_legacy.arguments import as_instance, as_positive
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
@@ -26,7 +25,6 @@ from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, Frag
 from gpgpu_legacy.plan.textures import Input, Output, Rect
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Accounting:
     """The assumptions of the accounting that no plan determines.
@@ -45,7 +43,6 @@ POSITIONS_ALONE = Accounting()
 """Vertices that have a position and nothing else."""
 
 
-@public
 @dataclass(frozen=True, slots=True, repr=False)
 class Counts:
     """What a plan or a pass costs, in total. Names that end in _bytes are in bytes.
@@ -134,7 +131,6 @@ class Counts:
 _ADDITIVE = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes", "vertices"})
 
 
-@public
 def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
     """Count a whole plan.
 

@@ -19,13 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_text
-from gpgpu_legacy.boundary import hot, public
 from gpgpu_legacy.errors import InputError
 
 F32 = NDArray[np.float32]
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Arithmetic:
     """A number format of registers.
@@ -45,7 +43,6 @@ class Arithmetic:
     absolute_error: float
     rounds: bool = True
 
-    @hot
     def wide(self, values: F32) -> Any:
         """Operands in the type that instructions compute in: float64 if results are rounded."""
         return values.astype(np.float64) if self.rounds else values
@@ -134,7 +131,6 @@ even; NaN becomes 0. Each multiple of 1/255 is represented by the nearest float3
 ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9)}
 
 
-@public
 def find_arithmetic(name: str) -> Arithmetic:
     """The arithmetic of that name; InputError if there is none."""
     as_text("arithmetic", name, f"one of {', '.join(ARITHMETICS)}")

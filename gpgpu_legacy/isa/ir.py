@@ -13,7 +13,6 @@ from functools import cached_property
 from math import copysign
 
 from gpgpu_legacy.arguments import as_member
-from gpgpu_legacy.boundary import public
 
 COMPONENTS = "xyzw"
 
@@ -229,7 +228,6 @@ class Fog(Enum):
     LINEAR = "ARB_fog_linear"
 
 
-@public
 @dataclass(frozen=True, repr=False)
 class Program:
     """An assembled fragment program.

@@ -11,14 +11,12 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.arguments import as_instance, as_positive
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 
 
-@public
 class Player:
     """A page that plays a plan; a notebook shows it in a frame. `player` makes one.
 
@@ -40,7 +38,6 @@ class Player:
         )
 
 
-@public
 def player(
     what: Plan | PlanBuilder | str,
     operands: Mapping[str, ArrayLike] | None = None,

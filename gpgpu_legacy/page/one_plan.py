@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
@@ -16,7 +15,6 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.validate import validate
 
 
-@public
 def plan_page(plan: Plan, operands: Mapping[str, ArrayLike]) -> str:
     """A page that plays a plan in a browser, as HTML that needs no other file and no network.
 

@@ -14,14 +14,14 @@ A mistake is an InputError or a PlanError in the call that makes it.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, TypedDict, Unpack, cast
 
 from gpgpu_legacy.arguments import as_flag, as_member, described
-from gpgpu_legacy.boundary import public, warn
-from gpgpu_legacy.errors import InputError, PlanError, UnknownKeywordError
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
@@ -80,7 +80,6 @@ class DrawKeywords(TypedDict, total=False):
     blend: Blend | str
 
 
-@public
 class PlanBuilder(Storage):
     """Builds a Plan. Sizes are the caller's, so a function that builds one is a family of plans.
 
@@ -140,7 +139,7 @@ class PlanBuilder(Storage):
         area = full_rect(targets[0]) if rect is None else values.rect("rect", rect)
         unknown = given.keys() - DrawKeywords.__annotations__.keys()
         if unknown:
-            raise UnknownKeywordError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
+            raise TypeError(f"draw() got an unexpected keyword argument {min(unknown)!r}")
         pass_ = FragmentPass(
             program=code,
             bindings=tuple(self._bindings(textures, code)),
@@ -215,7 +214,6 @@ class PlanBuilder(Storage):
     # Loops --------------------------------------------------------------------------------------
 
     @contextmanager
-    @public
     def repeat(self, count: Any) -> Iterator[Expression]:
         """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
 
@@ -363,7 +361,7 @@ def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
         pixel_sets=() if 0 in texcoords else (0,),
     )
     for text in texts:
-        warn(text)
+        warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
 
 
 def _placed(output: Output, places: Mapping[str, str]) -> Output:

@@ -15,7 +15,6 @@ from gpgpu_legacy.arguments import (
     described,
     kind_of,
 )
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.packings import Packed, packed
 from gpgpu_legacy.pipeline.values import Values
@@ -42,7 +41,6 @@ Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""
 
 
-@public
 class Storage:
     """Textures, operands and results, each checked when it is added.
 

@@ -12,7 +12,6 @@ from numbers import Integral, Real
 from typing import Any, cast
 
 from gpgpu_legacy.arguments import as_integer, as_mapping, described
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.expressions import Expression
@@ -30,7 +29,6 @@ from gpgpu_legacy.plan.textures import MovingRect, Rect
 _MISSING: Vec4 = (0.0, 0.0, 0.0, 1.0)
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Texels:
     """Texture coordinates that lay a rectangle of a texture over the rectangle that is drawn.

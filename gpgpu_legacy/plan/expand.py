@@ -11,7 +11,6 @@ from itertools import chain, repeat
 from operator import mul
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.plan.numbers import (
     Affine,
     Integer,
@@ -39,7 +38,6 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 
 
-@public
 def expand(plan: Plan) -> Plan:
     """The same plan without Repeats: their passes are written out, with constant numbers.
 

@@ -17,8 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.arguments import described
-from gpgpu_legacy.boundary import public
-from gpgpu_legacy.errors import UnknownNameError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (
     Integer,
@@ -274,7 +273,6 @@ Step = Pass | Repeat
 """An item of a plan."""
 
 
-@public
 @dataclass(frozen=True, repr=False)
 class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
@@ -306,12 +304,12 @@ class Plan:
         return plan_svg(self)
 
     def texture(self, name: str) -> Texture:
-        """The texture of that name; UnknownNameError, a KeyError, if the plan has none."""
+        """The texture of that name; InputError if the plan has none."""
         try:
             return self._textures[name]
         except KeyError:
             known = ", ".join(self._textures)
-            raise UnknownNameError(
+            raise InputError(
                 f"plan {self.name} has no texture {described(name)}; its textures are {known}"
             ) from None
 

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 from gpgpu_legacy.arguments import as_instance, as_text
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.plan import records
@@ -27,14 +26,12 @@ SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 """The JSON Schema of plan.json."""
 
 
-@public
 def plan_as_json(plan: Plan) -> str:
     """The text of plan.json. Raises InputError for a texture of a format of the caller's own."""
     as_instance("plan", plan, Plan)
     return json_fitted_text(plan_record(plan))
 
 
-@public
 def read_plan(path: Path | str) -> Plan:
     """The plan in a file that `plan_as_json` or anyone else wrote; it is valid.
 
@@ -47,7 +44,6 @@ def read_plan(path: Path | str) -> Plan:
     return plan_from_json(read_text(Path(path), MOST_FILE_BYTES), str(path))
 
 
-@public
 def plan_from_json(text: str, name: str = "plan.json") -> Plan:
     """The plan in the text of a plan.json, as `read_plan` gives it.
 

@@ -8,7 +8,6 @@ from math import isfinite, prod
 from typing import TypeVar
 
 from gpgpu_legacy.arguments import as_instance, shape_in_words
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
@@ -54,7 +53,6 @@ _GIVEN_BY_CORNERS = {
 }
 
 
-@public
 def validate(plan: Plan) -> Validator:
     """Check a plan; PlanError, in one line, names the first thing that no executor could run.
 

@@ -10,10 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import guard_members, public
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.memory import require_memory
@@ -27,7 +26,6 @@ from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import exact_executors, reference
 
 
-@public
 class Executor(ABC):
     """Something that runs plans: a CPU, or a GPU through an API of its time.
 
@@ -39,11 +37,6 @@ class Executor(ABC):
     summary: ClassVar[str]
     """What it is, in a line."""
     capabilities: ClassVar[Capabilities]
-
-    def __init_subclass__(cls, **given: Any) -> None:
-        """Guard what an executor implements of this contract."""
-        super().__init_subclass__(**given)
-        guard_members(cls)
 
     @abstractmethod
     def device(self) -> str:

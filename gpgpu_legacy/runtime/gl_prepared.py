@@ -14,7 +14,6 @@ from itertools import groupby
 from time import perf_counter
 from typing import Any, Generic, TypeVar
 
-from gpgpu_legacy.boundary import on_behalf
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import Pass, Plan, Repeat
@@ -158,7 +157,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
         with self.context.released():
             try:
-                on_behalf(observer, number, pass_, read)
+                observer(number, pass_, read)
             finally:
                 may_read = False
         self._begin(observed=True)

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from gpgpu_legacy.boundary import on_behalf
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
@@ -69,7 +68,7 @@ class HostPrepared(Prepared):
             self._work_unobserved()
             return
         for number, done in enumerate(self._work()):
-            on_behalf(observer, number, done, self._read)
+            observer(number, done, self._read)
 
     def _read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""

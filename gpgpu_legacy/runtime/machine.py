@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.arguments import as_flag, as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 
@@ -34,7 +33,6 @@ class Tuning:
     temporal: TemporalShape | None = None
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Machine:
     """How a run computes.

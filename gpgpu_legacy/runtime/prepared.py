@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_callable, as_mapping, shape_in_words
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.machine import Machine
@@ -26,7 +25,6 @@ from gpgpu_legacy.runtime.machine import Machine
 F32 = NDArray[np.float32]
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Timings:
     """Seconds of the parts of one run.
@@ -41,7 +39,6 @@ class Timings:
     prepare_s: float = 0.0
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Result:
     """The result of a run: float32 matrices by name, and the times."""
@@ -63,7 +60,6 @@ Observer = Callable[[int, Pass, Callable[[str], F32]], None]
 by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was."""
 
 
-@public
 class Prepared(ABC):
     """A plan that is ready to run on an executor, with everything that it allocated.
 

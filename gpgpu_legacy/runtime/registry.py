@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import gpgpu_legacy.runtime.executors
 from gpgpu_legacy.arguments import as_instance, as_text
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Machine, names_of
@@ -23,7 +22,6 @@ AUTO = "auto"
 
 
 @cache
-@public
 def executors() -> tuple[Executor, ...]:
     """All executors, the reference first, then by name."""
     modules = (
@@ -71,7 +69,6 @@ def executor_names() -> tuple[str, ...]:
     return (AUTO, *(executor.name for executor in executors()))
 
 
-@public
 def find_executor(name: str, plan: Plan | None = None, machine: Machine | None = None) -> Executor:
     """The executor of that name, which can run on this machine.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import moderngl
 import pytest
 
-from gpgpu_legacy import assemble, find_algorithm
+from gpgpu_legacy import assemble, cli, find_algorithm
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError, printable
 
 
@@ -42,3 +43,37 @@ def test_a_program_keeps_a_line_for_each_fault() -> None:
     assert [line.partition(": ")[0] for line in lines[::3]] == [
         r"two\nlines\x1b.fp:2:5", r"two\nlines\x1b.fp:3:5",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (InputError("n is 0; it must be at least 1"), 2, "n is 0; it must be at least 1"),
+        (MemoryError("no 8 TiB"), 2, "too little memory for that (no 8 TiB); try smaller sizes"),
+        (RecursionError(), 2, "nested too deeply; give something flatter"),
+        (FileNotFoundError(2, "No such file", "x\n.fp"), 2, r"x\n.fp: no such file"),
+        (moderngl.Error("out of memory"), 2, "OpenGL failed: out of memory; try a smaller size"),
+        (KeyError("two\nlines"), 70, r"KeyError: 'two\nlines'; this is a fault of gpgpu_legacy"),
+    ],
+)
+def test_whatever_a_command_raises_is_one_line(
+    error: Exception,
+    code: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The traceback is shown to those who ask, and a fault of ours has an exit code of its own."""
+
+    def fail(_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "_call", fail)
+    for words in (["list"], ["list", "--debug"]):
+        monkeypatch.setattr("sys.argv", ["gpgpu-legacy", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        shown = capsys.readouterr().err
+        assert ended.value.code == code
+        assert line in shown.splitlines()[-1]
+        assert ("Traceback" in shown) == (len(words) == 2)

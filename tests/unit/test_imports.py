@@ -52,8 +52,6 @@ ORDER = (
         "bounded",
         "provenance",
     ),
-    ("boundary",),
-    ("signatures",),
     ("arguments",),
     ("errors", "ending"),
 )

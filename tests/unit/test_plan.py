@@ -149,7 +149,7 @@ def test_the_programs_of_a_plan_are_listed_once_each() -> None:
 
 def test_a_texture_is_found_by_its_name() -> None:
     assert raw().texture("U").name == "U"
-    with pytest.raises(KeyError):
+    with pytest.raises(InputError, match="no texture 'V'; its textures are"):
         raw().texture("V")
 
 

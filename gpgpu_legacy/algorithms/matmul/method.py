@@ -9,14 +9,12 @@ from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
 from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
 from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS, R32F, Numeric
 from gpgpu_legacy.plan.plan import Plan
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Method:
     """A way to multiply matrices, as a paper or a library describes it.

@@ -11,7 +11,6 @@ from enum import Enum
 from typing import Any
 
 from gpgpu_legacy.arguments import as_flag, as_integer, as_member, as_real, as_text
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
@@ -25,7 +24,6 @@ MOST_UNROLLED = 4096
 matrices has so many. The assembler takes seconds for such a program."""
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The shape of a matrix product: m×l times l×n. Sizes may be 0."""
@@ -80,7 +78,6 @@ class Accumulate(Enum):
     BLEND = "blend"
 
 
-@public
 @dataclass(frozen=True, slots=True)
 class Options:
     """What a caller chooses. None leaves the choice to the method.

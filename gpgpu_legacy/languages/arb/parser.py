@@ -13,7 +13,6 @@ from dataclasses import replace
 from lark import Token
 
 from gpgpu_legacy.arguments import as_instance, as_text
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
@@ -74,7 +73,6 @@ OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS)
 OPTION_SECTION = "3.11.4.5"
 
 
-@public
 def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMITS) -> Program:
     """Assemble the text of a fragment program.
 

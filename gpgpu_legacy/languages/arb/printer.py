@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from math import isinf
 
 from gpgpu_legacy.arguments import as_instance
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
@@ -29,7 +28,6 @@ from gpgpu_legacy.languages.arb.parser import HEADER
 _LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
 
 
-@public
 def disassemble(program: Program) -> str:
     """The program's canonical text.
 

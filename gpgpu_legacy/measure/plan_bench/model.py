@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.arguments import as_callable, as_instance, as_positive, as_real
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure import engine
@@ -136,7 +135,6 @@ def bench_plans(
     return bench.measure(progress, save)
 
 
-@public
 def bench_plan(
     plan: Plan,
     inputs: Mapping[str, F32] | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.boundary import public
 from gpgpu_legacy.bounded import Limit, Line, NotNegative, Positive, Several, Share, Spread, Whole
 from gpgpu_legacy.serial import Record, Recorded
 
@@ -59,7 +58,6 @@ class PlanSkipped(Record, frozen=True, kw_only=True):
     reason: Line
 
 
-@public
 class PlanBench(Recorded, frozen=True, kw_only=True):
     """A benchmark of plans, and what makes it reproducible.
 
