@@ -5,6 +5,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,8 +14,9 @@ from hypothesis import settings
 from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.measure.other_work import OtherWork
+from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import executors
+from gpgpu_legacy.runtime.registry import find_executor
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,19 +93,35 @@ def run_json(run: Callable[..., tuple[int, str, str]]) -> Callable[..., dict[str
 
 @pytest.fixture(scope="session")
 def ready() -> Callable[[str], Executor]:
-    """An executor by name: skips with the reason where it cannot run, fails if REQUIRE_GL=1."""
+    """An executor by name; a test of one that needs OpenGL is marked gl."""
+    return find_executor
 
-    def find(name: str) -> Executor:
-        executor = next(e for e in executors() if e.name == name)
-        try:
-            executor.device()
-        except ExecutorUnavailableError as error:
-            if os.environ.get("REQUIRE_GL") == "1":
-                pytest.fail(f"REQUIRE_GL=1, but {error}")
-            pytest.skip(str(error))
-        return executor
 
-    return find
+@contextmanager
+def _driver_or_skip(item: pytest.Item) -> Iterator[None]:
+    """A test marked gl skips with the reason where it finds no driver, or fails if REQUIRE_GL=1."""
+    try:
+        yield
+    except ExecutorUnavailableError as error:
+        if item.get_closest_marker("gl") is None:
+            raise
+        if os.environ.get("REQUIRE_GL") == "1":
+            pytest.fail(f"REQUIRE_GL=1, but {error}")
+        pytest.skip(str(error))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    with _driver_or_skip(item):
+        if item.get_closest_marker("gl") is not None:
+            gl.context()
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    with _driver_or_skip(item):
+        return (yield)
 
 
 @pytest.fixture

@@ -51,9 +51,9 @@ def section_of(name: str) -> Section:
 
 
 def browser_path() -> str | None:
-    """The browser: of the environment variable CHROMIUM, or found on the PATH."""
+    """The browser: what the environment variable CHROMIUM names, or one on the PATH."""
     named = os.environ.get("CHROMIUM")
-    return named or next(filter(None, map(shutil.which, _PROGRAMS)), None)
+    return next(filter(None, map(shutil.which, [named] if named else _PROGRAMS)), None)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ def browsers() -> Iterator[Browsers]:
 
     path = browser_path()
     if path is None:
-        _missing("there is no Chromium on the PATH, nor does CHROMIUM name one")
+        _missing("neither the PATH nor CHROMIUM leads to a Chromium")
     with sync_playwright() as playwright:
         browsers = Browsers(playwright, path)
         yield browsers

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -31,7 +30,6 @@ from random_programs import INEXACT, SIZE, Batch, random_batch
 from strategies import SMALL_NUMBER, Scene, program_texts, reaches, whole_scenes
 from uniforms import uniform_rows
 
-from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Operand
@@ -66,12 +64,7 @@ SHIPPED = sorted(shader_folder().rglob("*.fp"))
 
 @pytest.fixture(scope="module")
 def made() -> Gles:
-    try:
-        return Gles()
-    except ExecutorUnavailableError as error:
-        if os.environ.get("REQUIRE_GL") == "1":
-            pytest.fail(f"REQUIRE_GL=1, but {error}")
-        pytest.skip(str(error))
+    return Gles()
 
 
 @pytest.fixture
