@@ -51,16 +51,9 @@ def test_numpy_and_jit_agree_in_bits_or_in_the_error() -> None:
 _PIECES = (
     *("for (int k = 0; k < 9; ++k) ", "if (tx < 3) ", "barrier();", "float(", "vec4(", "layout("),
     *("shared float Q[9999][9999];", "const int c = 1 - 2;", "double d = 0.5lf;", "4294967296"),
-    *(
-        "local_size_x = 99999) in;",
-        "binding = 4294967295) ",
-        "1e999",
-        "0x1",
-        "0.5",
-        "²",
-        "/*",
-        "//",
-    ),
+    "local_size_x = 99999) in;",
+    "binding = 4294967295) ",
+    *["1e999", "0x1", "0.5", "²", "/*", "//"],
     *("\\", "\0", "\r", "&&", "==", "++", ".x", *"{}()[];:?!-u.,"),
 )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -27,48 +26,18 @@ Four = tuple[float, float, float, float]
 BELOW_ONE = 1 - 2.0**-24
 
 
-class Expected(NamedTuple):
-    shape: Shape
-    form: Form
-    spec: str
-    cost: Cost = Cost.ARITHMETIC
-
-
-EXPECTED = {
-    "ABS": Expected(Shape.VECTOR_OP, Form.COMPONENTWISE, "3.11.5.1"),
-    "ADD": Expected(Shape.BINARY_OP, Form.COMPONENTWISE, "3.11.5.2"),
-    "CMP": Expected(Shape.TERNARY_OP, Form.COMPONENTWISE, "3.11.5.3"),
-    "COS": Expected(Shape.SCALAR_OP, Form.SCALAR, "3.11.5.4"),
-    "DP3": Expected(Shape.BINARY_OP, Form.VECTOR, "3.11.5.5"),
-    "DP4": Expected(Shape.BINARY_OP, Form.VECTOR, "3.11.5.6"),
-    "DPH": Expected(Shape.BINARY_OP, Form.VECTOR, "3.11.5.7"),
-    "DST": Expected(Shape.BINARY_OP, Form.VECTOR, "3.11.5.8"),
-    "EX2": Expected(Shape.SCALAR_OP, Form.SCALAR, "3.11.5.9"),
-    "FLR": Expected(Shape.VECTOR_OP, Form.COMPONENTWISE, "3.11.5.10"),
-    "FRC": Expected(Shape.VECTOR_OP, Form.COMPONENTWISE, "3.11.5.11"),
-    "LG2": Expected(Shape.SCALAR_OP, Form.SCALAR, "3.11.5.12"),
-    "LIT": Expected(Shape.VECTOR_OP, Form.VECTOR, "3.11.5.13"),
-    "LRP": Expected(Shape.TERNARY_OP, Form.COMPONENTWISE, "3.11.5.14"),
-    "MAD": Expected(Shape.TERNARY_OP, Form.COMPONENTWISE, "3.11.5.15"),
-    "MAX": Expected(Shape.BINARY_OP, Form.COMPONENTWISE, "3.11.5.16"),
-    "MIN": Expected(Shape.BINARY_OP, Form.COMPONENTWISE, "3.11.5.17"),
-    "MOV": Expected(Shape.VECTOR_OP, Form.COMPONENTWISE, "3.11.5.18"),
-    "MUL": Expected(Shape.BINARY_OP, Form.COMPONENTWISE, "3.11.5.19"),
-    "POW": Expected(Shape.BINARY_SCALAR_OP, Form.SCALAR, "3.11.5.20"),
-    "RCP": Expected(Shape.SCALAR_OP, Form.SCALAR, "3.11.5.21"),
-    "RSQ": Expected(Shape.SCALAR_OP, Form.SCALAR, "3.11.5.22"),
-    "SCS": Expected(Shape.SCALAR_OP, Form.VECTOR, "3.11.5.23"),
-    "SGE": Expected(Shape.BINARY_OP, Form.COMPONENTWISE, "3.11.5.24"),
-    "SIN": Expected(Shape.SCALAR_OP, Form.SCALAR, "3.11.5.25"),
-    "SLT": Expected(Shape.BINARY_OP, Form.COMPONENTWISE, "3.11.5.26"),
-    "SUB": Expected(Shape.BINARY_OP, Form.COMPONENTWISE, "3.11.5.27"),
-    "SWZ": Expected(Shape.SWIZZLE_OP, Form.COMPONENTWISE, "3.11.5.28"),
-    "XPD": Expected(Shape.BINARY_OP, Form.VECTOR, "3.11.5.29"),
-    "TEX": Expected(Shape.SAMPLE_OP, Form.SAMPLE, "3.11.6.1", Cost.LOOKUP),
-    "TXP": Expected(Shape.SAMPLE_OP, Form.SAMPLE, "3.11.6.2", Cost.LOOKUP),
-    "TXB": Expected(Shape.SAMPLE_OP, Form.SAMPLE, "3.11.6.3", Cost.LOOKUP),
-    "KIL": Expected(Shape.KILL_OP, Form.KILL, "3.11.6.4", Cost.KILL),
+# By the rules of the grammar in section 3.11.2. Sections count on in the order of the alphabet.
+SHAPES = {
+    Shape.VECTOR_OP: "ABS FLR FRC LIT MOV",
+    Shape.SCALAR_OP: "COS EX2 LG2 RCP RSQ SCS SIN",
+    Shape.BINARY_SCALAR_OP: "POW",
+    Shape.BINARY_OP: "ADD DP3 DP4 DPH DST MAX MIN MUL SGE SLT SUB XPD",
+    Shape.TERNARY_OP: "CMP LRP MAD",
+    Shape.SWIZZLE_OP: "SWZ",
+    Shape.SAMPLE_OP: "TEX TXB TXP",
+    Shape.KILL_OP: "KIL",
 }
+LOOKUPS = ("TEX", "TXP", "TXB")
 
 EVERY_KIND = (0.0, -0.0, 1.5, -HUGE, TINY, -TINY, INF, -INF, NAN)
 
@@ -79,99 +48,60 @@ COMPONENTS: dict[str, list[tuple[tuple[float, ...], float]]] = {
     "ABS": [((v,), abs(v)) for v in EVERY_KIND],
     "FLR": [
         ((2.3,), 2.0), ((-3.6,), -4.0),  # the spec's own
-        ((0.0,), 0.0), ((-0.0,), -0.0), ((TINY,), 0.0), ((-TINY,), -1.0), ((5.0,), 5.0),
-        ((8388607.5,), 8388607.0), ((-HUGE,), -HUGE), ((INF,), INF), ((-INF,), -INF), ((NAN,), NAN),
+        ((-0.0,), -0.0), ((-TINY,), -1.0), ((8388607.5,), 8388607.0), ((-INF,), -INF),
     ],
     "FRC": [
-        ((2.25,), 0.25), ((-1.75,), 0.25), ((-3.5,), 0.5), ((5.0,), 0.0), ((-0.0,), 0.0),
-        ((TINY,), TINY), ((8388607.5,), 0.5), ((HUGE,), 0.0),
-        ((-TINY,), BELOW_ONE), ((-(2.0**-25),), BELOW_ONE), ((-(2.0**-24),), BELOW_ONE),
-        ((-(2.0**-23),), 1 - 2.0**-23), ((INF,), NAN), ((NAN,), NAN),
+        ((-1.75,), 0.25), ((5.0,), 0.0), ((HUGE,), 0.0), ((-TINY,), BELOW_ONE),
+        ((-(2.0**-23),), 1 - 2.0**-23), ((INF,), NAN),
     ],
     "ADD": [
-        ((1.0, 2.0), 3.0), ((-0.0, -0.0), -0.0), ((-0.0, 0.0), 0.0), ((3.0, -3.0), 0.0),
-        ((7.0, 0.0), 7.0), ((TINY, TINY), 2 * TINY),
+        ((-0.0, -0.0), -0.0), ((3.0, -3.0), 0.0), ((TINY, TINY), 2 * TINY),
         ((2.0**24, 1.0), 2.0**24),  # a tie, to even
-        ((2.0**24, 3.0), 2.0**24 + 4), ((HUGE, HUGE), INF), ((INF, 1.0), INF), ((INF, INF), INF),
-        ((INF, -INF), NAN), ((NAN, 1.0), NAN), ((1.0, NAN), NAN),
+        ((HUGE, HUGE), INF), ((INF, -INF), NAN),
     ],
-    "SUB": [
-        ((1.0, 2.0), -1.0), ((3.0, 3.0), 0.0), ((-0.0, 0.0), -0.0), ((0.0, -0.0), 0.0),
-        ((2.0**24, -1.0), 2.0**24), ((INF, INF), NAN), ((INF, -INF), INF), ((1.0, NAN), NAN),
-    ],
+    "SUB": [((1.0, 2.0), -1.0), ((-0.0, 0.0), -0.0), ((2.0**24, -1.0), 2.0**24), ((INF, INF), NAN)],
     "MUL": [
-        ((3.0, -2.0), -6.0), ((1.0, 0.1), float(np.float32(0.1))), ((0.0, 5.0), 0.0),
-        ((0.0, -5.0), -0.0), ((-0.0, -5.0), 0.0),
-        ((TINY, 0.5), 0.0), ((-TINY, 0.5), -0.0),  # ties, to even
-        ((TINY, 0.75), TINY), ((HUGE, 2.0), INF), ((HUGE, -2.0), -INF), ((INF, -2.0), -INF),
-        ((-INF, -INF), INF), ((INF, 0.0), NAN), ((0.0, -INF), NAN), ((NAN, 0.0), NAN),
-        ((2.0, NAN), NAN),
+        ((3.0, -2.0), -6.0), ((0.0, -5.0), -0.0), ((TINY, 0.5), 0.0), ((-TINY, 0.75), -TINY),
+        ((HUGE, -2.0), -INF), ((INF, 0.0), NAN),
     ],
     "MAD": [
-        ((2.0, 3.0, 4.0), 10.0), ((-2.0, 3.0, 6.0), 0.0), ((0.0, -1.0, -0.0), -0.0),
-        ((0.0, -1.0, 0.0), 0.0), ((1.0, 7.0, 0.0), 7.0),
+        ((2.0, 3.0, 4.0), 10.0), ((0.0, -1.0, -0.0), -0.0),
         # (1 + 2^-12)^2 - (1 + 2^-11) is 2^-24 exactly; with the product rounded first, 0.
         ((1 + 2.0**-12, 1 + 2.0**-12, -1 - 2.0**-11), 0.0),
         ((HUGE, 2.0, -INF), NAN),  # the product overflows before the sum
-        ((HUGE, 2.0, -HUGE), INF), ((INF, 0.0, 1.0), NAN), ((INF, 1.0, -INF), NAN),
-        ((INF, 1.0, 5.0), INF), ((NAN, 1.0, 1.0), NAN), ((1.0, NAN, 1.0), NAN),
-        ((1.0, 1.0, NAN), NAN),
     ],
     "LRP": [
-        ((0.25, 8.0, 4.0), 5.0), ((0.5, -2.0, 6.0), 2.0), ((2.0, 3.0, 5.0), 1.0),
+        ((0.25, 8.0, 4.0), 5.0), ((2.0, 3.0, 5.0), 1.0),
         # A factor of 1 gives the second operand and 0 the third, to the last bit.
-        ((1.0, 0.1, 1e30), float(np.float32(0.1))), ((0.0, 1e30, 0.1), float(np.float32(0.1))),
-        ((1.0, HUGE, -HUGE), HUGE), ((0.0, HUGE, -HUGE), -HUGE),
-        ((1.0, 1.0, INF), NAN), ((0.0, NAN, 1.0), NAN), ((NAN, 1.0, 1.0), NAN),
+        ((1.0, HUGE, -HUGE), HUGE), ((0.0, 1e30, 0.1), float(np.float32(0.1))),
+        ((1.0, 1.0, INF), NAN),
     ],
     "CMP": [
-        ((-1.0, 2.0, 3.0), 2.0), ((1.0, 2.0, 3.0), 3.0), ((0.0, 2.0, 3.0), 3.0),
-        ((-0.0, 2.0, 3.0), 3.0), ((-TINY, 2.0, 3.0), 2.0), ((-INF, 2.0, 3.0), 2.0),
-        ((NAN, 2.0, 3.0), 3.0), ((-1.0, 2.0, NAN), 2.0), ((1.0, INF, -0.0), -0.0),
+        ((-TINY, 2.0, 3.0), 2.0), ((-0.0, 2.0, 3.0), 3.0), ((NAN, 2.0, 3.0), 3.0),
+        ((-1.0, 2.0, NAN), 2.0),
     ],
-    "MAX": [
-        ((1.0, 2.0), 2.0), ((2.0, 1.0), 2.0), ((-1.0, -2.0), -1.0), ((INF, 1.0), INF),
-        # a > b ? a : b, to the letter: equals and NaN give the second.
-        ((0.0, -0.0), -0.0), ((-0.0, 0.0), 0.0), ((NAN, 1.0), 1.0), ((1.0, NAN), NAN),
+    "MAX": [  # a > b ? a : b, to the letter: equals and NaN give the second
+        ((1.0, 2.0), 2.0), ((2.0, 1.0), 2.0), ((0.0, -0.0), -0.0), ((NAN, 1.0), 1.0),
+        ((1.0, NAN), NAN),
     ],
-    "MIN": [
-        ((1.0, 2.0), 1.0), ((2.0, 1.0), 1.0), ((-1.0, -2.0), -2.0), ((-INF, 1.0), -INF),
-        # a > b ? b : a: equals and NaN give the first.
-        ((0.0, -0.0), 0.0), ((-0.0, 0.0), -0.0), ((NAN, 1.0), NAN), ((1.0, NAN), 1.0),
+    "MIN": [  # a > b ? b : a: equals and NaN give the first
+        ((1.0, 2.0), 1.0), ((2.0, 1.0), 1.0), ((0.0, -0.0), 0.0), ((NAN, 1.0), NAN),
+        ((1.0, NAN), 1.0),
     ],
-    "SGE": [
-        ((1.0, 2.0), 0.0), ((2.0, 1.0), 1.0), ((2.0, 2.0), 1.0), ((-0.0, 0.0), 1.0),
-        ((0.0, -0.0), 1.0), ((INF, INF), 1.0), ((NAN, 1.0), 0.0), ((1.0, NAN), 0.0),
-    ],
-    "SLT": [
-        ((1.0, 2.0), 1.0), ((2.0, 1.0), 0.0), ((2.0, 2.0), 0.0), ((-0.0, 0.0), 0.0),
-        ((-INF, INF), 1.0), ((NAN, 1.0), 0.0), ((1.0, NAN), 0.0), ((NAN, NAN), 0.0),
-    ],
-    "RCP": [
-        ((1.0,), 1.0), ((-1.0,), -1.0), ((4.0,), 0.25), ((-0.5,), -2.0), ((0.0,), INF),
-        ((-0.0,), -INF), ((INF,), 0.0), ((3.0,), float(np.float32(1 / 3))), ((NAN,), NAN),
-    ],
-    "RSQ": [
-        ((1.0,), 1.0), ((4.0,), 0.5), ((-4.0,), 0.5), ((0.25,), 2.0), ((0.0,), INF), ((-0.0,), INF),
-        ((INF,), 0.0), ((-INF,), 0.0), ((NAN,), NAN),
-    ],
-    "EX2": [
-        ((0.0,), 1.0), ((-0.0,), 1.0), ((1.0,), 2.0), ((-1.0,), 0.5), ((10.0,), 1024.0),
-        ((128.0,), INF), ((-160.0,), 0.0), ((INF,), INF), ((-INF,), 0.0), ((NAN,), NAN),
-    ],
-    "LG2": [
-        ((1.0,), 0.0), ((2.0,), 1.0), ((0.125,), -3.0), ((1024.0,), 10.0), ((0.0,), -INF),
-        ((INF,), INF), ((-1.0,), NAN), ((NAN,), NAN),
-    ],
+    "SGE": [((1.0, 2.0), 0.0), ((2.0, 1.0), 1.0), ((-0.0, 0.0), 1.0), ((NAN, 1.0), 0.0)],
+    "SLT": [((1.0, 2.0), 1.0), ((2.0, 1.0), 0.0), ((-0.0, 0.0), 0.0), ((1.0, NAN), 0.0)],
+    "RCP": [((4.0,), 0.25), ((-0.0,), -INF), ((INF,), 0.0), ((3.0,), float(np.float32(1 / 3)))],
+    "RSQ": [((4.0,), 0.5), ((-4.0,), 0.5), ((-0.0,), INF), ((-INF,), 0.0)],
+    "EX2": [((-1.0,), 0.5), ((128.0,), INF), ((-160.0,), 0.0), ((NAN,), NAN)],
+    "LG2": [((0.125,), -3.0), ((0.0,), -INF), ((INF,), INF), ((-1.0,), NAN)],
     "POW": [
-        ((2.0, 3.0), 8.0), ((9.0, 0.5), 3.0), ((2.0, -2.0), 0.25), ((1.0, 5.0), 1.0),
-        ((7.0, 0.0), 1.0), ((0.0, 2.0), 0.0), ((0.0, -1.0), INF), ((0.0, 0.0), 1.0),
-        ((-0.0, 3.0), 0.0), ((-0.0, -3.0), INF),
+        ((9.0, 0.5), 3.0), ((2.0, -2.0), 0.25), ((0.0, -1.0), INF), ((0.0, 0.0), 1.0),
+        ((-0.0, 3.0), 0.0),
         # The logarithm of a negative base has no value, whatever the exponent.
-        ((-3.0, 2.0), NAN), ((-0.5, -2.0), NAN),
+        ((-3.0, 2.0), NAN),
     ],
-    "SIN": [((0.0,), 0.0), ((-0.0,), -0.0), ((INF,), NAN), ((NAN,), NAN)],
-    "COS": [((0.0,), 1.0), ((-0.0,), 1.0), ((INF,), NAN), ((NAN,), NAN)],
+    "SIN": [((-0.0,), -0.0), ((INF,), NAN)],
+    "COS": [((-0.0,), 1.0), ((INF,), NAN)],
 }  # fmt: skip
 
 # Sources of four components and the result's, of which None is undefined.
@@ -182,8 +112,6 @@ VECTORS: dict[str, list[tuple[tuple[Four, ...], Result]]] = {
         (((NAN, INF, -0.0, NAN), (NAN, 0.0, NAN, -3.0)), (1.0, NAN, -0.0, -3.0)),
     ],
     "XPD": [
-        (((1.0, 0.0, 0.0, 9.0), (0.0, 1.0, 0.0, 9.0)), (0.0, 0.0, 1.0, None)),
-        (((0.0, 1.0, 0.0, 9.0), (0.0, 0.0, 1.0, 9.0)), (1.0, 0.0, 0.0, None)),
         (((2.0, 3.0, 5.0, NAN), (7.0, 11.0, 13.0, NAN)), (-16.0, 9.0, 1.0, None)),
     ],
     "LIT": [
@@ -192,11 +120,7 @@ VECTORS: dict[str, list[tuple[tuple[Four, ...], Result]]] = {
         (((0.0, 2.0, 9.0, 3.0),), (1.0, 0.0, 0.0, 1.0)),  # not above 0: no highlight
         (((0.25, -2.0, 9.0, 3.0),), (1.0, 0.25, 0.0, 1.0)),
         (((1.0, -2.0, 9.0, 0.0),), (1.0, 1.0, 1.0, 1.0)),  # 0^0
-        (((1.0, 0.0, 9.0, -0.0),), (1.0, 1.0, 1.0, 1.0)),
-        (((1.0, 0.0, 9.0, -1.0),), (1.0, 1.0, INF, 1.0)),
         (((1.0, -0.0, 9.0, -1.0),), (1.0, 1.0, INF, 1.0)),
-        (((TINY, 1.0, 9.0, INF),), (1.0, TINY, 1.0, 1.0)),
-        (((1.0, 0.5, 9.0, -3.0),), (1.0, 1.0, 8.0, 1.0)),
         (((NAN, 0.5, 9.0, 1.0),), (1.0, NAN, 0.0, 1.0)),
     ],
     "SCS": [
@@ -206,9 +130,8 @@ VECTORS: dict[str, list[tuple[tuple[Four, ...], Result]]] = {
 }
 
 KILLS: list[tuple[Four, bool]] = [
-    ((0.0, 0.0, 0.0, 0.0), False), ((1.0, 2.0, 3.0, 4.0), False), ((-0.0,) * 4, False),
-    ((NAN,) * 4, False), ((INF,) * 4, False), ((-1.0, 1.0, 1.0, 1.0), True),
-    ((1.0, -1.0, 1.0, 1.0), True), ((1.0, 1.0, -TINY, 1.0), True), ((1.0, 1.0, NAN, -INF), True),
+    ((-0.0,) * 4, False), ((NAN,) * 4, False), ((-1.0, 1.0, 1.0, 1.0), True),
+    ((1.0, 1.0, -TINY, 1.0), True), ((1.0, 1.0, NAN, -INF), True),
 ]  # fmt: skip
 
 COORDINATES: dict[str, list[tuple[Four, tuple[float, float, float]]]] = {
@@ -220,16 +143,15 @@ COORDINATES: dict[str, list[tuple[Four, tuple[float, float, float]]]] = {
 ROWS = pytest.mark.parametrize("row", OPCODES.values(), ids=lambda row: row.mnemonic)
 
 
-def test_there_are_the_33_opcodes_of_the_extension() -> None:
-    assert set(OPCODES) == set(EXPECTED)
-    assert len(OPCODES) == 33
-    assert all(OPCODES[name].mnemonic == name for name in OPCODES)
-
-
-@ROWS
-def test_a_row_says_what_the_specification_says(row: Opcode) -> None:
-    expected = EXPECTED[row.mnemonic]
-    assert Expected(row.shape, row.form, row.spec, row.cost) == expected
+def test_a_row_says_what_the_specification_says() -> None:
+    shapes = {name: shape for shape, names in SHAPES.items() for name in names.split()}
+    assert {name: row.shape for name, row in OPCODES.items()} == shapes
+    arithmetic = sorted(set(shapes) - {*LOOKUPS, "KIL"})
+    sections = {name: f"3.11.5.{n}" for n, name in enumerate(arithmetic, 1)}
+    sections |= {name: f"3.11.6.{n}" for n, name in enumerate((*LOOKUPS, "KIL"), 1)}
+    assert {row.mnemonic: row.spec for row in OPCODES.values()} == sections
+    costs = dict.fromkeys(arithmetic, Cost.ARITHMETIC) | dict.fromkeys(LOOKUPS, Cost.LOOKUP)
+    assert {name: row.cost for name, row in OPCODES.items()} == {**costs, "KIL": Cost.KILL}
 
 
 def test_the_meaning_of_every_row_is_written_down_here() -> None:
@@ -340,38 +262,19 @@ NO_ZERO = (-0.0, -0.0, -0.0, -0.0)
 # Two sources of four components each, and what stands in all four components of the result.
 DOT_PRODUCTS: list[tuple[str, Four, Four, float]] = [
     ("DP3", (1.0, 2.0, 3.0, NAN), (5.0, 6.0, 7.0, NAN), 38.0),
-    ("DP3", (2.0**24, 1.0, -(2.0**24), 0.0), ONE, 0.0),  # from the first to the last
     ("DP3", NO_ZERO, ONE, -0.0),
-    ("DP3", (HUGE, -HUGE, 1.0, 0.0), (2.0, 2.0, 1.0, 0.0), NAN),
     ("DPH", (1.0, 2.0, 3.0, NAN), (5.0, 6.0, 7.0, 8.0), 46.0),
-    ("DPH", (2.0**24, 0.0, 0.0, 9.0), (1.0, 1.0, 1.0, 1.0), 2.0**24),
-    ("DPH", (1.0, 1.0, 1.0, 0.0), (1.0, 2.0, 3.0, NAN), NAN),
-    ("DP4", (1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0, 8.0), 70.0),
     ("DP4", (1.0, 2.0, 3.0, 4.0), (1000.0, -100.0, 10.0, -1.0), 826.0),
-    ("DP4", (0.0, 0.0, 0.0, 0.0), ONE, 0.0),
     ("DP4", NO_ZERO, ONE, -0.0),
     ("DP4", (-0.0, -0.0, -0.0, 0.0), ONE, 0.0),
-    ("DP4", NO_ZERO, (-1.0, 1.0, 1.0, 1.0), 0.0),
-    ("DP4", (1.0, -1.0, 0.0, -0.0), ONE, 0.0),
     # From the first component to the last, each sum rounded.
     ("DP4", (2.0**24, 1.0, 1.0, 1.0), ONE, 2.0**24),
     ("DP4", (1.0, 1.0, 1.0, 2.0**24), ONE, 2.0**24 + 4),
     ("DP4", (2.0**24, 1.0, -(2.0**24), 1.0), ONE, 1.0),
-    ("DP4", (2.0**24, -(2.0**24), 1.0, 1.0), ONE, 2.0),
-    ("DP4", (1.0, 2.0**24, 1.0, -(2.0**24)), ONE, 0.0),
     # Each product is rounded: (1 + 2^-12)^2 - (1 + 2^-11) would be 2^-24.
     ("DP4", (1 + 2.0**-12, -1.0, 0.0, 0.0), (1 + 2.0**-12, 1 + 2.0**-11, 1.0, 1.0), 0.0),
-    ("DP4", (TINY, TINY, TINY, TINY), ONE, 4 * TINY),
-    ("DP4", (HUGE, HUGE, -HUGE, -HUGE), ONE, INF),
     ("DP4", (HUGE, -HUGE, HUGE, -HUGE), ONE, 0.0),
-    ("DP4", (HUGE, 0.0, 0.0, 0.0), (2.0, 1.0, 1.0, 1.0), INF),
-    ("DP4", (INF, 1.0, 1.0, 1.0), ONE, INF),
-    ("DP4", (1.0, 1.0, 1.0, INF), (1.0, 1.0, 1.0, -1.0), -INF),
-    ("DP4", (INF, 1.0, 1.0, -INF), ONE, NAN),
     ("DP4", (1.0, INF, 1.0, 1.0), (1.0, 0.0, 1.0, 1.0), NAN),
-    ("DP4", (NAN, 1.0, 1.0, 1.0), ONE, NAN),
-    ("DP4", ONE, (1.0, 1.0, 1.0, NAN), NAN),
-    ("DP4", (1.0, 1.0, NAN, 1.0), (1.0, 1.0, 0.0, 1.0), NAN),
 ]
 
 
@@ -387,18 +290,6 @@ def test_a_dot_product_stands_in_every_component(
 
 def source_count(row: Opcode) -> int:
     return sum("Src" in kind.value or "src" in kind.value for kind in row.shape.value)
-
-
-@ROWS
-def test_evaluating_leaves_the_sources_alone(row: Opcode) -> None:
-    single = row.form in (Form.COMPONENTWISE, Form.SCALAR)
-    sources = [
-        np.array([[1.0, 2.0]] * (1 if single else 4), np.float32) + i
-        for i in range(source_count(row))
-    ]
-    before = [s.copy() for s in sources]
-    row.evaluate(*sources)
-    assert all((s == b).all() for s, b in zip(sources, before, strict=True))
 
 
 @ROWS
@@ -423,8 +314,8 @@ def test_the_result_is_made_of_each_source(row: Opcode) -> None:
     assert {part.variable.name for part in parts if isinstance(part, Read)} == set(names)
 
 
-@ROWS
-def test_mnemonics_are_reserved_and_all_but_kil_saturate(row: Opcode) -> None:
-    assert row.mnemonic in RESERVED_WORDS
-    assert row.saturable == (row.mnemonic != "KIL")
-    assert (f"{row.mnemonic}_SAT" in RESERVED_WORDS) == row.saturable
+def test_mnemonics_are_reserved_and_all_but_kil_saturate() -> None:
+    for name, row in OPCODES.items():
+        assert row.mnemonic == name
+        assert name in RESERVED_WORDS
+        assert row.saturable == (name != "KIL") == (f"{name}_SAT" in RESERVED_WORDS)

@@ -54,17 +54,6 @@ def coordinates(*lines: str, **more: object) -> tuple[object, object]:
 # Forms -------------------------------------------------------------------------------------------
 
 
-def test_the_difference_of_forms_of_one_slope_is_constant() -> None:
-    form = linear(1, x=2, y=-3, iteration=7)
-    assert form - linear(0.5, x=2, y=-3, iteration=7) == linear(0.5)
-    assert (form - form).is_constant  # type: ignore[union-attr]
-    assert not form.is_constant
-
-
-def test_a_fragments_own_place_is_x_and_y() -> None:
-    assert coordinates("MOV R0, fragment.texcoord[0];") == (linear(0, x=1), linear(0, y=1))
-
-
 def test_moving_adding_and_scaling_keep_a_form() -> None:
     found = coordinates(
         "PARAM p = {0.5, 2, 0, 0};",
@@ -80,27 +69,6 @@ def test_a_product_of_two_that_vary_is_unknown_and_of_one_is_not() -> None:
     )
     assert isinstance(s, Unknown)
     assert t == linear(0, y=3)
-
-
-def test_saturated_and_looked_up_values_are_unknown() -> None:
-    s, t = coordinates("TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV_SAT R0.y, 0.5;")
-    assert isinstance(s, Unknown)
-    assert isinstance(t, Unknown)
-
-
-def test_masked_components_keep_what_they_were() -> None:
-    assert coordinates("MOV R0, 2;", "MOV R0.y, 7;") == (linear(2), linear(7))
-
-
-def test_temporaries_begin_as_the_machine_has_them() -> None:
-    assert coordinates() == (linear(0), linear(0))
-
-
-def test_sets_and_parameters_that_are_not_given_have_their_defaults() -> None:
-    found = coordinates(
-        "MOV R0.x, fragment.texcoord[5].w;", "ADD R0.y, program.local[3], program.env[3];"
-    )
-    assert found == (linear(1), linear(0))
 
 
 def test_the_window_position_begins_at_the_rectangles_corner() -> None:
@@ -207,18 +175,6 @@ def test_components_that_are_numbers_whatever_the_sources_are_known(
     assert s == known
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["RCP R0, {2}.x;", "EX2 R0, fragment.texcoord[0].x;", "FLR R0, fragment.texcoord[0];",
-     "MAX R0, fragment.texcoord[0], 1;", "MOV R0, state.fog.color;", "MOV R0, fragment.color;",
-     "LIT R0.yzw, fragment.texcoord[0];", "LRP R0, fragment.texcoord[0], 1, 2;"],
-)  # fmt: skip
-def test_what_is_not_affine_is_unknown(line: str) -> None:
-    assert all(
-        isinstance(value, Unknown) for value in coordinates("MOV R0, state.fog.color;", line)
-    )
-
-
 @st.composite
 def moving(draw: st.DrawFn) -> Affine:
     return Affine(draw(SMALL_NUMBER), draw(SMALL_NUMBER))
@@ -307,26 +263,6 @@ def assert_form(form: Linear, found: np.ndarray, rect: Rect, iteration: int) -> 
 
 
 # Texel centres -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "form",
-    [linear(0.5), linear(-7.5), linear(0, x=1), linear(0, y=1), linear(3, x=1), linear(0.5, y=2),
-     linear(0, x=-1), linear(0.5, x=1, y=1), linear(0.5, iteration=32), linear(8192, x=1),
-     linear(0, x=3, iteration=-1), linear(0.5, x=2, y=-4, iteration=8)],
-)  # fmt: skip
-def test_half_a_texel_on_with_whole_steps_is_a_centre(form: Linear) -> None:
-    assert chosen_texels(form) is not None
-
-
-@pytest.mark.parametrize(
-    "form",
-    [linear(0), linear(1), linear(0.25), linear(0.5, x=1), linear(0, x=2), linear(0, x=1, y=1),
-     linear(0.5, x=0.5), linear(0, x=1, iteration=0.5), linear(0, x=0.75), linear(0.25, x=0.5),
-     linear(0.5, iteration=1.5), UNKNOWN],
-)  # fmt: skip
-def test_anything_else_is_none(form: Linear | Unknown) -> None:
-    assert chosen_texels(form) is None
 
 
 @given(st.tuples(*[st.integers(-12, 12).map(lambda i: i / 4)] * 4))

@@ -113,17 +113,6 @@ def test_the_curve_is_the_simulator_at_every_size(chunks: list[Chunk]) -> None:
         assert misses[np.searchsorted(sizes, lines, side="right") - 1] == expected
 
 
-@settings(max_examples=30)
-@given(chunks_of())
-def test_reads_alone_are_the_simulator_without_writes(each: Chunk) -> None:
-    found = stack_distances(trace(each), reads_only=True)
-    read = each.kinds & 1 == 0
-    without = trace(replace(each, lines=each.lines[:, read], kinds=each.kinds[read]))
-    for lines in (1, 2, 5, 17, 60):
-        memory = Memory((Cache(lines * GRANULE, lines, GRANULE),))
-        assert found.misses(lines) == simulate(without, memory).misses
-
-
 def test_distances_by_hand() -> None:
     found = stack_distances(reads(0, 1, 2, 0, 0, 1))
     # 0 again after 1, 2 and itself: 3; then 1; then 1 after 2, 0 and itself: 3.

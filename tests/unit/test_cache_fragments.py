@@ -86,28 +86,6 @@ def test_methods(
     assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=64)
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"largest_texture": 4},
-        {"transpose_a": True},
-        {"transpose_b": True},
-        {"alpha": 2.0, "beta": 3.0, "adds": True},
-        {"coordinates_first": 2},
-        {"as_printed": True},
-    ],
-    ids=lambda more: next(iter(more)),
-)
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_methods_in_other_ways(
-    method: Method, way: Accumulate | None, more: dict[str, Any]
-) -> None:
-    options = options_of(method, way, block=2, **more)
-    plan = plan_of(method, (8, 5, 8), options)
-    for layout, raster, quads in (("linear", "scan", False), ("4x4", "hilbert", True)):
-        assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=16)
-
-
 SINGLE = find_method("hall-carr-hart-single")
 IN_FLIGHT = st.sampled_from((1, 2, 3, 16, 1000))
 
@@ -227,24 +205,6 @@ def test_a_blended_write_is_a_read_and_a_write_and_a_copy_too() -> None:
     assert copied.label == "copy of T to U"
 
 
-def test_several_targets_are_written_in_turn() -> None:
-    each = draw(also=("U",))
-    assert written_out(next(pass_traces(trace(one_pass(each), line_bytes=4))))[:3] == [
-        (0, False, 0), (1, True, 1024), (2, True, 2048),
-    ]  # fmt: skip
-
-
-def test_clears_alone_are_no_step_and_neither_is_a_repeat_of_nothing() -> None:
-    plan = one_pass(ClearPass("T"), Repeat(0, (draw(),)), Repeat(3, (ClearPass("T"),)))
-    assert trace(plan).steps == ()
-
-
-def test_a_fragment_that_may_die_is_counted() -> None:
-    text = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "KIL -R0;",
-                   "MOV result.color, R0;")  # fmt: skip
-    assert next(pass_traces(trace(one_pass(draw(text))))).accesses == 16
-
-
 def plane(s: tuple[float, float, float], t: tuple[float, float, float]) -> Texcoords:
     """Set 0: s and t as constant, slope along x, slope along y."""
     base, dx, dy = ((s[i], t[i], 0.0, 1.0) for i in range(3))
@@ -278,15 +238,6 @@ def test_normalised_coordinates(kind: TextureKind, wrap: Wrap) -> None:
     read = Texture("G", kind, Extent(8, 1 if kind is TextureKind.T1D else 4), R16F)
     each = draw(text, plane((-1.0, 0.75, 0.0), (0.0, 0.0, 0.5)), sampler=Sampler(wrap_s=wrap))
     assert_as_plain_python(one_pass(each, read=read), "4x4", "scan", quads=False, line_bytes=16)
-
-
-def test_lookups_of_what_another_pass_of_the_repeat_writes() -> None:
-    """They are not fused (test_fusion.py), which a trace does not need."""
-    place = plane((1.0, 1.0, 0.0), (0.0, 0.0, 1.0))
-    back = FragmentPass(LOOKS, (Binding(0, "T"),), ("U",), Rect(0, 0, 4, 2), (place,))
-    again = FragmentPass(LOOKS, (Binding(0, "U"),), ("T",), Rect(0, 0, 4, 2), (place,))
-    plan = one_pass(draw(), Repeat(3, (back, again)))
-    assert_as_plain_python(plan, "linear", "scan", quads=False, line_bytes=4)
 
 
 # What cannot be traced ---------------------------------------------------------------------------
@@ -330,11 +281,6 @@ def test_other_lookups_are_refused(
 def test_lines_that_do_not_hold_whole_texels_are_refused(line_bytes: int) -> None:
     with pytest.raises(InputError, match="power of two of at least 4"):
         trace(one_pass(draw()), line_bytes=line_bytes)
-
-
-def test_tiles_that_quads_do_not_fill_are_refused() -> None:
-    with pytest.raises(InputError, match="even sides"):
-        trace(one_pass(draw()), raster="tiled:3x3", quads=True)
 
 
 def test_dispatches_are_refused() -> None:
@@ -462,31 +408,6 @@ def test_shifts_are_real(
     for number, step in enumerate(made.steps):
         for iteration in range(step.count):
             assert step.shifts(iteration) == real_shifts(made, number, iteration)
-
-
-def test_shifts_by_hand() -> None:
-    """A pass of the single-channel method moves A by a block of columns, B by a block of rows."""
-    plan = SINGLE.plan(Shape(16, 32, 24), Options(block=8, accumulate=Accumulate.COPY))
-    names = [texture.name for texture in plan.textures]
-    assert names == ["A", "B", "C", "F"]
-    [step] = trace(plan).steps
-    assert [step.shifts(i) for i in (0, 3)] == [
-        {0: 0, 1: 0, 2: 0, 3: 0},
-        {0: 3 * 8 * 4, 1: 3 * 8 * 24 * 4, 2: 0, 3: 0},
-    ]
-    [blocked] = trace(plan, "4x4").steps
-    assert blocked.shifts(1) == {0: 2 * 64, 1: 2 * 6 * 64, 2: 0, 3: 0}  # 2 blocks; 2 rows of 6
-    [large] = trace(plan, "16x16").steps
-    assert large.shifts(1) == {0: 8 * 4, 1: 8 * 16 * 4, 2: 0, 3: 0}  # inside the same blocks
-    assert large.shifts(2) == {0: 16 * 16 * 4, 1: 2 * 16 * 16 * 4, 2: 0, 3: 0}
-
-
-def test_what_crosses_blocks_unevenly_is_no_shift() -> None:
-    """Columns 0, 1, 2; 3, 4, 5; 6, 7, 8; 9, 10, 11: the last three lie in one block again."""
-    plan = SINGLE.plan(Shape(4, 12, 4), Options(block=3, accumulate=Accumulate.BLEND))
-    [step] = trace(plan, "4x4").steps
-    assert [step.shifts(i) for i in (1, 2)] == [None, None]
-    assert step.shifts(3) == {0: 2 * 64 + 4, 1: 2 * 64 + 16, 2: 0}
 
 
 def test_what_is_clamped_is_no_shift() -> None:

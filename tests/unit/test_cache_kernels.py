@@ -91,23 +91,6 @@ def test_the_host_goes_through_its_loops(shape: tuple[int, int, int]) -> None:
     assert words(plan_of(HOST, *shape)) == host_loops(*shape)
 
 
-def test_the_host_in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernels, "CHUNK_ACCESSES", 7)
-    trace = trace_kernels(plan_of(HOST, 3, 4, 5), line_bytes=WORD)
-    [pass_] = trace.steps[0].passes(0)
-    sizes = [chunk.lines.size for chunk in pass_.chunks()]
-    assert max(sizes) <= 7 and sum(sizes) == 3 * 5 * (2 * 4 + 1)
-    assert in_order(trace) == host_loops(3, 4, 5)
-
-
-def test_the_hosts_rows_are_elements_of_c() -> None:
-    """n steps of two loads, and a store."""
-    [pass_] = trace_kernels(plan_of(HOST, 10, 20, 30)).steps[0].passes(0)
-    [chunk] = pass_.chunks()
-    assert chunk.lines.shape == (300, 41)
-    assert chunk.kinds.tolist() == [0, 2] * 20 + [5]
-
-
 def global_loops(n: int, b: int) -> list[Access]:
     found: list[Access] = []
     for by, bx, threads in in_groups(n, n, b):
@@ -379,14 +362,6 @@ def test_regions_are_aligned_and_in_the_plans_order() -> None:
         ("As", 32768, 256, 4),
         ("Bs", 36864, 256, 4),
     ]
-
-
-def test_longer_lines_hold_several_words() -> None:
-    plan = plan_of(GLOBAL, 8, 8, 8, block=4)
-    of_words, of_lines = (trace_kernels(plan, line_bytes=size) for size in (4, 64))
-    [fine], [coarse] = of_words.steps[0].passes(0), of_lines.steps[0].passes(0)
-    for a, b in zip(fine.chunks(), coarse.chunks(), strict=True):
-        assert (a.lines // 16 == b.lines).all()
 
 
 def test_what_a_repeat_repeats() -> None:

@@ -26,7 +26,7 @@ from gpgpu_legacy.lower.content import (
 )
 from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
 from gpgpu_legacy.lower.group_code import uniform_blocks
-from gpgpu_legacy.lower.values import is_flat, number_values, parameter_values, plane_values
+from gpgpu_legacy.lower.values import is_flat, parameter_values, plane_values
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
@@ -246,30 +246,6 @@ def test_the_block_of_a_pass_by_hand() -> None:
     assert pairs == [[6, 4], [8, 8], [1, 3], [16, 16], [0, 0], [2, 5], [0, 0], [0, 0]]
 
 
-def test_a_block_for_every_iteration_only_where_numbers_differ() -> None:
-    varying = replace(PASS, locals=(ParameterValue(1, (Affine(1.0, 0.5), 0.0, 0.0, 0.0)),))
-    for pass_, rows in ((PASS, 1), (varying, 3)):
-        content, arguments = described(Repeat(3, (replace(pass_, blend=Blend.ADD),)), groups=True)
-        code = emit_groups(content, GroupShape(), 0, exact=True)
-        blocks = uniform_blocks(code, arguments)
-        assert len(blocks) == rows
-        assert [block[:4].view(np.float32)[0] for block in blocks] == [0.0, 1.0, 1.5, 2.0][
-            rows > 1 : rows + (rows > 1)
-        ]
-
-
-def test_every_draw_of_a_loop_has_vectors_of_its_own() -> None:
-    passes = tuple(
-        replace(PASS, locals=(ParameterValue(1, (n, 0.0, 0.0, 0.0)),), blend=Blend.ADD)
-        for n in (3.0, 5.0)
-    )
-    content, arguments = described(Repeat(2, passes), groups=True)
-    code = emit_groups(content, GroupShape(), 0, exact=True)
-    assert [uniform.draw for uniform in code.vectors] == [0, 1]
-    [block] = uniform_blocks(code, arguments)
-    assert block[:32].view(np.float32)[::4].tolist() == [3.0, 5.0]
-
-
 # Values ------------------------------------------------------------------------------------------
 
 NUMBER = st.floats(-100, 100, width=32)
@@ -333,12 +309,6 @@ def test_a_negative_zero_of_an_attribute_is_zero() -> None:
     [values] = plane_values(replace(PASS, texcoords=(place(0, -0.0),)),
                             Attribute(AttributeKind.TEXCOORD, 0), 1)  # fmt: skip
     assert not np.signbit(values).any()
-
-
-def test_numbers_over_iterations() -> None:
-    assert number_values(Affine(1.0, 0.1), 3).tolist() == [1.0, 1.0 + 0.1, 1.0 + 0.1 * 2]
-    assert number_values(Table((5.0, 6.0, 7.0)), 2).tolist() == [5.0, 6.0]
-    assert number_values(4.0, 3).tolist() == [4.0] * 3
 
 
 def test_flat_in_every_iteration() -> None:

@@ -240,43 +240,11 @@ def test_a_discard_is_a_result_and_the_depth_is_none() -> None:
     assert found == ["xyzw", "", "xyzw", ""]
 
 
-def test_colours_of_other_targets_are_results() -> None:
-    text = program(
-        "MOV R0, 1;", "MOV result.color[1].x, R0;",
-        temporaries="OPTION ARB_draw_buffers; TEMP R0;",
-    )  # fmt: skip
-    assert undecided(text).live == ((0,), (0,))
-
-
 def test_what_is_shown_is_live_component_by_component() -> None:
     found = live(
         "MOV R0, 1;", "MOV R2, 2;", "MAD R1.xz, R0.yyww, R2.x, R0;", "MOV result.color.z, R1;"
     )
     assert found == ["zw", "x", "z", "z"]
-
-
-def test_what_is_overwritten_before_it_is_read_is_dead() -> None:
-    assert live("MOV R1, 1;", "MOV R1.xyz, 2;", "MOV R1.z, 3;", SHOWN) == ["w", "xy", "z", "xyzw"]
-
-
-def test_a_register_that_is_read_and_written_by_one_instruction_stays_live() -> None:
-    assert live("MOV R1, 1;", "ADD R1.x, R1.y, R1.z;", SHOWN) == ["yzw", "x", "xyzw"]
-
-
-def test_all_writes_to_the_result_are_live() -> None:
-    assert live("MOV result.color, 1;", "MOV result.color.x, 2;") == ["xyzw", "x"]
-
-
-def test_a_lookup_that_nothing_sees_needs_no_coordinate() -> None:
-    found = live(
-        "ADD R0, fragment.texcoord[0], 0.25;", "TEX R1, R0, texture[0], RECT;",
-        "MOV result.color, 1;",
-    )  # fmt: skip
-    assert found == ["", "", "xyzw"]
-
-
-def test_nothing_is_live_where_nothing_is_shown() -> None:
-    assert live("MOV R0, 1;", "ADD R1, R0, R0;") == ["", ""]
 
 
 @given(scenes(among=sorted(n for n, row in OPCODES.items() if row.form is Form.COMPONENTWISE)))

@@ -43,9 +43,6 @@ ADDS = program(
 )
 KILLS = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "KIL R0;",
                 "MOV result.color, R0;")  # fmt: skip
-TWO = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;",
-              "MOV result.color[1], R0;",
-              temporaries="OPTION ARB_draw_buffers; TEMP R0;")  # fmt: skip
 
 
 def place(n: int, right: float = 0.0, up: float = 0.0, *, dx: float = 1.0, step: float = 0.0,
@@ -118,26 +115,6 @@ def test_two_textures_that_take_turns_are_a_loop() -> None:
     ]  # fmt: skip
 
 
-def test_draws_that_blend_are_a_loop() -> None:
-    loop = only(Repeat(7, (draw("P", "Q", blend=Blend.ADD),)))
-    assert isinstance(loop, FusedPasses)
-    [member] = loop.body
-    assert isinstance(member, Draw)
-    still = AffineLookup("Q", Texels(0, x=1), Texels(0, y=1), True)
-    assert member.lookups[0] == still  # nothing writes it, so it is no register
-
-
-def test_fragments_that_die_are_a_loop_too() -> None:
-    assert isinstance(only(Repeat(4, (draw("P", "Q", text=KILLS), COPY))), FusedPasses)
-
-
-def test_several_targets_are_a_loop() -> None:
-    body = (draw("P", "S", text=TWO, also=("Q",)), CopyPass("Q", WHOLE, "S", WHOLE))
-    loop = only(Repeat(2, body))
-    assert isinstance(loop, FusedPasses)
-    assert {name for name, *_ in loop.origins} == {"P", "Q", "S"}
-
-
 def test_a_pass_by_itself_is_a_loop_of_one_iteration() -> None:
     loop = only(draw("P", "Q"))
     assert isinstance(loop, FusedPasses)
@@ -189,10 +166,6 @@ def test_rectangles_of_one_texture_at_two_places_take_turns() -> None:
     low, high = Rect(0, 0, 3, 2), Rect(2, 1, 3, 2)
     body = (CopyPass("P", low, "Q", high), draw("P", "Q", rect=high))
     assert isinstance(only(Repeat(2, body)), UnfusedRepeat)
-
-
-def test_a_repeat_of_no_iterations_is_nothing() -> None:
-    assert list(fused_steps(plan(Repeat(0, (draw("P", "Q"), COPY))))) == []
 
 
 def test_apart_every_pass_is_by_itself() -> None:

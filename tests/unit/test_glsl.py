@@ -18,7 +18,6 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, literal, variable_name
 from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
-from gpgpu_legacy.lower.emit.glsl_es import GLSL_ES
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, fragment_shader, vertex_shader
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
 from gpgpu_legacy.lower.ir import (
@@ -87,11 +86,6 @@ def test_names_of_registers_stay_different_and_are_not_reserved(names: set[str])
     assert all("__" not in name and "$" not in name for name in spelled)
 
 
-def test_names_that_look_alike_stay_different() -> None:
-    names = ("a_u", "a_", "a$", "$", "a", "a_d_", "a__")
-    assert len({variable_name(temporary_variable(name)) for name in names}) == len(names)
-
-
 # Instructions ------------------------------------------------------------------------------------
 
 
@@ -114,27 +108,6 @@ def no_lookups(*_: object) -> Expression:
     raise AssertionError
 
 
-@pytest.mark.parametrize(
-    ("line", "statement"),
-    [
-        ("MOV R0, {1, 2, 3, 4};", "t_R0 = constant(vec4(1.0, 2.0, 3.0, 4.0));"),
-        ("MOV R0.y, {1, 2, 3, 4}.wzyx;", "t_R0.y = constant(3.0);"),
-        ("MOV R0.xw, R1.wzyx;", "t_R0.xw = t_R1.wx;"),
-        ("SWZ R0, R1, 1, -x, 0, 1;", "t_R0 = vec4(one, negated(t_R1.x), zero, one);"),
-        ("MOV_SAT R0.x, R1;", "t_R0.x = saturated(t_R1.x);"),
-        ("SUB R0.x, R1, R2;", "t_R0.x = t_R1.x - t_R2.x;"),
-        ("LRP R0.x, R1, R2, R3;", "t_R0.x = t_R1.x * t_R2.x + (one - t_R1.x) * t_R3.x;"),
-        ("RSQ R0.x, R1.y;", "t_R0.x = quotient(one, root(abs(t_R1.y)));"),
-        ("MOV R0, state.light[2].half;", "t_R0 = state_light_2_half;"),
-        ("MOV R0, fragment.color.secondary;", "t_R0 = secondary_color;"),
-        ("KIL R0.x;", "if (t_R0.x < 0.0) discard;"),
-        ("KIL R0.xyyx;", "if (t_R0.x < 0.0 || t_R0.y < 0.0) discard;"),
-    ],
-)
-def test_an_instruction_as_a_statement(line: str, statement: str) -> None:
-    assert spelled(line) == statement
-
-
 def test_a_multiply_add_is_contracted_only_where_arithmetic_need_not_be_exact() -> None:
     line = "MAD result.color, program.local[0], program.local[1], program.local[2];"
     assert spelled(line, exact=True) == "result0 = local0 * local1 + local2;"
@@ -151,15 +124,6 @@ def test_constants_are_hidden_where_arithmetic_is_exact() -> None:
     """A compiler that knows a 0 or a 1 leaves operations with it out, which NaN and -0 tell."""
     assert spelled("MUL R0.x, R1, 0;", exact=True) == "t_R0.x = t_R1.x * zero;"
     assert spelled("MUL R0.x, R1, 0;", exact=False) == "t_R0.x = t_R1.x * 0.0;"
-
-
-def test_a_rounding_arithmetic_rounds_what_is_read_and_what_is_made() -> None:
-    line, fp16 = "MUL R0, fragment.texcoord[0], program.local[0];", ARITHMETICS["fp16"]
-    assert spelled(line, exact=False, arithmetic=fp16) == "t_R0 = quantize(argument0);"
-    assert spelled(line, exact=True, arithmetic=fp16) == (
-        "t_R0 = quantize_wide((dvec4(quantize(texcoord0)) * dvec4(quantize(local0))));"
-    )
-    assert spelled("MOV R0.x, R1;", exact=True, arithmetic=fp16) == "t_R0.x = quantize(t_R1.x);"
 
 
 @pytest.mark.parametrize(
@@ -185,12 +149,6 @@ def test_arithmetic_that_a_function_takes_is_precise(
 ) -> None:
     """NVIDIA's compiler contracts what is written between the parentheses of a call."""
     assert statements_of(line, exact=exact) == statements
-
-
-def test_a_reciprocal_root_is_one_function_where_it_need_not_be_exact() -> None:
-    assert spelled("RSQ R0.x, R1.y;", exact=False) == "t_R0.x = inversesqrt(abs(t_R1.y));"
-    made = GlslEmitter(GLSL_ES, exact=True)
-    assert made.expression(constant(2.0) / X) == "constant(2.0) / x"  # it has no doubles
 
 
 # Statements and expressions ----------------------------------------------------------------------
@@ -267,15 +225,6 @@ def test_what_is_declared_is_precise_save_whole_numbers(exact: bool) -> None:
 
 
 # Functions ---------------------------------------------------------------------------------------
-
-
-def test_only_functions_that_are_called_are_defined_and_once_for_each_width() -> None:
-    made = emitter()
-    assert made.head() == ([], [])
-    for value in (-X, -V, -X, -(V * 2.0)):
-        made.expression(value)
-    heads = [line.partition("{")[0].strip() for line in made.head()[1]]
-    assert heads == ["float negated(float a)", "vec4 negated(vec4 a)"]
 
 
 @pytest.mark.parametrize(

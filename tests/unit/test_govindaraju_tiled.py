@@ -68,14 +68,6 @@ def test_tiles_change_no_bit_and_no_work(shape: Shape, whole: Options, tile: int
         assert first == second
 
 
-@pytest.mark.parametrize("tile", [32, 64, 128, 256])
-def test_a_large_product_is_planned(tile: int) -> None:
-    """1024×1024 are 512×512 texels, in passes of 4: 128 a tile."""
-    plan = TILED.plan(Shape(1024, 1024, 1024), Options(tile=tile))
-    assert plan.pass_count == (512 // tile) ** 2 * 128
-    assert len(plan.steps) == (512 // tile) ** 2
-
-
 @pytest.mark.parametrize(("size", "largest", "tile"), [
     (1024, 8192, 32),  # 16 tiles along each side of 512 texels
     (1026, 8192, 64),  # 17 of them would be too many

@@ -26,22 +26,17 @@ from random_programs import SIZE, random_batch
 from strategies import SMALL_NUMBER, Scene, whole_scenes
 
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Program
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.analysis.folding import decide, undecided
+from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.fragments import fragment_statements, target_variable
 from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
     Compose,
     Constant,
-    Dead,
     Declare,
-    Discard,
     Expression,
-    Fetch,
-    Given,
     Operation,
     Read,
     Role,
@@ -60,7 +55,6 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.ir_types import (
     ALONG_X,
     ALONG_Y,
-    BOOL,
     EVERYWHERE,
     FLOAT,
     INT,
@@ -74,11 +68,10 @@ from gpgpu_legacy.lower.lowering import (
     AxesLowering,
     attribute_variable,
     blended,
-    result_variable,
     temporary_variable,
 )
 from gpgpu_legacy.lower.shader_key import ShaderKey, program_key, shader_key
-from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue, Texcoords
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, TextureKind, Wrap
 
@@ -284,36 +277,6 @@ def stored(values: Values, number: int, target: Format, blend: Blend) -> F32:
 # Statements --------------------------------------------------------------------------------------
 
 
-def test_a_result_is_assigned_to_the_components_that_are_needed() -> None:
-    made = assignments("MOV R0.xyw, R1.wzyx;", "MOV result.color.yzw, R0.yxxw;")
-    assert [(s.variable, s.components) for s in made] == [
-        (R0, (0, 3)), (result_variable(0), (1, 2, 3)),
-    ]  # fmt: skip
-    assert [s.value for s in made] == [
-        Read(R1, (3, 0), EVERYWHERE),
-        Read(R0, (0, 0, 3), EVERYWHERE),
-    ]
-    assert [s.instruction and s.instruction.mnemonic for s in made] == ["MOV", "MOV"]
-
-
-@pytest.mark.parametrize(
-    ("line", "operators"),
-    [
-        ("MOV R0, R1;", []),
-        ("MOV R0, -R1;", [Operator.NEGATE]),
-        ("MOV R0, -{1, 2, 3, 4};", []),  # of numbers that are written
-        ("ADD_SAT R0, R1, R2;", [Operator.SATURATE, Operator.ADD]),
-        ("MAD R0, R1, R2, R3;", [Operator.ADD, Operator.MULTIPLY]),
-        ("RSQ R0.x, R1.z;", [Operator.DIVIDE, Operator.SQRT, Operator.ABSOLUTE]),
-        ("MAX R0, R1, R2;", [Operator.SELECT, Operator.GREATER]),
-        ("MIN R0, R1, R2;", [Operator.SELECT, Operator.GREATER]),
-    ],
-)
-def test_an_instruction_is_operations(line: str, operators: list[Operator]) -> None:
-    [first, *_] = assignments(line, SHOWN)
-    assert operations(first.value) == operators
-
-
 def test_what_several_components_share_is_computed_once() -> None:
     [whole, *_] = assignments("RCP R0, R1.z;", SHOWN)
     assert isinstance(whole.value, Compose)
@@ -329,93 +292,7 @@ def test_what_several_components_share_is_computed_once() -> None:
     assert list(walk(first.value)).count(Read(part.variable, (0,), EVERYWHERE)) == 2
 
 
-def test_a_discard_is_a_statement_or_a_variable_that_says_who_is_dead() -> None:
-    key = program_key(program("KIL R0.xxyx;", "MOV result.color, 1;"))
-    [discard] = [s for s in lowered(key) if isinstance(s, Discard)]
-    assert discard.condition.type == BOOL
-    assert operations(discard.condition) == [Operator.OR, Operator.LESS, Operator.LESS]
-    without = lowered(key, rasterised=False)
-    assert not any(isinstance(s, Discard) for s in without)
-    assert [s for s in without if isinstance(s, Declare) and s.variable == KILLED] == [
-        Declare(KILLED, constant(0.0))
-    ]
-    [killed] = [s for s in without if isinstance(s, Assign) and s.variable == KILLED]
-    assert isinstance(killed.value, Operation)
-    assert killed.value.operator is Operator.SELECT
-    for rasterised in (True, False):
-        made = lowered(program_key(program("MOV result.color, 1;")), rasterised=rasterised)
-        assert not any(isinstance(s, Discard) for s in made)
-        assert KILLED not in [s.variable for s in made if isinstance(s, Assign | Declare)]
-
-
-def test_what_is_dead_is_kept_for_readers_and_names_no_register() -> None:
-    text = program("MOV R0, R1;", "MOV result.depth, R0;", "MOV result.color, 1;")
-    made = lowered(program_key(text))
-    assert [s.instruction for s in made if isinstance(s, Dead)] == list(text.instructions[:2])
-    named = [s.variable for s in made if isinstance(s, Assign | Declare)]
-    named += [value.variable for value in all_expressions(made) if isinstance(value, Read)]
-    assert all(variable.role is not Role.TEMPORARY for variable in named)
-
-
-def test_a_register_starts_as_0() -> None:
-    made = lowered(program_key(program("ADD R0, program.local[0], R1;", SHOWN)))
-    nothing = Constant((0.0,) * 4, VEC4)
-    started = [s for s in made if isinstance(s, Declare) and s.value == nothing]
-    assert {s.variable for s in started} == {R0, R1, result_variable(0)}
-
-
-def test_a_target_a_colour() -> None:
-    text = program(
-        "MOV result.color[2], 1;", "MOV result.color.x, 2;",
-        temporaries="OPTION ARB_draw_buffers; TEMP R0;",
-    )  # fmt: skip
-    made = [s for s in lowered(program_key(text)) if isinstance(s, Declare)]
-    colours = {s.variable: s.value for s in made if s.variable.name.startswith("colour")}
-    assert colours == {
-        target_variable(n): Read(result_variable(n), (0, 1, 2, 3), EVERYWHERE) for n in range(3)
-    }
-
-
-def test_fog_is_the_last_thing_and_reads_what_it_needs() -> None:
-    made = lowered(program_key(program("MOV result.color, 1;", temporaries="OPTION ARB_fog_exp;")))
-    order = [s.variable for s in made if isinstance(s, Assign | Declare)]
-    result, fog = result_variable(0), Variable("fog", FLOAT)
-    assert order[-3:] == [fog, target_variable(0), target_variable(0)]
-    last_write = max(n for n, variable in enumerate(order) if variable == result)
-    assert order.index(attribute_variable(Attribute(AttributeKind.FOGCOORD))) < last_write
-    assert last_write < order.index(fog)
-    read = {v.source for v in all_expressions(made) if isinstance(v, Given)}
-    assert {"state.fog.color", "state.fog.params"} <= {getattr(s, "binding", "") for s in read}
-
-
-def test_fixed_point_targets_hold_whole_numbers_of_255() -> None:
-    pass_ = FragmentPass(program("MOV result.color, 0.3;"), (), ("target",), RECT)
-    plan = plan_of(pass_, {}, (UNORM8,))
-    key = shader_key(plan, pass_, decide(plan, pass_), exact=True)
-    assert key.targets == (UNORM8,)
-    [colour] = run(plan, pass_, {}).of(Read(target_variable(0), (0,)))
-    assert colour == np.float32(77) / np.float32(255)  # 0.3 · 255 is 76.5, and 77 the nearest
-
-
 # Rounding and contraction ------------------------------------------------------------------------
-
-
-def test_a_rounding_arithmetic_rounds_results_attributes_parameters_and_constants() -> None:
-    made = assignments(
-        "MUL R0, fragment.texcoord[0], program.local[0];",
-        "TEX R1.xy, fragment.texcoord[0], texture[0], RECT;",
-        "TEX R1.zw, program.local[0], texture[0], RECT;",
-        "ADD result.color, R0, R1;",
-        "MOV result.color.x, 0.1;",
-        arithmetic=ARITHMETICS["fp16"],
-    )
-    product, at_attribute, at_parameter, total, number = [s.value for s in made]
-    rounded = Operator.ROUND
-    assert operations(product) == [rounded, Operator.MULTIPLY, rounded, rounded]
-    assert operations(at_attribute) == [rounded]  # a texture unit takes it as it is interpolated
-    assert operations(at_parameter) == [rounded, *[rounded] * 2]
-    assert operations(total) == [rounded, Operator.ADD]
-    assert Constant((0.0999755859375,), FLOAT) in list(walk(number))  # the nearest half
 
 
 @pytest.mark.parametrize(
@@ -463,28 +340,6 @@ def test_a_program_alone_has_textures_of_an_assumed_size_or_a_given_one() -> Non
     key = program_key(text, {2: (Extent(7, 5, 3), linear)})
     [unit] = key.units
     assert (unit.number, unit.extent, unit.sampler) == (2, Extent(7, 5, 3), linear)
-
-
-def test_a_lookup_calls_the_function_of_its_unit() -> None:
-    lines = (
-        "TEX R0, fragment.texcoord[0], texture[2], 3D;",
-        "TEX R1, R0, texture[2], 3D;",
-        "TEX R0, R1, texture[0], 1D;",
-        SHOWN,
-    )
-    linear = Sampler(Filter.LINEAR, Wrap.REPEAT)
-    key = program_key(program(*lines), {2: (Extent(7, 5, 3), linear)})
-    calls = list(functions_called(lowered(key)))
-    assert [(c.function.name, len(c.operands)) for c in calls] == [
-        ("lookup2", 3), ("lookup2", 3), ("lookup0", 1),
-    ]  # fmt: skip
-    assert calls[0].function is calls[1].function
-    volume, line = calls[0].function, calls[2].function
-    assert [p.type for p in volume.parameters] == [FLOAT] * 3
-    fetched = [v for v in all_expressions(volume.body) if isinstance(v, Fetch)]
-    assert len(fetched) == 8  # the corners of a cube
-    assert all({o.type for o in v.operands} == {INT} for v in fetched)
-    assert sum(isinstance(v, Fetch) for v in walk(line.result)) == 1
 
 
 EXTENTS = {
@@ -558,12 +413,6 @@ def test_values_know_the_axes_along_which_they_vary() -> None:
     assert by_component[1].value.axes == NOWHERE
 
 
-def test_axes_of_two_are_those_of_both() -> None:
-    assert (ALONG_X | ALONG_Y, ALONG_X | NOWHERE, NOWHERE | NOWHERE) == (
-        EVERYWHERE, ALONG_X, NOWHERE,
-    )  # fmt: skip
-
-
 # Expressions -------------------------------------------------------------------------------------
 
 
@@ -610,22 +459,3 @@ def test_passes_that_differ_in_numbers_alone_are_the_same_statements() -> None:
         keys.append(shader_key(plan, pass_, decide(plan, pass_), exact=True))
     assert keys[0] == keys[1]
     assert lowered(keys[0]) == lowered(keys[1])
-
-
-@pytest.mark.parametrize("mnemonic", [n for n, row in OPCODES.items() if row.form is not Form.KILL])
-def test_every_opcode_assigns_a_vector_of_floats(mnemonic: str) -> None:
-    sources = {"SWZ": "R1, x, -y, 0, 1", "TEX": "R1, texture[0], RECT"}
-    row = OPCODES[mnemonic]
-    count = sum(kind.value.endswith("SrcReg") for kind in row.shape.value)
-    scalar = "scalarSrcReg" in [kind.value for kind in row.shape.value]
-    listed = sources.get("TEX" if row.form is Form.SAMPLE else mnemonic)
-    text = program(f"{mnemonic} R0, {listed or ', '.join(['R1.x' if scalar else 'R1'] * count)};",
-                   SHOWN)  # fmt: skip
-    [first] = [s for s in lowered_text(text) if isinstance(s, Assign) and s.variable == R0]
-    assert first.components == (0, 1, 2, 3)
-    assert first.value.type == VEC4
-
-
-def lowered_text(text: Program) -> list[Statement]:
-    assert all(undecided(text).live)
-    return lowered(program_key(text))

@@ -9,15 +9,12 @@ import pytest
 
 from gpgpu_legacy.kernel.ir import (
     Barrier,
-    Binary,
     Element,
     Expression,
     Kernel,
-    Literal,
     Node,
     Type,
     Unary,
-    Uniform,
     Variable,
     assigned_names,
     has_barrier,
@@ -68,13 +65,6 @@ def test_a_walk_comes_to_every_node_outer_ones_first(kernel: Kernel) -> None:
     assert {type(node) for node in nodes} == set(Node.__args__)
 
 
-def test_a_walk_begins_at_each_of_several_nodes() -> None:
-    x, y, one = Variable(Type.INT, "x"), Uniform(Type.INT, "y"), Literal(Type.INT, 1)
-    total = Binary(Type.INT, "+", x, y)
-    assert list(walk(total, one)) == [total, x, y, one]
-    assert list(walk()) == []
-
-
 def test_a_walk_goes_deeper_than_frames_of_python() -> None:
     expression: Expression = Variable(Type.INT, "x")
     for _ in range(100_000):
@@ -87,20 +77,6 @@ def test_a_walk_goes_deeper_than_frames_of_python() -> None:
 def test_what_is_rebuilt_without_a_change_is_the_same(kernel: Kernel) -> None:
     for statement in kernel.body:
         assert rebuild(statement, lambda expression: expression) == statement
-
-
-def test_rebuilding_changes_outer_expressions_first_in_the_order_of_the_text(
-    kernel: Kernel,
-) -> None:
-    visited: list[Expression] = []
-
-    def noted(expression: Expression) -> Expression:
-        visited.append(expression)
-        return expression
-
-    for statement in kernel.body:
-        rebuild(statement, noted)
-    assert visited == [node for node in walk(*kernel.body) if isinstance(node, Expression)]
 
 
 def test_rebuilding_goes_on_in_what_a_change_returns() -> None:

@@ -68,11 +68,6 @@ layout(std430, binding = 1) writeonly buffer buffer_O { float O[]; };
     parse_kernel(f"{head}void main() {{ O[int(I[0])] = I[1]; }}")
 
 
-def test_a_kernel_has_a_main() -> None:
-    with pytest.raises(AssemblyError, match="no function main"):
-        parse_kernel(HEAD, "small.comp")
-
-
 @pytest.mark.parametrize(
     ("text", "line", "column", "problem"),
     [
@@ -91,11 +86,6 @@ def test_a_text_that_drivers_could_read_otherwise(
         parse_kernel(f"{HEAD}void main() {{ {text} }}", "small.comp")
     assert (raised.value.line, raised.value.column) == (line, column)
     assert raised.value.problem.startswith(problem)
-
-
-def test_lines_may_end_as_on_windows() -> None:
-    text = f"{HEAD}void main() {{ // a comment\n R[0] = 1.0; }}"
-    assert parse_kernel(text.replace("\n", "\r\n")) == parse_kernel(text)
 
 
 @pytest.mark.parametrize(
@@ -174,12 +164,6 @@ def test_operations_have_a_bound(body: str) -> None:
     with pytest.raises(AssemblyError, match=f"more than {MOST_NODES} operations up to here") as r:
         parse_kernel(f"{HEAD}void main() {{ {body} }}")
     assert r.value.line == 6
-
-
-def test_what_is_nested_as_deeply_as_may_be_is_run() -> None:
-    body = "R[0] = " + "+".join(["1.0"] * 150) + ";"
-    [step] = parse_kernel(f"{HEAD}void main() {{ {body} }}").body
-    assert repr(step).count("Binary(") == 149
 
 
 def test_integers_have_32_bits() -> None:

@@ -25,36 +25,24 @@ from drawing import (
     texture,
 )
 
-from gpgpu_legacy import kept
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, Shape
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
 from gpgpu_legacy.lower.content import ROOM, UnsupportedError, native_content
 from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
-from gpgpu_legacy.lower.emit.llvm_words import (
-    BASE_WORDS,
-    COUNT,
-    HEADER_WORDS,
-    MOST_PLANES,
-    TABLE,
-    TEXTURE_WORDS,
-    WIDTH,
-)
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (
     Binding,
     Blend,
     FragmentPass,
-    ParameterValue,
     Plan,
     Repeat,
-    StateValue,
     Step,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind
+from gpgpu_legacy.plan.textures import Extent, Rect, Texture
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.native import FusedRun, Staging, native_code, roomy
 from gpgpu_legacy.runtime.registry import find_executor
@@ -94,24 +82,6 @@ def code_of(plan: Plan, processor: Processor = WIDE, *, exact: bool = False) -> 
 # The code ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("processor", [NARROW, WIDE], ids=["4 lanes", "16 lanes"])
-@pytest.mark.parametrize("name", FORMATS)
-def test_modules_are_llvm_s_language(name: str, processor: Processor) -> None:
-    import llvmlite.binding as llvm
-
-    code = code_of(single("MOV result.color, R0;", target=FORMATS[name]), processor)
-    module = llvm.parse_assembly(code.text)
-    module.verify()
-    assert {"stage", "run"} <= {function.name for function in module.functions}
-    types = {
-        instruction.type
-        for function in module.functions
-        for block in function.blocks
-        for instruction in block.instructions
-    }
-    assert processor.lanes in {kind.element_count for kind in types if kind.is_vector}
-
-
 SQUARE = 16785408.0  # of 4097 as float32 rounds it; 1 is left
 
 
@@ -137,21 +107,6 @@ def test_only_the_default_contracts(line: str, target: str, blend: Blend) -> Non
     assert left(exact=True) == 0
     if llvm.get_host_cpu_features().get("fma", True):
         assert left(exact=False) == 1
-
-
-def test_a_filter_is_emitted_once_however_often_it_is_called() -> None:
-    """One beside those of a tile, of a piece to run or to stage, and of the queues of both."""
-    import llvmlite.binding as llvm
-
-    plan = single(
-        *["TEX R1, R0, texture[0], RECT;", "ADD R0, R0, R1;"] * 9, "MOV result.color, R0;"
-    )
-    [pass_] = plan.steps
-    assert isinstance(pass_, FragmentPass)
-    linear = Binding(0, "A", Sampler(Filter.LINEAR))
-    code = code_of(replace(plan, steps=(replace(pass_, bindings=(linear,)),)))
-    functions = llvm.parse_assembly(code.text).functions
-    assert len([function for function in functions if not function.is_declaration]) == 6
 
 
 LINES = {
@@ -225,53 +180,6 @@ def test_corners_that_bend_in_a_later_iteration_are_refused() -> None:
 
 
 # Words -------------------------------------------------------------------------------------------
-
-
-def test_the_words_of_a_texture() -> None:
-    plan = single("MOV result.color, R0;", source=RGBA32F)
-    fused, textures = fused_of(plan)
-    content, arguments = native_content(fused, textures)
-    made = {name: roomy(each) for name, each in textures.items()}
-    ready = FusedRun(native_code(content, exact=True), arguments, made, Staging(), 1)
-    [words] = ready._pieces.words
-    names = arguments.textures
-    assert sorted(names) == ["A", "P"]
-    assert len(words) == HEADER_WORDS + 2 * TEXTURE_WORDS + BASE_WORDS
-    assert words[-BASE_WORDS:].tolist() == [0, 0]
-    assert words[TABLE] == ready.table.ctypes.data
-    assert (words[COUNT], words[WIDTH]) == (1, 5)
-    for number, name in enumerate(names):
-        mine = words[HEADER_WORDS + number * TEXTURE_WORDS :][:TEXTURE_WORDS].tolist()
-        planes = [plane.ctypes.data for plane in made[name].planes]
-        assert mine[: len(planes)] == planes
-        assert mine[MOST_PLANES:] == [2 * ROOM, 5, 3, 1, 0, 0]
-
-
-def test_parameters_and_state_come_from_the_pass() -> None:
-    text = program(
-        "ADD R0, program.local[1], program.env[2];",
-        "ADD result.color, R0, state.fog.color;",
-    )
-    given = {
-        "local": {1: (1.0, 2.0, 3.0, 4.0)},
-        "env": {0: (99.0,) * 4, 2: (10.0, 20.0, 30.0, 40.0)},
-    }
-    state = {"state.fog.color": (0.5, 0.25, 0.125, 1.0)}
-    found = draw(text, (3, 2), executor=JIT, state=state, **given)
-    assert found[1, 2].tolist() == [11.5, 22.25, 33.125, 45.0]
-
-
-def test_parameters_of_every_iteration() -> None:
-    each = FragmentPass(
-        program("ADD result.color, program.local[0], fragment.position;"),
-        (),
-        ("P",),
-        Rect(0, 0, 3, 2),
-        locals=(ParameterValue(0, (Affine(1.0, 0.5), 0.0, 0.0, 0.0)),),
-        state=(StateValue("state.fog.color", (1.0,) * 4),),
-    )
-    found = execute(show([Repeat(4, (each,))], texture("P", 3, 2, RGBA32F)), executor=JIT)
-    assert found[..., 0].tolist() == [[3.0, 4.0, 5.0]] * 2
 
 
 # Memory ------------------------------------------------------------------------------------------
@@ -395,18 +303,6 @@ def test_code_is_kept_for_later_processes(tmp_path: Path) -> None:
     assert compiled_in_a_process(tmp_path) == 0
 
 
-def test_a_cache_folder_that_is_none_does_no_harm(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("no folder", encoding="utf-8")
-    assert compiled_in_a_process(tmp_path / "file") == 1
-
-
-def test_a_user_without_a_home_does_no_harm(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr(os.path, "expanduser", lambda path: path)  # what it does with no home
-    kept.keep("name", b"code")
-    assert kept.read("name") is None
-
-
 def test_code_is_compiled_once_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
     plan, given = show_twice()
     execute(plan, given, JIT)
@@ -430,12 +326,3 @@ def test_runs_in_several_threads_at_once() -> None:
         results = list(pool.map(lambda _: JIT.run(plan, operands, EXACT).outputs, range(32)))
     for result in results:
         assert_same_bits(result["result"], operands["A"] * 2)
-
-
-def test_a_texture_that_is_drawn_into_may_be_2d() -> None:
-    target = Texture("P", TextureKind.T2D, Extent(5, 2), R32F, (0.0,) * 4)
-    each = FragmentPass(
-        program("MOV result.color, fragment.position;"), (), ("P",), Rect(1, 0, 3, 2)
-    )
-    found = execute(show([each], target), executor=JIT)
-    assert found[1, :, 0].tolist() == [0.0, 1.5, 2.5, 3.5, 0.0]

@@ -13,10 +13,9 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
-from gpgpu_legacy.chips.profile import find_profile, profiles
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.table import verdict_grids
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.chips.verdict import Outcome, Row, Verdict
 from gpgpu_legacy.isa.ir import Program, Selector, Src, Temporary
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.present.grid import as_text
@@ -43,32 +42,8 @@ def operand(letters: str) -> Src:
     return Src(Temporary("a"), tuple(selectors), tuple(signs))  # type: ignore[arg-type]
 
 
-def pieces(letters: str) -> int:
-    return len(R300.pieces(operand(letters), ALL))
-
-
 def test_the_table_is_the_drivers() -> None:
     assert R300.swizzles == NATIVE
-
-
-@pytest.mark.parametrize(
-    ("letters", "expected"),
-    [
-        ("xyzw", 1), ("xxxx", 1), ("yyyy", 1), ("wwww", 1), ("1111", 1), ("0000", 1),
-        ("yzxw", 1), ("zxyw", 1), ("wzyx", 1),  # w reads any component
-        ("xyzx", 1), ("1110", 1), ("0001", 1),
-        ("xxzz", 2),  # x_z of xyz, then _x_
-        ("yyww", 2),  # yy_, then __w
-        ("xyxy", 2),  # xy_ of xyz, then __x
-        ("zwzw", 2),  # z_z, then _w_
-        ("xwzy", 2), ("xy1w", 2), ("0yz1", 2), ("10x0", 3),
-        ("yxzw", 3),  # y is first of yyy and yzx, x second of xxx and zxy, z third of xyz and zzz
-        ("zyxw", 3), ("xzyw", 2),  # _zy of wzy, then x
-        ("-x-y-z-w", 1), ("-xyzw", 2), ("-x-yzw", 2), ("-xy-zw", 2), ("xyz-w", 1),
-    ],
-)  # fmt: skip
-def test_pieces_by_hand(letters: str, expected: int) -> None:
-    assert pieces(letters) == expected
 
 
 @pytest.mark.parametrize("negate", [(False,) * 4, (True, False, False, True)])
@@ -189,13 +164,6 @@ def test_the_position_is_computed_once() -> None:
     assert ends("MUL c, fragment.position, a;", "MUL result.color, c, fragment.position;") == (2, 5)
 
 
-def test_what_reaches_no_result_is_not_counted() -> None:
-    assert ends("MUL c, a.yxwz, b;", "MUL result.color, a, b;") == (1, 1)
-    assert ends("MUL c, a.xxzz, b;", "MUL result.color.xz, a, c;") == (2, 2)
-    depth = ends("MUL c, a, b;", "MOV result.color, a;", "MOV result.depth.z, c.z;")
-    assert depth == (3, 3)
-
-
 SWIZZLES = st.tuples(*[st.sampled_from("xyzw")] * 4).map("".join)
 MASKS = st.sets(st.sampled_from(VECTOR), min_size=1)
 
@@ -292,13 +260,6 @@ def test_a_range_against_a_limit(block: int, found: str, outcome: Outcome) -> No
     assert bool(row.where) == (outcome is not Outcome.WITHIN)
 
 
-def test_the_text_s_own_count_is_for_the_driver() -> None:
-    verdict = check_program(listing("hall-carr-hart-multi", 8), CHIP)
-    row = next(row for row in verdict.limits if row.limit == "ALU instructions")
-    assert (row.found, row.native) == (27, None)
-    assert row.advertised is not None and row.advertised.allowed == 128
-
-
 def test_moves_are_shown_with_their_operands_and_lines() -> None:
     verdict = check_program(listing("hall-carr-hart-multi", 8), CHIP)
     assert [(e.instruction, e.operands, e.moves, e.fewest, e.most) for e in verdict.expanded] == [
@@ -319,27 +280,3 @@ def test_moves_are_shown_with_their_operands_and_lines() -> None:
     text = as_text(verdict_grids(verdict, CHIP))
     assert "X0.yyww: xyw + z; C0.zwzw: xzw + y" in text
     assert f"{dependent[0]}, {dependent[1]}, {dependent[2]} and 5 more" in text
-
-
-def test_chips_with_all_swizzles_have_no_such_rows() -> None:
-    verdict = check_program(listing("hall-carr-hart-multi", 8), find_profile("nv40"))
-    assert not verdict.expanded
-    assert not [row for row in verdict.limits if row.limit.startswith("native ")]
-
-
-def test_which_chips_lack_swizzles() -> None:
-    lacking = {chip.name for chip in profiles() if chip.programs.instruction_set is not None}
-    assert lacking == {"radeon-9700-pro", "radeon-9800-xt", "radeon-x800-xt"}
-
-
-def test_an_unknown_instruction_set_is_answered_with_the_known() -> None:
-    with pytest.raises(InputError, match="no instruction set 'r500'; choose from r300"):
-        instruction_set("r500")
-
-
-def test_a_program_that_needs_no_moves_shows_none() -> None:
-    verdict = check_program(body("MUL result.color, a, b;"), CHIP)
-    assert verdict.answer is Answer.LOADS and not verdict.expanded
-    assert len(verdict_grids(verdict, CHIP)) == 1
-    assert native_row(verdict).found == "1–3"
-    assert "native ALU instructions" in as_text(verdict_grids(verdict, CHIP))

@@ -195,19 +195,6 @@ def test_an_offset_goes_the_shorter_way_around() -> None:
     assert found.wraps == (True, True)
 
 
-def test_lookups_that_stay_inside_do_not_wrap() -> None:
-    found = torus((1, 0), (0, 0), rect=Rect(1, 1, 5, 4))
-    assert found is not None
-    assert found.wraps == (False, False)
-
-
 def test_part_of_a_texture_that_repeats_is_left_alone() -> None:
     assert torus((1, 0), (0, 0), rect=Rect(0, 0, SIDE - 1, SIDE)) is not None
     assert torus((2, 0), (0, 0), rect=Rect(0, 0, SIDE - 1, SIDE)) is None
-
-
-def test_clamping_is_no_repeating() -> None:
-    found = torus((1, 0), (0, 1), sampler=Sampler(wrap_s=Wrap.CLAMP))
-    assert found is not None
-    assert found.wraps == (False, False)
-    assert lookups(found)[0] == NeighbourLookup("P", 1, 0)

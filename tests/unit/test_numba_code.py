@@ -85,14 +85,6 @@ def test_an_edit_of_any_source_of_the_folder_compiles_anew(package: Path, cache:
     assert written(package, cache) == []
 
 
-def test_damaged_code_is_compiled_anew(package: Path, cache: Path) -> None:
-    """Every kind of damage is found by kept.read (test_kept.py)."""
-    [(path, content)] = files(cache).items()
-    path.write_bytes(content[:100] + b"?" + content[101:])
-    assert written(package, cache) == ["_in_tiles"]
-    assert written(package, cache) == []
-
-
 def test_without_a_cache_folder_code_is_compiled_in_each_process(
     package: Path, tmp_path: Path
 ) -> None:

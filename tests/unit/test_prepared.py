@@ -16,10 +16,8 @@ from gpgpu_legacy.api.plan_run import run_plan
 from gpgpu_legacy.api.prepared import PreparedPlans, close_prepared
 from gpgpu_legacy.errors import (
     GpgpuLegacyError,
-    InputError,
     NoDeviceRoomError,
     NoRoomError,
-    PlanError,
 )
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import RGBA32F
@@ -79,15 +77,6 @@ def test_an_equal_plan_is_prepared_once() -> None:
     assert len(plans) == 0
 
 
-def test_what_preparing_took_is_what_it_took_this_time() -> None:
-    jit, plans, plan = find_executor("jit"), PreparedPlans(), sort_plan(32, 32)
-    with plans.prepared(jit, plan) as prepared:
-        first_s = prepared.prepare_s
-    with plans.prepared(jit, plan) as prepared:
-        assert prepared.run({"values": shuffled(32, 32)}).timings.prepare_s < first_s / 2
-    plans.close()
-
-
 def test_a_second_run_of_a_plan_prepares_nothing() -> None:
     given = {"values": shuffled(32, 32)}
     close_prepared()
@@ -142,15 +131,6 @@ def _positive(x: object) -> float | Table | Affine:
     return Affine(0.0, 0.0) if isinstance(x, Affine) else 0.0
 
 
-def test_a_program_of_another_name_is_prepared_anew() -> None:
-    fake, plans = Idle(), PreparedPlans()
-    ones = (1.0, 1.0, 1.0, 1.0)
-    for name in ("one.fp", "other.fp"):
-        with plans.prepared(fake, reciprocal(ones, name)):
-            pass
-    assert len(fake.prepared) == 2
-
-
 def test_the_least_recently_used_is_closed_first() -> None:
     fake, plans = Idle(), PreparedPlans(most_plans=2)
     for side in (1, 2, 1, 3):
@@ -188,17 +168,6 @@ def test_a_block_that_raises_closes_its_plan() -> None:
     assert len(plans) == 0
 
 
-def test_a_plan_that_cannot_be_prepared_leaves_nothing() -> None:
-    plans = PreparedPlans()
-    with pytest.raises(PlanError, match="no texture U"), plans.prepared(Idle(), _without_texture()):
-        pass
-    assert len(plans) == 0
-
-
-def _without_texture() -> Plan:
-    return replace(cleared(1), steps=(ClearPass("U"),))
-
-
 def test_an_observer_may_run_the_plan_that_it_observes() -> None:
     """A plan in use is nobody else's: the observer's run is prepared for itself."""
     executor, plans = find_executor("numpy"), PreparedPlans()
@@ -233,38 +202,6 @@ def test_threads_at_once_have_plans_of_their_own() -> None:
     assert len(plans) == threads
     plans.close()
     assert all(p.closed for p in fake.prepared)
-
-
-def test_many_threads_sort_as_numpy_does() -> None:
-    executor, plans = find_executor("jit"), PreparedPlans(most_plans=2)
-    plan = sort_plan(16, 16, tables=True)
-
-    def sort(seed: int) -> bool:
-        values = shuffled(16, 16, seed)
-        with plans.prepared(executor, plan) as prepared:
-            return np.array_equal(
-                prepared.run({"values": values}).outputs["sorted"], in_order(values)
-            )
-
-    with ThreadPoolExecutor(4) as pool:
-        assert all(pool.map(sort, range(32)))
-    assert len(plans) <= 2
-    plans.close()
-
-
-def test_operands_that_do_not_fit_are_refused_by_a_waiting_plan_too() -> None:
-    executor, plans, plan = find_executor("numpy"), PreparedPlans(), sort_plan(4, 4)
-    with plans.prepared(executor, plan) as prepared:
-        prepared.run({"values": shuffled(4, 4)})
-    with (
-        pytest.raises(InputError, match="values is 2×2"),
-        plans.prepared(executor, plan) as prepared,
-    ):
-        prepared.run({"values": shuffled(2, 2)})
-    with plans.prepared(executor, plan) as prepared:
-        values = shuffled(4, 4)
-        assert np.array_equal(prepared.run({"values": values}).outputs["sorted"], in_order(values))
-    plans.close()
 
 
 class Cramped(Idle):

@@ -80,16 +80,6 @@ def test_what_is_looked_up_dependently_is_two_vectors_of_one_row() -> None:
     assert tile_of(lines, 999) == (1, 2)
 
 
-def test_a_column_alone_is_shared_by_vectors() -> None:
-    lines = ["TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;"]
-    assert tile_of(lines, 16) == (1, 4)
-
-
-def test_a_row_alone_is_shared_by_rows() -> None:
-    lines = ["TEX R0, fragment.texcoord[1], texture[0], RECT;", "MOV result.color, R0;"]
-    assert tile_of(lines, 16) == (8, 1)
-
-
 @pytest.mark.parametrize(
     ("name", "options", "registers", "tile"),
     [

@@ -110,12 +110,6 @@ def test_a_loop_between_what_comes_before_and_after() -> None:
     assert [step.advance for step in parts[1].steps] == [(2, 1), (0, 0)]
 
 
-def test_a_lookup_that_stays_has_no_advance() -> None:
-    [_, part, _] = rerolled(START + trip(3) * 5 + END)
-    assert part.trips == 5
-    assert [step.advance for step in part.steps] == [(0, 0)] * 2
-
-
 def test_three_turns_are_left_as_they_are() -> None:
     assert shapes(rerolled(START + [line for k in range(3) for line in trip(k)] + END)) == [(8, 1)]
 
@@ -133,33 +127,12 @@ def test_an_uneven_advance_ends_a_loop() -> None:
     assert of_placed(list(unrolled(parts))) == of_placed(alive(drawn(lines)))
 
 
-def test_a_loop_in_what_is_left_of_a_longer_one() -> None:
-    first = [line for k in range(9) for line in trip(k)]
-    second = [line for k in range(5) for line in trip(0, k, -1.0)]
-    parts = rerolled(START + second + first + END)
-    assert shapes(parts) == [(1, 1), (2, 5), (2, 9), (1, 1)]
-
-
 @pytest.mark.parametrize(("period", "found"), [(LONGEST_PERIOD, True), (LONGEST_PERIOD + 1, False)])
 def test_the_longest_period(period: int, found: bool) -> None:
     body = [f"ADD R0.{'xyzw'[k % 4]}, R0.x, {k + 1};" for k in range(period)]
     parts = rerolled(START + body * 5 + END)
     assert (max(part.trips for part in parts) == 5) is found
     assert list(unrolled(parts)) == alive(drawn(START + body * 5 + END))
-
-
-def test_discards_repeat_as_anything_does() -> None:
-    parts = rerolled(START + ["ADD R0, R0, -1;", "KIL R0;"] * 6 + END)
-    assert (2, 6) in shapes(parts)
-
-
-def test_what_nothing_needs_is_left_out() -> None:
-    parts = rerolled(["MOV R2, 1;", *START, "ADD R2, R2, R2;", *END])
-    assert shapes(parts) == [(2, 1)]
-
-
-def test_nothing_is_nothing() -> None:
-    assert rerolled(["MOV R0, 0;"]) == ()
 
 
 def test_which_components_a_step_computes() -> None:

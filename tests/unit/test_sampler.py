@@ -49,19 +49,13 @@ LINE = [[10.0, 20.0, 40.0, 80.0]]
 
 ON_A_LINE = [
     # filter, wrap, s, value. Texel centres are at 1/8, 3/8, 5/8, 7/8.
-    (NEAREST, EDGE, 0.125, 10.0), (NEAREST, EDGE, 0.25, 20.0), (NEAREST, EDGE, 0.2499, 10.0),
-    (NEAREST, EDGE, 1.0, 80.0), (NEAREST, EDGE, 7.0, 80.0), (NEAREST, EDGE, -7.0, 10.0),
-    (NEAREST, CLAMP, 1.0, 80.0), (NEAREST, CLAMP, 7.0, 80.0), (NEAREST, CLAMP, -7.0, 10.0),
-    (NEAREST, REPEAT, 1.0, 10.0), (NEAREST, REPEAT, 1.3, 20.0), (NEAREST, REPEAT, -0.25, 80.0),
-    (NEAREST, REPEAT, -1.0, 10.0), (NEAREST, REPEAT, 1e6 + 0.5, 40.0),
+    (NEAREST, EDGE, 0.25, 20.0), (NEAREST, EDGE, 0.2499, 10.0), (NEAREST, EDGE, 1.0, 80.0),
+    (NEAREST, EDGE, -7.0, 10.0), (NEAREST, CLAMP, 7.0, 80.0),
+    (NEAREST, REPEAT, 1.3, 20.0), (NEAREST, REPEAT, -0.25, 80.0),
     (NEAREST, REPEAT, -1e-9, 80.0),  # its fraction rounds to 1
-    (LINEAR, EDGE, 0.125, 10.0), (LINEAR, EDGE, 0.25, 15.0), (LINEAR, EDGE, 0.3125, 17.5),
-    (LINEAR, EDGE, 0.0, 10.0), (LINEAR, EDGE, 1.0, 80.0), (LINEAR, EDGE, -3.0, 10.0),
-    (LINEAR, EDGE, INF, 80.0), (LINEAR, EDGE, -INF, 10.0),
-    (LINEAR, CLAMP, 0.25, 15.0), (LINEAR, CLAMP, 0.0, 5.0), (LINEAR, CLAMP, -3.0, 5.0),
-    (LINEAR, CLAMP, 1.0, 40.0), (LINEAR, CLAMP, 9.0, 40.0), (LINEAR, CLAMP, 0.0625, 7.5),
-    (LINEAR, REPEAT, 0.0, 45.0), (LINEAR, REPEAT, 1.0, 45.0), (LINEAR, REPEAT, -0.0625, 62.5),
-    (LINEAR, REPEAT, 2.25, 15.0), (LINEAR, REPEAT, -2.75, 15.0),
+    (LINEAR, EDGE, 0.3125, 17.5), (LINEAR, EDGE, 0.0, 10.0), (LINEAR, EDGE, INF, 80.0),
+    (LINEAR, CLAMP, 0.0, 5.0), (LINEAR, CLAMP, 9.0, 40.0), (LINEAR, CLAMP, 0.0625, 7.5),
+    (LINEAR, REPEAT, 0.0, 45.0), (LINEAR, REPEAT, -0.0625, 62.5), (LINEAR, REPEAT, 2.25, 15.0),
 ]  # fmt: skip
 
 
@@ -118,15 +112,6 @@ def test_wraps_differ_from_axis_to_axis() -> None:
     assert looked_up(mixed, 1.0, 1.0)[0] == 3.0  # 4 and 8 over, half of it border
 
 
-def test_slices_lie_along_r() -> None:
-    """Two slices of 2×1."""
-    cube = [[1.0, 2.0], [4.0, 8.0]]
-    assert looked_up(image(cube, T3D, depth=2), 0.75, 0.5, 0.25)[0] == 2
-    assert looked_up(image(cube, T3D, depth=2), 0.25, 0.5, 0.75)[0] == 4
-    assert looked_up(image(cube, T3D, LINEAR, depth=2), 0.5, 0.5, 0.5)[0] == 3.75
-    assert looked_up(image(cube, T3D, LINEAR, REPEAT, 2), 0.25, 0.3, 0.0)[0] == 2.5
-
-
 def test_eight_texels_are_weighted() -> None:
     rows = [[1.0, 2.0], [4.0, 8.0], [16.0, 32.0], [64.0, 128.0]]
     assert looked_up(image(rows, T3D, LINEAR, depth=2), 0.5, 0.5, 0.5)[0] == 255 / 8
@@ -160,27 +145,6 @@ def test_texels_are_what_their_format_stores(
 
 # Six faces of 2×2: face number times 10, plus 0 1 (lower row) and 2 3 (upper).
 FACES = [[10.0 * face + 2 * row, 10.0 * face + 2 * row + 1] for face in range(6) for row in (0, 1)]
-
-
-# In the middle of a quarter of each face, by table 3.19: there s and t are 1/4 or 3/4.
-QUARTERS = [
-    ((1.0, -0.5, -0.5), 3.0), ((1.0, 0.5, 0.5), 0.0), ((1.0, -0.5, 0.5), 2.0),
-    ((-1.0, -0.5, 0.5), 13.0), ((-1.0, 0.5, -0.5), 10.0), ((-1.0, 0.5, 0.5), 11.0),
-    ((0.5, 1.0, 0.5), 23.0), ((-0.5, 1.0, -0.5), 20.0), ((0.5, 1.0, -0.5), 21.0),
-    ((0.5, -1.0, -0.5), 33.0), ((-0.5, -1.0, 0.5), 30.0), ((-0.5, -1.0, -0.5), 32.0),
-    ((0.5, -0.5, 1.0), 43.0), ((-0.5, 0.5, 1.0), 40.0), ((0.5, 0.5, 1.0), 41.0),
-    ((-0.5, -0.5, -1.0), 53.0), ((0.5, 0.5, -1.0), 50.0), ((-0.5, 0.5, -1.0), 51.0),
-    # The length of a direction does not matter.
-    ((8.0, -4.0, -4.0), 3.0), ((0.0625, -0.03125, -0.03125), 3.0),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("how", list(Filter))
-@pytest.mark.parametrize(("direction", "value"), QUARTERS)
-def test_a_direction_meets_a_face(
-    direction: tuple[float, float, float], value: float, how: Filter
-) -> None:
-    assert looked_up(image(FACES, CUBE, how, depth=6), *direction)[0] == value
 
 
 @pytest.mark.parametrize(

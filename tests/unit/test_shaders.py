@@ -12,7 +12,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.shaders import Shader, shaders_of
 from gpgpu_legacy.plan.numbers import Table
-from gpgpu_legacy.plan.plan import FragmentPass, ParameterValue, Plan, Repeat, Texcoords
+from gpgpu_legacy.plan.plan import FragmentPass, Plan, Repeat, Texcoords
 
 FLAT = ((0.5, 0.0, 0.0, 1.0), (4.5, 0.0, 0.0, 1.0), (4.5, 4.0, 0.0, 1.0), (0.5, 4.0, 0.0, 1.0))
 
@@ -81,20 +81,6 @@ def test_passes_name_their_shaders_in_the_order_of_the_plan() -> None:
     assert corners[0] == [0.625, 0.0, 0.625, 0.0, 0.625, 1.0, 0.625, 1.0]
 
 
-def test_equal_shaders_are_one() -> None:
-    plan = product(accumulate=Accumulate.PING_PONG)
-    twice = replace(plan, steps=plan.steps * 2)
-    found = shaders_of(twice, sized=False)
-    assert len(found.texts) == 1 and len(found.passes) == 2 * len(plan.steps)
-
-
-def test_a_table_of_values_needs_one_shader_however_long() -> None:
-    numbers = Table((1.0, 2.0))
-    plan = with_pass(product(), locals=(ParameterValue(0, (numbers, 0.0, 0.0, 0.0)),))
-    [first, *_] = shaders_of(plan, sized=True).passes[0]
-    assert first is not None and first.shader == 0 and not first.varyings
-
-
 def test_what_is_bent_in_any_iteration_has_two_planes() -> None:
     *flat, last = FLAT
     bent = (*flat, (Table((0.5, 1.5)), *last[1:]))
@@ -103,13 +89,6 @@ def test_what_is_bent_in_any_iteration_has_two_planes() -> None:
     assert text.attributes["texcoord0"].bent
     assert "texcoord0_dx[2]" in text.fragment
     assert not text.attributes["texcoord1"].bent
-
-
-def test_a_repeat_of_no_iteration_needs_none() -> None:
-    plan = product()
-    steps = tuple(replace(s, count=0) if isinstance(s, Repeat) else s for s in plan.steps)
-    found = shaders_of(replace(plan, steps=steps), sized=True)
-    assert found.texts == () and all(p is None for step in found.passes for p in step)
 
 
 def test_state_is_named_as_the_plan_names_it() -> None:

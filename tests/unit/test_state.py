@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from language import MATRICES, ROWS, VECTORS
+from language import ROWS, VECTORS
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.state import canonical_state, state_vector
@@ -53,11 +53,6 @@ def test_initial_values(binding: str, initial: tuple[float, ...]) -> None:
     assert value(binding) == pytest.approx(initial, rel=1e-6)
 
 
-def test_values_are_those_of_float32() -> None:
-    assert value("state.material.front.ambient")[0] == float(np.float32(0.2))
-    assert value("state.fog.color", fog__color=(0.1, 0, 0))[0] == float(np.float32(0.1))
-
-
 @pytest.mark.parametrize(
     ("name", "given_value", "binding", "expected"),
     [
@@ -94,11 +89,6 @@ def test_names_are_completed(
 def test_what_is_no_state_is_refused(name: str, given_value: object, problem: str) -> None:
     with pytest.raises(InputError, match=problem.replace("[", r"\[")):
         canonical_state({name: given_value})
-
-
-def test_a_name_that_is_not_in_full_is_no_state_vectors() -> None:
-    with pytest.raises(InputError, match="front"):
-        state_vector("state.material.ambient", {})
 
 
 # What derives (3.11.3.2) -------------------------------------------------------------------------
@@ -140,10 +130,6 @@ def test_the_fogs_fourth_and_the_depth_ranges_third_component_derive() -> None:
     assert value("state.depth.range", depth__range=(0.25, 0.75)) == (0.25, 0.75, 0.5, 1)
 
 
-def test_what_is_given_is_not_derived() -> None:
-    assert value("state.lightprod[0].front.ambient", **{"lightprod[0]__ambient": 7})[0] == 7
-
-
 _ENTRIES = st.lists(st.integers(-8, 8), min_size=16, max_size=16)
 
 
@@ -179,10 +165,3 @@ def test_every_binding_of_the_grammar_has_a_value(binding: str) -> None:
     vector = state_vector(declaration.parameters[0].binding, {})
     assert len(vector) == 4
     assert all(isinstance(component, float) for component in vector)
-
-
-@pytest.mark.parametrize("binding", MATRICES)
-def test_a_matrix_is_given_as_a_whole(binding: str) -> None:
-    state = canonical_state({binding: np.arange(16).reshape(4, 4)})
-    assert list(state.values()) == [(i, i + 1, i + 2, i + 3) for i in (0, 4, 8, 12)]
-    assert state_vector(list(state)[2], state) == (8, 9, 10, 11)

@@ -97,13 +97,6 @@ def test_barriers(body: tuple[Pass, ...], barriers: int) -> None:
     assert [part.count("barrier();") for part in (inside, at_edge)] == [barriers, barriers]
 
 
-def test_a_texel_that_no_pass_writes_is_loaded_once() -> None:
-    text = emit_temporal(content_of(jacobi(8, 4).plan()), SHAPE, exact=False).text
-    before, after = text.split(LOOP)
-    assert before.count("= texture2[") == SHAPE.rows
-    assert "texture2" not in after
-
-
 def test_a_tile_inside_of_the_rectangle_needs_no_care_for_edges() -> None:
     clamped = of(draw("P", "Q", *BESIDE), draw("Q", "P", *BESIDE))
     _, inside, at_edge = emit_temporal(clamped, SHAPE, exact=False).text.split(LOOP)

@@ -65,10 +65,6 @@ def test_it_ends_at_the_kil_that_discards() -> None:
     assert "MOV result.color" not in text
 
 
-def test_a_neighbour_that_is_discarded_ends_nothing() -> None:
-    assert len(trace(make_drawing(TEXT, 4, 3, TEXTURES), 3, 0).steps) == 5
-
-
 @pytest.mark.parametrize(
     ("target", "shape", "coordinate", "place"),
     [

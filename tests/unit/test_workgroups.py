@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
 from drawing import corners, fragment_texcoords, program, texture
@@ -15,10 +14,7 @@ from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.content import Arguments, Content, group_content
 from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
-from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.group_code import GroupCode
-from gpgpu_legacy.lower.ir import Assign, Role
-from gpgpu_legacy.lower.lowering import KILLED
 from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape, numbers_alive
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
@@ -99,25 +95,6 @@ def drawn(*lines: str, place: Texcoords = OFF_CENTRES) -> tuple[Content, Argumen
     return content_of(Plan("groups", (), (), textures, (), (each,), ()))
 
 
-def test_the_tile_of_a_group() -> None:
-    assert GroupShape((8, 4), columns=3, rows=5).tile == (24, 20)
-
-
-@pytest.mark.parametrize("threads", [(8, 8), (16, 16), (32, 4)])
-def test_a_group_is_as_large_as_asked_for(threads: tuple[int, int]) -> None:
-    text = emitted(GroupShape(threads)).text
-    assert f"local_size_x = {threads[0]}, local_size_y = {threads[1]}" in text
-
-
-def test_only_registers_that_are_used_are_cleared() -> None:
-    """Every program here declares R0 to R3."""
-    content, _ = drawn("MOV R2, fragment.texcoord[1];", "ADD result.color, R2, 1;")
-    body = fused_body(content, as_level=False)
-    registers = {s.variable for s in body if isinstance(s, Assign)}
-    assert {v.name for v in registers if v.role is Role.TEMPORARY} == {"R2"}
-    assert KILLED not in registers
-
-
 @pytest.mark.parametrize("kib", [1, 2, 4, 8, 16, 32, 48])
 def test_shared_memory_stays_within_what_there_is(kib: int) -> None:
     found = emitted(shared=kib * KIB)
@@ -132,43 +109,9 @@ def test_with_more_memory_it_stages_deeper() -> None:
     assert depths[0] < depths[-1]
 
 
-def test_without_memory_nothing_is_staged() -> None:
-    found = emitted(shared=0)
-    assert found.shape.k_depth == 0
-    assert "shared" not in found.text
-
-
-def test_no_depth_asked_for_is_none() -> None:
-    assert "shared" not in emitted(replace(GroupShape(), k_depth=0)).text
-
-
-def test_every_texture_has_a_binding_and_its_sizes() -> None:
-    plan = find_method("hall-carr-hart-multi").plan(Shape(64, 64, 64), Options(block=8))
-    content, arguments = content_of(plan)
-    found = emit_groups(content, GroupShape(), 32 * KIB, exact=True)
-    assert sorted(arguments.textures) == sorted(each.name for each in plan.textures)
-    for number in range(len(arguments.textures)):
-        assert f"binding = {number})" in found.text
-        assert f"size_{number}" in found.text
-
-
-def test_what_is_only_read_is_readonly() -> None:
-    content, arguments = drawn("TEX R0, fragment.texcoord[0], texture[0], RECT;",
-                               "MOV result.color, R0;")  # fmt: skip
-    found = emit_groups(content, GroupShape(), 0, exact=True)
-    buffers = re.findall(r"binding = (\d)\) (readonly )?restrict", found.text)
-    kinds = {arguments.textures[int(number)]: bool(readonly) for number, readonly in buffers}
-    assert kinds == {"P": False, "A": True}
-
-
 def test_an_exact_shader_calls_no_fma() -> None:
     assert "fma(" not in emit_groups(multi(), GroupShape(), 32 * KIB, exact=True).text
     assert "fma(" in emit_groups(multi(), GroupShape(), 32 * KIB, exact=False).text
-
-
-def test_turns_are_those_of_the_longest_way_round() -> None:
-    """A block of 8 is 8 steps of the inner product, unrolled in the program and rolled up here."""
-    assert emitted().trips >= 8
 
 
 def content_for(method: str, **options: object) -> Content:
@@ -206,13 +149,6 @@ def test_a_software_renderer_is_given_short_code() -> None:
     for method in ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"):
         shape = group_shape(content_for(method))
         assert shape.columns * shape.rows <= 64
-
-
-def test_textures_of_one_channel_give_an_invocation_more_fragments() -> None:
-    single = find_method("hall-carr-hart-single").plan(Shape(64, 64, 64), Options(block=8))
-    one, four = group_shape(content_of(single)[0]), group_shape(multi())
-    assert one.columns * one.rows > four.columns * four.rows
-    assert one.columns % one.adjacent == one.rows % one.adjacent == 0
 
 
 @pytest.mark.parametrize(
