@@ -75,6 +75,11 @@ class Step:
     block: Block
     output: Block | None
 
+    @property
+    def shown(self) -> str:
+        """The text of both."""
+        return self.block.text + (self.output.text if self.output else "")
+
 
 def pages() -> list[Path]:
     """The README and all pages of the documentation."""

@@ -7,7 +7,7 @@ import runpy
 import shlex
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,9 +31,12 @@ from PIL import Image
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.cli import app
+from gpgpu_legacy.runtime.executor import Executor
 
 NAMES = [str(page.relative_to(ROOT)) for page in pages()]
 PICTURE = re.compile(r"!\[[^\]]*\]\(([^):]+)\)")
+FRAMEBUFFERS = "gl-raster"
+"""The executor without which a page that names it is skipped."""
 IN_CHECKOUT = ("shaders", "figures", "benchmarks")
 """The folders that a reader's commands find in a checkout."""
 
@@ -62,11 +65,14 @@ def test_every_snippet_of_a_page_runs(
     name: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    ready: Callable[[str], Executor],
     update_golden: bool,
 ) -> None:
     text, space = read(name), {"__name__": "page"}
     printed: list[tuple[Step, str]] = []
     for step in steps(text):
+        if not step.block.mark and FRAMEBUFFERS in step.shown:
+            ready(FRAMEBUFFERS)
         _run(step, space, f"{name}:{step.block.line}", monkeypatch)
         out, err = capsys.readouterr()
         if step.output is not None and step.output.mark != "not run":
