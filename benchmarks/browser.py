@@ -200,7 +200,7 @@ def main(arguments: list[str]) -> None:
         browsers.close()
     renderer, peer_version, _ = words
     benchmark = BrowserBenchmark(
-        **provenance(BrowserBenchmark),
+        **provenance(),
         browser=f"Chromium {version}",
         renderer=renderer,
         processor=processor_name(),

@@ -153,7 +153,7 @@ def main() -> None:
         traces[f"{name}, n = {size}{block}"] = of_plan(name, size, options)
     rows = [measured(cache, name, chunks) for cache in caches for name, chunks in traces.items()]
     result = Throughput(
-        **provenance(Throughput),
+        **provenance(),
         device=processor_name(),
         python=platform.python_version(),
         rows=tuple(rows),

@@ -253,7 +253,7 @@ def main(names: list[str]) -> None:
     other_work = OtherWork()
     executors = [find_executor(name) for name in names] or available()
     result = PreparedBenchmark(
-        **provenance(PreparedBenchmark),
+        **provenance(),
         versions=versions(),
         sorts=tuple(sort(executor) for executor in executors),
         warm=tuple(warm(executor) for executor in executors),

@@ -15,12 +15,12 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import msgspec
 import msgspec.inspect
 
-from gpgpu_legacy.bounded import ONE_LINE, OneLine, PositiveInt
+from gpgpu_legacy.bounded import ONE_LINE, OneLine
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text_bytes
 from gpgpu_legacy.outputs import write_text
@@ -50,17 +50,16 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 class Recorded(Record, frozen=True, kw_only=True):
     """A result that is kept in a file.
 
-    schema: of the file's layout; a file without it is of the first. package: the version of
-    gpgpu_legacy. commit: of its checkout, with a + where files differ from it; None in an installed
-    package. driver: of OpenGL, where the result depends on it. date: ISO 8601, UTC.
+    schema: of the file's layout. package: the version of gpgpu_legacy. commit: of its checkout,
+    with a + where files differ from it; None in an installed package. driver: of OpenGL, where the
+    result depends on it. date: ISO 8601, UTC.
 
     WHAT: such a file in words, for messages about a file of another kind.
     """
 
-    SCHEMA: ClassVar[int] = 1
     WHAT: ClassVar[str] = "a recorded result"
 
-    schema: PositiveInt = 1
+    schema: Literal[1] = 1
     package: OneLine | None = None
     commit: OneLine | None = None
     driver: OneLine | None = None
@@ -79,10 +78,9 @@ class Document(Record, frozen=True, kw_only=True):
     WHAT: ClassVar[str]
 
 
-def provenance(kind: type[Recorded], driver: str | None = None) -> dict[str, Any]:
-    """The fields that a `Recorded` of that kind has in common with all others, as of now."""
+def provenance(driver: str | None = None) -> dict[str, Any]:
+    """The fields that all kinds of `Recorded` have in common, as of now."""
     return {
-        "schema": kind.SCHEMA,
         "package": package_version(),
         "commit": commit(),
         "driver": driver,
@@ -218,25 +216,9 @@ def _text_of(path: Path, most: int) -> str:
         raise InputError(f"{path} cannot be read: it is not UTF-8") from None
 
 
-class _Schema(msgspec.Struct):
-    """The schema of a file that may have fields from later versions."""
-
-    schema: Any = 1
-
-
 def read_recorded(path: Path, kind: type[R]) -> R:
-    """A result that was recorded; InputError where the file is of a later version than this.
-
-    No field of an object is given twice.
-    """
+    """A result that was recorded; no field of an object is given twice."""
     text, name = _text_of(path, MOST_BYTES), str(path)
-    if text[:1] == "{":  # the record says what is wrong with any other file
-        schema = from_json(text, _Schema, name).schema
-        if isinstance(schema, int) and schema > kind.SCHEMA:
-            raise InputError(
-                f"{path} has schema {schema}, and {kind.SCHEMA} is the latest known here; "
-                "update gpgpu_legacy"
-            )
     record = from_json(text, kind, name)
     _refuse_fields_given_twice(text, name)
     return record

@@ -67,7 +67,7 @@ def settings() -> dict[str, str]:
     return {name: " ".join(os.environ[name].split()) for name in _VARIABLES if name in os.environ}
 
 
-def settings_in_words(chosen: Mapping[str, str] | None) -> str:
+def settings_in_words(chosen: Mapping[str, str]) -> str:
     """Settings in parentheses, after the name of a device; empty without any."""
-    words = ", ".join(f"{name}={value}" for name, value in (chosen or {}).items())
+    words = ", ".join(f"{name}={value}" for name, value in chosen.items())
     return f" ({words})" if words else ""

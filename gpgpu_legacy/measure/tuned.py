@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from gpgpu_legacy.algorithms.matmul.method import Method
@@ -24,7 +24,7 @@ from gpgpu_legacy.outputs import check_writable, make_folder
 from gpgpu_legacy.own_files import has_content, has_marks, is_file, locked, remove
 from gpgpu_legacy.runtime.machine import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
-from gpgpu_legacy.serial import Record, Recorded, provenance, read_recorded, write_json
+from gpgpu_legacy.serial import Record, Recorded, fields_of, provenance, read_recorded, write_json
 from gpgpu_legacy.userdirs import data_folder
 
 VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
@@ -63,13 +63,13 @@ class Way:
 
 
 class GroupRecord(Record, frozen=True, kw_only=True):
-    """A GroupShape (lower/workgroups.py) as files have it: strict, under names of their own."""
+    """A GroupShape (lower/workgroups.py), whose numbers are checked where it is read."""
 
     threads: tuple[Size, Size]
-    strips: Size
+    columns: Size
     rows: Size
-    depth: Size
-    together: Size
+    k_depth: Size
+    unroll: Size
     adjacent: Size
 
 
@@ -86,7 +86,7 @@ class WayRecord(Record, frozen=True, kw_only=True):
 def way_record(way: Way) -> WayRecord:
     """A way as it is recorded."""
     tuning = way.tuning or Tuning()
-    group = None if tuning.group is None else _group_record(tuning.group)
+    group = None if tuning.group is None else GroupRecord(**asdict(tuning.group))
     return WayRecord(
         executor=way.executor,
         block=way.block,
@@ -96,33 +96,11 @@ def way_record(way: Way) -> WayRecord:
     )
 
 
-def _group_record(group: GroupShape) -> GroupRecord:
-    return GroupRecord(
-        threads=group.threads,
-        strips=group.columns,
-        rows=group.rows,
-        depth=group.k_depth,
-        together=group.unroll,
-        adjacent=group.adjacent,
-    )
-
-
-def _group_of(record: GroupRecord) -> GroupShape:
-    return GroupShape(
-        record.threads,
-        record.strips,
-        record.rows,
-        record.depth,
-        record.together,
-        record.adjacent,
-    )
-
-
 def way_of(record: WayRecord) -> Way:
     """The way that was recorded; InputError where this version has no such executor."""
     if record.executor not in executor_names():
         raise InputError(f"there is no executor {record.executor}")
-    group = None if record.group is None else _group_of(record.group)
+    group = None if record.group is None else GroupShape(**fields_of(record.group))
     tuning = Tuning(group, record.tile) if group or record.tile else None
     return Way(record.executor, record.block, record.accumulate, tuning)
 
@@ -221,7 +199,7 @@ def _write(everywhere: _Everywhere) -> None:
         for platform, kept in everywhere.items()
         if kept
     )
-    write_json(tuning_file(), TuningFile(**provenance(TuningFile), places=places))
+    write_json(tuning_file(), TuningFile(**provenance(), places=places))
 
 
 def check_tuning_file() -> None:

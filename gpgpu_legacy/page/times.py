@@ -33,7 +33,7 @@ def report_times(
 ) -> ReportTimes:
     """The times of the methods at n×n and block b, with the executors of this machine."""
     return ReportTimes(
-        **provenance(ReportTimes, this_platform().driver),
+        **provenance(this_platform().driver),
         version=package_version(),
         size=size,
         block=block,

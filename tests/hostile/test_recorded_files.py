@@ -173,7 +173,7 @@ _TUNING = {
                     "way": {
                         "executor": "gl-compute", "block": None, "accumulate": None, "tile": None,
                         "group": {
-                            "threads": [8, 8], "strips": 2, "rows": 4, "depth": 8, "together": 2,
+                            "threads": [8, 8], "columns": 2, "rows": 4, "k_depth": 8, "unroll": 2,
                             "adjacent": 2,
                         },
                     },

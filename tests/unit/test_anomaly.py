@@ -417,7 +417,7 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     small, large = data["rows"]
     assert (small["n"], large["n"]) == (256, 1024)
     assert small["published_ms"] is None and not small["fitted"]
-    assert large["spike_predicted"] and not small["spike_predicted"]
+    assert large["outlier_predicted"] and not small["outlier_predicted"]
     assert large["published_ms"] == 27893 and large["fitted"]
     assert large["predicted_ms"] == pytest.approx(27893, rel=0.01)
     fit = data["fit"]
@@ -426,14 +426,14 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert small["predicted_ms"] == pytest.approx(fitted * 256**3 / 1e6)
     assert tuple(fit["sizes"]) == FIT_SIZES
     assert fit["miss_ns"] == pytest.approx(21.7, abs=0.5)
-    [spike] = data["spikes"]
-    assert spike["beside"] == [992, 1008, 1040, 1056]
-    assert spike["predicted_extra_ns"] == pytest.approx(spike["published_extra_ns"], rel=0.01)
-    assert spike["misses_asked_for"] == pytest.approx(1.004, abs=0.005)
-    assert spike["misses_without_walks"] == pytest.approx(1.0, abs=0.005)
-    assert spike["dtlb_miss_would_cost_ns"] > 1000
-    assert (spike["matrices_bytes"], spike["memory_bytes"]) == (12 << 20, 4 << 30)
-    assert spike["n"] == 1024 and spike["published_extra_ns"] == pytest.approx(20.3, abs=0.05)
+    [outlier] = data["outliers"]
+    assert outlier["beside"] == [992, 1008, 1040, 1056]
+    assert outlier["predicted_extra_ns"] == pytest.approx(outlier["published_extra_ns"], rel=0.01)
+    assert outlier["misses_asked_for"] == pytest.approx(1.004, abs=0.005)
+    assert outlier["misses_without_walks"] == pytest.approx(1.0, abs=0.005)
+    assert outlier["dtlb_miss_would_cost_ns"] > 1000
+    assert (outlier["matrices_bytes"], outlier["memory_bytes"]) == (12 << 20, 4 << 30)
+    assert outlier["n"] == 1024 and outlier["published_extra_ns"] == pytest.approx(20.3, abs=0.05)
     assert data["models"][0]["rows"] == data["rows"]
     assert list(data).index("evidence") < list(data).index("fit")
     found = data["evidence"]
@@ -446,7 +446,7 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert rests_on["left_out_ns"][0] is None is rests_on["left_out_ns"][3]
     low, high = rests_on["miss_range_ns"]
     assert 21.3 < low < fit["miss_ns"] < high < 21.8
-    assert spike["published_extra_relative"] == spike["simulated_extra_relative"] == 1.0
+    assert outlier["published_extra_relative"] == outlier["simulated_extra_relative"] == 1.0
     assert [anchor["n"] for anchor in data["anchors"]] == [480, None]
     anchor, without = data["anchors"]
     assert anchor["fit"] == fit and anchor["stride_bytes"] == 1920
@@ -454,7 +454,7 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert without["fit"]["miss_ns"] == pytest.approx(fit["miss_ns"], abs=0.1)
 
 
-def test_where_there_is_no_miss_penalty_a_spike_has_no_time(run) -> None:  # type: ignore[no-untyped-def]
+def test_where_there_is_no_miss_penalty_an_outlier_has_no_time(run) -> None:  # type: ignore[no-untyped-def]
     """6 MB show nothing at 1024, but 2048 lines in 32 sets are too many for 24 ways too."""
     code, out, _ = run(
         "anomaly", "--size", "1024", "2048", "--machine", "core2-6mb", "--paging", "coloured",
@@ -462,9 +462,9 @@ def test_where_there_is_no_miss_penalty_a_spike_has_no_time(run) -> None:  # typ
     )  # fmt: skip
     data = json.loads(out)
     assert code == 0 and data["fit"]["miss_ns"] is None
-    plain, spike = data["rows"]
-    assert not plain["spike_predicted"] and plain["predicted_ms"] is not None
-    assert spike["spike_predicted"] and spike["predicted_ms"] is None
+    plain, outlier = data["rows"]
+    assert not plain["outlier_predicted"] and plain["predicted_ms"] is not None
+    assert outlier["outlier_predicted"] and outlier["predicted_ms"] is None
 
 
 def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]

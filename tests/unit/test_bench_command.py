@@ -530,12 +530,18 @@ def result(seconds: float, **more: Any) -> dict[str, Any]:
     usual = {
         "method": "hall-carr-hart-multi", "executor": "jit", "size": 100, "block": 32,
         "seconds": seconds, "gflops": 2e-9 * 100**3 / seconds, "max_relative_error": 1e-7,
+        "of": None, "peer": False, "device": None, "accumulate": None, "first_run": False,
+        "spread": [seconds] * 2, "runs": 1, "samples": [seconds], "rows_checked": 100,
     }  # fmt: skip
     return {**usual, **more}
 
 
 def recorded(*results: dict[str, Any], device: str = "a chip", driver: str = "1") -> dict[str, Any]:
-    return {"device": device, "driver": driver, "results": list(results)}
+    return {
+        "device": device, "driver": driver, "versions": {}, "settings": {}, "whole": False,
+        "seed": 0, "repeat": 1, "budget_s": None, "spent_s": 1.0, "busy_share": None,
+        "results": list(results), "not_run": [],
+    }  # fmt: skip
 
 
 def bench_of(*results: dict[str, Any], **more: Any) -> Bench:

@@ -188,12 +188,15 @@ def test_turns_that_repeat_are_simulated_once_and_said_to_be(
 ) -> None:
     words = ("cache", LM, "--size", "64", "--cache", "1K,fully,64B")
     quick, whole = run_json(*words), run_json(*words, "--every-pass")
-    assert quick["turns_repeated"] > 0 == whole["turns_repeated"]
-    assert quick["turns"] == whole["turns_simulated"] == 64
+    assert quick["iterations_repeated"] > 0 == whole["iterations_repeated"]
+    assert quick["iterations"] == whole["iterations_simulated"] == 64
     same = ("accesses", "hits", "bytes_from_memory", "bytes_to_memory", "by_texture", "exact")
     assert [quick[name] for name in same] == [whole[name] for name in same]
     _, out, _ = run(*words)
-    assert f"{quick['turns_simulated']} were simulated. {quick['turns_repeated']} repeat" in out
+    assert (
+        f"{quick['iterations_simulated']} were simulated. {quick['iterations_repeated']} repeat"
+        in out
+    )
 
 
 def test_the_text_says_everything(run: Command) -> None:
@@ -281,7 +284,7 @@ def test_what_the_budget_leaves_out_is_said_and_not_counted(
     words = ("cache", LM, "--size", "512", "--every-pass", "--quiet", "--budget")
     data = run_json(*words, "0.05")
     assert data["exact"] is False
-    assert data["turns_left_out"] > 0
+    assert data["iterations_left_out"] > 0
     assert data["accesses"] + data["accesses_left_out"] == 4 * 512**3
     _, out, _ = run(*words, "0.05")
     assert "The budget left out" in out

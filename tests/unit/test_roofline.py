@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.profile import Confidence, Fact, Profile, find_profile, recorded
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.bench.record import Bench, Result, read_bench
+from gpgpu_legacy.measure.bench.record import read_bench
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import find_executor
@@ -154,9 +154,8 @@ def test_a_benchmark_gives_points_and_its_peers_do_not() -> None:
 
 
 def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:
-    bench = Bench(device="it", driver="", whole=True, results=())
     path = tmp_path / "whole.json"
-    write_json(path, bench)
+    write_json(path, with_fields(read_bench(BENCHMARKS / "bench-h100.json"), whole=True))
     with pytest.raises(InputError, match="whole calls"):
         products_of(path)
     path.write_text("{}", "utf-8")
@@ -165,14 +164,10 @@ def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_result_goes_to_the_panel_of_its_executor() -> None:
-    results = tuple(
-        Result(
-            method=MULTI, executor=executor, size=64, block=32, accumulate="copy", seconds=1.0,
-            gflops=None, max_relative_error=None,
-        )
-        for executor in ("jit", "gl-raster")
-    )  # fmt: skip
-    bench = Bench(device="it", driver="", results=results)
+    bench = read_bench(BENCHMARKS / "bench-h100.json")
+    [own, *_] = [result for result in bench.results if result.method == MULTI]
+    results = tuple(with_fields(own, executor=executor) for executor in ("jit", "gl-raster"))
+    bench = with_fields(bench, results=results)
     found = panels("xeon-jit", "xeon-gl-raster", products=tuple(measured(bench, "here")))
     assert [panel.executor for panel in found] == ["jit", "gl-raster"]
     assert [sum(p.where == "here" for p in panel.points) for panel in found] == [1, 1]
@@ -220,13 +215,12 @@ def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(
     chip = ("roofline", "--chip", "radeon-9800-xt", "--size", "128")
     code, _, _ = run(*chip, "-o", str(picture))
     assert code == 0 and picture.read_bytes().startswith(b"\x89PNG")
-    step = {
-        "year": 2003, "method": MULTI, "paper": "a paper", "lacked": "nothing",
-        "executor": "gl-raster", "device": "a chip", "block": 32, "multiply_adds_per_byte": 1.0,
-        "bytes_requested": 1, "arithmetic": 1, "seconds": 1e-6, "ceiling": "none",
-    }  # fmt: skip
+    data = json.loads((BENCHMARKS / "lineage-h100.json").read_text("utf-8"))
+    [step] = [step for step in data["steps"] if step["method"] == MULTI]
+    step.update(seconds=1e-6, gflops=None)
+    data.update(size=128, steps=[step])
     path = tmp_path / "too-fast.json"
-    path.write_text(json.dumps({"size": 128, "ceilings": [], "steps": [step]}), "utf-8")
+    path.write_text(json.dumps(data), "utf-8")
     code, _, err = run(*chip, "--from", str(path))
     assert code == 1
     assert f"{MULTI} at n = 128 is above its roof" in err

@@ -57,7 +57,7 @@ def measure(
 
     def bench(measured: Measured[Entrant, Checked]) -> Bench:
         return Bench(
-            **provenance(Bench, platform.driver),
+            **provenance(platform.driver),
             device=platform.device,
             versions=packages,
             settings=settings(),

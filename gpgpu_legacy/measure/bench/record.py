@@ -31,32 +31,32 @@ class Result(Record, frozen=True, kw_only=True):
     """
 
     method: Line
-    of: Line | None = None
-    peer: bool = False
+    of: Line | None
+    peer: bool
     executor: Line
-    device: Line | None = None
+    device: Line | None
     size: Size
     block: Size | None
-    accumulate: Line | None = None
+    accumulate: Line | None
     seconds: Positive
-    spread: Spread | None = None
-    runs: Whole | None = None
-    first_run: bool = False
-    samples: tuple[NotNegative, ...] = ()
+    spread: Spread
+    runs: Whole
+    first_run: bool
+    samples: tuple[NotNegative, ...]
     gflops: NotNegative | None
     max_relative_error: NotNegative | None
-    rows_checked: Whole | None = None
+    rows_checked: Whole
 
 
 class Skipped(Record, frozen=True, kw_only=True):
     """An entrant without a result at a size, and why. The fields are those of a Result."""
 
     method: Line
-    of: Line | None = None
+    of: Line | None
     executor: Line
     size: Size
     block: Size | None
-    accumulate: Line | None = None
+    accumulate: Line | None
     reason: Line
 
 
@@ -74,16 +74,16 @@ class Bench(Recorded, frozen=True, kw_only=True):
 
     device: Line
     driver: Line
-    versions: dict[Line, Line] | None = None
-    settings: dict[Line, Line] | None = None
-    whole: bool = False
-    seed: Whole | None = None
-    repeat: Whole | None = None
-    budget_s: Limit | None = None
-    spent_s: NotNegative | None = None
-    busy_share: Share | None = None
+    versions: dict[Line, Line]
+    settings: dict[Line, Line]
+    whole: bool
+    seed: Whole
+    repeat: Whole
+    budget_s: Limit | None
+    spent_s: NotNegative
+    busy_share: Share | None
     results: Several[Result]
-    not_run: Several[Skipped] = ()
+    not_run: Several[Skipped]
 
 
 def read_bench(path: Path) -> Bench:

@@ -45,7 +45,7 @@ def _results_grid(bench: Bench) -> Grid:
 
 
 def _row(result: Result) -> tuple[Entry, ...]:
-    fastest, slowest = result.spread or (None, None)
+    fastest, slowest = result.spread
     error = result.max_relative_error
     return (
         result.size,
@@ -92,20 +92,20 @@ def _sizes(results: Iterable[Result], holds: Callable[[Result], bool]) -> str:
 
 
 def _is_unsteady(result: Result) -> bool:
-    fastest, slowest = result.spread or (0.0, 0.0)
+    fastest, slowest = result.spread
     return slowest > _UNSTEADY * fastest
 
 
 def _is_sampled(result: Result) -> bool:
-    return result.rows_checked is not None and result.rows_checked < result.size
+    return result.rows_checked < result.size
 
 
 def _name(result: Result | Skipped | SpeedUp) -> str:
     return f"{result.method} of {result.of}" if result.of else result.method
 
 
-def _milliseconds(seconds: float | None) -> Numeral | None:
-    return None if seconds is None else Numeral(f"{_MS * seconds:.4g}")
+def _milliseconds(seconds: float) -> Numeral:
+    return Numeral(f"{_MS * seconds:.4g}")
 
 
 def _ratios_grid(results: Sequence[Result]) -> Grid | None:

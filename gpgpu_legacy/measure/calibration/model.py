@@ -285,7 +285,7 @@ def _profile(
         kind=Kind.CHIP,
         notes=(note, *remarks),
         executor=executor.name,
-        provenance=Recorded(**provenance(Recorded)),
+        provenance=Recorded(**provenance()),
         hardware=Hardware(
             **rates,
             cached_mib=_measured(CACHED_MIB, "the textures that cached_gb_per_s was measured on"),

@@ -365,7 +365,7 @@ class _Bench:
 
         outcomes = sorted(measured.outcomes, key=place)
         return PlanBench(
-            **provenance(PlanBench, platform.driver),
+            **provenance(platform.driver),
             device=platform.device,
             versions=versions(),
             settings=settings(),

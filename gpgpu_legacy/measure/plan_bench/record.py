@@ -33,21 +33,21 @@ class PlanResult(Record, frozen=True, kw_only=True):
 
     case: Line
     executor: Line
-    is_reference: bool = False
-    is_peer: bool = False
+    is_reference: bool
+    is_peer: bool
     device: Line
     seconds: Positive
     spread: Spread
-    first_run: bool = False
+    first_run: bool
     samples: tuple[NotNegative, ...]
-    prepare_s: NotNegative | None = None
-    upload_s: NotNegative | None = None
-    readback_s: NotNegative | None = None
-    over_fastest: NotNegative | None = None
-    over_reference: NotNegative | None = None
-    max_error: Limit | None = None
-    max_difference: Limit | None = None
-    max_peer_difference: Limit | None = None
+    prepare_s: NotNegative | None
+    upload_s: NotNegative | None
+    readback_s: NotNegative | None
+    over_fastest: NotNegative | None
+    over_reference: NotNegative | None
+    max_error: Limit | None
+    max_difference: Limit | None
+    max_peer_difference: Limit | None
 
 
 class PlanSkipped(Record, frozen=True, kw_only=True):
@@ -72,13 +72,13 @@ class PlanBench(Recorded, frozen=True, kw_only=True):
 
     device: Line
     versions: dict[Line, Line]
-    settings: dict[Line, Line] | None = None
+    settings: dict[Line, Line]
     arithmetic: Line
     exact: bool
     repeat: Whole
     budget_s: Limit | None
     spent_s: NotNegative
-    busy_share: Share | None = None
+    busy_share: Share | None
     cases: Several[CaseRecord]
     results: Several[PlanResult]
-    not_run: Several[PlanSkipped] = ()
+    not_run: Several[PlanSkipped]

@@ -95,7 +95,7 @@ def audit_record(
     papers = {finding.paper.id: finding.paper for finding in findings}
     driver = this_platform().driver if measured.shares else None
     return Audit(
-        **provenance(Audit, driver),
+        **provenance(driver),
         claims=tuple(_claim(finding, turn=turn) for finding in listed),
         verdicts={
             name: dict(Counter(f.verdict for f in findings if f.paper.id == name))
@@ -180,7 +180,7 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
         )
         for finding in findings
     }
-    return Verdicts(claims=claims, **provenance(Verdicts))
+    return Verdicts(claims=claims, **provenance())
 
 
 def recorded() -> Verdicts:

@@ -73,7 +73,7 @@ def record_of(
     """Regenerated tables as a record, with what was timed beside the rows."""
     is_timed = bool(times.measured or times.not_run)
     return FormulaTables(
-        **(provenance(FormulaTables, this_platform().driver) if is_timed else {}),
+        **(provenance(this_platform().driver) if is_timed else {}),
         size=tables[0].size if tables else None,
         block=tables[0].block if tables else None,
         tables=tuple(

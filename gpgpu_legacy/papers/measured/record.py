@@ -91,7 +91,7 @@ class MeasuredTables(Recorded, frozen=True, kw_only=True):
 def record_of(paper: Paper, measurements: Measurements | None = None) -> MeasuredTables:
     """A paper's tables of measurements as a record, with those made here beside."""
     return MeasuredTables(
-        **(provenance(MeasuredTables, this_platform().driver) if measurements else {}),
+        **(provenance(this_platform().driver) if measurements else {}),
         paper=paper.id,
         budget_s=measurements.budget_s if measurements else None,
         spent_s=measurements.spent_s if measurements else None,

@@ -60,8 +60,9 @@ class RegionRecord(Record, frozen=True, kw_only=True):
 class RunRecord(SubjectRecord, frozen=True, kw_only=True):
     """One plan through one cache.
 
-    turns: iterations of the plan's passes, of which turns_simulated were simulated,
-    turns_repeated proven to repeat others, and turns_left_out not reached within the budget.
+    iterations: of the plan's passes, of which iterations_simulated were simulated,
+    iterations_repeated proven to repeat others, and iterations_left_out not reached within the
+    budget.
     by_texture: by the name of the texture or buffer. hit_ratio: None without accesses. seconds: of
     the simulation.
     """
@@ -80,10 +81,10 @@ class RunRecord(SubjectRecord, frozen=True, kw_only=True):
     bytes_to_memory: int
     levels: tuple[LevelTally, ...]
     by_texture: dict[str, RegionRecord]
-    turns: int
-    turns_simulated: int
-    turns_repeated: int
-    turns_left_out: int
+    iterations: int
+    iterations_simulated: int
+    iterations_repeated: int
+    iterations_left_out: int
     accesses_left_out: int
     exact: bool
     seconds: float
@@ -150,10 +151,10 @@ def run_record(run: Run) -> RunRecord:
         bytes_to_memory=result.bytes_to_memory,
         levels=result.levels,
         by_texture={tally.name: _region(tally) for tally in result.regions},
-        turns=result.iterations,
-        turns_simulated=result.iterations_simulated,
-        turns_repeated=result.iterations_repeated,
-        turns_left_out=result.iterations_left_out,
+        iterations=result.iterations,
+        iterations_simulated=result.iterations_simulated,
+        iterations_repeated=result.iterations_repeated,
+        iterations_left_out=result.iterations_left_out,
         accesses_left_out=result.accesses_left_out,
         exact=result.exact,
         seconds=run.seconds,

@@ -317,7 +317,7 @@ def make_table(
         outcomes = [*others, *(reached.get(case) or _not_reached(case) for case in wanted)]
         spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
         return CacheTable(
-            **provenance(CacheTable),
+            **provenance(),
             size=size,
             accumulate=accumulate,
             budget_s=budget.seconds,

@@ -67,7 +67,7 @@ class AnchorRecord(Record, frozen=True, kw_only=True):
 
 
 class RowRecord(Record, frozen=True, kw_only=True):
-    """A size. spike_predicted: whether the simulated misses make its time an outlier."""
+    """A size. outlier_predicted: whether the simulated misses make its time an outlier."""
 
     n: int
     misses_per_iteration: float
@@ -76,7 +76,7 @@ class RowRecord(Record, frozen=True, kw_only=True):
     predicted_ns: float | None
     published_ns: float | None
     fitted: bool
-    spike_predicted: bool
+    outlier_predicted: bool
     rows_counted: int
     walk_misses_per_iteration: float
     l1_misses_per_iteration: float
@@ -106,7 +106,7 @@ class OutlierRecord(Record, frozen=True, kw_only=True):
 
 
 class ModelRecord(Record, frozen=True, kw_only=True):
-    """One machine with one paging and one policy of level 2. spikes: the published outliers.
+    """One machine with one paging and one policy of level 2. outliers: the published outliers.
 
     evidence: without any fit. support: what the fit rests on. anchors: the fit with other sizes in
     place of its anchor.
@@ -123,7 +123,7 @@ class ModelRecord(Record, frozen=True, kw_only=True):
     support: SupportRecord | None
     anchors: tuple[AnchorRecord, ...]
     rows: tuple[RowRecord, ...]
-    spikes: tuple[OutlierRecord, ...]
+    outliers: tuple[OutlierRecord, ...]
 
 
 class AnomalyRecord(ModelRecord, frozen=True, kw_only=True):
@@ -151,7 +151,7 @@ def _model(anomaly: Anomaly) -> ModelRecord:
         support=None if anomaly.support is None else _support(anomaly, anomaly.support),
         anchors=tuple(map(_anchor, anomaly.anchors)),
         rows=tuple(map(_row, anomaly.rows)),
-        spikes=tuple(_outlier(anomaly, outlier) for outlier in anomaly.outliers),
+        outliers=tuple(_outlier(anomaly, outlier) for outlier in anomaly.outliers),
     )
 
 
@@ -214,7 +214,7 @@ def _row(row: Row) -> RowRecord:
         predicted_ns=row.predicted_ns,
         published_ns=row.published_ns,
         fitted=row.is_fitted,
-        spike_predicted=row.outlier_predicted,
+        outlier_predicted=row.outlier_predicted,
         rows_counted=simulated.rows,
         walk_misses_per_iteration=simulated.walk_misses,
         l1_misses_per_iteration=simulated.l1_misses,

@@ -78,7 +78,7 @@ def lineage(
             if _outcome(measured, entrant)
         }
         return Lineage(
-            **provenance(Lineage, platform.driver),
+            **provenance(platform.driver),
             size=size,
             ceilings=tuple(ceilings.values()),
             steps=tuple(_step(member, size, ceilings, measured) for member in members),

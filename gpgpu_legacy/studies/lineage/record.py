@@ -26,7 +26,7 @@ class Ceiling(Record, frozen=True, kw_only=True):
     name: Line
     device: Line
     gflops: Positive
-    disturbed: bool = False
+    disturbed: bool
 
 
 class Step(Record, frozen=True, kw_only=True):
@@ -45,19 +45,19 @@ class Step(Record, frozen=True, kw_only=True):
     lacked: Line
     executor: Line
     device: Line
-    block: Size | None = None
-    accumulate: Accumulate | None = None
+    block: Size | None
+    accumulate: Accumulate | None
     multiply_adds_per_byte: NotNegative
     bytes_requested: Whole
     arithmetic: Whole
-    seconds: Positive | None = None
-    spread: Spread | None = None
-    runs: Whole | None = None
-    first_run: bool = False
-    reason: Line | None = None
-    gflops: Positive | None = None
+    seconds: Positive | None
+    spread: Spread | None
+    runs: Whole | None
+    first_run: bool
+    reason: Line | None
+    gflops: Positive | None
     ceiling: Line
-    fraction_of_ceiling: NotNegative | None = None
+    fraction_of_ceiling: NotNegative | None
 
 
 class Lineage(Recorded, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Lineage(Recorded, frozen=True, kw_only=True):
     size: Size
     ceilings: Annotated[tuple[Ceiling, ...], Meta(max_length=MOST_STEPS)]
     steps: Annotated[tuple[Step, ...], Meta(max_length=MOST_STEPS)]
-    busy_share: Share | None = None
+    busy_share: Share | None
 
 
 def read_lineage(path: Path) -> Lineage:
