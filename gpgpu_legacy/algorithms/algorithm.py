@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.parameters import Parameter, parameters_of
-from gpgpu_legacy.arguments import as_callable, as_instance, as_integer, as_text
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
@@ -40,14 +39,7 @@ class Algorithm:
     package: str = SHIPPED_IN
 
     def __post_init__(self) -> None:
-        """InputError for a field of another type."""
-        for field in ("name", "field", "source", "summary", "lacked", "package"):
-            as_text(field, getattr(self, field), "text")
-        if self.year is not None:
-            as_integer("year", self.year)
-        for alias in as_instance("aliases", self.aliases, tuple):
-            as_text("an alias", alias, "text")
-        if not self.name or as_callable("build", self.build) is None:
+        if not self.name or not callable(self.build):
             raise InputError("an algorithm has a name and a function that builds it; give both")
 
     @property

@@ -17,7 +17,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
-from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 
 if TYPE_CHECKING:
@@ -49,7 +48,6 @@ def find_method(name: str) -> Method:
 
     Raises InputError, with the nearest name, if no method has it.
     """
-    as_text("name", name, f"a method's name, such as {DEFAULT_METHOD!r}")
     names = {known: method for method in methods() for known in (method.name, *method.aliases)}
     if name not in names:
         raise InputError(f"there is no method {name}; {_hint(name, names)}")
@@ -99,7 +97,7 @@ def find_algorithm(name: str) -> Algorithm:
     Our own come first, and other packages are only looked at where none of ours has the name.
     Raises InputError, with the nearest name, if no algorithm has it.
     """
-    wanted = as_text("name", name, "an algorithm's name, such as 'jacobi'").replace("_", "-")
+    wanted = name.replace("_", "-")
     names = _names(shipped_algorithms())
     if wanted in names:
         return names[wanted]

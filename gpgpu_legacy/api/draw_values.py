@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from operator import index
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpgpu_legacy.arguments import as_integer, as_mapping
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-
-
-def optional_mapping(name: str, given: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
-    """The mapping; an empty one for None."""
-    if given is None:
-        return {}
-    return as_mapping(name, given, f"a mapping, as in {name}={{0: …}}")
-
 
 _COUNTS = {
     "textures": DEFAULT_LIMITS.texture_image_units,
@@ -31,10 +22,10 @@ _COUNTS = {
 
 def as_index(name: str, value: SupportsIndex) -> int:
     """The index of a texture image unit, a texture coordinate set or a parameter, in range."""
-    index = as_integer(f"an index of {name}", value)
-    if not 0 <= index < _COUNTS[name]:
-        raise InputError(f"{name}[{index}] is given; indices are 0 to {_COUNTS[name] - 1}")
-    return index
+    number = index(value)
+    if not 0 <= number < _COUNTS[name]:
+        raise InputError(f"{name}[{number}] is given; indices are 0 to {_COUNTS[name] - 1}")
+    return number
 
 
 def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:

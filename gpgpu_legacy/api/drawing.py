@@ -6,16 +6,16 @@ The plan has one pass, or as many as `passes` says, in which the output replaces
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, SupportsIndex, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.draw_values import as_index, as_numbers, as_vec4, optional_mapping
+from gpgpu_legacy.api.draw_values import as_index, as_numbers, as_vec4
 from gpgpu_legacy.api.keywords import DrawKeywords
 from gpgpu_legacy.api.textures import BoundTexture, Textures, bound_textures
-from gpgpu_legacy.arguments import as_integer, as_member, as_positive, kind_of, merged
+from gpgpu_legacy.arguments import as_integer, as_member, as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
@@ -134,12 +134,14 @@ def make_drawing(
     **keywords: Unpack[DrawKeywords],
 ) -> Drawing:
     """What run_program would run, checked: see there for the parameters and the errors."""
-    given = {"textures": textures} if textures is not None else {}
-    arguments = merged("run_program", "arguments", arguments, DrawArguments, {**given, **keywords})
-    program = _program(program)
+    arguments = replace(arguments or DrawArguments(), **keywords)
+    if textures is not None:
+        arguments = replace(arguments, textures=textures)
+    if isinstance(program, str):
+        program = language_of(program).assemble(program, "program")
     rect = _rectangle(width, height)
     buffers = _draw_buffers(arguments.draw_buffers, program)
-    textures_read = bound_textures(program, optional_mapping("textures", arguments.textures))
+    textures_read = bound_textures(program, (arguments.textures or {}))
     fed_back = _fed_back(arguments, textures_read, rect)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know of the textures that are left out
@@ -171,7 +173,7 @@ def fed_back_size(arguments: DrawArguments) -> tuple[int, int] | None:
     """
     if arguments.feedback is None:
         return None
-    textures = optional_mapping("textures", arguments.textures)
+    textures = arguments.textures or {}
     if arguments.feedback not in textures:
         raise InputError(
             f"feedback is {arguments.feedback}, a unit without a texture; give it a texture, or "
@@ -218,7 +220,7 @@ def _values(program: Program, arguments: DrawArguments) -> BuilderKeywords:
     values: BuilderKeywords = {
         "local": _parameters("local", arguments.local),
         "env": _parameters("env", arguments.env),
-        "texcoords": _texcoords(program, optional_mapping("texcoords", arguments.texcoords)),
+        "texcoords": _texcoords(program, (arguments.texcoords or {})),
         "state": _state(arguments.state),
         "blend": as_member("blend", arguments.blend, Blend),
     }
@@ -271,14 +273,6 @@ def _fed_back(
     return named[unit]
 
 
-def _program(given: Program | str) -> Program:
-    if isinstance(given, str):
-        return language_of(given).assemble(given, "program")
-    if not isinstance(given, Program):
-        raise InputError(f"program is {kind_of(given)}; give an assembled Program or its text")
-    return given
-
-
 def _rectangle(width: SupportsIndex, height: SupportsIndex) -> Rect:
     rect = Rect(0, 0, as_positive("width", width), as_positive("height", height))
     if rect.area > MOST_FRAGMENTS:
@@ -305,12 +299,12 @@ def _draw_buffers(count: int | None, program: Program) -> int:
 def _parameters(name: str, given: Mapping[int, ArrayLike] | None) -> dict[int, Vec4]:
     return {
         as_index(name, key): as_vec4(f"{name}[{key}]", values)
-        for key, values in optional_mapping(name, given).items()
+        for key, values in (given or {}).items()
     }
 
 
 def _state(given: Mapping[str, Any] | None) -> Mapping[str, Vec4]:
-    names = optional_mapping("state", given)
+    names = given or {}
     for name in names:
         if not isinstance(name, str):
             raise InputError(f"state has the key {name!r}; give names, as in fog.color")

@@ -1,7 +1,7 @@
 """The keywords that the functions of the Python API take in place of a value object.
 
-A function takes `options`, `arguments` or `machine` whole, or any of their fields as keywords, or
-both where they agree.
+A function takes `options`, `arguments` or `machine` whole, any of their fields as keywords, or
+both: then the keywords count.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from gpgpu_legacy.arguments import as_flag, as_instance
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import find_arithmetic
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -71,27 +69,11 @@ MACHINE_KEYWORDS = frozenset(MachineKeywords.__annotations__)
 
 
 def as_machine(machine: Machine | None, keywords: Mapping[str, Any]) -> Machine:
-    """The machine with `exact` and `arithmetic` filled in, where they are among the keywords.
-
-    Raises InputError where the machine and a keyword say different things.
-    """
+    """The machine with `exact` and `arithmetic` filled in, where they are among the keywords."""
     given = {key: keywords[key] for key in MACHINE_KEYWORDS & keywords.keys()}
-    if "exact" in given:
-        given["exact"] = as_flag("exact", given["exact"])
     if "arithmetic" in given:
         given["arithmetic"] = find_arithmetic(given["arithmetic"])
-    if machine is None:
-        return Machine(**given)
-    as_instance("machine", machine, Machine).checked()
-    plain = Machine()
-    for name, value in given.items():
-        there = getattr(machine, name)
-        if there not in (value, getattr(plain, name)):
-            raise InputError(
-                f"{name} is {keywords[name]!r} by itself and {getattr(there, 'name', there)!r} in "
-                "machine; give it once"
-            )
-    return replace(machine, **given)
+    return replace(machine or Machine(), **given)
 
 
 def without_machine(keywords: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from gpgpu_legacy.api.plan_panels import FigureOptions
 from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.recipes import find_recipe
-from gpgpu_legacy.arguments import as_flag, as_instance, as_mapping, as_path, as_text
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
@@ -111,7 +110,7 @@ class Pipeline(PlanBuilder):
         for key in MachineKeywords.__annotations__:
             if key in named and key not in {matrix.name for matrix in plan.operands}:
                 how[key] = named.pop(key)  # type: ignore[literal-required]
-        given = {**_by_name(inputs), **named} or sample_inputs(plan, self.samples, seed)
+        given = {**(inputs or {}), **named} or sample_inputs(plan, self.samples, seed)
         result = run_plan(
             plan, given, executor=executor, machine=machine, repeat=repeat, observer=observer, **how
         )
@@ -136,13 +135,12 @@ class Pipeline(PlanBuilder):
         access: the texture layout, the raster order and the fragments in flight; linear textures,
         scan order and one by one if None.
         """
-        from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
+        from gpgpu_legacy.cache.access import DEFAULT_ACCESS
         from gpgpu_legacy.cache.caches import Memory, parse_cache
         from gpgpu_legacy.cache.run import cache_run  # imports numba
 
-        caches = (parse_cache(as_text("cache", cache, "its spelling, such as '8K,4way,64B'")),)
-        chosen = DEFAULT_ACCESS if access is None else as_instance("access", access, Access)
-        return cache_run(self.plan(), Memory(caches), chosen)
+        caches = (parse_cache(cache),)
+        return cache_run(self.plan(), Memory(caches), access or DEFAULT_ACCESS)
 
     def trace(
         self,
@@ -198,15 +196,10 @@ class Pipeline(PlanBuilder):
 
         exact: whether the GLSL contracts no multiply-add.
         """
-        return dump(self.plan(), as_path("folder", folder), exact=as_flag("exact", exact))
+        return dump(self.plan(), Path(folder), exact=exact)
 
     def _given(
         self, plan: Plan, inputs: Mapping[str, ArrayLike] | None, seed: int
     ) -> Mapping[str, ArrayLike]:
         """The inputs or, without any, samples."""
-        return _by_name(inputs) or sample_inputs(plan, self.samples, seed)
-
-
-def _by_name(inputs: Mapping[str, ArrayLike] | None) -> Mapping[str, ArrayLike]:
-    given = {} if inputs is None else inputs
-    return as_mapping("inputs", given, "a mapping of arrays by name")
+        return inputs or sample_inputs(plan, self.samples, seed)

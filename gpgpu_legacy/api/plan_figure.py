@@ -30,7 +30,6 @@ from gpgpu_legacy.api.plan_panels import (
     Spacing,
 )
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
@@ -75,8 +74,7 @@ def plan_figure(
 
     Raises InputError for a texture that no pass writes, and where no pass writes any.
     """
-    as_instance("plan", plan, Plan)
-    how = as_instance("options", options or FigureOptions(), FigureOptions).checked()
+    how = (options or FigureOptions()).checked()
     given = as_operands(plan, inputs or {})
     watcher = _Watcher(plan, how)
     run = run_plan(

@@ -15,7 +15,7 @@ from math import isfinite
 import numpy as np
 
 from gpgpu_legacy.api.passes import PassPlace
-from gpgpu_legacy.arguments import as_flag, as_instance, as_member, as_positive, as_real
+from gpgpu_legacy.arguments import as_member, as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
@@ -95,10 +95,10 @@ class FigureOptions:
     def checked(self) -> FigureOptions:
         """The options, with members for words; InputError names a field that no figure can have."""
         for name, count in (("panels", self.panels), ("frames", self.frames)):
-            if as_positive(name, count) < LEAST_PASSES:
+            if count < LEAST_PASSES:
                 raise InputError(f"{name} is {count}; it must be at least {LEAST_PASSES}")
         if self.limits is not None:
-            low, high = (as_real("limits", value) for value in self.limits)
+            low, high = self.limits
             if not (isfinite(low) and isfinite(high) and low < high):
                 raise InputError(
                     f"limits are {low:g} and {high:g}; give a lower and a higher number"
@@ -129,8 +129,7 @@ class AnimationOptions:
         """The options; InputError, naming the field, for one that no animation has."""
         if self.scale is not None:
             as_positive("scale", self.scale)
-        as_flag("captions", self.captions)
-        as_instance("timing", self.timing, Timing).checked()
+        self.timing.checked()
         return self
 
 

@@ -16,10 +16,6 @@ from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
 from gpgpu_legacy.arguments import (
-    as_callable,
-    as_instance,
-    as_mapping,
-    as_text,
     as_whole,
     kind_of,
     shape_in_words,
@@ -178,10 +174,8 @@ def run_plan(
     Raises InputError for arrays that do not fit, PlanError where the executor cannot run the plan,
     and ExecutorUnavailableError where the executor cannot run on this machine.
     """
-    as_instance("plan", plan, Plan)
     given = as_operands(plan, inputs or {})
     how, repeat = as_machine(machine, keywords), as_repeat(repeat)
-    as_callable("observer", observer)
     with prepared_for(plan, executor, how) as (chosen, ready):
         several = repeat > 1
         result = ready.run(given, None if several else observer)
@@ -221,7 +215,6 @@ def prepared_for(
 
 
 def _candidates(plan: Plan, executor: str, machine: Machine) -> list[Executor]:
-    as_text("executor", executor, "an executor's name, such as 'auto'")
     if executor != AUTO:
         return [find_executor(executor, plan)]
     if not plan.dispatches:
@@ -237,7 +230,6 @@ def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
     Raises InputError for one that is missing, that the plan does not have, that is no array of real
     numbers, or whose shape differs.
     """
-    as_mapping("inputs", inputs, "a mapping of arrays by name")
     wanted = {matrix.name: matrix for matrix in plan.operands}
     names = ", ".join(wanted) or "none"
     for name in inputs:

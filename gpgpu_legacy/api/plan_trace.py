@@ -30,7 +30,7 @@ from gpgpu_legacy.api.passes import (
 )
 from gpgpu_legacy.api.plan_run import as_operands, run_plan
 from gpgpu_legacy.api.trace import Step, Texel, trace_fragment
-from gpgpu_legacy.arguments import as_flag, as_instance, as_integer, as_text, described
+from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
@@ -178,12 +178,9 @@ def trace_plan(
 
     Raises InputError where there is no such texel or texture, and where no pass writes it.
     """
-    as_instance("plan", plan, Plan)
-    as_flag("instructions", instructions)
-    as_flag("every_pass", every_pass)
     given = as_operands(plan, inputs or {})
     textures = _textures(plan, texture)
-    size = _size_with(textures[0], as_integer("x", x), as_integer("y", y))
+    size = _size_with(textures[0], x, y)
     how = as_machine(machine, keywords)
     chosen = _Chosen(x, y, how.arithmetic, instructions, every_pass)
     watcher = _Watcher(plan, given, textures, chosen)
@@ -217,7 +214,6 @@ def _textures(plan: Plan, name: str | None) -> tuple[Texture, ...]:
     if not written:
         raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to trace")
     if name is not None:
-        as_text("texture", name, "the name of a texture")
         if name not in drawn:
             has = "is not written by any pass" if _is_in(plan, name) else "is not in it"
             raise InputError(f"texture {name} of plan {plan.name} {has}; choose from {written}")

@@ -18,7 +18,6 @@ from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.api.seconds import Seconds, seconds_of
-from gpgpu_legacy.arguments import as_callable, as_instance, as_text, merged
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32, FP32
@@ -214,14 +213,14 @@ def run(
     Raises InputError for an argument that does not fit, PlanError where the executor cannot run the
     plan, and ExecutorUnavailableError where the executor cannot run on this machine.
     """
-    options = merged("run", "options", options, Options, without_machine(keywords))
+    options = replace(options or Options(), **without_machine(keywords))
     if options.adds and c is None:
         raise InputError("options.adds is True, but there is no c; give the matrix to add")
     product = plan_product(
-        find_method(as_text("method", method, f"a method's name, such as {DEFAULT_METHOD!r}")),
+        find_method(method),
         replace(options, adds=c is not None),
         (a, b) if c is None else (a, b, c),
-        as_text("executor", executor, "an executor's name, such as 'auto'"),
+        executor,
         as_machine(machine, keywords),
         may_tune=observer is None,
     )
@@ -261,7 +260,7 @@ def plan_product(
     replace what is left open. Raises InputError for options that the method does not have, and for
     operands that do not fit.
     """
-    options = as_instance("options", options, Options).checked()
+    options = options.checked()
     if may_tune and machine.tuning is None:
         arithmetic = machine.arithmetic.name
         tuned = choose(method, options, executor, exact=machine.exact, arithmetic=arithmetic)
@@ -301,8 +300,6 @@ def run_product(
 ) -> Run:
     """Run a product as `run` does."""
     repeat = as_repeat(repeat)
-    as_callable("observer", observer)
-    as_callable("progress", progress)
     plan, options, machine = product.plan, product.options, product.machine
     chosen = find_executor(product.executor, plan, machine)
     given = dict(zip(("A", "B", "C0"), product.operands, strict=False))

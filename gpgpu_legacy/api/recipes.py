@@ -16,7 +16,7 @@ from gpgpu_legacy.algorithms.algorithm import SHIPPED_IN, Algorithm
 from gpgpu_legacy.algorithms.parameters import Parameter, Plain, parameters_of, plainly
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.user_code import guarded, module_of, running
-from gpgpu_legacy.arguments import as_text, kind_of
+from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.reference import Reference
@@ -124,7 +124,6 @@ def find_recipe(what: str) -> Recipe:
     file has only one, or one with the file's name.
     Raises InputError where there is none.
     """
-    as_text("what", what, "an algorithm's name, FILE.py[:function] or a plan.json")
     name, colon, function = what.partition(f"{PYTHON}:")
     file = Path(name + PYTHON if colon else what)
     if file.suffix == PYTHON:

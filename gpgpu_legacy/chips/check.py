@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache, lru_cache
 
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Fact, Kind, Limits, Number, Profile, find_profile
 from gpgpu_legacy.chips.verdict import (
@@ -34,8 +33,7 @@ from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 
 
 def check_program(program: Program, chip: Profile) -> Verdict:
-    """Compare what a program takes with what a chip has; InputError if `chip` is no Profile."""
-    as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
+    """Compare what a program takes with what a chip has."""
     return check_counted(program, resources(program), chip)
 
 

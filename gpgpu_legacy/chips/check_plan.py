@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.chips.check import check_counted
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
@@ -42,10 +41,7 @@ def check_plan(plan: Plan, chip: Profile) -> Verdict:
     """Compare all that a plan uses with what a chip has: programs, textures, blending, memory.
 
     A row names the passes that use its program, or the textures that exceed its limit.
-    Raises InputError for an argument of another type.
     """
-    as_instance("plan", plan, Plan)
-    as_instance("chip", chip, Profile, "the Profile of a chip, as find_profile returns it")
     return check_on_each(plan, (chip,))[0]
 
 

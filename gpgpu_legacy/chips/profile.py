@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 from warnings import warn
 
-from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.bounded import Line, Meta, OneLine, Several
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.own_files import is_file
@@ -426,7 +425,6 @@ def find_profile(name: str) -> Profile:
     Capitals, spaces and underscores make no difference: `Radeon 9700` is radeon-9700. Raises
     InputError, with the nearest names, if there is none.
     """
-    as_text("name", name, "a chip's name, such as 'radeon-9700'")
     plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
     # Few files have the name in them: the others need not be parsed.
     likely = (_packaged(file) for file, text in _packaged_texts().items() if f'"{plain}"' in text)

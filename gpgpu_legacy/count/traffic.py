@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
-from gpgpu_legacy.arguments import as_instance, as_positive
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
@@ -91,8 +91,7 @@ class Counts:
 
     def __post_init__(self) -> None:
         """InputError for vertices of no bytes."""
-        if type(self.vertex_bytes) is not int or self.vertex_bytes < 1:
-            as_positive("vertex_bytes", self.vertex_bytes)
+        as_positive("vertex_bytes", self.vertex_bytes)
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
     def __repr__(self) -> str:
@@ -135,11 +134,8 @@ def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
     """Count a whole plan.
 
     A Repeat is counted once and multiplied; the result is that of its expansion. Raises PlanError
-    for a kernel in which a condition or an index depends on loaded data, and InputError for
-    arguments of other types.
+    for a kernel in which a condition or an index depends on loaded data.
     """
-    as_instance("plan", plan, Plan)
-    as_instance("accounting", accounting, Accounting)
     totals = Counts(
         clear_bytes=sum(t.size_bytes for t in plan.textures if t.initial is not None),
         upload_bytes=_transfer_bytes(plan, plan.inputs),

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.errors import InputError
 
 F32 = NDArray[np.float32]
@@ -133,7 +132,6 @@ ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9)}
 
 def find_arithmetic(name: str) -> Arithmetic:
     """The arithmetic of that name; InputError if there is none."""
-    as_text("arithmetic", name, f"one of {', '.join(ARITHMETICS)}")
     if name not in ARITHMETICS:
         raise InputError(f"arithmetic is {name!r}; choose from {', '.join(ARITHMETICS)}")
     return ARITHMETICS[name]

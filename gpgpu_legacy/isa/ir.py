@@ -12,8 +12,6 @@ from enum import Enum
 from functools import cached_property
 from math import copysign
 
-from gpgpu_legacy.arguments import as_member
-
 COMPONENTS = "xyzw"
 
 Vec4 = tuple[float, float, float, float]
@@ -320,7 +318,7 @@ class Program:
 
     def parameter_indices(self, space: ParameterSpace) -> tuple[int, ...]:
         """The indices of program.local or program.env that instructions read, ascending."""
-        return self._parameter_indices[as_member("space", space, ParameterSpace)]
+        return self._parameter_indices[space]
 
     @cached_property
     def _parameter_indices(self) -> dict[ParameterSpace, tuple[int, ...]]:

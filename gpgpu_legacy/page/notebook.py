@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.api.plan_run import sample_inputs
-from gpgpu_legacy.arguments import as_instance, as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -53,7 +52,6 @@ def player(
     height: of the frame, in pixels. parameters: of the algorithm or the recipe.
     Raises InputError for what does not fit, and for a plan that browsers do not run.
     """
-    as_positive("height", height)
     if isinstance(what, str):
         what = Pipeline.find(what, **parameters)
     elif parameters:
@@ -62,6 +60,6 @@ def player(
             "with it"
         )
     samples = what.samples if isinstance(what, PlanBuilder) else {}
-    plan = what.plan() if isinstance(what, PlanBuilder) else as_instance("what", what, Plan)
+    plan = what.plan() if isinstance(what, PlanBuilder) else what
     given = sample_inputs(plan, samples, seed) if operands is None else operands
     return Player(plan.name, plan_page(plan, given), height)

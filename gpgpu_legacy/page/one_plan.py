@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
@@ -24,7 +23,7 @@ def plan_page(plan: Plan, operands: Mapping[str, ArrayLike]) -> str:
     Raises InputError for wrong operands, for a plan with kernels, which browsers do not run, and
     for one that is too large for a page.
     """
-    validate(as_instance("plan", plan, Plan))
+    validate(plan)
     data = played_plan(plan, operands)
     html = rendered("sections/plan.html.j2", plan=plan, counts=count_plan(plan))
     section = Section("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))

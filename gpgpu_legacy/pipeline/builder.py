@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Self, TypedDict, Unpack, cast
 
-from gpgpu_legacy.arguments import as_flag, as_member, described
+from gpgpu_legacy.arguments import as_member, described
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
@@ -207,7 +207,7 @@ class PlanBuilder(Storage):
                     for name, value in (uniforms or {}).items()
                 ),
                 (groups_x, groups_y),
-                as_flag("independent", independent),
+                independent,
             )
         )
 

@@ -37,7 +37,7 @@ def packed(name: str, rows: int, columns: int) -> Packed:
         "quadrants": Packed(quadrants(up, across), across, up, RGBA32F),
         "rows": Packed(ROW_OF_FOUR, -(-columns // CHANNELS), rows, RGBA32F),
     }
-    if not isinstance(name, str) or name not in known:
+    if name not in known:
         raise InputError(
             f"packing is {described(name)}; choose from {', '.join(known)}, or give a Packing"
         )

@@ -6,11 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
 from gpgpu_legacy.arguments import (
-    as_callable,
-    as_instance,
     as_member,
     as_positive,
-    as_text,
     as_whole,
     described,
     kind_of,
@@ -50,7 +47,7 @@ class Storage:
 
     def __init__(self, name: str) -> None:
         """name: of the plan."""
-        self.name = as_text("name", name, "the plan's name")
+        self.name = name
         self.reference: Reference | None = None
         self.samples: dict[str, Sample] = {}
         self._operands: dict[str, Matrix] = {}
@@ -79,7 +76,7 @@ class Storage:
         size = (as_positive("width", width), as_positive("height", height))
         value = None if initial is None else Values(None).vector("initial", initial)
         texture = Texture(
-            as_text("name", name, "a texture's name"),
+            name,
             as_member("kind", kind, TextureKind),
             Extent(*size, as_positive("depth", depth)),
             _format(format),
@@ -160,7 +157,7 @@ class Storage:
         target = self.texture(name, way.width, way.height, **{"format": way.format.name, **texture})
         self.upload(matrix, target, packing=way.packing)
         if sample is not None:
-            self.samples[name] = as_callable("sample", sample)
+            self.samples[name] = sample
         return target
 
     def output(
@@ -211,12 +208,9 @@ class Storage:
         columns: int,
         shape: tuple[int, ...] | None,
     ) -> Matrix:
-        matrix = Matrix(
-            as_text("name", name, "a matrix's name"),
-            as_whole("rows", rows),
-            as_whole("columns", columns),
-            None if shape is None else _shape(shape),
-        )
+        if shape is not None:
+            shape = tuple(as_whole("a size of the shape", size) for size in shape)
+        matrix = Matrix(name, as_whole("rows", rows), as_whole("columns", columns), shape)
         if name in among:
             raise InputError(f"{self.name} has two matrices {name}; give each its own name")
         among[name] = matrix
@@ -230,7 +224,6 @@ class Storage:
         rect: Any,
         packing: Packing | str,
     ) -> tuple[str, Region, str, Rect, Packing]:
-        as_instance("matrix", matrix, Matrix)
         texture = self._known(texture)
         region = region or Region(0, 0, matrix.rows, matrix.columns)
         area = full_rect(texture) if rect is None else _fixed(Values(None).rect("rect", rect))
@@ -239,19 +232,13 @@ class Storage:
         return matrix.name, region, texture.name, area, packing
 
 
-def _shape(shape: object) -> tuple[int, ...]:
-    if not isinstance(shape, tuple | list):
-        raise InputError(f"shape is {described(shape)}; give a tuple of sizes, as in (8, 8, 4)")
-    return tuple(as_whole("a size of the shape", size) for size in shape)
-
-
 def _layout(
     packing: str, rows: int, columns: int, shape: tuple[int, ...] | None
 ) -> tuple[Packed, int, int, tuple[int, ...] | None]:
     """How a matrix lies in a texture, its rows and columns, and the shape of the caller's array."""
     as_positive("rows", rows)
     as_positive("columns", columns)
-    if not isinstance(packing, str) or packing != "image":
+    if packing != "image":
         return packed(packing, rows, columns), rows, columns, shape
     return (
         packed("rows", rows, 4 * columns),
@@ -261,8 +248,8 @@ def _layout(
     )
 
 
-def _format(name: object) -> Format:
-    if not isinstance(name, str) or name not in FORMATS:
+def _format(name: str) -> Format:
+    if name not in FORMATS:
         raise InputError(f"format is {described(name)}; choose from {', '.join(FORMATS)}")
     return FORMATS[name]
 

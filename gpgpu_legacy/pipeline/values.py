@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
+from operator import index
 from typing import Any, cast
 
-from gpgpu_legacy.arguments import as_integer, as_mapping, described
+from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.expressions import Expression
@@ -165,7 +166,7 @@ class Values:
         from gpgpu_legacy.isa.state import canonical_state
 
         values: list[StateValue] = []
-        for name, value in as_mapping("state", given or {}, "a mapping of names").items():
+        for name, value in (given or {}).items():
             varies = _is_sequence(value) and any(isinstance(v, Expression) for v in value)
             if varies or isinstance(value, Expression):
                 [binding] = canonical_state({name: 0.0})
@@ -178,11 +179,10 @@ class Values:
 
 def indexed(name: str, given: Mapping[int, Any] | None, most: int) -> dict[int, Any]:
     """A mapping by index, each below `most`, in ascending order."""
-    mapping = as_mapping(name, {} if given is None else given, f"a mapping, as in {name}={{0: …}}")
-    given_at = {as_integer(f"an index of {name}", index): value for index, value in mapping.items()}
-    for index in given_at:
-        if not 0 <= index < most:
-            raise InputError(f"{name} has the index {index}; give 0 to {most - 1}")
+    given_at = {index(key): value for key, value in (given or {}).items()}
+    for number in given_at:
+        if not 0 <= number < most:
+            raise InputError(f"{name} has the index {number}; give 0 to {most - 1}")
     return dict(sorted(given_at.items()))
 
 

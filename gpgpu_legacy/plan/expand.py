@@ -10,7 +10,6 @@ from dataclasses import replace
 from itertools import chain, repeat
 from operator import mul
 
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.plan.numbers import (
     Affine,
     Integer,
@@ -43,7 +42,6 @@ def expand(plan: Plan) -> Plan:
 
     Raises InputError for anything but a Plan.
     """
-    as_instance("plan", plan, Plan)
     return replace(plan, steps=tuple(passes(plan)))
 
 

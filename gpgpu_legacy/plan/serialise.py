@@ -11,7 +11,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.plan import records
@@ -28,7 +27,6 @@ SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 
 def plan_as_json(plan: Plan) -> str:
     """The text of plan.json. Raises InputError for a texture of a format of the caller's own."""
-    as_instance("plan", plan, Plan)
     return json_fitted_text(plan_record(plan))
 
 
@@ -39,8 +37,6 @@ def read_plan(path: Path | str) -> Plan:
     beyond the limits of plan/limits.py; AssemblyError, with line and column, for a program in it
     that its language does not allow. Reading takes seconds and some 100 MB at most.
     """
-    if not isinstance(path, Path | str):
-        as_text("path", path, "the path of a plan.json")
     return plan_from_json(read_text(Path(path), MOST_FILE_BYTES), str(path))
 
 
@@ -49,7 +45,6 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
 
     name: what messages call the text.
     """
-    text = as_text("text", text, "the text of a plan.json as a str")
     if len(text) > MOST_FILE_BYTES:
         raise InputError(f"{name} has more than {MOST_FILE_BYTES} characters; no plan has")
     plan = plan_of_record(from_document(text, records.Plan, name), name)

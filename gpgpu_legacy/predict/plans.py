@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.arguments import as_text
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
 from gpgpu_legacy.count.by_pass import work_of_pass
@@ -73,7 +72,7 @@ def predict_plan(plan: Plan, chip: str, cache: CacheModel | None = None) -> Plan
 
 def find_chip(name: str, plan: Plan) -> Profile:
     """The profile of that name; for `this`, of the executor that `auto` chooses for the plan."""
-    if as_text("chip", name, "a chip's name, such as 'nv30'").strip().lower() != THIS:
+    if name.strip().lower() != THIS:
         return find_profile(name)
     executor = find_executor(AUTO, plan).name
     for profile in calibrated():

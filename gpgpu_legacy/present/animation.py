@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import as_flag, as_integer, as_positive
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.outputs import check_writable
 from gpgpu_legacy.present.colours import RGB
@@ -52,10 +52,9 @@ class Timing:
 
     def checked(self) -> Timing:
         """The timing; InputError, naming the field, for a value that no animation has."""
-        as_flag("loops", self.loops)
         last_ms = self.frame_ms if self.last_ms is None else self.last_ms
         for name, value in (("frame_ms", self.frame_ms), ("last_ms", last_ms)):
-            if not _SHORTEST_MS <= as_integer(name, value) <= _LONGEST_MS:
+            if not _SHORTEST_MS <= value <= _LONGEST_MS:
                 raise InputError(
                     f"{name} is {value}; give {_SHORTEST_MS} to {_LONGEST_MS} milliseconds"
                 )

@@ -12,7 +12,6 @@ from dataclasses import replace
 from time import perf_counter
 from typing import ClassVar
 
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.memory import require_memory
@@ -66,7 +65,6 @@ class Executor(ABC):
         """
         started = perf_counter()
         validate(plan)
-        as_instance("machine", machine, Machine).checked()
         missing = plan.kinds - self.capabilities.passes
         if missing:
             raise PlanError(
@@ -99,7 +97,6 @@ class Executor(ABC):
 
         Raises ExecutorUnavailableError where the executor cannot run here.
         """
-        as_instance("machine", machine, Machine).checked()
         if not self.capabilities.exact:
             return f"{self.name} leaves rounding to the driver"
         if inexact := self.inexact_among(instructions_of(plan)):

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.arguments import as_flag, as_instance
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 
@@ -51,15 +50,6 @@ class Machine:
     arithmetic: Arithmetic = FP32
     tuning: Tuning | None = None
     denormals: bool = True
-
-    def checked(self) -> Machine:
-        """The machine; InputError, naming the field, for a field of another type."""
-        as_flag("machine.exact", self.exact)
-        as_flag("machine.denormals", self.denormals)
-        as_instance("machine.arithmetic", self.arithmetic, Arithmetic)
-        if self.tuning is not None:
-            as_instance("machine.tuning", self.tuning, Tuning)
-        return self
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.arguments import as_callable, as_mapping, shape_in_words
+from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.machine import Machine
@@ -86,7 +86,6 @@ class Prepared(ABC):
         that is closed, and when called by an observer of the same run.
         """
         checked = check_operands(self.plan, operands)
-        as_callable("observer", observer)
         with self._lock:
             self._require_idle("run")
             self._running = True
@@ -172,7 +171,6 @@ def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
     the plan does not have are ignored. Raises InputError where one is missing, is not an array of
     real numbers, or has another shape.
     """
-    as_mapping("operands", operands, "a mapping of matrices by name")
     wanted = {matrix.name: matrix for matrix in plan.operands}
     missing = [name for name in wanted if name not in operands]
     if missing:

@@ -10,7 +10,6 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.runtime.executors
-from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Machine, names_of
@@ -79,11 +78,6 @@ def find_executor(name: str, plan: Plan | None = None, machine: Machine | None =
     Raises InputError for an unknown name and for an executor that does not support the plan's
     passes, ExecutorUnavailableError for one that cannot run here.
     """
-    as_text("name", name, "an executor's name, such as 'auto'")
-    if plan is not None:
-        as_instance("plan", plan, Plan)
-    if machine is not None:
-        as_instance("machine", machine, Machine)
     by_name = {executor.name: executor for executor in executors()}
     kinds = plan.kinds if plan else frozenset[type[Pass]]()
     if name == AUTO:

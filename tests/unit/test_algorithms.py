@@ -480,16 +480,9 @@ def test_a_matrix_has_no_negative_size() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"block": "8"}, "block is '8'; it must be an integer"),
         ({"block": 8.0}, "block is 8.0; it must be an integer"),
-        ({"block": True}, "block is True; it must be an integer"),
-        ({"largest_texture": None}, "largest_texture is None; it must be an integer"),
         ({"coordinates_first": 2.5}, "coordinates_first is 2.5; it must be an integer"),
-        ({"transpose_a": 1}, "transpose_a is 1; it must be True or False"),
-        ({"as_printed": "yes"}, "as_printed is 'yes'; it must be True or False"),
-        ({"alpha": "2"}, "alpha is '2'; it must be a real number"),
         ({"accumulate": "sum"}, "accumulate is 'sum'; choose from copy, ping-pong, blend"),
-        ({"texture_format": 32}, "texture_format is 32; give a format's name, such as 'r32f'"),
     ],
 )
 def test_an_option_of_another_type_is_refused_in_one_line(
@@ -504,13 +497,6 @@ def test_numpys_numbers_are_options_too() -> None:
     options = MULTI.options(Options(block=np.int64(8), alpha=np.float32(2)))  # type: ignore[arg-type]
     assert (type(options.block), options.block) == (int, 8)
     assert (type(options.alpha), options.alpha) == (float, 2.0)
-
-
-@pytest.mark.parametrize("size", [2.0, "2", True, None])
-def test_a_size_of_another_type_is_refused_in_one_line(size: Any) -> None:
-    with pytest.raises(InputError) as raised:
-        LARSON.plan(Shape(2, size, 2))
-    assert str(raised.value) == f"shape.l is {size!r}; it must be an integer"
 
 
 @pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)

@@ -298,8 +298,6 @@ def test_the_player_plays_algorithms_by_name_and_plans():
     ("what", "options", "words"),
     [
         ("no-such", {}, "no-such"),
-        (3, {}, "what is"),
-        ("jacobi", {"n": 8, "height": 0}, "height is 0"),
         ("jacobi", {"m": 8}, "no parameter m"),
     ],
 )

@@ -532,36 +532,13 @@ def test_a_texture_that_no_machine_has_is_said_to_be_too_large() -> None:
         p.draw("!!ARBfp1.0\nMOV result.color, 1;\nEND", into=y)
 
 
-@pytest.mark.parametrize("nonsense", [3, 1.5, True, "x", object(), [None], np.ones(3), {1: 2}])
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda p, x, value: p.output("o", x, packing=value),
-        lambda p, x, value: p.output("o", x, shape=value),
-        lambda p, x, value: p.output("o", x, rect=np.array("x")),
-        lambda p, x, value: p.predict(value),
-        lambda p, x, value: p.run(value),
-    ],
-    ids=["packing", "shape", "rect", "predict", "run"],
-)
-def test_nonsense_is_refused_where_it_is_given(call: Callable[..., Any], nonsense: Any) -> None:
-    p = Pipeline("p")
-    x = p.input("x", 4, 4)
-    p.output("z", x)
-    with pytest.raises(InputError) as caught:
-        call(p, x, nonsense)
-    assert "\n" not in str(caught.value)
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda p: p.cache(8), "cache is 8; give its spelling, such as '8K,4way,64B'"),
-        (lambda p: p.cache(access="scan"), "access is a str; give an Access"),
-        (lambda p: p.figure([1]), "inputs is a list; give a mapping of arrays by name"),
-        (lambda p: p.trace(0, 0, np.ones(2)), "inputs is an ndarray; give a mapping of arrays"),
-        (lambda p: p.bench(3), "inputs is an int; give a mapping of arrays by name"),
-        (lambda p: p.draw(COPY, into=3), "a texture is wanted, but an int is given"),
+        (lambda p: p.cache("8"), 'cache "8" has no ways'),
+        (lambda p: p.predict("nv3"), "there is no chip 'nv3'; did you mean"),
+        (lambda p: p.output("o", "y"), "a texture is wanted, but a str is given"),
+        (lambda p: p.output("o", p.texture("t", 1, 1), packing="row"), "packing is 'row'; choose"),
         (lambda p: p.draw(COPY, into="y"), "a texture is wanted, but a str is given"),
     ],
 )

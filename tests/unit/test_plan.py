@@ -348,20 +348,13 @@ def given_local(number: object) -> FragmentPass:
     [
         (given_local(Table((1.0, 2.0))), ("a Table of 2 values in a Repeat of 3", "give one")),
         (given_local(Table(())), ("a Table of 0 values in a Repeat of 3",)),
-        (given_local(Table([1.0, 2.0, 3.0])), ("a Table of a list", "as a tuple")),  # type: ignore[arg-type]
-        (given_local(Table((1.0, True, 3.0))), ("True for a number in iteration 1",)),
-        (given_local(Table((1.0, 2.0, "3"))), ("'3' for a number in iteration 2",)),  # type: ignore[arg-type]
         (given_local(Affine(NAN, 1.0)), ("base=nan", "finite")),
         (given_local(Affine(0.0, INFINITY)), ("step=inf", "finite")),
-        (given_local(Affine(True, 1.0)), ("base=True",)),
-        (given_local(True), ("the pass to T has True for a number",)),
-        (given_local(None), ("None for a number",)),
         (moved(0, 0, Table((1, 2)), 1), ("a Table of 2 values",)),
         (moved(0, 0, Table((1, 2.5, 3)), 1), ("is 2.5", "give integers")),
         (moved(0, 0, Table((1, NAN, 3)), 1), ("is nan", "give integers")),
         (moved(Affine(0, 0.5), 0, 1, 1), ("is 0.5", "give integers")),
-        (moved(0, 0, 1.5, Affine(1, 1)), ("1.5", "give an int")),
-        (moved(0, True, 1, Affine(1, 1)), ("True",)),
+        (moved(0, 0, 1.5, Affine(1, 1)), ("1.5", "give integers")),
         (moved(0, 0, Table((1, 5, 1)), 1), ("width=5", "in iteration 1", "4 by 3", "inside")),
         (moved(0, 0, Table((1, 2, 0)), 1), ("width=0", "in iteration 2", "at least one texel")),
         (moved(0, 0, Table((-1, 2, 3)), 1), ("width=-1", "in iteration 0")),
@@ -370,7 +363,6 @@ def given_local(number: object) -> FragmentPass:
         (moved(0, Affine(0, -1), 4, 1), ("y=-2", "in iteration 2")),
         (moved(0, 0, 4, Affine(2, -1)), ("height=0", "in iteration 2")),
         (drawn(rect=Rect(Affine(0, 1), 0, 1, 1)), ("Rect whose numbers change", "MovingRect")),  # type: ignore[arg-type]
-        (drawn(rect=Rect(0, 0, 2.0, 1)), ("2.0", "give an int")),  # type: ignore[arg-type]
         (drawn(texcoords=(level(Table((1.0, NAN, 1.0))),)), ("set 0", "not finite")),
         (drawn(texcoords=(level(Table((1.0, 1.0, INFINITY))),)), ("set 0", "not finite")),
         (
@@ -427,9 +419,8 @@ def test_nothing_varies_outside_of_a_repeat(pass_: Pass) -> None:
     refused(raw(pass_), "outside of a Repeat", "repeat the pass")
 
 
-@pytest.mark.parametrize("count", [True, 2.0, -1])
-def test_iterations_are_counted_by_integers(count: object) -> None:
-    refused(raw(Repeat(count, ())), f"a Repeat of {count} iterations")  # type: ignore[arg-type]
+def test_iterations_are_counted_from_0() -> None:
+    refused(raw(Repeat(-1, ())), "a Repeat of -1 iterations")
 
 
 def test_a_repeat_of_nothing_has_tables_of_nothing() -> None:
@@ -451,7 +442,6 @@ void main() { if (int(gl_GlobalInvocationID.x) < n) R[0] = 1.0; }
         (Table((1, 2, 3)), Table((1, 0, 1)), ("0 by 1 work groups",)),
         (Table((1, 2, 3)), Affine(2, -1), ("0 by 1 work groups",)),
         (Table((1, 2, 3)), Table((1, 1.5, 1)), ("is 1.5", "give integers")),
-        (Table((1, 2, 3)), 1.0, ("1.0", "give an int")),
         (Table((1, 2)), 1, ("uniform n", "a Table of 2 values")),
         (Table((1, 2.5, 3)), 1, ("uniform n", "is 2.5")),
         (0.5, 1, ("uniform n", "is 0.5")),
@@ -712,7 +702,6 @@ def test_transfers_fit_what_they_connect(kind: type[Input] | type[Output]) -> No
         Packing(((0, 0), (0, 0), (0, 0), (0, -1))),
         Packing(((0, 0),) * 4, row_step=0),
         Packing(((0, 0),) * 4, column_step=-1),
-        Packing(((0, 0),) * 4, column_step=1.0),  # type: ignore[arg-type]
     ):
         refused(with_transfer(kind, packing=packing), "matrix M is packed by", "at least 1")
 

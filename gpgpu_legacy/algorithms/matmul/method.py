@@ -8,7 +8,6 @@ from dataclasses import dataclass, fields, replace
 from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
 from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
 from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS, R32F, Numeric
@@ -52,7 +51,7 @@ class Method:
         Raises InputError for an option of the wrong type or out of range, and for one that the
         method does not have.
         """
-        given = as_instance("options", given, Options).checked()
+        given = given.checked()
         for name in sorted(self.refuses):
             if getattr(given, name) not in (getattr(Options(), name), getattr(self.defaults, name)):
                 raise InputError(f"{self.name} takes no --{name.replace('_', '-')}; leave it out")
@@ -117,7 +116,7 @@ class Method:
         add C. Raises InputError for a negative size and for options that `options` rejects.
         """
         chosen = self.options(Options() if options is None else options)
-        shape = as_instance("shape", shape, Shape).checked()
+        shape = shape.checked()
         builder = self._product(shape, chosen)
         if not chosen.scales or self.scales:
             return builder

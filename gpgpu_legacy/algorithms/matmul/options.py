@@ -5,12 +5,11 @@ They are apart from method.py because the command line's help needs them without
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
-from gpgpu_legacy.arguments import as_flag, as_integer, as_member, as_real, as_text
+from gpgpu_legacy.arguments import as_integer, as_member
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
@@ -120,31 +119,17 @@ class Options:
         return self.adds or self.alpha != 1.0
 
     def checked(self) -> Options:
-        """The options in the types that they are declared with; InputError for another type.
-
-        NumPy's numbers become Python's. A bool is not a number here, and a float is not an integer.
+        """The options with Python's numbers; InputError for a size that is no integer, and for an
+        unknown way to accumulate.
         """
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        for name, check in _CHECKS.items():
-            if values[name] is not None or name not in _OPTIONAL:
-                values[name] = check(name, values[name])
-        return Options(**values)
+        given = {name: getattr(self, name) for name in _SIZES}
+        sizes: dict[str, Any] = {
+            name: as_integer(name, size) for name, size in given.items() if size is not None
+        }
+        way = self.accumulate and as_member("accumulate", self.accumulate, Accumulate)
+        return replace(
+            self, accumulate=way, alpha=float(self.alpha), beta=float(self.beta), **sizes
+        )
 
 
-_OPTIONAL = {"block", "accumulate", "texture_format", "coordinates_first", "tile"}
-
-_CHECKS: dict[str, Callable[[str, Any], Any]] = {
-    "block": as_integer,
-    "accumulate": lambda name, value: as_member(name, value, Accumulate),
-    "texture_format": lambda name, value: as_text(name, value, "a format's name, such as 'r32f'"),
-    "transpose_a": as_flag,
-    "transpose_b": as_flag,
-    "as_printed": as_flag,
-    "largest_texture": as_integer,
-    "dynamic": as_flag,
-    "alpha": as_real,
-    "beta": as_real,
-    "adds": as_flag,
-    "coordinates_first": as_integer,
-    "tile": as_integer,
-}
+_SIZES = ("block", "largest_texture", "coordinates_first", "tile")

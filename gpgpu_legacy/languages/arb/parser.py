@@ -12,7 +12,6 @@ from dataclasses import replace
 
 from lark import Token
 
-from gpgpu_legacy.arguments import as_instance, as_text
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
@@ -80,11 +79,8 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
     name: what messages call the text, usually a file's path.
     limits: the resources and indices that a program may use.
     Raises AssemblyError with every fault found, up to MOST_FAULTS, each with its line and column,
-    and InputError for a text that is too long and for arguments of other types.
+    and InputError for a text that is too long.
     """
-    text = as_text("text", text, "the text of a program as a str")
-    as_text("name", name, "a name for messages")
-    as_instance("limits", limits, Limits)
     if len(text) > limits.characters:
         raise InputError(
             f"{name} has {len(text)} characters; a program has at most {limits.characters}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import isinf
 
-from gpgpu_legacy.arguments import as_instance
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
@@ -35,7 +34,6 @@ def disassemble(program: Program) -> str:
     xyzw, state has its canonical names, and the names that OUTPUT and ALIAS declared are replaced
     by what they stand for.
     """
-    as_instance("program", program, Program, "an assembled Program")
     lines = [HEADER]
     lines += [f"OPTION {option};" for option in program.options]
     lines += [f"ATTRIB {a.name} = {_attribute(a.attribute)};" for a in program.attributes]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.arguments import as_callable, as_instance, as_positive, as_real
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure import engine
@@ -120,9 +120,6 @@ def bench_plans(
     executor, and for less than one round; ExecutorUnavailableError for a named executor that cannot
     run here.
     """
-    as_instance("machine", machine, Machine)
-    if isinstance(executors, str):
-        raise InputError(f"executors is {executors!r}; give a sequence of names")
     if not cases:
         raise InputError("there is no plan to measure; give one case at least")
     labels = [case.label for case in cases]
@@ -146,9 +143,8 @@ def bench_plan(
     budget_s: float = DEFAULT_BUDGET_S,
 ) -> PlanBench:
     """Measure every executor on one plan, for so many seconds at most; see bench_plans."""
-    name, budget = as_instance("plan", plan, Plan).name, Budget(as_real("budget_s", budget_s))
-    case = Case(name, plan, inputs or {}, as_callable("reference", reference))
-    return bench_plans([case], executors, machine=machine, repeat=repeat, budget=budget)
+    case = Case(plan.name, plan, inputs or {}, reference)
+    return bench_plans([case], executors, machine=machine, repeat=repeat, budget=Budget(budget_s))
 
 
 def _suitable(
