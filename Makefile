@@ -9,18 +9,23 @@ DOCS_READY := $(VENV)/.docs-ready
 RECORDED := $(basename $(notdir $(wildcard benchmarks/bench-*.json)))
 CHARTS := $(filter bench-h100 bench-cpu16 bench-cpu bench-cpu-avx2,$(RECORDED))
 
-.PHONY: report test hostile differential docs figures clean
+.PHONY: report test test-all hostile differential docs figures clean
 
 report: $(READY)
 	$(BIN)/gpgpu-legacy report --output report
 
+# The first tier: lint, types, and the tests of pyproject.toml's `testpaths`.
 test: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
-# All hostile input that the tests know, with HOSTILE_SEED=n other input of its kind; `make test` tries a share.
+# All tests.
+test-all: $(READY)
+	$(BIN)/python -m pytest tests
+
+# All hostile input that the tests know, with HOSTILE_SEED=n other input of its kind; `make test-all` tries a share.
 hostile: $(READY)
 	HOSTILE=full $(BIN)/python -m pytest tests/hostile
 

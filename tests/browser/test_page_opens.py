@@ -7,6 +7,9 @@ from collections.abc import Callable
 import pytest
 from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View
 
+from gpgpu_legacy.api.plan_run import sample_inputs
+from gpgpu_legacy.api.recipes import find_recipe
+from gpgpu_legacy.page import plan_page
 from gpgpu_legacy.page.section import Section
 
 
@@ -21,6 +24,15 @@ def test_floats_are_drawn_on_the_renderer_that_is_named(
     })()"""
     words, floats = modules().run(code)
     assert renderer in words.lower() and floats
+
+
+def test_a_plan_s_page_plays_to_its_end(open_page: Opener) -> None:
+    """Whatever its address asks for."""
+    sort = find_recipe("bitonic-sort").build({"n": 16})
+    html = plan_page(sort.plan, sample_inputs(sort.plan, sort.samples))
+    page = open_page(html, at="%ff/plan=9e99&pass=-1")
+    page.get_by_role("button", name="To the end").click()
+    assert "bit for bit" in page.locator(".plan > .note").inner_text()
 
 
 def test_code_runs_in_the_scope_of_the_scripts(modules: Callable[..., Modules]) -> None:

@@ -1,6 +1,6 @@
 """How much is tried, with which seed, and what is made of good texts, bytes and data to do harm.
 
-`make test` tries a share of it with one seed. `make hostile` tries all of it; HOSTILE_SEED=7 takes
+`make test-all` tries a share of it with one seed. `make hostile` tries all of it; HOSTILE_SEED=7 takes
 other programs, files and numbers.
 """
 

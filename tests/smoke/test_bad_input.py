@@ -1,0 +1,53 @@
+"""Bad input of every kind, one of each: one line that says what is wrong, and nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+FILES = {
+    "good.fp": b"!!ARBfp1.0\nTEX result.color, fragment.texcoord[0], texture[0], RECT;\nEND\n",
+    "bad.fp": b"!!ARBfp1.0\nMOV result.color, R7;\nEND\n",
+    "bytes.fp": b"!!ARBfp1.0\n\xff\0\n",
+    "bad.json": b'{"kind": "plan", "version": 1, "textures": [{"name": ',
+    "bad.toml": b"[hardware\n",
+    "bad.npy": b"\x93NUMPY\x01\x00\x10\x00{'descr': '|O'}\n",
+    "bad.mtx": b"%%MatrixMarket matrix array real general\n9 9\n1 x\n",
+    "bad.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02",
+}
+METHOD = "hall-carr-hart-multi"
+CASES = {
+    "a program": "check bad.fp",
+    "bytes for a program": "exec bytes.fp --size 4",
+    "a plan": "plan run bad.json",
+    "an array": f"run {METHOD} bad.npy bad.npy -o out.npy",
+    "a matrix": f"run {METHOD} bad.mtx bad.mtx -o out.npy",
+    "a picture": "exec good.fp --size 4 --texture 0=bad.png -o out.png",
+    "a record": "bench --from bad.json --plot out.png",
+    "a profile": "chips bad.toml",
+    "a file that is none": "check missing.fp",
+    "an option that is none": f"run {METHOD} --sise 4",
+    "a word for a number": f"run {METHOD} --size four",
+    "an absurd size": f"run {METHOD} --size 1000000000000 -o out.npy",
+    "a folder that is none": f"run {METHOD} --size 4 --executor numpy -o no/where/out.npy",
+}
+
+
+@pytest.mark.parametrize("words", CASES.values(), ids=CASES)
+def test_bad_input_is_one_line(
+    words: str,
+    run: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(*words.split())
+    assert (code, out) == (2, ""), err
+    first, *shown = err.splitlines()
+    assert first.startswith(("gpgpu-legacy: ", "bad.fp:2:19: R7 is not declared"))
+    assert len(shown) == (2 if first.startswith("bad.fp") else 0)  # the fault in its line
+    assert {path.name for path in tmp_path.iterdir()} == FILES.keys()
