@@ -19,13 +19,14 @@ from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import gl_compute, gl_fragments
+from gpgpu_legacy.runtime.executors import gl_compute as gl_compute_executor
 from gpgpu_legacy.runtime.gl_fragments import Device
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 
-NUMPY, COMPUTE = find_executor("numpy"), find_executor("gl-compute")
+NUMPY, COMPUTE = find_executor("numpy"), gl_compute_executor.EXECUTOR
 CORNERS = ((0, 0), (1, 0), (1, 1), (0, 1))
 
 SHAPES = [

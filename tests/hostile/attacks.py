@@ -1,7 +1,7 @@
 """How much is tried, with which seed, and what is made of good texts, bytes and data to do harm.
 
-`make test-all` tries a share of it with one seed. `make hostile` tries all of it; HOSTILE_SEED=7 takes
-other programs, files and numbers.
+`make test-all` tries a share of it with one seed. `make hostile` tries all of it; HOSTILE_SEED=7
+takes other programs, files and numbers.
 """
 
 from __future__ import annotations

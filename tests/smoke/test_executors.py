@@ -50,7 +50,7 @@ SOURCES = {
 DEFINED = {"SCS": ".xy", "XPD": ".xyz"}
 """The components that the specification does not leave open."""
 EXECUTORS = [
-    pytest.param(executor.name, marks=[pytest.mark.gl] if executor.name.startswith("gl-") else [])
+    pytest.param(executor.name, marks=[pytest.mark.gl] * executor.name.startswith("gl-"))
     for executor in executors()
 ]
 

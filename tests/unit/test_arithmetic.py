@@ -183,6 +183,7 @@ void main() { values[gl_GlobalInvocationID.x] = quantize(values[gl_GlobalInvocat
 """
 
 
+@pytest.mark.gl
 @EVERY_NARROW
 def test_the_glsl_text_rounds_to_the_same_bits(
     row: Arithmetic, ready: Callable[[str], Executor]

@@ -456,6 +456,7 @@ def test_a_busy_machine_is_warned_of_in_a_line(
     assert "Other processes used 50 %" in out
 
 
+@pytest.mark.gl
 def test_the_driver_s_own_program_is_a_peer_where_there_is_one(
     run: Command, ready: Callable[[str], Any]
 ) -> None:

@@ -211,6 +211,7 @@ def test_a_start_that_is_refused_ends_the_search() -> None:
 # The axes of real methods ------------------------------------------------------------------------
 
 
+@pytest.mark.gl
 def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
     def names(method: str, way: Way) -> list[str]:
         return [name for name, _ in axes_of(find_method(method), 256, ["jit"])(way)]
@@ -232,6 +233,7 @@ def test_blocks_are_no_larger_than_the_matrices_and_those_that_there_are() -> No
     assert set(shared) == set(find_method("dobravec-bulic-shared").blocks)
 
 
+@pytest.mark.gl
 def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
     way, axes = Way("gl-compute", 32, Accumulate.COPY), {"executor", "block", "accumulate"}
     groups = [
@@ -253,6 +255,7 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
         assert (shape.columns % across, shape.rows % up, max(across, up)) == (0, 0, shape.adjacent)
 
 
+@pytest.mark.gl
 @pytest.mark.parametrize(("is_gpu", "fragments"), [(False, 64), (True, 128)])
 def test_a_search_begins_with_what_the_device_has(
     is_gpu: bool, fragments: int, monkeypatch: pytest.MonkeyPatch
@@ -283,6 +286,7 @@ def test_every_tile_gives_the_numpy_machine_s_product(method: str, tile: tuple[i
     assert_same_bits(found, find_executor("numpy").run(plan, operands).outputs["C"])
 
 
+@pytest.mark.gl
 @pytest.mark.parametrize(
     "group",
     [
