@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import Program, Vec4
@@ -67,6 +68,12 @@ class Image:
         rows, width, _ = self.texels.shape
         extent = Extent(width, rows // self.depth, self.depth)
         return Texture(name, self.kind, extent, self.format or format_of(self.texels), ZERO)
+
+
+def on(*names: str) -> pytest.MarkDecorator:
+    """Executors by `name`, of which a test finds whether they are ready."""
+    marks = {name: [pytest.mark.gl] if name.startswith("gl-") else [] for name in names}
+    return pytest.mark.parametrize("name", [pytest.param(n, marks=m) for n, m in marks.items()])
 
 
 def program(*lines: str, temporaries: str = "TEMP R0, R1, R2, R3;") -> Program:

@@ -17,6 +17,7 @@ from drawing import (
     assert_same_bits,
     draw,
     draw_all,
+    on,
     program,
     show,
     texture,
@@ -41,8 +42,7 @@ def by_numpy(plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
     return NUMPY.run(plan, operands).outputs
 
 
-@pytest.mark.gl
-@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+@on("gl-raster", "gl-compute")
 def test_only_approximations_are_refused(name: str, ready: Callable[[str], Executor]) -> None:
     executor = ready(name)
     blends = {f"blends into {name}" for name in FORMATS}
@@ -53,8 +53,7 @@ def test_only_approximations_are_refused(name: str, ready: Callable[[str], Execu
     assert (computing - {"KIL"}) | fogs | blends == INSTRUCTIONS
 
 
-@pytest.mark.gl
-@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+@on("gl-raster", "gl-compute")
 def test_quotients_and_roots_have_the_reference_machines_bits(
     name: str, ready: Callable[[str], Executor]
 ) -> None:
@@ -80,9 +79,8 @@ def test_quotients_and_roots_have_the_reference_machines_bits(
     assert_same_bits(roots, one / np.sqrt(np.abs(numbers[1])))
 
 
-@pytest.mark.gl
 @pytest.mark.parametrize("exact", [False, True])
-@pytest.mark.parametrize("name", ["gl-raster", "gl-compute", "jit"])
+@on("gl-raster", "gl-compute", "jit")
 def test_every_level_of_8_bits_is_the_nearest_float(
     name: str, exact: bool, ready: Callable[[str], Executor]
 ) -> None:
@@ -102,8 +100,7 @@ def test_every_level_of_8_bits_is_the_nearest_float(
             np.testing.assert_allclose(found, expected, 2.0**-23)
 
 
-@pytest.mark.gl
-@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+@on("gl-raster", "gl-compute")
 def test_a_program_of_an_approximation_is_refused_in_a_line(
     name: str, ready: Callable[[str], Executor], monkeypatch: pytest.MonkeyPatch
 ) -> None:

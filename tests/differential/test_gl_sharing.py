@@ -1,59 +1,54 @@
-"""Many threads, processes and prepared plans on the OpenGL contexts of one process."""
+"""Many threads, processes and prepared plans on one device, and on a process's OpenGL contexts."""
 
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 from threading import Barrier, Thread
 from typing import Any
 
 import numpy as np
 import pytest
-from drawing import F32, as_exact_as_it_can, assert_same_bits, corners, program, texture
+from drawing import F32, as_exact_as_it_can, assert_same_bits, on, program, show, texture
 from numpy.typing import NDArray
 from products import plan_of, random_operands
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
+from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
-from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
-    Binding,
     Blend,
-    ClearPass,
     ComputePass,
-    CopyPass,
     FragmentPass,
-    ParameterValue,
     Pass,
     Plan,
-    Repeat,
-    Step,
-    Texcoords,
 )
-from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Input, Matrix, Output, Packing, Rect, Region
+from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime import egl, gl, gl_arbfp_context, gl_prepared
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_sharing import ContentCache, SharedContext
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
-pytestmark = pytest.mark.gl
-
 NUMPY = find_executor("numpy")
 EXACT = Machine(exact=True, denormals=False)
 THREADS = 8
 SECONDS = 120  # after which a process is taken to hang
 
-drawing = pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp", "gl-compute"])
+drawing = on("gl-raster", "gl-arbfp", "gl-compute")
+everywhere = on("numpy", "jit", "gl-raster", "gl-arbfp", "gl-compute")
 THREADED = [  # gl-raster and gl-compute have one context
-    ["gl-raster", "gl-compute"], ["gl-arbfp"],
-    ["gl-raster", "gl-arbfp", "gl-compute", "jit", "numpy"],
+    pytest.param(names, marks=[pytest.mark.gl] * (names[0] != "jit"))
+    for names in (["jit", "numpy"], ["gl-raster", "gl-compute"], ["gl-arbfp"],
+                  ["gl-raster", "gl-arbfp", "gl-compute", "jit", "numpy"])
 ]  # fmt: skip
 Ready = Callable[[str], Executor]
 
@@ -110,7 +105,7 @@ def test_threads_each_get_the_answer(ready: Ready, names: list[str]) -> None:
     in_threads(THREADS, work)
 
 
-@drawing
+@everywhere
 def test_threads_share_a_prepared_plan(ready: Ready, name: str) -> None:
     plan = product()
     operands = [whole_numbers(plan, seed) for seed in range(THREADS)]
@@ -137,6 +132,8 @@ def work(number):
     barrier.wait(60)
     name = sys.argv[1 + number % (len(sys.argv) - 1)]
     machine = g.Machine(exact=name != "gl-arbfp", denormals=False)
+    method = "dobravec-bulic-shared" if name == "jit" else "hall-carr-hart-multi"
+    g.matmul(a, b, executor=name, method=method, machine=machine)
     return g.matmul(a, b, executor=name, method="hall-carr-hart-multi", machine=machine)
 with ThreadPoolExecutor(8) as pool:
     found = list(pool.map(work, range(8)))
@@ -146,26 +143,25 @@ print("done")
 """
 
 
-def started(code: str, *arguments: str) -> str:
+def started(code: str, *arguments: str, **environment: str) -> str:
     """What a fresh process prints; it fails where the process does, or does not end."""
     done = subprocess.run(
-        [sys.executable, "-c", code, *arguments],
-        check=False,
-        capture_output=True,
-        text=True,
-        timeout=SECONDS,
-    )
+        [sys.executable, "-c", code, *arguments], check=False, capture_output=True, text=True,
+        timeout=SECONDS, env={**os.environ, **environment},
+    )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
 @pytest.mark.parametrize("names", THREADED)
 def test_a_fresh_process_whose_first_products_are_in_threads(
-    ready: Ready, names: list[str]
+    ready: Ready, names: list[str], tmp_path: Path
 ) -> None:
+    """Nothing is compiled yet at first, nor on disk; then it is on disk alone."""
     for name in names:
         ready(name)
-    assert started(COLD, *names) == "done\n"
+    for _ in range(2):
+        assert started(COLD, *names, XDG_CACHE_HOME=str(tmp_path)) == "done\n"
 
 
 @drawing
@@ -272,10 +268,10 @@ print("done")
 """
 
 
+@pytest.mark.gl
 @pytest.mark.parametrize(
     ("used", "asked", "during"),
     [
-        ("gl-raster", "gl-raster", []),
         ("gl-raster", "gl-arbfp", ["locked"]),
         ("gl-arbfp", "gl-raster", ["locked"]),
         ("gl-arbfp", "gl-arbfp", []),
@@ -317,89 +313,33 @@ def test_a_process_forked_before_opengl_was_used_has_its_own(ready: Ready, name:
 # Prepared plans ----------------------------------------------------------------------------------
 
 
-def accumulating(steps: tuple[Step, ...]) -> Plan:
-    """Steps on textures A, B (r32f, operand and scratch) and F, T (rgba32f), 6 by 5; F is shown."""
-    rect, region = Rect(0, 0, 6, 5), Region(0, 0, 5, 6)
-    channels = Packing(tuple((5 * c, 0) for c in range(4)))
-    return Plan(
-        "made for a test",
-        (Matrix("A", 5, 6),),
-        (Matrix("C", 20, 6),),
-        (
-            texture("A", 6, 5, R32F, None),
-            texture("B", 6, 5, R32F, None),
-            texture("F", 6, 5, RGBA32F, None),
-            texture("T", 6, 5, RGBA32F, (0.5, -1.5, 2.0, 1e9)),
-        ),
-        (Input("A", region, "A", rect, ONE_PER_TEXEL),),
-        steps,
-        (Output("C", Region(0, 0, 20, 6), "F", rect, channels),),
-    )
+def filling(*codes: Program) -> Plan:
+    """Programs that each draw a column of F, which has no initial value."""
+    steps = [FragmentPass(c, (), ("F",), Rect(n, 0, 1, 5)) for n, c in enumerate(codes)]
+    return show(steps, texture("F", 6, 5, RGBA32F, None))
 
 
-WHOLE, PART = Rect(0, 0, 6, 5), Rect(1, 1, 3, 2)
-PLACE = Texcoords(0, corners((0, 0, 0, 1), (1, 0, 0, 0), (0, 1, 0, 0), 6, 5))
-ADD_LOCAL = program(
-    "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-    "MUL R0, R0, program.local[0];",
-    "ADD result.color, R0, fragment.color.secondary;",
-)
-READ_F = program("TEX R0, fragment.texcoord[0], texture[0], RECT;", "MOV result.color, R0;")
+def halves(count: int) -> list[Program]:
+    return [program(f"MOV result.color, {n}.5;") for n in range(count)]
 
 
-def drawn(target: str, source: str, rect: Rect, **more: Any) -> FragmentPass:
-    return FragmentPass(
-        more.pop("code", ADD_LOCAL), (Binding(0, source),), (target,), rect, (PLACE,), **more
-    )
+@pytest.mark.parametrize("initial", [None, (0.5, 0.0, 0.0, 0.0)])
+@everywhere
+def test_a_run_finds_nothing_of_the_one_before(
+    ready: Ready, name: str, initial: Vec4 | None
+) -> None:
+    """3 is written to a part, 1 added to all: else undefined, that is zero, or one half."""
+    one, three = (program(f"MOV result.color, {n}.0;") for n in (1, 3))
+    write = FragmentPass(three, (), ("P",), Rect(1, 1, 3, 2))
+    add = FragmentPass(one, (), ("P",), Rect(0, 0, 5, 4), blend=Blend.ADD)
+    expected = np.full((4, 5), 1.5 if initial else 1.0, np.float32)
+    expected[1:3, 1:4] = 4.0
+    with ready(name).prepare(show([write, add], texture("P", 5, 4, R32F, initial))) as prepared:
+        for _ in range(3):
+            assert_same_bits(prepared.run({}).outputs["result"], expected)
 
 
-PLANS: dict[str, tuple[Step, ...]] = {
-    "a part of a texture without an initial value": (drawn("F", "A", PART),),
-    "blending into what was cleared": (
-        ClearPass("F", (0.25, 0.5, 0.0, -1.0)),
-        Repeat(
-            5,
-            (
-                drawn(
-                    "F", "A", WHOLE, blend=Blend.ADD,
-                    locals=(ParameterValue(0, (Affine(1.0, 0.5), 2.0, Affine(-1.0, 0.25), 0.5)),),
-                ),
-            ),
-        ),
-    ),
-    "clears that differ in iterations": (
-        Repeat(3, (ClearPass("T", (Affine(1.0, 1.0), Affine(0.0, -2.0), 0.0, 1.0)),
-                   drawn("F", "T", WHOLE, locals=(ParameterValue(0, (1.0, 1.0, 1.0, 1.0)),)))),
-    ),
-    "copies of parts": (
-        CopyPass("T", PART, "F", Rect(2, 3, 3, 2)),
-        drawn("T", "F", WHOLE, code=READ_F),
-        CopyPass("T", WHOLE, "F", WHOLE),
-    ),
-    "nothing but an output": (),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("steps", PLANS.values(), ids=PLANS)
-@drawing
-def test_a_second_run_gives_the_same_bits(ready: Ready, name: str, steps: tuple[Step, ...]) -> None:
-    executor, plan = ready(name), accumulating(steps)
-    if not steps:
-        plan = replace(plan, outputs=(), results=(Matrix("C", 2, 2),))
-    operands = [
-        {"A": np.random.default_rng(n).standard_normal((5, 6)).astype(np.float32)} for n in range(2)
-    ]
-    expected = [NUMPY.run(plan, each).outputs["C"] for each in operands]
-    with executor.prepare(plan) as prepared:
-        for n in (0, 0, 1, 0):
-            assert_same_bits(prepared.run(operands[n]).outputs["C"], expected[n])
-            seen: list[int] = []
-            found = prepared.run(operands[n], lambda number, *_, s=seen: s.append(number))
-            assert_same_bits(found.outputs["C"], expected[n])
-            assert seen == list(range(sum(times for times, _ in plan.weighted_passes())))
-
-
-@drawing
+@everywhere
 def test_what_a_closed_or_misused_plan_says(ready: Ready, name: str) -> None:
     plan = product()
     operands = random_operands(plan)
@@ -417,17 +357,18 @@ def test_what_a_closed_or_misused_plan_says(ready: Ready, name: str) -> None:
     assert all("by its own observer" in each and "\n" not in each for each in inside)
     with pytest.raises(InputError, match=r"operand A is 3×3, but plan .* needs 24×31"):
         prepared.run({**operands, "A": np.zeros((3, 3), np.float32)})
-    kept: list[Callable[[str], F32]] = []
-    prepared.run(operands, lambda _n, _p, read: kept.append(read))
-    with pytest.raises(InputError, match="while its observer runs"):
-        kept[0](plan.textures[0].name)
+    if name.startswith("gl-"):
+        kept: list[Callable[[str], F32]] = []
+        prepared.run(operands, lambda _n, _p, read: kept.append(read))
+        with pytest.raises(InputError, match="while its observer runs"):
+            kept[0](plan.textures[0].name)
     prepared.close()
     prepared.close()
     with pytest.raises(InputError, match="is closed and cannot be run"):
         prepared.run(operands)
 
 
-@drawing
+@everywhere
 def test_observers_run_other_products(ready: Ready, name: str) -> None:
     executor, plan, other = ready(name), product(), product(9)
     operands, others = random_operands(plan), random_operands(other)
@@ -492,10 +433,10 @@ def test_what_nobody_closes_goes_when_nobody_refers_to_it(ready: Ready, name: st
     assert kinds_alive(name) == before
 
 
-@pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp"])
+@on("gl-raster", "gl-arbfp")
 def test_what_cannot_be_prepared_leaves_nothing_behind(ready: Ready, name: str) -> None:
     executor = ready(name)
-    plan = accumulating((ClearPass("F"),))
+    plan = filling(*halves(1))
     large = replace(plan, textures=(*plan.textures, texture("L", 1 << 20, 1, R32F)))
     before = kinds_alive(name)
     with pytest.raises(PlanError, match="texture L is 1048576 by 1"):
@@ -512,10 +453,8 @@ def test_many_programs_are_forgotten_but_for_the_last(
     monkeypatch.setattr(shared, "programs", programs)
     before: dict[str, int] | None = None
     for n in range(12):
-        code = program(f"MOV result.color, {n}.5;")
-        plan = accumulating((FragmentPass(code, (), ("F",), WHOLE),))
-        found = executor.run(plan, {"A": np.zeros((5, 6), np.float32)}).outputs["C"]
-        assert (found == n + 0.5).all()
+        found = executor.run(filling(halves(12)[n]), {}).outputs["result"]
+        assert (found[:, 0] == n + 0.5).all()
         if n == 5:
             before = kinds_alive(name)
     assert kinds_alive(name) == before
@@ -528,15 +467,14 @@ def test_an_open_plan_keeps_its_programs(
 ) -> None:
     executor, shared = ready(name), context_of(name)
     monkeypatch.setattr(shared, "programs", ContentCache(1))
-    codes = [program(f"MOV result.color, {n}.5;") for n in range(4)]
-    steps = tuple(FragmentPass(c, (), ("F",), Rect(n, 0, 1, 5)) for n, c in enumerate(codes))
-    plan = accumulating(steps)
-    operands = {"A": np.zeros((5, 6), np.float32)}
-    with executor.prepare(plan) as prepared:
+    with executor.prepare(filling(*halves(4))) as prepared:
         for _ in range(3):
             executor.run(product(8), random_operands(product(8)))
-            found = prepared.run(operands).outputs["C"]
+            found = prepared.run({}).outputs["result"]
             assert found[0].tolist() == [0.5, 1.5, 2.5, 3.5, 0.0, 0.0]
+            made = shared.programs.created
+            prepared.run({})
+            assert shared.programs.created == made
 
 
 def test_a_cache_keeps_what_is_referred_to_and_the_last_few() -> None:

@@ -10,10 +10,7 @@ import pytest
 from drawing import F32, ZERO, assert_same_bits, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA32F, Format
 from gpgpu_legacy.plan.plan import ClearPass, Plan
@@ -33,12 +30,6 @@ from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
 from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
-from gpgpu_legacy.runtime.gl_transfer_shaders import (
-    COMPUTE_GROUP,
-    PACK_COMPUTE_SHADER,
-    UNPACK_COMPUTE_SHADER,
-    packing_uniforms,
-)
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared
 from gpgpu_legacy.runtime.registry import find_executor
@@ -84,12 +75,13 @@ def rects(draw: st.DrawFn, extent: Extent) -> Rect:
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
     """Matrices to textures and back, with no pass between."""
-    matrices = [Matrix(name, draw(st.integers(1, 12)), draw(st.integers(1, 12))) for name in "ABCD"]
+    side = st.integers(1, 12) | st.integers(1, 40)
+    matrices = [Matrix(name, draw(side), draw(side)) for name in "ABCD"]
     textures = [
         Texture(
             name,
             TextureKind.RECT,
-            Extent(draw(st.integers(1, 9)), draw(st.integers(1, 9))),
+            Extent(draw(st.integers(1, 20)), draw(st.integers(1, 20))),
             draw(FORMATS),
             (0.25, -1.0, 3.0, 0.5),
         )
@@ -176,19 +168,6 @@ def test_any_transfer(
                 np.testing.assert_array_equal(found[name].view(np.uint32), expected.view(np.uint32))
 
 
-@pytest.mark.gl
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_products_packed_on_the_device(
-    context: gl.GlContext, method: Method, way: Accumulate | None
-) -> None:
-    plan = plan_of(method, (5, 14, 9), options_of(method, way, block=3, largest_texture=6))
-    operands = random_operands(plan)
-    expected = NUMPY.run(plan, operands).outputs["C"]
-    with GlRasterPrepared(context, plan, Machine(exact=True), packs_on_device=True) as prepared:
-        for _ in range(2):
-            assert_same_bits(prepared.run(operands).outputs["C"], expected)
-
-
 def moved(rows: int, columns: int, width: int, height: int, form: Format = R32F) -> Plan:
     """A matrix packed into quadrants of 1 or 4 channels, and back."""
     one = form.channels == 1
@@ -205,11 +184,12 @@ def moved(rows: int, columns: int, width: int, height: int, form: Format = R32F)
     )
 
 
+LARGE = [(1, 5000, R32F), (5000, 1, R32F), (1, 30000, RGBA32F), (300, 300, RGBA32F),
+         (4097, 2, R32F)]  # fmt: skip
+
+
 @pytest.mark.gl
-@pytest.mark.parametrize(
-    ("rows", "columns", "form"),
-    [(1, 5000, R32F), (5000, 1, R32F), (1, 30000, RGBA32F), (300, 300, RGBA32F), (4097, 2, R32F)],
-)
+@pytest.mark.parametrize(("rows", "columns", "form"), LARGE)
 def test_matrices_of_any_shape_lie_on_the_sheet(
     context: gl.GlContext, rows: int, columns: int, form: Format
 ) -> None:
@@ -232,64 +212,6 @@ def test_what_is_too_large_for_the_sheet_goes_by_the_host(
     ) as prepared:
         found = prepared.run({"A": values}).outputs["C"]
     np.testing.assert_array_equal(found.view(np.uint32), values.view(np.uint32))
-
-
-# Storage buffers ---------------------------------------------------------------------------------
-
-
-@pytest.mark.gl
-@settings(max_examples=100)
-@given(data=st.data())
-def test_the_compute_shaders_move_alike(
-    ready: Callable[[str], Executor], data: st.DataObject
-) -> None:
-    ready("gl-compute")
-    matrix = Matrix("A", data.draw(st.integers(1, 40)), data.draw(st.integers(1, 40)))
-    extent = Extent(data.draw(st.integers(1, 20)), data.draw(st.integers(1, 20)))
-    channels = data.draw(st.sampled_from([1, 4]))
-    packing, region = data.draw(packings(channels)), data.draw(regions(matrix))
-    rect = data.draw(rects(extent))
-    values, texels = bits(matrix.rows, matrix.columns, 1), np.full((20, 20, 4), 7, np.float32)
-    texels = texels[: extent.height, : extent.width, :channels].copy()
-    uniforms = packing_uniforms(matrix, Input("A", region, "T", rect, packing))
-    packed, result = texels.copy(), np.full_like(values, 5)
-    part = packed[rect.y : rect.y + rect.height, rect.x : rect.x + rect.width]
-    part[:] = pack(values, region, rect, packing)
-    unpack(part, result, region, packing)
-    found_texels = moved_by(
-        PACK_COMPUTE_SHADER, uniforms, extent.width, (rect.width, rect.height), (values, texels)
-    )[1]
-    np.testing.assert_array_equal(found_texels.view(np.uint32), packed.view(np.uint32))
-    size = (region.columns, region.rows)
-    five = np.full_like(values, 5)
-    found = moved_by(UNPACK_COMPUTE_SHADER, uniforms, extent.width, size, (five, packed))[0]
-    np.testing.assert_array_equal(found.view(np.uint32), result.view(np.uint32))
-
-
-def moved_by(
-    text: str,
-    uniforms: Mapping[str, np.ndarray],
-    width: int,
-    size: tuple[int, int],
-    arrays: tuple[F32, F32],
-) -> list[F32]:
-    with gl.compute_context().current() as ctx:
-        shader = ctx.compute_shader(text)
-        for name, value in {**uniforms, "width": np.array([width], np.int32)}.items():
-            if name in shader:
-                shader[name].write(value.tobytes())
-        buffers = [ctx.buffer(np.ascontiguousarray(array)) for array in arrays]
-        for number, buffer in enumerate(buffers):
-            buffer.bind_to_storage_buffer(number)
-        shader.run(*(-(-n // side) for n, side in zip(size, COMPUTE_GROUP, strict=True)))
-        ctx.memory_barrier()
-        found = [
-            np.frombuffer(buffer.read(), np.float32).reshape(array.shape)
-            for buffer, array in zip(buffers, arrays, strict=True)
-        ]
-        for made in (*buffers, shader):
-            made.release()
-    return found
 
 
 # On the host -------------------------------------------------------------------------------------

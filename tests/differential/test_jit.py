@@ -9,189 +9,30 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from drawing import EXACT
-from products import (
-    METHODS_AND_WAYS,
-    as_multiplied,
-    assert_within_the_bound,
-    fragment_methods,
-    fragment_passes,
-    in_turn,
-    options_of,
-    plan_of,
-    random_operands,
-)
+from buffers import bindings, buffer, read_from
+from buffers import uniforms as uniforms_
+from drawing import assert_same_bits
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.emit.numba_kernel import python_text
 from gpgpu_legacy.lower.jit import compile_kernel
-from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import (
-    BufferBinding,
-    ClearPass,
     ComputePass,
-    CopyPass,
     Plan,
-    UniformValue,
 )
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    Extent,
     Input,
     Matrix,
-    Output,
     Rect,
     Region,
-    Texture,
-    TextureKind,
 )
-from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
 from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
-from gpgpu_legacy.runtime.prepared import F32
 
 pytestmark = pytest.mark.filterwarnings("error")
-
-
-def computes(method: Method) -> bool:
-    passes = method.plan(Shape(1, 1, 1)).weighted_passes()
-    return any(isinstance(each, ComputePass) for _, each in passes)
-
-
-COMPUTE = tuple(method.name for method in methods() if computes(method))
-BLOCKED = tuple(name for name in COMPUTE if find_method(name).blocks)
-SHAPES = (Shape(1, 1, 1), Shape(1, 7, 1), Shape(1, 1, 67), Shape(37, 3, 1), Shape(37, 41, 43))
-# Of the kernel that is one invocation, the reference machine runs each trip by itself.
-PRODUCTS = [
-    *((name, shape) for name in COMPUTE for shape in SHAPES[:-1]),
-    *(
-        (name, Shape(13, 11, 17) if name == "dobravec-bulic-host" else SHAPES[-1])
-        for name in COMPUTE
-    ),
-]
-SCALED = Options(alpha=1.5, beta=-0.75, adds=True)
-
-
-def assert_same_bits(ours: F32, theirs: F32) -> None:
-    """Equal bit for bit; a NaN equals a NaN, whose sign and payload no machine promises."""
-    nan = np.isnan(theirs)
-    np.testing.assert_array_equal(np.isnan(ours), nan)
-    np.testing.assert_array_equal(ours.view(np.uint32)[~nan], theirs.view(np.uint32)[~nan])
-
-
-def compare(name: str, shape: Shape, options: Options, operands: dict[str, F32]) -> None:
-    plan = find_method(name).plan(shape, options)
-    ours, theirs = (machine.run(plan, operands).outputs["C"] for machine in (JIT, NUMPY))
-    assert_same_bits(ours, theirs)
-
-
-def random(shape: Shape) -> dict[str, F32]:
-    generator = np.random.default_rng(5)
-    sizes = {"A": (shape.m, shape.l), "B": (shape.l, shape.n), "C0": (shape.m, shape.n)}
-    return {k: generator.standard_normal(size).astype(np.float32) for k, size in sizes.items()}
-
-
-@pytest.mark.parametrize(("name", "shape"), PRODUCTS, ids=str)
-def test_products_of_any_shape(name: str, shape: Shape) -> None:
-    compare(name, shape, Options(), random(shape))
-
-
-@pytest.mark.parametrize(
-    ("name", "options"),
-    [
-        *((name, Options(block=block)) for name in BLOCKED for block in (1, 4, 32)),
-        ("dobravec-bulic-shared", Options(block=8, dynamic=True)),
-        ("opengl-compute-tiled", Options(as_printed=True)),
-        *((name, SCALED) for name in COMPUTE),
-        ("opengl-compute-tiled", Options(alpha=-3.0)),
-    ],
-    ids=str,
-)
-def test_options(name: str, options: Options) -> None:
-    shape = Shape(19, 5, 37)
-    compare(name, shape, options, random(shape))
-
-
-@pytest.mark.parametrize("name", COMPUTE)
-def test_nan_infinity_and_numbers_near_zero(name: str) -> None:
-    shape = Shape(17, 11, 19)
-    operands = random(shape)
-    operands["A"][3, 4], operands["A"][5, 6], operands["B"][7, 8] = np.nan, np.inf, -np.inf
-    operands["A"][9:] *= np.float32(1e-38)  # products underflow, some to denormal numbers
-    operands["A"][12] = -0.0
-    compare(name, shape, SCALED, operands)
-
-
-# Products of fragment programs --------------------------------------------------------------------
-
-# One, primes, more than a strip of 64 fragments across, more rows than a tile of 8 and one more.
-DRAWN_SHAPES = [(1, 1, 1), (3, 5, 131), (67, 13, 17)]
-
-
-def agree(executor: Executor, plan: Plan, options: Options, seed: int = 3) -> None:
-    """Bit for bit where it is exact, else within the bound of sums in order."""
-    operands = random_operands(plan, seed)
-    expected = NUMPY.run(plan, operands).outputs["C"]
-    assert_same_bits(executor.run(plan, operands, EXACT).outputs["C"], expected)
-    a, b = as_multiplied(operands, options)
-    found = executor.run(plan, operands).outputs["C"]
-    assert_within_the_bound(found, a, b, fragment_passes(plan))
-
-
-@pytest.mark.parametrize(("method", "way", "shape"), in_turn(DRAWN_SHAPES))
-def test_drawn_products_of_any_shape(
-    method: Method, way: Accumulate | None, shape: tuple[int, int, int]
-) -> None:
-    options = options_of(method, way)
-    agree(JIT, plan_of(method, shape, options), options)
-
-
-@pytest.mark.parametrize("transposed", [(True, False), (False, True), (True, True)], ids=str)
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda method: method.name)
-def test_transposes(method: Method, transposed: tuple[bool, bool]) -> None:
-    options = options_of(method, block=2, transpose_a=transposed[0], transpose_b=transposed[1])
-    plan = plan_of(method, (13, 7, 19), options)
-    operands = random_operands(plan, 3)
-    expected = NUMPY.run(plan, operands).outputs["C"]
-    assert_same_bits(JIT.run(plan, operands, EXACT).outputs["C"], expected)
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_long_programs_roll_up(method: Method, way: Accumulate | None) -> None:
-    options = options_of(method, way, block=16)
-    agree(JIT, plan_of(method, (19, 35, 17), options), options)
-
-
-FORMATS_OF_METHODS = [
-    pytest.param(*each.values, name, id=f"{each.id}-{name}")
-    for each in METHODS_AND_WAYS
-    for name in each.values[0].formats  # type: ignore[union-attr]
-]
-
-
-@pytest.mark.parametrize(("method", "way", "name"), FORMATS_OF_METHODS)
-def test_formats(method: Method, way: Accumulate | None, name: str) -> None:
-    options = options_of(method, way, texture_format=name)
-    plan = plan_of(method, (21, 19, 35), options)
-    operands = random_operands(plan, 4, 0.0, 0.25)
-    expected = NUMPY.run(plan, operands).outputs["C"]
-    assert_same_bits(JIT.run(plan, operands, EXACT).outputs["C"], expected)
-
-
-def test_a_result_that_takes_several_textures() -> None:
-    options = Options(block=4, largest_texture=16)
-    agree(JIT, plan_of(find_method("hall-carr-hart-multi"), (70, 9, 45), options), options)
-
-
-def test_empty_sums() -> None:
-    for method, way in (each.values for each in METHODS_AND_WAYS):
-        plan = plan_of(method, Shape(3, 0, 2), options_of(method, way))  # type: ignore[arg-type]
-        assert JIT.run(plan, random_operands(plan)).outputs["C"].tolist() == [[0, 0]] * 3
 
 
 # Small kernels -----------------------------------------------------------------------------------
@@ -199,29 +40,13 @@ def test_empty_sums() -> None:
 
 def kernel_plan(text: str, length: int, groups: tuple[int, int], **uniforms: float) -> Plan:
     """A plan that runs a kernel on the buffers I, which is given, and O, which is read back."""
+    given, result = Matrix("I", 1, length), Matrix("O", 1, length)
+    buffers = tuple(buffer(name, 1, length, zero=True) for name in "IO")
     kernel = parse_kernel(text, name="small.comp")
-    names = ("I", "O")
-    textures = tuple(
-        Texture(name, TextureKind.BUFFER, Extent(length, 1), R32F, (0.0, 0.0, 0.0, 0.0))
-        for name in names
-    )
-    whole, rect = Region(0, 0, 1, length), Rect(0, 0, length, 1)
-    return Plan(
-        "small",
-        (Matrix("I", 1, length),),
-        (Matrix("O", 1, length),),
-        textures,
-        (Input("I", whole, "I", rect, ONE_PER_TEXEL),),
-        (
-            ComputePass(
-                kernel,
-                tuple(BufferBinding(i, name) for i, name in enumerate(names)),
-                tuple(UniformValue(name, value) for name, value in uniforms.items()),
-                groups,
-            ),
-        ),
-        (Output("O", whole, "O", rect, ONE_PER_TEXEL),),
-    )
+    step = ComputePass(kernel, bindings("I", "O"), uniforms_(**uniforms), groups)
+    load = Input("I", Region(0, 0, 1, length), "I", Rect(0, 0, length, 1), ONE_PER_TEXEL)
+    outputs = (read_from(result, buffers[1]),)
+    return Plan("small", (given,), (result,), buffers, (load,), (step,), outputs)
 
 
 def source(body: str, across: int = 8, up: int = 4, declarations: str = "") -> str:
@@ -290,7 +115,12 @@ SMALL = "uniform int steps; uniform int size; uniform int step; shared float S[4
 @pytest.mark.parametrize("body", KERNELS.values(), ids=KERNELS)
 def test_small_kernels(body: str) -> None:
     plan = kernel_plan(source(body, declarations=SMALL), 128, (2, 2), steps=4, size=128, step=3)
-    given = np.random.default_rng(2).standard_normal((1, 128)).astype(np.float32)
+    assert_as_numpy(plan)
+
+
+def assert_as_numpy(plan: Plan) -> None:
+    length = plan.operands[0].columns
+    given = np.random.default_rng(2).standard_normal((1, length)).astype(np.float32)
     ours, theirs = (machine.run(plan, {"I": given}).outputs["O"] for machine in (JIT, NUMPY))
     assert_same_bits(ours, theirs)
     assert np.any(ours != 0.0)
@@ -303,10 +133,7 @@ def test_work_groups_of_one_row_or_column(across: int, up: int) -> None:
         f"r += S[{up} - 1 - ty][{across} - 1 - tx] * float(tx + ty); O[at] = r;"
     )
     declarations = f"uniform int steps; shared float S[{up}][{across}];"
-    plan = kernel_plan(source(body, across, up, declarations), 64, (2, 2), steps=3)
-    given = np.random.default_rng(2).standard_normal((1, 64)).astype(np.float32)
-    ours, theirs = (machine.run(plan, {"I": given}).outputs["O"] for machine in (JIT, NUMPY))
-    assert_same_bits(ours, theirs)
+    assert_as_numpy(kernel_plan(source(body, across, up, declarations), 64, (2, 2), steps=3))
 
 
 def test_division_of_the_smallest_int() -> None:
@@ -354,27 +181,6 @@ def test_the_variables_of_a_work_group_have_a_bound() -> None:
 
 
 # The executor ------------------------------------------------------------------------------------
-
-
-def test_observers_see_each_pass_and_copies_and_clears_are_carried_out() -> None:
-    plan = kernel_plan(source("O[at] = I[at] * 2.0;"), 32, (1, 1))
-    half = Rect(0, 0, 16, 1)
-    steps = (ClearPass("O", (3.0, 0.0, 0.0, 0.0)), *plan.steps, CopyPass("I", half, "O", half))
-    plan = Plan(
-        "three", plan.operands, plan.results, plan.textures, plan.inputs, steps, plan.outputs
-    )
-    given = np.arange(32, dtype=np.float32).reshape(1, 32)
-
-    def seen(machine: Executor) -> list[tuple[int, F32]]:
-        states: list[tuple[int, F32]] = []
-        machine.run(
-            plan, {"I": given}, observer=lambda number, _, read: states.append((number, read("O")))
-        )
-        return states
-
-    for (number, ours), (expected, theirs) in zip(seen(JIT), seen(NUMPY), strict=True):
-        assert number == expected
-        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_device_says_how_many_threads() -> None:

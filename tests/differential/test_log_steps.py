@@ -1,7 +1,7 @@
 """Algorithms whose steps change size or stride, as Repeats with Tables and moving rectangles.
 
-On every executor that draws: their results are NumPy's, and those of the plan written out. All
-numbers are such that nothing rounds.
+Others are shipped. On every executor that draws: their results are NumPy's, and those of the plan
+written out. All numbers are such that nothing rounds.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from drawing import (
     F32,
     assert_same_bits,
     execute,
-    fragment_texcoords,
     program,
     show,
     texture,
@@ -29,7 +28,6 @@ from gpgpu_legacy.plan.plan import (
     CopyPass,
     Corners,
     FragmentPass,
-    ParameterValue,
     Plan,
     Repeat,
     Texcoords,
@@ -75,24 +73,6 @@ def table(*values: float) -> Table:
 # The algorithms ----------------------------------------------------------------------------------
 
 TEX = "TEX R{0}, fragment.texcoord[{0}], texture[0], RECT;"
-
-
-def maximum() -> tuple[Plan, F32, F32]:
-    """Rows of 16: each step takes the larger of a texel and the one half the rest to its right."""
-    given = np.random.default_rng(3).integers(-99, 99, (3, 16)).astype(np.float32)
-    halves = (8, 4, 2, 1)
-    draw = FragmentPass(
-        program(TEX.format(0), TEX.format(1), "MAX result.color, R0, R1;"),
-        (Binding(0, "P"),),
-        ("Q",),
-        MovingRect(0, 0, Table(halves), 3),
-        (
-            span(0, (0.0, table(*halves)), (0.0, 3.0)),
-            span(1, (table(*halves), table(*(2 * half for half in halves))), (0.0, 3.0)),
-        ),
-    )
-    plan = back_and_forth(draw, len(halves), given)
-    return plan, given, given.max(axis=1)
 
 
 def factors() -> tuple[Plan, F32, F32]:
@@ -151,50 +131,9 @@ def prefix_sums() -> tuple[Plan, F32, F32]:
     return plan, given, np.cumsum(given[:, n:], axis=1, dtype=np.float32)
 
 
-def sorted_rows() -> tuple[Plan, F32, F32]:
-    """Batcher's bitonic sort: ten steps that differ in program.local alone.
-
-    local[0]: the distance to the partner, one over twice that, one over twice the length of a run.
-    """
-    n = 16
-    given = np.random.default_rng(6).permutation(n).astype(np.float32)[None]
-    steps = [(2**i, 2**j) for i in range(1, 5) for j in reversed(range(i))]
-    local = (
-        table(*(j for _, j in steps)),
-        table(*(1 / (2 * j) for _, j in steps)),
-        table(*(1 / (2 * k) for k, _ in steps)),
-        0.0,
-    )
-    text = program(
-        "PARAM step = program.local[0];",
-        "FLR R0, fragment.texcoord[0];",
-        "MUL R1, R0.x, step.yzzz;",
-        "FRC R1, R1;",
-        "SGE R1, R1, 0.5;",  # x: whether the partner lies to the left; y: whether the run falls
-        "MAD R2.x, R1.x, -2, 1;",
-        "MAD R2.x, R2.x, step.x, fragment.texcoord[0].x;",
-        "MOV R2.y, fragment.texcoord[0].y;",
-        "TEX R3, R2, texture[0], RECT;",
-        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-        "MIN R2, R0, R3;",
-        "MAX R3, R0, R3;",
-        "SUB R1.x, R1.x, R1.y;",
-        "MUL R1.x, R1.x, R1.x;",  # 1 where just one of them holds: the larger is kept
-        "LRP result.color, R1.x, R3, R2;",
-    )
-    draw = FragmentPass(
-        text, (Binding(0, "P"),), ("Q",), Rect(0, 0, n, 1), (fragment_texcoords(0, n, 1),),
-        (ParameterValue(0, local),),
-    )  # fmt: skip
-    plan = back_and_forth(draw, len(steps), given)
-    return plan, given, np.sort(given, axis=1)
-
-
 ALGORITHMS: dict[str, tuple[Callable[[], tuple[Plan, F32, F32]], Callable[[F32], F32]]] = {
-    "maximum": (maximum, lambda texels: texels[:, 0, 0]),
     "factors": (factors, lambda texels: texels[..., 0]),
     "prefix sums": (prefix_sums, lambda texels: texels[:, 16:, 0]),
-    "sorted rows": (sorted_rows, lambda texels: texels[..., 0]),
 }
 
 
@@ -211,8 +150,8 @@ def test_the_results_are_numpys(name: str, executor: str, ready: Callable[[str],
 
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_the_fragments_are_those_of_the_algorithm(name: str) -> None:
-    """8 + 4 + 2 + 1 in 3 rows; k and k² for k = 5 … 1; 4 steps of 2·16; 10 of 16."""
-    expected = {"maximum": 45, "factors": 15 + 55, "prefix sums": 128, "sorted rows": 160}
+    """k and k² for k = 5 … 1; 4 steps of 2·16."""
+    expected = {"factors": 15 + 55, "prefix sums": 128}
     plan, _, _ = ALGORITHMS[name][0]()
     counts = count_plan(plan)
     assert counts.fragments == expected[name]

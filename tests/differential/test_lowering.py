@@ -19,10 +19,12 @@ from drawing import (
     EXACT,
     F32,
     Image,
+    as_exact_as_it_can,
     assert_same_bits,
     carry_out_all,
     draw_all,
     fragment_texcoords,
+    on,
     program,
     stacked,
 )
@@ -59,16 +61,6 @@ JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-@pytest.mark.parametrize("name", ["jit", "gl-compute"])
-def test_fog_reaches_every_executor(name: str, ready: Callable[[str], Executor]) -> None:
-    ready(name)
-    text = "!!ARBfp1.0\nOPTION ARB_fog_linear;\nMOV result.color, {1, 0.5, 0.25, 1};\nEND\n"
-    state = {"fog.color": (0.0, 1.0, 0.0, 0.0), "fog.params": (0.0, 1.0, 3.0, 0.5)}
-    found = run_program(text, 3, 2, fogcoord=1.5, state=state, executor=name)
-    expected = [0.75, 0.75 * 0.5 + 0.25, 0.75 * 0.25, 1.0]  # 3/4 of the way is left
-    np.testing.assert_allclose(found, np.broadcast_to(expected, (2, 3, 4)), rtol=1e-6)
-
-
 @pytest.fixture(scope="module")
 def compute(ready: Callable[[str], Executor]) -> Executor:
     return ready("gl-compute")
@@ -98,14 +90,9 @@ SMOOTH = ("ABS", "ADD", "COS", "DP3", "DP4", "DPH", "DST", "EX2", "LRP", "MAD", 
 @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, among=SMOOTH, most=3))
 def test_contracted_scenes_are_near(scene: Scene) -> None:
     """No opcode of these has a jump; what may cancel does so among numbers of a known size."""
-    machine = Machine()
-    text = assemble(scene.text, name="random.fp")
-    more = {"rect": scene.rect, "textures": scene.textures, "texcoords": scene.texcoords,
-            "attributes": scene.attributes, "state": scene.state, "local": scene.local,
-            "env": scene.env, "targets": (RGBA32F,) * scene.targets}  # fmt: skip
-    expected = draw_all(text, scene.size, executor=NUMPY, **more)  # type: ignore[arg-type]
+    expected = draw_scene(scene, executor=NUMPY)
     assume(all((np.abs(each) < 100).all() for each in expected))
-    found = draw_all(text, scene.size, executor=JIT, machine=machine, **more)  # type: ignore[arg-type]
+    found = draw_scene(scene, executor=JIT, machine=Machine())
     for mine, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(mine, wanted, rtol=1e-4, atol=1e-2)
 
@@ -168,9 +155,9 @@ def observed(
 
 
 def assert_same_run(executor: Executor, made: Made, tuning: Tuning | None = None) -> None:
-    """All at once, and pass by pass."""
+    """All at once as the plan written out, and pass by pass."""
     machine = replace(EXACT, tuning=tuning)
-    expected = carry_out_all(made.plan, made.given, NUMPY)
+    expected = carry_out_all(expand(made.plan), made.given, NUMPY)
     found = carry_out_all(made.plan, made.given, executor, machine)
     for mine, wanted in zip(found, expected, strict=True):
         assert_same_bits(mine, wanted)
@@ -192,21 +179,12 @@ def test_plans_that_chain_on_jit(made: Made, tuning: Tuning | None) -> None:
     assert_same_run(JIT, made, tuning)
 
 
-@settings(max_examples=7)
-@given(plans())
-def test_a_plan_is_its_expansion(made: Made) -> None:
-    """Repeats of no iteration, of one, and with numbers and rectangles that change."""
-    expected = carry_out_all(expand(made.plan), made.given, NUMPY)
-    for executor in (NUMPY, JIT):
-        found = carry_out_all(made.plan, made.given, executor)
-        for mine, wanted in zip(found, expected, strict=True):
-            assert_same_bits(mine, wanted)
-
-
-@pytest.mark.gl
-@pytest.mark.parametrize("name", ["gl-arbfp", "gl-compute", "gl-raster"])
+@on("gl-arbfp", "gl-compute", "gl-raster")
 def test_a_plan_is_its_expansion_on_a_gpu(name: str, ready: Callable[[str], Executor]) -> None:
-    """To the last bit; and to those of the reference machine, unless a driver's programs differ."""
+    """To the last bit; and to those of the reference machine, unless a driver's programs differ.
+
+    A run of a prepared plan finds nothing of the runs before.
+    """
     executor = ready(name)
     exact = executor.capabilities.exact or driver_of(executor).keeps_order
 
@@ -215,15 +193,21 @@ def test_a_plan_is_its_expansion_on_a_gpu(name: str, ready: Callable[[str], Exec
     def run(made: Made) -> None:
         whole = expand(made.plan)
         assume(any(isinstance(each, FragmentPass) for each in whole.steps))
-        found = carry_out_all(made.plan, made.given, executor)
-        expected = carry_out_all(whole, made.given, NUMPY if exact else executor)
-        for mine, wanted in zip(found, expected, strict=True):
-            assert_same_bits(mine, wanted)
+        operands = {name: stacked(image.texels) for name, image in made.given.items()}
+        others = {name: values[::-1].copy() for name, values in operands.items()}
+        by, machine = NUMPY if exact else executor, as_exact_as_it_can(executor, whole)
+        wanted = [by.run(whole, each, machine).outputs for each in (operands, others)]
+        with executor.prepare(made.plan, machine) as prepared:
+            for n in (0, 1, 0):
+                for observer in (None, lambda *_: None):
+                    found = prepared.run((operands, others)[n], observer).outputs
+                    for output, values in wanted[n].items():
+                        assert_same_bits(found[output], values)
 
     run()
 
 
-@pytest.mark.parametrize("name", ["numpy", "jit", pytest.param("gl-compute", marks=pytest.mark.gl)])
+@on("numpy", "jit", "gl-compute")
 def test_dispatches_are_their_expansion(name: str, ready: Callable[[str], Executor]) -> None:
     """Uniforms and work groups that vary; all sums are of quarters, and exact."""
     executor = ready(name)
@@ -293,7 +277,7 @@ END
 """
 
 
-@pytest.mark.parametrize("name", ["jit", "gl-raster", "gl-compute"])
+@on("jit", "gl-raster", "gl-compute")
 def test_a_colour_that_is_not_written_is_0(name: str, ready: Callable[[str], Executor]) -> None:
     more = {"targets": (RGBA32F,) * 3, "initial": (0.5, 0.5, 0.5, 0.5)}
     found = draw_all(assemble(UNWRITTEN), (2, 2), executor=ready(name), **more)  # type: ignore[arg-type]
@@ -329,10 +313,9 @@ PLACES = {
 }
 
 
-@pytest.mark.gl
 @pytest.mark.parametrize("place", PLACES.values(), ids=PLACES)
 @pytest.mark.parametrize("line", HIDDEN.values(), ids=HIDDEN)
-@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+@on("gl-raster", "gl-compute")
 def test_an_exact_shader_folds_no_constant(
     name: str, line: str, place: tuple[Vec4, ...], ready: Callable[[str], Executor]
 ) -> None:
@@ -349,10 +332,9 @@ def test_an_exact_shader_folds_no_constant(
     assert_same_bits(found, expected)
 
 
-@pytest.mark.gl
 @pytest.mark.parametrize("filter_", Filter)
 @pytest.mark.parametrize("kind", [kind for kind in TextureKind if kind is not TextureKind.BUFFER])
-@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+@on("gl-raster", "gl-compute")
 def test_an_exact_shader_hides_the_channels_that_a_texture_lacks(
     name: str, kind: TextureKind, filter_: Filter, ready: Callable[[str], Executor]
 ) -> None:
@@ -391,9 +373,8 @@ CHOICES = {
 }  # fmt: skip
 
 
-@pytest.mark.gl
 @pytest.mark.parametrize("lines", CHOICES.values(), ids=CHOICES)
-@pytest.mark.parametrize("name", ["gl-raster", "gl-compute", "jit"])
+@on("gl-raster", "gl-compute", "jit")
 def test_an_exact_choice_takes_nan_as_the_machine_does(
     name: str, lines: Sequence[str], ready: Callable[[str], Executor]
 ) -> None:

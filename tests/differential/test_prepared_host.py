@@ -1,14 +1,9 @@
-"""Plans prepared on numpy and jit: made once, run often, by any number of threads and processes."""
+"""Plans prepared on numpy and jit: made once, run often, in forked processes too."""
 
 from __future__ import annotations
 
 import gc
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from weakref import ref
 
 import numpy as np
@@ -18,25 +13,20 @@ from sorting import distances, in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
     ClearPass,
     CopyPass,
     FragmentPass,
     ParameterValue,
-    Plan,
     Repeat,
     written_by,
 )
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.registry import find_executor
 
 MULTI = find_method("hall-carr-hart-multi")
@@ -81,45 +71,6 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
         found = prepared.run({"values": values}).outputs["sorted"]
     np.testing.assert_array_equal(found, in_order(values))
     assert len(loads) == 1
-
-
-@HOST
-def test_an_observer_is_told_of_every_pass_and_then_no_more(executor: Executor) -> None:
-    """A run that is observed runs pass by pass; those before and after it need not."""
-    plan = find_method("hall-carr-hart-multi").plan(Shape(9, 13, 11), Options(block=4))
-    generator = np.random.default_rng(4)
-    operands = {m.name: generator.random((m.rows, m.columns), np.float32) for m in plan.operands}
-    told: list[tuple[int, object]] = []
-    with executor.prepare(plan, EXACT) as prepared:
-        before = prepared.run(operands).outputs["C"]
-        seen = prepared.run(operands, lambda n, done, _: told.append((n, done))).outputs["C"]
-        after = prepared.run(operands).outputs["C"]
-    assert told == list(enumerate(expand(plan).steps))
-    for found in (seen, after):
-        assert_same_bits(found, before)
-
-
-# What a run finds in textures --------------------------------------------------------------------
-
-
-def counting(*, initial: bool) -> Plan:
-    """Passes that write 3 to a part and add 1 to all: else undefined, that is zero, or one half."""
-    target = texture("P", 5, 4, R32F, (0.5, 0.0, 0.0, 0.0) if initial else None)
-    write = FragmentPass(program("MOV result.color, 3.0;"), (), ("P",), Rect(1, 1, 3, 2))
-    add = FragmentPass(
-        program("MOV result.color, 1.0;"), (), ("P",), Rect(0, 0, 5, 4), blend=Blend.ADD
-    )
-    return show([write, add], target)
-
-
-@pytest.mark.parametrize("initial", [False, True])
-@HOST
-def test_a_run_finds_nothing_of_the_one_before(executor: Executor, initial: bool) -> None:
-    expected = np.full((4, 5), 1.5 if initial else 1.0, np.float32)
-    expected[1:3, 1:4] = 4.0
-    with executor.prepare(counting(initial=initial)) as prepared:
-        for _ in range(3):
-            np.testing.assert_array_equal(prepared.run({}).outputs["result"], expected)
 
 
 @pytest.mark.parametrize("name", MULTI.formats)
@@ -170,42 +121,6 @@ def test_what_native_code_declines_runs_on_the_reference_machine() -> None:
 
 
 @HOST
-def test_a_closed_plan_says_so(executor: Executor) -> None:
-    prepared = executor.prepare(sort_plan(4, 4))
-    prepared.close()
-    prepared.close()
-    with pytest.raises(InputError, match="closed"):
-        prepared.run({"values": shuffled(4, 4)})
-
-
-def resident_bytes() -> int:
-    """Of this process, by the system's account."""
-    pages = Path("/proc/self/statm").read_text(encoding="ascii").split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").is_file(), reason="there is no /proc here")
-@HOST
-def test_preparing_running_and_closing_leave_nothing_behind(executor: Executor) -> None:
-    """If textures were left, it would be more than 10 MiB."""
-    plan = find_method("larson-mcallister").plan(Shape(256, 1, 256), Options())
-    operands = {m.name: np.ones((m.rows, m.columns), np.float32) for m in plan.operands}
-
-    def cycles(count: int) -> int:
-        for _ in range(count):
-            prepared = executor.prepare(plan)
-            prepared.run(operands)
-            prepared.close()
-            gc.collect()
-        return resident_bytes()
-
-    gc.collect()
-    gc.freeze()  # so that each collection looks at what the cycles made, not at all tests before
-    before = cycles(5)
-    assert cycles(40) - before < 5 << 20
-
-
-@HOST
 def test_closing_gives_textures_back(executor: Executor) -> None:
     prepared = executor.prepare(sort_plan(16, 16))
     prepared.run({"values": shuffled(16, 16)})
@@ -235,32 +150,7 @@ def test_code_lives_as_long_as_a_prepared_plan_has_it(monkeypatch: pytest.Monkey
     np.testing.assert_array_equal(found, in_order(values))
 
 
-# Threads and processes ---------------------------------------------------------------------------
-
-SCRIPT = """
-import sys
-from concurrent.futures import ThreadPoolExecutor
-from threading import Barrier
-sys.path.insert(0, {tests!r})
-import test_prepared_host as tests
-barrier = Barrier({threads})
-
-def work(number):
-    barrier.wait()
-    for case in tests.cases():
-        case(number)
-
-with ThreadPoolExecutor({threads}) as pool:
-    print(len(list(pool.map(work, range({threads})))))
-"""
-
-
-def cases() -> Iterator[Callable[[int], None]]:
-    """A sort, a product of fragment programs, one by a kernel: each held to its answer."""
-    yield lambda number: sorts(JIT, number)
-    yield lambda number: multiplies(JIT, "hall-carr-hart-multi", number)
-    yield lambda number: multiplies(JIT, "dobravec-bulic-shared", number)
-    yield lambda number: sorts(NUMPY, number)
+# Processes ---------------------------------------------------------------------------------------
 
 
 def sorts(executor: Executor, number: int) -> None:
@@ -278,29 +168,6 @@ def multiplies(executor: Executor, method: str, number: int) -> None:
     plan = find_method(method).plan(Shape(19, 19, 19), find_method(method).options(Options()))
     with executor.prepare(plan, EXACT) as prepared:
         np.testing.assert_array_equal(prepared.run({"A": a, "B": b}).outputs["C"], a @ b)
-
-
-def test_eight_threads_at_once_in_a_new_process(tmp_path: Path) -> None:
-    """Nothing is compiled yet at first, nor on disk; then it is on disk alone."""
-    text = SCRIPT.format(tests=str(Path(__file__).parent), threads=8)
-    folders = os.pathsep.join([str(Path(__file__).parents[1]), str(Path(__file__).parents[2])])
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": folders}
-    for _ in range(2):
-        command = [sys.executable, "-c", text]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-        assert (done.returncode, done.stdout.strip()) == (0, "8"), done.stderr
-
-
-def test_eight_threads_that_share_a_prepared_plan() -> None:
-    plan = sort_plan(16, 16)
-    with JIT.prepare(plan) as prepared, ThreadPoolExecutor(8) as pool:
-
-        def once(seed: int) -> tuple[F32, F32]:
-            values = shuffled(16, 16, seed)
-            return values, prepared.run({"values": values}).outputs["sorted"]
-
-        for values, found in pool.map(once, range(24)):
-            np.testing.assert_array_equal(found, in_order(values))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")

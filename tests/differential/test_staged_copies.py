@@ -5,7 +5,7 @@ The reference machine computes each fragment by itself, so it is the oracle; res
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -131,14 +131,12 @@ def hardware(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(gl_fragments, "emit_groups", kept)
     device = Device(48 << 10, 8, Multiprocessors.of_gpu(4), 60_000)
-    monkeypatch.setattr(gl_compute, "_device", lambda _, tuning: _tuned(device, tuning))
+
+    def tuned(_: object, tuning: Tuning | None) -> Device:
+        return replace(device, shape=tuning.group if tuning else None)
+
+    monkeypatch.setattr(gl_compute, "_device", tuned)
     return texts
-
-
-def _tuned(device: Device, tuning: Tuning | None) -> Device:
-    group = tuning.group if tuning else None
-    return Device(device.shared_bytes, device.storage_blocks, device.multiprocessors,
-                  device.most_iterations, group)  # fmt: skip
 
 
 def assert_as_the_reference(walk: Walk, group: GroupShape | None, operands: dict[str, F32]) -> None:

@@ -1,4 +1,4 @@
-"""Temporal tiling: passes that read neighbours, several iterations in one go, tile by tile.
+"""Passes that read neighbours on gl-compute: several iterations in one go, or each by itself.
 
 Bit for bit what the passes give one at a time, in default mode as an observed run has it, and with
 `exact` as the reference machine has it.
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawing import EXACT, F32, assert_same_bits, stacked
+from drawing import EXACT, F32, as_exact_as_it_can, assert_same_bits, stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from neighbours import Relaxation, relaxations
@@ -22,7 +22,7 @@ from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.lower.temporal_shape import TemporalShape
-from gpgpu_legacy.lower.workgroups import Multiprocessors
+from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import gl, gl_compute
@@ -48,19 +48,27 @@ SHAPES = st.builds(
 )
 
 
-@pytest.fixture(scope="module")
+GROUPS = {
+    "usual": None,
+    "blocks of neighbours": GroupShape((2, 4), 4, 2, 0, 1, 2),
+    "apart": GroupShape((4, 2), 3, 2, 0, 1, 1),
+    "a column": GroupShape((8, 2), 1, 4, 0, 1, 4),
+}
+
+
+@pytest.fixture
 def compute(ready: Callable[[str], Executor]) -> Executor:
     return ready("gl-compute")
 
 
-@pytest.fixture(autouse=True)
-def hardware(monkeypatch: pytest.MonkeyPatch) -> None:
-    """gl-compute chooses as on hardware, whatever the driver is."""
-    chosen, gpu = gl_compute._device, Multiprocessors.of_gpu(64)
+@pytest.fixture(params=[True], ids=["as hardware"], autouse=True)
+def hardware(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """gl-compute chooses as on hardware, whatever the driver; by a parameter, as on llvmpipe."""
+    chosen, processors, gpu = gl_compute._device, Multiprocessors.of_gpu(64), request.param
 
     def device(context: gl.GlContext, tuning: Tuning | None) -> Device:
-        given = chosen(context, tuning)
-        return replace(given, shares_fast=True, fetches=False, multiprocessors=gpu)
+        given_ = chosen(context, tuning)
+        return replace(given_, shares_fast=gpu, fetches=not gpu, multiprocessors=processors)
 
     monkeypatch.setattr(gl_compute, "_device", device)
 
@@ -108,6 +116,24 @@ def test_random_relaxations(compute: Executor) -> None:
 
     run()
     assert sum(tiled) >= len(tiled) / 3  # else this says little
+
+
+@pytest.mark.parametrize("group", GROUPS.values(), ids=GROUPS)
+@pytest.mark.parametrize("hardware", [False], ids=["as llvmpipe"], indirect=True)
+def test_passes_one_at_a_time(compute: Executor, group: GroupShape | None) -> None:
+    """Fragments of an invocation share texels that they look up, fetched from buffer textures."""
+
+    @settings(max_examples=EXAMPLES // 2)
+    @given(relaxations())
+    def run(made: Relaxation) -> None:
+        operands = {name: stacked(image.texels) for name, image in made.given.items()}
+        machine = as_exact_as_it_can(compute, made.plan)
+        found = compute.run(made.plan, operands, replace(machine, tuning=Tuning(group=group)))
+        for name, values in NUMPY.run(made.plan, operands, EXACT).outputs.items():
+            if machine.exact:
+                assert_same_bits(found.outputs[name], values)
+
+    run()
 
 
 def test_plans_of_all_kinds(compute: Executor) -> None:

@@ -1,0 +1,534 @@
+"""What draws by OpenGL against the reference machine: single features, opcodes, random programs.
+
+With exact code, results are the same bit for bit, save for functions of the driver's own
+(departures.py). Where llvmpipe departs from the specification, and so from the reference:
+
+- It flushes denormals in arithmetic, so the tests make none; campaign.py and test_denormals.py do.
+- SIN, COS and SCS of arguments beyond a few thousand have no correct digit left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from departures import driver_of
+from drawing import (
+    EXACT,
+    F32,
+    as_exact_as_it_can,
+    assert_same_bits,
+    carry_out_all,
+    corners,
+    draw,
+    draw_all,
+    fragment_texcoords,
+    on,
+    parameters,
+    program,
+    show,
+    texture,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lookups import HEIGHT, INF, LOOKUPS, NAN, WIDTH, lookups_drawn
+from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
+from random_programs import INEXACT
+from strategies import SMALL_NUMBER, Scene, draw_scene, whole_scenes
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
+from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.plan import (
+    AttributeCorners,
+    Blend,
+    ClearPass,
+    CopyPass,
+    FragmentPass,
+    Plan,
+    Repeat,
+    StateValue,
+    Texcoords,
+)
+from gpgpu_legacy.plan.textures import Filter, Rect, TextureKind, Wrap
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_fragments import FragmentRecorder
+from gpgpu_legacy.runtime.registry import find_executor
+
+Ready = Callable[[str], Executor]
+
+NUMPY = find_executor("numpy")
+everywhere = on("gl-raster", "gl-compute", "gl-arbfp")
+exactly = on("gl-raster", "gl-compute")
+
+
+def same(executor: Executor, plan: Plan, given_: Mapping[str, F32] | None = None) -> F32:
+    """What a plan shows first; all that it shows has the reference machine's bits."""
+    found = carry_out_all(plan, given_, executor)
+    for mine, theirs in zip(found, carry_out_all(plan, given_), strict=True):
+        assert_same_bits(mine, theirs)
+    return found[0]
+
+
+def same_drawing(executor: Executor, *args: Any, **more: Any) -> F32:
+    found = draw(*args, **more, executor=executor)
+    assert_same_bits(found, draw(*args, **more))
+    return found
+
+
+# Textures ----------------------------------------------------------------------------------------
+
+every_format = pytest.mark.parametrize("texel_format", FORMATS.values(), ids=FORMATS.keys())
+
+
+@every_format
+@everywhere
+def test_uploads_copies_and_reading_back_keep_bits(
+    ready: Ready, name: str, texel_format: Format
+) -> None:
+    """Widths whose rows do not fill GL's four-byte alignment too."""
+    for width in (4, 5, 7):
+        values = np.random.default_rng(3).normal(0.4, 100.0, (6, width, texel_format.channels))
+        values.flat[:7] = [-0.0, 2.0**-149, 3e38, -INF, 1.5, -1.5, INF]
+        source = {"S": values.astype(np.float32)}
+        target = texture("target", 8, 9, texel_format, (0.2, 9.0, -9.0, 0.5))
+        places = (((0, 1), (3, 5)), ((width - 4, 3), (0, 0)), ((0, 0), (4, 6)))
+        steps = [CopyPass("S", Rect(*a, 4, 3), "target", Rect(*b, 4, 3)) for a, b in places]
+        s = replace(texture("S", width, 6, texel_format))
+        plan = show(steps, target, source, formats={"S": texel_format}, also=[s])
+        found = carry_out_all(plan, source, ready(name))
+        for mine, theirs in zip(found, carry_out_all(plan, source), strict=True):
+            assert_same_bits(mine, theirs)
+        if texel_format.bits_per_channel == 32:
+            assert_same_bits(found[1], source["S"])
+
+
+@everywhere
+def test_clears_and_initial_values_are_not_clamped(ready: Ready, name: str) -> None:
+    odd = (-3.5, 1e30, 0.1, 2.0)
+    for plan in (
+        show([], texture("target", 3, 2, RGBA32F, odd)),
+        show([ClearPass("target", odd)], texture("target", 3, 2, RGBA32F)),
+    ):
+        assert same(ready(name), plan)[1, 2].tolist() == np.float32(odd).tolist()
+
+
+@everywhere
+def test_eight_bits_round_alike_however_they_are_written(ready: Ready, name: str) -> None:
+    executor, text = ready(name), program("MOV result.color, program.local[0];")
+    for value in (-1.0, 0.3, 0.4999, 127.5 / 255, 0.999, 3.0):
+        four = (value, 0.0, 0.0, 0.0)
+        same(executor, show([ClearPass("target", four)], texture("target", 2, 2, UNORM8)))
+        same(executor, show([], texture("target", 2, 2, UNORM8, four)))
+    for value in (-1.0, 0.3, 0.999, 3.0, NAN, INF, -INF) if name != "gl-arbfp" else ():
+        for blend in Blend:
+            four = (value,) * 4
+            same_drawing(executor, text, (2, 2), local={0: four}, target=UNORM8, blend=blend)
+
+
+@every_format
+@everywhere
+def test_blending_adds_and_ends_with_its_pass(
+    ready: Ready, name: str, texel_format: Format
+) -> None:
+    target = texture("target", 4, 3, texel_format, (0.25, 1.0, -2.0, 4.0))
+    text = program("MOV result.color, program.local[0];")
+    value = parameters({0: (0.3125, -7.0, 5.0, 0.125)})
+    add = FragmentPass(text, (), ("target",), Rect(1, 0, 2, 3), locals=value, blend=Blend.ADD)
+    put = FragmentPass(text, (), ("target",), Rect(0, 2, 4, 1), locals=value)
+    copy = CopyPass("U", Rect(0, 0, 1, 2), "target", Rect(1, 0, 1, 2))
+    u = texture("U", 2, 2, texel_format, (5.0, 0.0, 0.0, 0.0))
+    same(ready(name), show([Repeat(3, (add,)), put, add, copy, ClearPass("U")], target, also=[u]))
+
+
+# What a pass gives, and does not ------------------------------------------------------------------
+
+
+@everywhere
+def test_nothing_stays_from_the_pass_before(ready: Ready, name: str) -> None:
+    text = program(
+        "ADD R0, program.local[1], program.env[2];", "ADD result.color, R0, fragment.texcoord[3];"
+    )
+    four = corners((0.0, 8.0, 3.0, 4.0), (1.0, 0.0, 0.0, 0.0), (0.0, 2.0, 0.0, 0.0), 3, 2)
+    all_ = FragmentPass(
+        text, (), ("target",), Rect(1, 1, 3, 2), (Texcoords(3, four),),
+        parameters({1: (-4.0, 5.0, 0.25, 1e20)}), parameters({2: (1.0, 2.0, 3.0, 4.0)}),
+    )  # fmt: skip
+    none = FragmentPass(text, (), ("target",), Rect(1, 1, 1, 1))
+    found = same(ready(name), show([all_, none], texture("target", 5, 4, RGBA32F)))
+    assert found[1, 1].tolist() == [0, 0, 0, 1]
+    assert found[1, 2].tolist() == [-1.5, 16, 6.25, float(np.float32(1e20))]
+    assert not found[0].any() and not found[:, 4].any()
+
+
+BENT = ((0.0, 1.0, -2.0, 3.0), (4.0, 1.5, 0.25, -1.0), (-3.0, 0.0, 5.0, 0.5), (1.0, 2.0, 2.0, 2.0))
+
+
+@exactly
+def test_attributes_given_and_not_given(ready: Ready, name: str) -> None:
+    kinds = (AttributeKind.COLOR, AttributeKind.SECONDARY_COLOR, AttributeKind.FOGCOORD)
+    text = separately(
+        *(f"MOV result.color[{n}], fragment.{kind.value};" for n, kind in enumerate(kinds)),
+        "MOV result.color[3], fragment.texcoord[5];",
+    )
+    targets = [RGBA32F] * 4
+    found = draw_all(text, (1, 1), targets=targets, executor=ready(name))
+    assert [each[0, 0].tolist() for each in found] == [[1, 1, 1, 1], *[[0, 0, 0, 1]] * 3]
+    attributes = [AttributeCorners(kind, BENT) for kind in kinds]
+    found, expected = (
+        draw_all(text, (6, 6), targets=targets, attributes=attributes, executor=each)
+        for each in (ready(name), None)
+    )
+    np.testing.assert_array_equal(found, expected)
+    on_the_diagonal = [found[0][i, i, 0] for i in range(6)]
+    np.testing.assert_allclose(on_the_diagonal, [-3 * (i + 0.5) / 6 for i in range(6)], 1e-5)
+
+
+@exactly
+def test_state_is_given_or_has_its_initial_value(ready: Ready, name: str) -> None:
+    text = program(
+        "ADD R0, state.lightmodel.ambient, state.matrix.mvp.row[2];",
+        "MAD result.color, R0, state.fog.color, state.light[0].ambient;",
+    )
+    given_state = FragmentPass(
+        text, (), ("target",), Rect(0, 0, 2, 1),
+        state=(StateValue("state.fog.color", (0.5, 2.0, 4.0, 8.0)),
+               StateValue("state.matrix.projection.row[2]", (1.0, 2.0, 3.0, 4.0))),
+    )  # fmt: skip
+    without = FragmentPass(text, (), ("target",), Rect(0, 0, 1, 1))
+    found = same(ready(name), show([given_state, without], texture("target", 2, 1, RGBA32F)))
+    assert found[0, 0].tolist() == [0, 0, 0, 1]  # fog is black, and the light's ambience (0,0,0,1)
+    by_hand = [0.5 * 1.2, 2 * 2.2, 4 * 3.2, 8 * 5 + 1]
+    np.testing.assert_allclose(found[0, 1], by_hand, 1e-6)
+
+
+@pytest.mark.parametrize("mode", Fog, ids=lambda mode: mode.name)
+@on("gl-raster", "gl-compute", "jit")
+def test_fog(ready: Ready, name: str, mode: Fog) -> None:
+    text = with_option(f"OPTION {mode.value};", "MUL result.color, fragment.texcoord[0], 0.7;")
+    distances = tuple((d, 0.0, 0.0, 1.0) for d in (0.0, 3.0, 4.0, 1.0))
+    steps = {RGBA32F: 1e-6, RGBA8: 1 / 255, RGBA16F: 2.0**-9}
+    for target, step in steps.items():
+        found, expected = (
+            draw(
+                text, (9, 8), target=target, texcoords=[Texcoords(0, BENT)], executor=each,
+                attributes=[AttributeCorners(AttributeKind.FOGCOORD, distances)],
+                state={"state.fog.color": (0.1, 0.7, 1.3, 0.4),
+                       "state.fog.params": (0.7, 0.5, 3, 0)},
+            )
+            for each in (ready(name), None)
+        )  # fmt: skip
+        np.testing.assert_allclose(found, expected, 0, 0 if mode is Fog.LINEAR else step)
+    found = draw(
+        with_option(f"OPTION {Fog.LINEAR.value};", "MOV result.color, {1, 0.5, 0.25, 1};"),
+        (1, 1), executor=ready(name),
+        attributes=[AttributeCorners(AttributeKind.FOGCOORD, ((1.5, 0.0, 0.0, 1.0),) * 4)],
+        state={"state.fog.color": (0.0, 1.0, 0.0, 0.0), "state.fog.params": (0.0, 1.0, 3.0, 0.5)},
+    )  # fmt: skip
+    by_hand = [0.75, 0.75 * 0.5 + 0.25, 0.75 * 0.25, 1.0]  # 3/4 of the way is left
+    np.testing.assert_allclose(found[0, 0], by_hand, rtol=1e-6)
+
+
+@exactly
+def test_several_targets_of_several_formats(ready: Ready, name: str) -> None:
+    text = separately(
+        "MUL R0, fragment.texcoord[0], 0.3;", "MOV result.color[1], R0;",
+        "MOV result.color[0].x, 2;", "MOV result.color[3].xz, R0.y;",
+    )  # fmt: skip
+    found, expected = (
+        draw_all(
+            text, (5, 4), targets=(RGBA32F, RGBA8, RGBA16F, R32F, RGBA32F), executor=each,
+            initial=(9.0,) * 4, texcoords=[fragment_texcoords(0, 5, 4)],
+        )
+        for each in (ready(name), None)
+    )  # fmt: skip
+    for mine, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+    third = np.float32(0.3) * (np.arange(4, dtype=np.float32) + np.float32(0.5))
+    np.testing.assert_array_equal(found[3][..., 0], np.repeat(third[:, None], 5, axis=1))
+
+
+@on("gl-raster")
+def test_more_targets_than_the_driver_has_is_a_plan_error(ready: Ready, name: str) -> None:
+    with pytest.raises(PlanError, match="draws to 65 textures"):
+        draw_all(program("MOV result.color, 1;"), (1, 1), targets=[R32F] * 65, executor=ready(name))
+
+
+@everywhere
+def test_what_kills_and_what_does_not(ready: Ready, name: str) -> None:
+    text = program("KIL program.local[0];", "MOV result.color, 7;")
+    for value, dies in ((-1.0, True), (0.0, False), (-0.0, False), (NAN, False), (-INF, True)):
+        for place in range(4):
+            four = tuple(value if c == place else 1.0 for c in range(4))
+            found = draw(text, (1, 1), local={0: four}, executor=ready(name))
+            assert found.tolist() == [[[0.0 if dies else 7.0] * 4]]
+
+
+# Lookups -----------------------------------------------------------------------------------------
+
+LOOK = program("TEX result.color, fragment.texcoord[0], texture[0], RECT;")
+PLACE = fragment_texcoords(0, WIDTH, HEIGHT)
+
+
+@pytest.mark.parametrize(("kind", "how", "wrap"), LOOKUPS)
+@exactly
+def test_lookups_of_every_target_filter_and_wrap(
+    ready: Ready, name: str, kind: TextureKind, how: Filter, wrap: Wrap
+) -> None:
+    drawn_ = lookups_drawn(kind, how, wrap)
+    found, expected = draw_all(**drawn_, executor=ready(name)), draw_all(**drawn_)
+    np.testing.assert_array_equal(found, expected)
+
+
+@exactly
+@settings(max_examples=20)
+@given(
+    base=st.sampled_from((0.0, 0.5, -3.0, -2.75, 1 / 3, 7.0)),
+    slope=st.sampled_from((1.0, -1.0, 3.0, 0.5, 0.25, 1 / 3, 0.9, 2.0)),
+)
+def test_coordinates_of_many_slopes(ready: Ready, name: str, base: float, slope: float) -> None:
+    """Some on texel centres, some on edges, some beside; beyond the texture on both sides."""
+    texels = np.random.default_rng(2).random((6, 5, 4), np.float32)
+    four = corners((base, -base, 0.0, 1.0), (slope, 0.0, 0.0, 0.0), (0.0, slope, 0.0, 0.0), 9, 8)
+    places = [Texcoords(0, four)]
+    same_drawing(ready(name), LOOK, (9, 8), textures={0: texels}, texcoords=places)
+
+
+@exactly
+def test_centres_stay_centres_in_textures_of_any_size(ready: Ready, name: str) -> None:
+    for size in (1, 7, 129, 4096):
+        texels = np.arange(size, dtype=np.float32).reshape(1, size, 1)
+        four = [fragment_texcoords(0, size, 1)]
+        found = draw(LOOK, (size, 1), textures={0: texels}, texcoords=four, executor=ready(name))
+        assert found[0, :, 0].tolist() == list(range(size))
+
+
+@exactly
+def test_a_coordinate_off_its_centre_by_rounding(ready: Ready, name: str) -> None:
+    """2³⁰ added and taken away again leaves steps of 128, in float32."""
+    text = program(
+        "ADD R0, fragment.texcoord[0], program.local[0];", "ADD R0, R0, -program.local[0];",
+        "TEX result.color, R0, texture[0], RECT;",
+    )  # fmt: skip
+    texels = np.arange(12, dtype=np.float32).reshape(3, 4, 1)
+    same_drawing(
+        ready(name), text, (4, 3), textures={0: texels}, local={0: (2.0**30, 2.0**30, 0.0, 0.0)},
+        texcoords=[fragment_texcoords(0, 4, 3)],
+    )  # fmt: skip
+
+
+@exactly
+def test_more_lookups_than_varyings(ready: Ready, name: str) -> None:
+    lines = ["MOV R1, 0;"]
+    for n in range(12):
+        lines += [f"MUL R0, fragment.texcoord[0], {2 * n + 1};", "TEX R2, R0, texture[0], RECT;",
+                  "MAD R1, R1, 2, R2;"]  # fmt: skip
+    texels = np.random.default_rng(0).integers(0, 9, (9, 9, 4)).astype(np.float32)
+    places = [fragment_texcoords(0, 5, 4)]
+    text = program(*lines, "MOV result.color, R1;")
+    same_drawing(ready(name), text, (5, 4), textures={0: texels}, texcoords=places)
+
+
+# Every opcode ------------------------------------------------------------------------------------
+
+SOURCES = ("R1", "R2", "R3")
+COLOURS = 8  # as many draw buffers as OpenGL 4.0 promises
+EXACT_ROWS = [row.mnemonic for row in OPCODES.values() if row.mnemonic not in INEXACT]
+COMPUTING = [row for row in OPCODES.values() if row.form not in (Form.SAMPLE, Form.KILL)]
+LOAD = tuple(
+    f"TEX {name}, fragment.texcoord[0], texture[{unit}], RECT;" for unit, name in enumerate(SOURCES)
+)
+
+
+def with_option(option: str, *lines: str) -> Program:
+    return program(*lines, temporaries=f"{option} TEMP R0, R1, R2, R3;")
+
+
+def separately(*lines: str) -> Program:
+    """A program with a colour for each target."""
+    return with_option("OPTION ARB_draw_buffers;", *lines)
+
+
+def instruction(row: Opcode, number: int, rng: np.random.Generator) -> str:
+    """One of the row's instructions, writing colour `number` under a random mask."""
+    unused = iter(SOURCES)
+
+    def suffix(count: int) -> str:
+        return "." + "".join(rng.choice(list("xyzw"), count))
+
+    def operand(kind: Operand) -> str:
+        sign = rng.choice(["", "-"])
+        match kind:
+            case Operand.DESTINATION:
+                mask = "".join(c for c in "xyzw" if rng.random() < 0.6) or "xyzw"
+                return f"result.color[{number}].{mask}"
+            case Operand.SCALAR:
+                return f"{sign}{next(unused)}{suffix(1)}"
+            case Operand.EXTENDED_SWIZZLE:
+                return ", ".join(rng.choice(["x", "-y", "z", "-w", "0", "-0", "1", "-1"], 4))
+            case Operand.REGISTER:
+                return next(unused)
+        return f"{sign}{next(unused)}{rng.choice(['', suffix(1), suffix(4)])}"
+
+    operands = ", ".join(operand(kind) for kind in row.shape.value)
+    return f"{row.mnemonic}{'_SAT' * int(rng.integers(0, 2))} {operands};"
+
+
+def opcodes_drawn(
+    executor: Executor, lines: Sequence[str], textures: Mapping[int, F32], **more: Any
+) -> tuple[list[F32], list[F32]]:
+    """Colours by an executor and by the reference machine; textures: of SOURCES."""
+    more |= {"textures": textures, "texcoords": [PLACE]}
+    count = sum("result.color" in line for line in lines)
+    text, size = separately(*LOAD, *lines), (WIDTH, HEIGHT)
+    found, expected = (
+        draw_all(text, size, targets=[RGBA32F] * count, executor=each, **more)
+        for each in (executor, None)
+    )
+    return found, expected
+
+
+@pytest.mark.parametrize("special", [False, True], ids=["quarters", "odd"])
+@pytest.mark.parametrize("row", COMPUTING, ids=lambda row: row.mnemonic)
+@exactly
+def test_every_opcode_under_masks_swizzles_signs_and_saturation(
+    ready: Ready, name: str, row: Opcode, special: bool
+) -> None:
+    rng, executor = np.random.default_rng(sum(map(ord, row.mnemonic))), ready(name)
+    odd = [0.0, -0.0, 1.0, -1.0, 0.25, -3.0, 130.0, -130.0, 1e-15, -1e-15, 1e19, INF, -INF, NAN]
+    if row.mnemonic in ("SIN", "COS", "SCS"):
+        odd[-4:] = [-7.5]
+    shape = (3, HEIGHT, WIDTH, 4)
+    values = rng.choice(odd, shape) if special else rng.integers(-16, 17, shape) / 4
+    lines = [instruction(row, n, rng) for n in range(COLOURS)]
+    found, expected = opcodes_drawn(executor, lines, dict(enumerate(values.astype(np.float32))))
+    relative, absolute = driver_of(executor).functions.get(row.mnemonic, (0.0, 0.0))
+    np.testing.assert_allclose(found, expected, relative, absolute)
+
+
+@pytest.mark.parametrize(
+    "arithmetic", [each for each in ARITHMETICS.values() if each.rounds], ids=lambda each: each.name
+)
+@exactly
+def test_opcodes_in_other_arithmetics(ready: Ready, name: str, arithmetic: Arithmetic) -> None:
+    """An instruction computes in double, as the reference machine does: a float is too narrow.
+
+    Of the driver's own functions, float32 rounded is at most the neighbour of float64 rounded.
+    """
+    rng, together = np.random.default_rng(2), 4
+    texels = {n: rng.normal(0, 1, (HEIGHT, WIDTH, 4)).astype(np.float32) for n in range(3)}
+    for mnemonics in (EXACT_ROWS, list(INEXACT)):
+        rows = [row for row in COMPUTING if row.mnemonic in mnemonics]
+        step = 0.0 if mnemonics is EXACT_ROWS else 2.0 * arithmetic.absolute_error + 1e-5
+        relative = 4 * arithmetic.relative_error if step else 0.0
+        for first in range(0, len(rows), together):
+            some = rows[first : first + together]
+            lines = [instruction(row, n, rng) for n, row in enumerate(some)]
+            machine = replace(EXACT, arithmetic=arithmetic)
+            drawn_ = opcodes_drawn(ready(name), lines, texels, machine=machine)
+            for line, mine, theirs in zip(lines, *drawn_, strict=True):
+                np.testing.assert_allclose(mine, theirs, relative, step, err_msg=line)
+
+
+@exactly
+def test_a_product_of_a_negated_component_is_not_taken_for_negative(
+    ready: Ready, name: str
+) -> None:
+    """Mesa 22.3 takes -r.x * r.y to be ≤ 0 and folds what compares it with 0."""
+    lines = (
+        "MUL R0, -R1.x, R1.y;", "MAX result.color, R0, 0;", "SLT result.color[1], 0, R0;",
+        "MOV_SAT result.color[2], R0;", "MOV R2, -R1;", "MUL R3, R2.x, R1.y;",
+        "CMP result.color[3], -R3, 1, 2;",
+    )  # fmt: skip
+    texels = np.random.default_rng(6).integers(-16, 17, (3, HEIGHT, WIDTH, 4)) / 4
+    textures = dict(enumerate(texels.astype(np.float32)))
+    np.testing.assert_array_equal(*opcodes_drawn(ready(name), lines, textures))
+
+
+@exactly
+def test_constants_are_the_nearest_float32(ready: Ready, name: str) -> None:
+    for value in (0.1, 16777217.0, 1e-40, 1e39, 3.4e38, 5e-324):
+        text = program(f"MOV result.color, {{{value!r}, -{value!r}, 0, -0}};")
+        with np.errstate(over="ignore"):
+            expected = np.array([[[value, -value, 0.0, -0.0]]], np.float32)
+        assert_same_bits(draw(text, (1, 1), executor=ready(name)), expected)
+
+
+@exactly
+def test_a_multiply_add_rounds_twice_where_arithmetic_is_exact(ready: Ready, name: str) -> None:
+    a, c = 1 + 2.0**-12, -(1 + 2.0**-11)
+    text = program("PARAM a = program.local[0];", "MAD result.color, a, a, program.local[1];")
+    found = draw(text, (1, 1), local={0: (a,) * 4, 1: (c,) * 4}, executor=ready(name))
+    assert found.tolist() == [[[0, 0, 0, 0]]]
+
+
+# Programs ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["", "an invocation a fragment"])
+@exactly
+def test_random_programs(
+    ready: Ready, name: str, alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same numbers; zeros may differ in sign, which GLSL leaves open where it clamps.
+
+    alone: without work groups, as gl-compute runs what they do not support.
+    """
+    executor = ready(name)
+    if alone and name != "gl-compute":
+        pytest.skip("gl-compute alone has work groups")
+    if alone:
+        monkeypatch.setattr(FragmentRecorder, "_groups", lambda *_: None)
+
+    @settings(max_examples=30)
+    @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, EXACT_ROWS, most=8))
+    def run(scene: Scene) -> None:
+        found, expected = (
+            draw_scene(scene, initial=(-9.0, 9.0, 0.25, 1.0), executor=each)
+            for each in (executor, NUMPY)
+        )
+        np.testing.assert_array_equal(found, expected)
+
+    run()
+
+
+@on("gl-raster")
+def test_names_that_glsl_would_not_take(ready: Ready, name: str) -> None:
+    """GLSL's own words, prefixes and double underscores are ordinary names in the assembly."""
+    names = ["main", "vec4", "gl_Position", "a__b", "__", "$", "_$", "color", "texture0",
+             "varying0", "texcoord0", "local0", "precise", "fragment_"]  # fmt: skip
+    lines = [f"MOV {each}, {n};" for n, each in enumerate(names, 1)]
+    lines += ["MOV sum, 0;", *(f"ADD sum, sum, {each};" for each in names)]
+    declared = f"TEMP sum, {', '.join(names)};"
+    text = program(*lines, "MOV result.color, sum;", temporaries=declared)
+    found = draw(text, (1, 1), executor=ready(name))
+    assert found[0, 0].tolist() == [len(names) * (len(names) + 1) / 2] * 4
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+@everywhere
+def test_an_observer_sees_every_pass_as_the_reference_has_it(
+    ready: Ready, name: str, method: Method, way: Accumulate | None
+) -> None:
+    executor = ready(name)
+    plan = plan_of(method, (5, 14, 9), options_of(method, way, block=3, largest_texture=6))
+    operands, machine = random_operands(plan), as_exact_as_it_can(executor, plan)
+
+    def seen(by: Executor) -> list[tuple[int, object, F32]]:
+        passes: list[tuple[int, object, F32]] = []
+        by.run(plan, operands, machine,
+               lambda n, each, read: passes.append((n, each, read(each.target))))  # fmt: skip
+        return passes
+
+    for mine, theirs in zip(seen(executor), seen(NUMPY), strict=True):
+        assert mine[:2] == theirs[:2]
+        np.testing.assert_allclose(mine[2], theirs[2], 1e-5, 1e-6)
+        if machine.exact:
+            assert_same_bits(mine[2], theirs[2])

@@ -1,0 +1,256 @@
+"""Products by every method on every executor that runs it.
+
+Exact runs against the reference machine bit for bit, and all runs where the sums of whole numbers
+are exact in any order; of other numbers against float64, within the bound of sequential sums.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from departures import LLVMPIPE, driver_of
+from drawing import EXACT, as_exact_as_it_can, assert_same_bits, on
+from products import (
+    METHODS_AND_WAYS,
+    as_multiplied,
+    assert_within_the_bound,
+    draws,
+    eight_bit_product,
+    fragment_methods,
+    in_turn,
+    options_of,
+    plan_of,
+    random_operands,
+    whole_operands,
+)
+
+from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.registry import find_executor
+
+Ready = Callable[[str], Executor]
+Case = tuple[tuple[int, int, int], Mapping[str, Any]]
+
+NUMPY = find_executor("numpy")
+LARSON = find_method("larson-mcallister")
+
+
+exactly = on("jit", "gl-raster", "gl-compute")
+drawing = on("jit", "gl-raster", "gl-compute", "gl-arbfp")
+dispatching = on("jit", "gl-compute")
+
+
+def assert_agrees(executor: Executor, plan: Plan, options: Options) -> None:
+    passes = sum(times for times, _ in plan.weighted_passes())
+    whole, others = whole_operands(plan), random_operands(plan, 11)
+    for machine in dict.fromkeys((as_exact_as_it_can(executor, plan), Machine())):
+        with executor.prepare(plan, machine) as prepared:
+            found = prepared.run(whole).outputs["C"]
+            np.testing.assert_array_equal(found, NUMPY.run(plan, whole).outputs["C"])
+            found = prepared.run(others).outputs["C"]
+            if machine.exact:
+                assert_same_bits(found, NUMPY.run(plan, others, EXACT).outputs["C"])
+            assert_within_the_bound(found, *as_multiplied(others, options), passes)
+
+
+# Drawn -------------------------------------------------------------------------------------------
+
+DRAWN: Sequence[Case] = [
+    ((1, 1, 1), {}),
+    ((9, 1, 13), {}),
+    ((3, 64, 2), {"block": 1}),
+    ((33, 18, 131), {}),
+    ((10, 70, 12), {"block": 32}),
+    ((13, 22, 17), {"transpose_a": True}),
+    ((9, 6, 11), {"transpose_b": True, "largest_texture": 8}),
+    ((6, 9, 4), {"transpose_a": True, "transpose_b": True, "largest_texture": 5}),
+    ((150, 40, 130), {"block": 32, "tile": None}),  # drawn in several bins and threads
+]
+
+
+@pytest.mark.parametrize(("method", "way", "case"), in_turn(DRAWN))
+@drawing
+def test_drawn_products(
+    ready: Ready, name: str, method: Method, way: Accumulate | None, case: Case
+) -> None:
+    shape, more = case
+    options = options_of(method, way, **more)
+    plan = plan_of(method, shape, options)
+    if options.largest_texture < 10:
+        sides = max(max(t.extent.width, t.extent.height) for t in plan.textures)
+        assert sides <= options.largest_texture
+    assert_agrees(ready(name), plan, options)
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+@exactly
+def test_what_is_not_finite_and_what_is_empty(
+    ready: Ready, name: str, method: Method, way: Accumulate | None
+) -> None:
+    """Looped and written out. An empty sum is zero."""
+    options = options_of(method, way, block=2)
+    plan = plan_of(method, (5, 6, 4), options)
+    operands = random_operands(plan)
+    operands["A"][0, 3], operands["A"][2, 5] = np.nan, np.inf
+    operands["B"][1, 0], operands["B"][5, 3] = -np.inf, 0.0
+    expected = NUMPY.run(plan, operands, EXACT).outputs["C"]
+    assert np.isnan(expected).any() and np.isinf(expected).any()
+    for each in (plan, expand(plan)):
+        assert_same_bits(ready(name).run(each, operands, EXACT).outputs["C"], expected)
+    for shape in ((3, 0, 4), (0, 3, 4)):
+        empty = plan_of(method, shape, options)
+        found = ready(name).run(empty, random_operands(empty)).outputs["C"]
+        assert_same_bits(found, np.zeros((shape[0], shape[2]), np.float32))
+
+
+@exactly
+def test_figure_1_as_it_is_printed(ready: Ready, name: str) -> None:
+    """Coordinates on and near the texels' edges: those of odd sizes lie on them exactly."""
+    for shape in ((1, 1, 1), (2, 2, 2), (7, 7, 7), (16, 16, 16), (31, 31, 31), (4, 6, 3)):
+        turned = shape[1] == 6
+        options = Options(as_printed=True, transpose_a=turned, transpose_b=not turned)
+        plan = plan_of(LARSON, shape, options)
+        operands = random_operands(plan)
+        found = ready(name).run(plan, operands, EXACT).outputs["C"]
+        assert_same_bits(found, NUMPY.run(plan, operands, EXACT).outputs["C"])
+
+
+@pytest.mark.parametrize("high", [1.0, 0.3, 0.05], ids=["saturating", "some", "within"])
+@drawing
+def test_eight_bit_products(ready: Ready, name: str, high: float) -> None:
+    """llvmpipe rounds a colour to the nearest of 256 values. An H100's own programs cut it to 12
+    bits first (measured: what is less than 1/16 of a step above the middle of two goes down).
+    """
+    executor = ready(name)
+    for shape, a, b in (((5, 7, 3), True, False), ((33, 18, 21), False, True)):
+        options = Options(
+            texture_format=UNORM8.name, transpose_a=a, transpose_b=b, largest_texture=24
+        )
+        plan = plan_of(LARSON, shape, options)
+        operands = random_operands(plan, low=0.0, high=high)
+        expected = eight_bit_product(*as_multiplied(operands, options))
+        assert_same_bits(NUMPY.run(plan, operands).outputs["C"], expected)
+        found = executor.run(plan, operands).outputs["C"]
+        if executor.capabilities.exact or driver_of(executor) is LLVMPIPE:
+            assert_same_bits(found, expected)
+        assert (found <= expected).all()
+        assert (expected - found <= shape[1] / 255 + 1e-6).all()
+
+
+@exactly
+def test_all_products_of_two_bytes(ready: Ready, name: str) -> None:
+    p = np.arange(256)
+    plan = plan_of(LARSON, (256, 1, 256), Options(texture_format=UNORM8.name))
+    column = (p / 255).astype(np.float32)
+    operands = {"A": column[:, None].copy(), "B": column[None, :].copy()}
+    for exact in (True, False):
+        machine = Machine(exact, denormals=False)
+        found = ready(name).run(plan, operands, machine).outputs["C"] * 255.0
+        assert (np.round(found) == (2 * np.outer(p, p) + 255) // 510).all()
+
+
+ROUNDING = [arithmetic for arithmetic in ARITHMETICS.values() if arithmetic.rounds]
+
+
+@pytest.mark.parametrize("method", ["hall-carr-hart-multi", "hall-carr-hart-single"])
+@on("gl-raster", "gl-compute")
+def test_exact_products_in_other_arithmetics(ready: Ready, name: str, method: str) -> None:
+    plan = plan_of(find_method(method), (9, 14, 5), Options())
+    operands = random_operands(plan)
+    for arithmetic in ROUNDING:
+        machine = Machine(exact=True, arithmetic=arithmetic, denormals=False)
+        found = ready(name).run(plan, operands, machine).outputs["C"]
+        assert_same_bits(found, NUMPY.run(plan, operands, machine).outputs["C"])
+
+
+# Dispatched --------------------------------------------------------------------------------------
+
+KERNELS = [method for method in methods() if not draws(method)]
+every_kernel = pytest.mark.parametrize("method", KERNELS, ids=lambda method: method.name)
+ODD = (19, 41, 35)
+
+
+@pytest.mark.parametrize("shape", [(1, 1, 1), (9, 1, 1), (1, 1, 67), (2, 67, 3), (13, 17, 11)])
+@every_kernel
+@dispatching
+def test_dispatched_products(
+    ready: Ready, name: str, method: Method, shape: tuple[int, int, int]
+) -> None:
+    options = options_of(method)
+    assert_agrees(ready(name), plan_of(method, shape, options), options)
+
+
+OPTIONS: list[tuple[str, tuple[int, int, int], Options]] = [
+    *((m.name, ODD, Options(block=block)) for m in KERNELS for block in m.blocks),
+    *(("dobravec-bulic-shared", ODD, Options(block=b, dynamic=True)) for b in (1, 8, 32)),
+    ("opengl-compute-tiled", (33, 7, 70), Options(as_printed=True)),
+    ("opengl-compute-tiled", (2060, 3, 2051), Options()),  # more than one batch
+]
+
+
+@pytest.mark.parametrize(("method", "shape", "options"), OPTIONS)
+@dispatching
+def test_options_of_kernels(
+    ready: Ready, name: str, method: str, shape: tuple[int, int, int], options: Options
+) -> None:
+    assert_agrees(ready(name), find_method(method).plan(Shape(*shape), options), options)
+
+
+@pytest.mark.parametrize("adds", [False, True])
+@every_kernel
+@dispatching
+def test_scaled_added_to_and_not_finite(
+    ready: Ready, name: str, method: Method, adds: bool
+) -> None:
+    """What a row of A has reaches its row of C, and no other."""
+    executor, alpha, beta = ready(name), -1.75, 0.375 if adds else 0.0
+    plan = plan_of(method, (13, 17, 11), options_of(method, alpha=alpha, beta=beta, adds=adds))
+    operands = random_operands(plan, 5)
+    assert ("C0" in operands) is adds
+    machine = as_exact_as_it_can(executor, plan)
+    a, b = (operands[matrix].astype(np.float64) for matrix in "AB")
+    addend = operands["C0"].astype(np.float64) if adds else np.zeros((13, 11))
+    found = executor.run(plan, operands, machine).outputs["C"]
+    size = abs(alpha) * (np.abs(a) @ np.abs(b)) + abs(beta * addend)
+    error = np.abs(found - (alpha * (a @ b) + beta * addend))
+    assert (error <= (17 + 5) * 2.0**-24 * size).all()
+    operands["A"][1, 4], operands["A"][3, 9], operands["B"][2, 5] = np.nan, np.inf, -np.inf
+    operands["A"][5, 2] = 0.0  # times infinity
+    found = executor.run(plan, operands, machine).outputs["C"]
+    expected = NUMPY.run(plan, operands, EXACT).outputs["C"]
+    if machine.exact:
+        assert_same_bits(found, expected)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
+    assert np.isnan(found[1]).all() and np.isnan(found[5, 5]) and np.isinf(found[3, :5]).all()
+
+
+@dispatching
+def test_the_host_s_product_is_summed_in_double(ready: Ready, name: str) -> None:
+    for shape in ((7, 300, 5), (20, 30, 40)):
+        plan = plan_of(find_method("dobravec-bulic-host"), shape, Options())
+        operands = random_operands(plan, 2)
+        exact = operands["A"].astype(np.float64) @ operands["B"].astype(np.float64)
+        found = ready(name).run(plan, operands).outputs["C"]
+        half = 0.5001 * np.spacing(np.abs(exact).astype(np.float32))
+        assert (np.abs(found - exact) <= half).all()
+
+
+@every_kernel
+@dispatching
+def test_an_empty_sum_is_zero(ready: Ready, name: str, method: Method) -> None:
+    plan = plan_of(method, (3, 0, 2), options_of(method))
+    assert ready(name).run(plan, random_operands(plan)).outputs["C"].tolist() == [[0, 0]] * 3
+
+
+def test_there_are_methods_of_both_kinds() -> None:
+    assert len(fragment_methods()) >= 5 and len(KERNELS) >= 5
