@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from language import ROWS, VECTORS, Writer
-from strategies import program_texts
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import AssemblyError, InputError
@@ -310,22 +309,6 @@ def test_a_number_too_large_for_a_float_is_an_infinity_that_can_be_printed() -> 
 
 # Any text ----------------------------------------------------------------------------------------
 
-_TOKENS = re.compile(
-    r"[A-Za-z_$][\w$]*"
-    r"|\d+\.(?!\.)\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+(?:[eE][+-]?\d+)?"
-    r"|\.\.|\S"
-)
-_SPACES = st.sampled_from((" ", "\n", "\t", "\r\n", "  ", "# a comment; END\n", "#\r"))
-
-
-@given(program_texts(most=4), st.data())
-@settings(max_examples=30)
-def test_space_between_tokens_means_nothing(given_text: str, data: st.DataObject) -> None:
-    tokens = _TOKENS.findall(given_text.removeprefix(HEADER))
-    spread = HEADER + "".join(data.draw(_SPACES) + token for token in tokens)
-    assert assemble(spread) == assemble(given_text)
-
-
 # Operands of every shape -------------------------------------------------------------------------
 
 
@@ -352,21 +335,6 @@ def test_a_scalar_operand_selects_one_component() -> None:
 def test_a_scalar_operand_needs_exactly_one_letter(operand: str, column: int) -> None:
     error = fault(text("TEMP R0, R1;", f"RCP R0, {operand};"))
     assert (error.line, error.column) == (3, column)
-
-
-@pytest.mark.parametrize(
-    ("statement", "before"),
-    [
-        ("MUL R0, R0, R0,;", "MUL R0, R0, R0"),
-        ("MUL R0, {1, 2}, R0,", "MUL R0, {1, 2}, R0"),
-        ("SWZ R0, R0, x, y, 0, 1, ;", "SWZ R0, R0, x, y, 0, 1"),
-        ("KIL R0,;", "KIL R0"),
-    ],
-)
-def test_a_comma_after_the_last_operand_is_the_fault(statement: str, before: str) -> None:
-    error = fault(text("TEMP R0;", statement, "MOV result.color, R0;"))
-    assert (error.line, error.column) == (3, len(before) + 1)
-    assert error.problem.startswith(f"unexpected ',' after the last operand of {before[:3]}")
 
 
 def test_two_scalar_operands() -> None:

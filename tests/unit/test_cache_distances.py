@@ -123,25 +123,6 @@ def test_distances_by_hand() -> None:
     assert (sizes.tolist(), misses.tolist()) == ([1, 3], [5, 3])
 
 
-@pytest.mark.parametrize(
-    ("rows", "lines", "default", "all_alike", "reads_alone"),
-    [
-        # Read 0, 1, 2, write 0, read 1. In two lines a write that fills puts out 1; else it stays.
-        ([[256, -1], [257, -1], [258, -1], [-1, 256], [257, -1]], 2, 4, 5, 3),
-        # Read 0, 1, 2, write 0, read 3 and 0. In three lines the write is a use, and 0 stays.
-        ([[256, -1], [257, -1], [258, -1], [-1, 256], [259, -1], [256, -1]], 3, 4, 4, 5),
-    ],
-)
-def test_writes_that_fill_nothing_are_another_matter(
-    rows: list[list[int]], lines: int, default: int, all_alike: int, reads_alone: int
-) -> None:
-    several = trace(chunk(rows, [0, 1]))
-    memory = Memory((Cache(lines * GRANULE, lines, GRANULE),))
-    assert simulate(several, memory).misses == default
-    assert stack_distances(several).misses(lines) == all_alike
-    assert stack_distances(several, reads_only=True).misses(lines) == reads_alone
-
-
 def test_times_that_run_out_are_given_anew() -> None:
     lines = np.random.default_rng(3).integers(0, 60, 5000).tolist()
     found = stack_distances(reads(*lines))

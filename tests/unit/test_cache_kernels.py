@@ -76,21 +76,6 @@ def in_groups(rows: int, columns: int, b: int) -> Iterator[tuple[int, int, list[
             yield by, bx, threads
 
 
-def host_loops(m: int, l: int, n: int) -> list[Access]:  # noqa: E741
-    found: list[Access] = []
-    for i in range(m):
-        for j in range(n):
-            for k in range(l):
-                found += [("A", i * l + k, False), ("B", k * n + j, False)]
-            found.append(("C", i * n + j, True))
-    return found
-
-
-@pytest.mark.parametrize("shape", [(3, 4, 5), (1, 1, 1), (6, 2, 3)])
-def test_the_host_goes_through_its_loops(shape: tuple[int, int, int]) -> None:
-    assert words(plan_of(HOST, *shape)) == host_loops(*shape)
-
-
 def global_loops(n: int, b: int) -> list[Access]:
     found: list[Access] = []
     for by, bx, threads in in_groups(n, n, b):
@@ -156,49 +141,6 @@ def test_shared_memory_on_chip_makes_no_accesses(b: int) -> None:
     assert words(plan, shared_in_memory=False) == expected
     trace = trace_kernels(plan, shared_in_memory=False)
     assert [region.name for region in trace.regions] == ["A", "B", "C"]
-
-
-def tiled_loops(m: int, l: int, n: int) -> list[Access]:  # noqa: E741
-    """Algorithm 2, with its guards; a guard that fails leaves the invocation out."""
-    found: list[Access] = []
-    b = 32
-    for by, bx, threads in in_groups(m, n, b):
-        for step in range(0, l, b):
-            for y, x in threads:
-                if by * b + y < m and step + x < l:
-                    found.append(("A", (by * b + y) * l + step + x, False))
-            found += [("As", y * b + x, True) for y, x in threads]
-            for y, x in threads:
-                if bx * b + x < n and step + y < l:
-                    found.append(("B", (step + y) * n + bx * b + x, False))
-            found += [("Bs", y * b + x, True) for y, x in threads]
-            for k in range(b):
-                found += [("As", y * b + k, False) for y, _ in threads]
-                found += [("Bs", k * b + x, False) for _, x in threads]
-        for y, x in threads:
-            if by * b + y < m and bx * b + x < n:
-                found.append(("C", (by * b + y) * n + bx * b + x, True))
-    return found
-
-
-@pytest.mark.parametrize("shape", [(32, 32, 32), (40, 33, 35), (5, 64, 7)])
-def test_the_tiled_multiply(shape: tuple[int, int, int]) -> None:
-    assert words(plan_of(TILED, *shape)) == tiled_loops(*shape)
-
-
-def test_mali_sgemm() -> None:
-    n, b = 16, 8
-    expected: list[Access] = []
-    for by, bx, threads in in_groups(n, n, b):
-        rows = [((by * b + y) * n, bx * b + x) for y, x in threads]
-        for k in range(0, n, 4):
-            for i in range(4):
-                expected += [("B", (k + i) * n + x, False) for _, x in rows]
-            for i in range(4):
-                expected += [("A", y + k + i, False) for y, _ in rows]
-        expected += [("C", y + x, False) for y, x in rows]
-        expected += [("C", y + x, True) for y, x in rows]
-    assert words(plan_of(MALI, n, n, n)) == expected
 
 
 # Totals --------------------------------------------------------------------------------------

@@ -24,10 +24,7 @@ from gpgpu_legacy.lower.content import (
     group_content,
     native_content,
 )
-from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
-from gpgpu_legacy.lower.group_code import uniform_blocks
 from gpgpu_legacy.lower.values import is_flat, parameter_values, plane_values
-from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.interpolation import plane
@@ -215,35 +212,6 @@ def test_iterations_that_run_in_one_go_are_counted_in_powers_of_two() -> None:
 
 
 # Uniform blocks ----------------------------------------------------------------------------------
-
-
-def test_the_block_of_a_pass_by_hand() -> None:
-    text = program(READ, "MAD result.color, R0, program.local[1], fragment.color;")
-    color = AttributeCorners(AttributeKind.COLOR, corners((1, 2, 3, 4), (0.5, 0, 0, 0),
-                                                          (0, 0, 0, 2), *SIZE))  # fmt: skip
-    pass_ = FragmentPass(
-        text,
-        (Binding(0, "A"),),
-        ("P",),
-        Rect(1, 3, *SIZE),
-        (place(0, 2.0, 5.0),),
-        (ParameterValue(1, (9.0, 8.0, 7.0, 6.0)),),
-        attributes=(color,),
-    )
-    content, arguments = described(pass_, groups=True)
-    code = emit_groups(content, GroupShape(k_depth=0), 0, exact=True)
-    [block] = uniform_blocks(code, arguments)
-    head = code.text[code.text.index("uniform Run {") :]
-    names = [line.split()[1] for line in head.split("}")[0].splitlines() if "vec4 " in line]
-    vectors = block[: 16 * len(names)].view(np.float32).reshape(-1, 4).tolist()
-    assert dict(zip(names, vectors, strict=True)) == {
-        "local1_of_0;": [9.0, 8.0, 7.0, 6.0],
-        "color_base_of_0;": [1.0, 2.0, 3.0, 4.0],
-        "color_dx_of_0;": [0.5, 0.0, 0.0, 0.0],
-        "color_dy_of_0;": [0.0, 0.0, 0.0, 2.0],
-    }
-    pairs = block[16 * len(vectors) :].view(np.int32).reshape(-1, 2).tolist()
-    assert pairs == [[6, 4], [8, 8], [1, 3], [16, 16], [0, 0], [2, 5], [0, 0], [0, 0]]
 
 
 # Values ------------------------------------------------------------------------------------------

@@ -108,47 +108,6 @@ SHOWN = "MOV result.color, R0;"
 
 # Values ------------------------------------------------------------------------------------------
 
-VECTORS = {"R1": (2.0, 3.0, 5.0, 7.0), "R2": (-1.0, 0.5, -4.0, 2.0)}
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ("MOV R0, {1, 2, 3, 4};", (1, 2, 3, 4)),
-        ("MOV R0, 2;", (2, 2, 2, 2)),
-        ("MOV R0.y, {1, 2, 3, 4}.wzyx;", (0, 3, 0, 0)),
-        ("MOV R0, -{1, 0, 2, 3};", (-1, -0.0, -2, -3)),
-        ("MOV R0.xw, R1.wzyx;", (7, 0, 0, 2)),
-        ("MOV R0, -R2;", (1, -0.5, 4, -2)),
-        ("SWZ R0, R1, 1, -x, 0, -1;", (1, -2, 0, -1)),
-        ("SWZ R0.y, R1, 1, -x, 0, w;", (0, -2, 0, 0)),
-        ("RCP R0, R1.x;", (0.5, 0.5, 0.5, 0.5)),
-        ("RCP R0.z, -R1.x;", (0, 0, -0.5, 0)),
-        ("POW R0.xy, R1.x, R1.y;", (8, 8, 0, 0)),
-        ("CMP R0.xy, R2, R1, 1;", (2, 1, 0, 0)),
-        ("ADD_SAT R0.xy, R1, -R1.yxzw;", (0, 1, 0, 0)),
-        ("MAD R0, R1, R2, 1;", (-1, 2.5, -19, 15)),
-        ("MOV R0, program.env[3];", (3, 2, 1, 0)),
-        ("MOV R0, state.light[2].half;", (4, 3, 2, 1)),
-        ("MOV R0, fragment.color.secondary;", (0, 0, 0, 1)),  # GL's initial one
-        ("TXP R0.x, R1, texture[0], 2D;", (0.75, 0, 0, 0)),  # at (2, 3) / 7: of 8 × 8 the (2, 3)
-    ],
-)
-def test_an_instruction_computes(line: str, expected: tuple[float, ...]) -> None:
-    loads = [f"MOV {name}, {{{', '.join(map(str, v))}}};" for name, v in VECTORS.items()]
-    text = program(*loads, line, SHOWN)
-    texels = np.zeros((8, 8, 1), np.float32)
-    texels[3, 2] = 0.75
-    bound = Image(texels, TextureKind.T2D) if "texture" in line else None
-    state = (StateValue("state.light[2].half", (4.0, 3.0, 2.0, 1.0)),)
-    pass_ = FragmentPass(
-        text, (Binding(0, "T"),) if bound else (), ("target",), RECT,
-        env=parameters({3: (3.0, 2.0, 1.0, 0.0)}), state=state,
-    )  # fmt: skip
-    plan = plan_of(pass_, {"T": bound} if bound else {})
-    found = run(plan, pass_, {0: bound} if bound else {}).variables[target_variable(0)]
-    assert_same_bits(np.array([part.flat[0] for part in found]), np.array(expected))
-
 
 def plan_of(
     pass_: FragmentPass, images: dict[str, Image], formats: Iterable[Format] = (RGBA32F,)

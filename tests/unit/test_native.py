@@ -46,29 +46,6 @@ def test_the_table_is_the_drivers() -> None:
     assert R300.swizzles == NATIVE
 
 
-@pytest.mark.parametrize("negate", [(False,) * 4, (True, False, False, True)])
-def test_no_swizzle_has_fewer_pieces(negate: tuple[bool, bool, bool, bool]) -> None:
-    """Every choice of native swizzles is tried, and the smallest that covers x, y and z is it."""
-    signed = [(native, sign) for native in NATIVE for sign in set(negate[:3])]
-
-    @cache
-    def least(letters: str) -> int:
-        def covers(chosen: tuple[tuple[str, bool], ...]) -> bool:
-            return all(
-                any(native[c] == letters[c] and sign == negate[c] for native, sign in chosen)
-                for c in VECTOR
-            )
-
-        return next(k for k in (1, 2, 3) if any(map(covers, combinations(signed, k))))
-
-    for letters in product("xyzw01", repeat=4):
-        swizzle = tuple(LETTERS[letter] for letter in letters)
-        src = Src(Temporary("a"), swizzle, negate)  # type: ignore[arg-type]
-        found = R300.pieces(src, ALL)
-        assert sorted(c for piece in found for c in piece) == [0, 1, 2, 3]
-        assert len(found) == least("".join(letters[:3])), letters
-
-
 # Mesa 22.3.6, compiling one program for each swizzle on a Radeon 9700 (RADEON_DEBUG=fp): the moves
 # that are left after its pass "dataflow swizzles". Swizzles in the order xxxx, xxxy, … wwww.
 MESA_MAD = (

@@ -110,10 +110,6 @@ def test_a_loop_between_what_comes_before_and_after() -> None:
     assert [step.advance for step in parts[1].steps] == [(2, 1), (0, 0)]
 
 
-def test_three_turns_are_left_as_they_are() -> None:
-    assert shapes(rerolled(START + [line for k in range(3) for line in trip(k)] + END)) == [(8, 1)]
-
-
 def test_constants_that_change_do_not_roll() -> None:
     lines = START + [line for k in range(6) for line in trip(k, factor=1.0 + k)] + END
     assert shapes(rerolled(lines)) == [(14, 1)]
