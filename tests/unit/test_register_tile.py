@@ -10,7 +10,7 @@ from drawing import corners, program, texture
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
-from gpgpu_legacy.lower.analysis.register_tile import register_tile
+from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.content import native_content
 from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.ir import Statement
@@ -106,3 +106,13 @@ def test_the_tiles_of_the_methods(
     fused, statements = statements_of(find_method(name).plan(Shape(256, 256, 256), options))
     channels = 4 if name == "hall-carr-hart-multi" else 1
     assert register_tile(statements, channels * len(fused.origins), registers) == tile
+
+
+def test_instructions_of_loops_count_each_time_round() -> None:
+    """A step of listing (11) is two lookups and two multiply-adds."""
+
+    def counted(block: int) -> int:
+        plan = find_method("hall-carr-hart-multi").plan(Shape(128, 128, 128), Options(block=block))
+        return instruction_count(statements_of(plan)[1])
+
+    assert counted(64) - counted(32) == 32 * 4
