@@ -34,12 +34,10 @@ from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
-NAN, INF = float("nan"), float("inf")
 
 # Square, thin, odd, prime, 1×1; smaller than b, equal to it, larger, and no multiple of it.
 SHAPES = [
-    (1, 1, 1), (1, 7, 1), (7, 1, 7), (1, 1, 9), (9, 1, 1), (2, 2, 2), (4, 4, 4), (8, 8, 8),
-    (16, 16, 16), (13, 17, 11), (3, 64, 2), (31, 2, 5), (5, 8, 33), (12, 24, 6), (6, 31, 6),
+    (1, 1, 1), (1, 7, 1), (7, 1, 7), (16, 16, 16), (13, 17, 11), (3, 64, 2), (5, 8, 33),
 ]  # fmt: skip
 
 
@@ -67,14 +65,14 @@ def test_products_of_many_shapes(
     check(method, shape, options_of(method, way))
 
 
-@pytest.mark.parametrize("block", [1, 2, 3, 7, 32, 100])
+@pytest.mark.parametrize("block", [1, 3, 32, 100])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_blocks_of_many_sizes(method: Method, way: Accumulate | None, block: int) -> None:
     check(method, (9, 35, 8), options_of(method, way, block))
 
 
 @pytest.mark.parametrize(("a", "b"), [(True, False), (False, True), (True, True)])
-@pytest.mark.parametrize("shape", [(1, 1, 1), (2, 6, 3), (13, 22, 17)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 6, 3), (13, 22, 17)], ids=str)
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_transposed_operands(
     method: Method, way: Accumulate | None, shape: tuple[int, int, int], a: bool, b: bool
@@ -82,36 +80,13 @@ def test_transposed_operands(
     check(method, shape, options_of(method, way, transpose_a=a, transpose_b=b))
 
 
-@pytest.mark.parametrize(
-    ("largest", "shape"),
-    [
-        (4, (9, 13, 11)),
-        (5, (11, 21, 13)),
-        (7, (15, 29, 17)),
-        (16, (19, 37, 23)),
-    ],
-)
+@pytest.mark.parametrize(("largest", "shape"), [(4, (9, 13, 11)), (7, (15, 29, 17))])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_matrices_larger_than_the_largest_texture_are_cut(
     method: Method, way: Accumulate | None, largest: int, shape: tuple[int, int, int]
 ) -> None:
     plan = check(method, shape, options_of(method, way, largest_texture=largest))
-    sizes = [max(t.extent.width, t.extent.height) for t in plan.textures]
-    assert max(sizes) <= largest
-    texel_elements = {t.format.channels for t in plan.textures}.pop()
-    split = 2 if texel_elements == 4 else 1
-    m, _, n = shape
-    assert len(plan.outputs) >= -(-m // (largest * split)) * -(-n // (largest * split))
-
-
-@pytest.mark.parametrize(("a", "b"), [(True, False), (False, True), (True, True)])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_transposed_operands_are_cut_as_they_are_given(
-    method: Method, way: Accumulate | None, a: bool, b: bool
-) -> None:
-    options = options_of(method, way, largest_texture=8, transpose_a=a, transpose_b=b)
-    plan = check(method, (17, 19, 18), options)
-    assert max(max(t.extent.width, t.extent.height) for t in plan.textures) <= 8
+    assert max(max(t.extent.width, t.extent.height) for t in plan.textures) <= largest
 
 
 @given(st.data())
@@ -169,16 +144,7 @@ def test_nan_and_infinity_go_through(method: Method, way: Accumulate | None) -> 
     np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_an_overflowing_sum_is_infinite(method: Method, way: Accumulate | None) -> None:
-    plan = plan_of(method, (2, 4, 2), options_of(method, way, block=2))
-    full = np.full((2, 4), 3e19, np.float32)
-    assert np.isposinf(product(plan, {"A": full, "B": full.T.copy()})).all()
-
-
-@pytest.mark.parametrize(
-    "shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 4), (0, 0, 0), (0, 5, 0)], ids=str
-)
+@pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)], ids=str)
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_a_dimension_of_zero_gives_the_empty_or_zero_product(
@@ -197,34 +163,27 @@ def test_a_dimension_of_zero_gives_the_empty_or_zero_product(
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_what_is_outside_a_matrix_is_padded_with_zeros_and_never_shown(
+def test_what_is_outside_a_matrix_is_padded_with_zeros(
     method: Method, way: Accumulate | None
 ) -> None:
-    """Each element in the texel and channel that its place gives it; every other texel is 0."""
-    shape, options = (5, 7, 3), options_of(method, way)
-    plan = plan_of(method, shape, options)
+    """Each element is in one texel and channel; every other is 0."""
+    plan = plan_of(method, (5, 7, 3), options_of(method, way))
     operands = random_operands(plan, low=1.0, high=2.0)
-    seen: dict[str, F32] = {}
+    for name, texels in first_textures(plan, operands):
+        held = np.sort(texels[texels != 0])
+        assert np.array_equal(held, np.sort(operands[name], axis=None))
 
-    def look(number: int, pass_: object, read: object) -> None:
+
+def first_textures(plan: Plan, operands: dict[str, F32]) -> list[tuple[str, F32]]:
+    """The textures that hold operands before the first pass, and the names of these."""
+    seen: list[tuple[str, F32]] = []
+
+    def look(number: int, _pass: object, read: Any) -> None:
         if number == 0:
-            seen.update({i.matrix: read(i.texture) for i in plan.inputs})  # type: ignore[operator]
+            seen.extend((i.matrix, read(i.texture)) for i in plan.inputs)
 
-    result = NUMPY.run(plan, operands, observer=look).outputs["C"]
-    assert result.shape == (5, 3)
-    for name, texels in seen.items():
-        matrix = operands[name]
-        assert (texels != 0).sum() == matrix.size
-        np.testing.assert_allclose(texels.sum(dtype=float), matrix.sum(dtype=float), rtol=1e-12)
-
-
-def test_two_products_that_differ_in_padding_alone_agree() -> None:
-    """A block that divides the sum and one that does not: the same elements are added."""
-    method = find_method("hall-carr-hart-single")
-    exact = plan_of(method, (4, 6, 4), options_of(method, Accumulate.COPY, block=6))
-    padded = plan_of(method, (4, 6, 4), options_of(method, Accumulate.COPY, block=10))
-    operands = random_operands(exact)
-    assert_same_bits(product(padded, operands), product(exact, operands))
+    NUMPY.run(plan, operands, observer=look)
+    return seen
 
 
 # Transposition -----------------------------------------------------------------------------------
@@ -234,35 +193,15 @@ def test_two_products_that_differ_in_padding_alone_agree() -> None:
 @pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
 def test_transposition_moves_no_texel(method: Method, largest: int) -> None:
     """Transposed or not, a given matrix makes the same textures with the same texels in them."""
-
-    def textures(given_as: str, options: Options) -> list[F32]:
-        plan = plan_of(method, (8, 8, 8), replace(options, largest_texture=largest))
-        operands = random_operands(plan, seed=3)
-        seen: list[F32] = []
-
-        def look(number: int, pass_: object, read: object) -> None:
-            if number == 0:
-                names = sorted(i.texture for i in plan.inputs if i.matrix == given_as)
-                seen.extend(read(name) for name in names)  # type: ignore[operator]
-
-        NUMPY.run(plan, operands, observer=look)
-        return seen
-
-    plain, turned = options_of(method), options_of(method, transpose_a=True, transpose_b=True)
-    for name in "AB":
-        straight, across = textures(name, plain), textures(name, turned)
-        key = [sorted(texels.tobytes() for texels in result) for result in (straight, across)]
-        assert key[0] == key[1]
-        assert len(straight) == (1 if largest > 8 else len(straight))
-
-
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_a_transposed_operands_texture_is_the_given_matrix(method: Method) -> None:
-    plan = plan_of(method, (4, 6, 8), options_of(method, transpose_a=True, transpose_b=True))
-    assert [(m.rows, m.columns) for m in plan.operands] == [(6, 4), (8, 6)]
-    split = 2 if plan.textures[0].format.channels == 4 else 1
-    assert plan.texture("A").extent.width == 4 // split
-    assert plan.texture("B").extent.height == 8 // split
+    straight, across = (
+        sorted(
+            (name, texels.tobytes())
+            for plan in [plan_of(method, (8, 8, 8), replace(options, largest_texture=largest))]
+            for name, texels in first_textures(plan, random_operands(plan, seed=3))
+        )
+        for options in (options_of(method), options_of(method, transpose_a=True, transpose_b=True))
+    )
+    assert straight == across
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
@@ -376,14 +315,6 @@ def test_the_figures_literal_numbers_get_12_of_16_elements_wrong() -> None:
     assert not wrong[:2, :2].any()
 
 
-def test_what_the_literal_numbers_draw() -> None:
-    """Corners 0…3 on four rows put their centres at 0.375, 1.125, 1.875 and 2.625."""
-    rows = [0, 1, 1, 2]
-    rng = np.random.default_rng(4)
-    a, b = (np.round(rng.random((4, 4), np.float32) * 64) for _ in range(2))
-    assert (as_printed(a, b) == (a @ b)[np.ix_(rows, rows)]).all()
-
-
 @pytest.mark.parametrize(
     ("literally", "i", "m", "n"), [(True, Affine(0.0, 1.0), 3, 4), (False, Affine(0.5, 1.0), 4, 5)]
 )
@@ -399,14 +330,6 @@ def test_figure_1s_coordinates(literally: bool, i: Affine, m: float, n: float) -
     for texcoords in pass_.texcoords:
         expected = tuple((column, row, 0, 1) for row, column in figure[texcoords.set])
         assert texcoords.corners == expected
-
-
-@pytest.mark.parametrize("n", [1, 2])
-def test_the_smallest_sizes_as_printed(n: int) -> None:
-    """One texel is right however it is addressed; of two rows both show the first."""
-    a = np.arange(1, n * n + 1, dtype=np.float32).reshape(n, n)
-    rows = [0] * n
-    assert (as_printed(a, a) == (a @ a)[np.ix_(rows, rows)]).all()
 
 
 # Options -----------------------------------------------------------------------------------------
@@ -429,11 +352,6 @@ VALUES = {
 REFUSED = [
     pytest.param(m, name, id=f"{m.name}-{name}") for m in methods() for name in sorted(m.refuses)
 ]
-
-
-def test_every_option_is_tried() -> None:
-    assert set(VALUES) == {f.name for f in fields(Options)}
-    assert REFUSED
 
 
 @pytest.mark.parametrize(("method", "name"), REFUSED)
@@ -466,22 +384,10 @@ def test_bad_values_are_refused_in_one_line(method: Method) -> None:
         assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_bad_values_are_refused_for_empty_products_too(method: Method) -> None:
-    with pytest.raises(InputError):
-        method.plan(Shape(0, 2, 2), Options(largest_texture=0))
-
-
-def test_a_matrix_has_no_negative_size() -> None:
-    with pytest.raises(InputError, match="negative"):
-        LARSON.plan(Shape(2, -1, 2))
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"block": 8.0}, "block is 8.0; it must be an integer"),
-        ({"coordinates_first": 2.5}, "coordinates_first is 2.5; it must be an integer"),
         ({"accumulate": "sum"}, "accumulate is 'sum'; choose from copy, ping-pong, blend"),
     ],
 )
@@ -491,21 +397,8 @@ def test_an_option_of_another_type_is_refused_in_one_line(
     with pytest.raises(InputError) as raised:
         MULTI.options(Options(**options))
     assert str(raised.value) == message
-
-
-def test_numpys_numbers_are_options_too() -> None:
-    options = MULTI.options(Options(block=np.int64(8), alpha=np.float32(2)))  # type: ignore[arg-type]
-    assert (type(options.block), options.block) == (int, 8)
-    assert (type(options.alpha), options.alpha) == (float, 2.0)
-
-
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_what_is_not_given_has_a_default(method: Method) -> None:
-    chosen = method.options(Options())
-    assert chosen.texture_format in method.formats
-    assert (chosen.block is None) == ("block" in method.refuses)
-    assert (chosen.accumulate is None) == ("accumulate" in method.refuses)
-    assert chosen.largest_texture == 8192
+    with pytest.raises(InputError, match="negative"):
+        LARSON.plan(Shape(2, -1, 2))
 
 
 def test_the_papers_block_is_the_default() -> None:
@@ -567,19 +460,10 @@ def test_a_method_is_found_by_its_name_and_its_aliases(method: Method) -> None:
     assert plan_of(method, (2, 2, 2), Options()).name == method.name
 
 
-def test_larson_may_be_spelled_as_his_name_is() -> None:
-    assert find_method("larsen-mcallister") is LARSON
-
-
-@pytest.mark.parametrize(
-    ("wrong", "hint"),
-    [("hall-carr-hart-mutli", "hall-carr-hart-multi"), ("larsson-mcallister", "larson-mcallister"),
-     ("", "larson-mcallister"), ("strassen", "hall-carr-hart-single")],
-)  # fmt: skip
-def test_an_unknown_method_is_answered_with_the_nearest(wrong: str, hint: str) -> None:
-    with pytest.raises(InputError) as raised:
+@pytest.mark.parametrize("wrong", ["hall-carr-hart-mutli", "", "strassen"])
+def test_an_unknown_method_is_answered_with_the_nearest(wrong: str) -> None:
+    with pytest.raises(InputError, match="hall-carr-hart-multi") as raised:
         find_method(wrong)
-    assert hint in str(raised.value)
     assert "\n" not in str(raised.value)
 
 
