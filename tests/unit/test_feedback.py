@@ -20,7 +20,6 @@ from gpgpu_legacy.api.trace import trace
 from gpgpu_legacy.cli import main
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.plan.plan import Repeat
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_folder
 
@@ -94,15 +93,6 @@ def test_discarded_fragments_keep_clear_in_every_pass() -> None:
     assert discarded(drawing, find_executor("numpy")) == 1
 
 
-def test_many_passes_are_one_repeat() -> None:
-    texture = {0: ("RECT", np.zeros((2, 2)))}
-    [repeat] = make_drawing(
-        FADE.replace("KIL a;", ""), 2, 2, texture, passes=1000, feedback=0
-    ).plan.steps
-    assert isinstance(repeat, Repeat)
-    assert (repeat.count, len(repeat.body)) == (500, 2)
-
-
 def test_the_last_pass_is_traced() -> None:
     texture = {0: ("RECT", np.full((1, 1), 5.0))}
     program = FADE.replace("KIL a;", "")
@@ -120,7 +110,6 @@ def test_the_last_pass_is_traced() -> None:
         ("looks up the units 0; give one of them", {"passes": 2, "feedback": 1}),
         ("texture of unit 0 is 2×2 texels, and the rectangle 3×2",
          {"passes": 2, "feedback": 0, "width": 3}),
-        ("must be an integer", {"passes": 1.5, "feedback": 0}),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_line(message: str, keywords: dict[str, Any]) -> None:
@@ -128,12 +117,6 @@ def test_a_mistake_is_one_line(message: str, keywords: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=message) as caught:
         run_program(FADE, width, 2, {0: ("RECT", np.zeros((2, 2)))}, **keywords)
     assert "\n" not in str(caught.value)
-
-
-def test_only_what_is_drawn_to_is_fed_back() -> None:
-    program = FADE.replace("RECT", "CUBE")
-    with pytest.raises(InputError, match="only RECT and 2D textures"):
-        run_program(program, 2, 2, {0: ("CUBE", np.zeros((6, 2, 2)))}, passes=2, feedback=0)
 
 
 def test_what_is_probably_a_mistake_is_warned_about() -> None:
@@ -179,26 +162,13 @@ def test_a_frame_a_pass_of_the_textures_size(
         assert np.array_equal(frame, np.kron(cells, np.ones((3, 3))) * 255)
 
 
-def test_a_parameter_that_nobody_sets_is_warned_about_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    np.save("cells.npy", np.zeros((4, 4)))
-    assert exec_life(monkeypatch, "--texture", "0=cells.npy", "--passes", 2, "--feedback", 0) == 0
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert error.startswith("gpgpu-legacy: warning: program.local[0] is never set")
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (("--scale", 2), "--scale enlarges a picture"),
         (("--animate", "life.mp4"), "does not name a format for animations"),
-        (("--animate", "life.gif", "--scale", 0), "scale is 0"),
         (("--animate", "life.gif", "--scale", 3000), "12000×12000 pixels has at most 0 pictures"),
         (("--feedback", 3), "feedback is 3, a unit without a texture"),
-        (("--size", "8x4"), "is 4×4 texels, and the rectangle 8×4"),
     ],
 )
 def test_what_does_not_fit_is_refused(

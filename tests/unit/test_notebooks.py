@@ -23,7 +23,10 @@ VOID = {"br", "meta", "img", "input", "hr", "link"}
 
 
 class Reader(HTMLParser):
-    """The elements and the text of HTML; AssertionError where elements do not nest."""
+    """The elements of HTML, the attributes of the last, and the text.
+
+    AssertionError where elements do not nest.
+    """
 
     def __init__(self, text: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -36,6 +39,7 @@ class Reader(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         self.tags.append(tag)
+        self.attributes = dict(attrs)
         if tag not in VOID:
             self.open.append(tag)
 
@@ -106,14 +110,6 @@ def test_a_repr_is_one_line_with_what_matters(what):
         assert word in text, text
 
 
-def test_a_plan_of_a_thousand_passes_has_a_short_repr():
-    plan = gl.Pipeline.find("jacobi", n=64).plan()
-    assert len(repr(plan)) < 200
-    assert f"{plan.pass_count} passes" in repr(plan)
-    assert repr(gl.Counts()) == "Counts()"
-    assert eval(repr(pipeline().count()), {"Counts": gl.Counts}) == pipeline().count()
-
-
 @pytest.mark.parametrize("what", [w for w in EVERYTHING if w != "program"])
 def test_the_html_is_well_formed(what):
     thing, words = everything()[what]
@@ -121,14 +117,6 @@ def test_the_html_is_well_formed(what):
     assert {"table", "svg", "pre"} & set(html.tags)
     shown = html.text.replace("\u202f", "")
     assert {"grid": "A table"}.get(what, words[0].partition("=")[0].split()[0]) in shown
-
-
-def test_html_has_the_numbers_of_the_counts():
-    counts = pipeline().count()
-    text = Reader(counts._repr_html_()).text
-    assert f"passes{counts.passes}" in text
-    assert f"copy bytes{counts.copy_bytes}" in text
-    assert "dispatches" not in text
 
 
 def test_names_are_escaped_everywhere():
@@ -179,18 +167,6 @@ def test_a_diagram_has_a_box_for_each_pass_and_folds_repeats():
         assert float(frame.get("y")) < float(box.get("y"))
         bottom = float(box.get("y")) + float(box.get("height"))
         assert bottom < float(frame.get("y")) + float(frame.get("height"))
-
-
-def test_boxes_follow_one_another_inside_of_the_picture():
-    plan = gl.Pipeline.find("bitonic-sort", n=64).plan()
-    root = ElementTree.fromstring(plan._repr_html_())
-    height = float(root.get("height"))
-    boxes = [r for r in root.iter(f"{SVG}rect") if "stroke-dasharray" not in r.attrib]
-    tops = [float(box.get("y")) for box in boxes]
-    assert tops == sorted(tops)
-    assert tops[-1] + float(boxes[-1].get("height")) < height
-    for text in root.iter(f"{SVG}text"):
-        assert 0 < float(text.get("y")) < height
 
 
 def test_a_long_plan_is_cut_and_says_so():
@@ -244,12 +220,9 @@ def test_a_matrix_is_grey_and_readable(tmp_path):
 @pytest.mark.parametrize(
     ("texels", "scale", "words"),
     [
-        ([1, 2], None, "shape"),
         (np.ones((2, 2, 3)), None, "3 channels"),
         (np.ones((0, 2)), None, "shape"),
-        ([["a"]], None, "not real numbers"),
         ([[1]], 0, "scale is 0"),
-        ([[1]], "x", "scale"),
         (np.ones((64, 64)), 1000, "too large"),
     ],
 )
@@ -262,47 +235,18 @@ def test_what_is_no_picture_is_refused(texels, scale, words):
 # The player ------------------------------------------------------------------------------------
 
 
-class Frames(HTMLParser):
-    """The attributes of frames."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.frames = []
-        self.feed(text)
-
-    def handle_starttag(self, tag, attrs):
-        assert tag == "iframe"
-        self.frames.append(dict(attrs))
-
-
 @pytest.mark.parametrize("name", ["twice", HOSTILE])
 def test_the_player_is_a_frame_that_holds_the_whole_page(name):
     shown = gl.player(pipeline(name), {"x": np.ones((2, 3))}, height=321)
-    (frame,) = Frames(shown._repr_html_()).frames
-    assert frame["srcdoc"] == shown.page
-    assert shown.page.startswith("<!")
-    assert name in frame["title"]
-    assert "height: 321px" in frame["style"]
-    assert len(repr(shown)) < 100
-
-
-def test_the_player_plays_algorithms_by_name_and_plans():
-    named = gl.player("jacobi", n=8, seed=3)
-    assert named.name == "jacobi"
-    plan = gl.Pipeline.find("jacobi", n=8).plan()
-    assert gl.player(plan, seed=4).page != named.page
-    assert gl.player("jacobi", n=8, seed=3).page == named.page
-
-
-@pytest.mark.parametrize(
-    ("what", "options", "words"),
-    [
+    html = Reader(shown._repr_html_())
+    assert html.tags == ["iframe"]
+    assert html.attributes["srcdoc"] == shown.page
+    assert name in html.attributes["title"]
+    assert "height: 321px" in html.attributes["style"]
+    for what, options, words in (
         ("no-such", {}, "no-such"),
         ("jacobi", {"m": 8}, "no parameter m"),
-    ],
-)
-def test_what_cannot_be_played_is_refused(what, options, words):
-    with pytest.raises(InputError, match=words):
-        gl.player(what, **options)
-    with pytest.raises(InputError, match="by name"):
-        gl.player(pipeline(), n=3)
+        (pipeline(), {"n": 3}, "by name"),
+    ):
+        with pytest.raises(InputError, match=words):
+            gl.player(what, **options)

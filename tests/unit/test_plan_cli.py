@@ -12,10 +12,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.cli.plan.options import VERBS, plan_app
-from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
-from gpgpu_legacy.measure.plan_bench import model
-
 Run = Callable[..., tuple[int, str, str]]
 RunJson = Callable[..., dict[str, Any]]
 
@@ -55,37 +51,17 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_every_verb_has_its_place_in_the_help(run: Run) -> None:
-    code, out, _ = run("plan", "--help")
-    assert code == 0
-    names = {command.name for command in plan_app.registered_commands}
-    assert names <= set(VERBS)
-    places = [out.index(f"\n  {name} ") for name in VERBS if name in names]
-    assert places == sorted(places)
-
-
-def test_a_recipe_runs_on_files_and_writes_files(run: Run) -> None:
+@pytest.mark.parametrize("suffix", ["npy", "csv"])
+def test_a_recipe_runs_on_files_and_writes_files(run: Run, suffix: str) -> None:
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
     np.save("x.npy", x)
     np.savetxt("x.csv", x, delimiter=",")
-    for suffix in ("npy", "csv"):
-        code, _, err = run(
-            "plan",
-            "run",
-            "steps.py",
-            "--input",
-            f"x=x.{suffix}",
-            "--output",
-            "z=z.npy",
-            "--output",
-            "z2",
-        )
-        assert code == 2
-        assert "--output is 'z2'; give a name and a value, as in --output x=x.npy" in err
-        code, out, err = run("plan", "run", "steps.py", "--input", f"x=x.{suffix}", "-o", "z=z.npy")
-        assert code == 0, err
-        assert "wrote z.npy" in out
-        assert np.array_equal(np.load("z.npy"), ((x / 2 + 1) / 2 + 1) / 2 + 1)
+    words = ("plan", "run", "steps.py", "--input", f"x=x.{suffix}", "-o", "z=z.npy")
+    code, out, err = run(*words)
+    assert code == 0, err
+    assert "wrote z.npy" in out
+    assert np.array_equal(np.load("z.npy"), ((x / 2 + 1) / 2 + 1) / 2 + 1)
+    assert "--output is 'z2'; give a name and a value" in run(*words, "--output", "z2")[2]
 
 
 def test_pictures_go_in_upright_and_come_out_upright(run: Run) -> None:
@@ -176,10 +152,6 @@ def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
     assert "n is given by --set and by --over; give it once" in err
 
 
-def test_the_defaults_of_measuring_are_those_of_the_engine() -> None:
-    assert (ROUNDS, BUDGET_S) == (model.DEFAULT_ROUNDS, model.DEFAULT_BUDGET_S)
-
-
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -188,27 +160,19 @@ def test_the_defaults_of_measuring_are_those_of_the_engine() -> None:
         (("runn", "steps.py"), "there is no command runn; did you mean run?"),
         (("run", "steps.py", "--set", "n=big"), "n is 'big'; give a whole number"),
         (("run", "steps.py", "--set", "n"), "--set is 'n'; give a name and a value"),
-        (("run", "steps.py", "--set", "n=1", "n=2"), "--set gives n twice; give it once"),
         (("run", "steps.py", "--input", "y=x.npy"), "plan steps has no input y; its inputs are x"),
         (("run", "steps.py", "--input", "x=x.npy"), "there is no file x.npy"),
         (("run", "steps.py", "-o", "y=y.npy"), "plan steps has no output y; its outputs are z"),
         (("run", "steps.py", "-o", "z=z.tiff"), "z.tiff does not name a format"),
-        (("run", "steps.py", "-o", "z=no/z.npy"), "there is no folder no"),
         (("run", "steps.py", "--executor", "gl"), "there is no executor gl; choose from"),
-        (("run", "steps.py", "--repeat", "0"), "repeat is 0; it must be at least 1"),
         (("run", "steps.py", "--seed", "-1"), "seed is -1; it must be at least 0"),
         (("trace", "steps.py", "--at", "9,9"), "there is no texel 9,9"),
-        (("trace", "steps.py", "--at", "nine"), "--at is 'nine'; give a column and a row"),
         (("trace", "steps.py"), "trace needs --at X,Y"),
         (("cache", "steps.py", "--cache", "huge"), "huge"),
-        (("dump", "steps.py"), "dump needs --output FOLDER"),
         (("page", "steps.py"), "page needs --output FILE.html"),
-        (("page", "steps.py", "-o", "no/p.html"), "there is no folder no"),
         (("page", "mali-sgemm", "--set", "n=8", "-o", "p.html"), "browsers do not run"),
-        (("page", "jacobi", "--set", "n=4096", "-o", "p.html"), "a page plays plans of at most"),
         (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
         (("bench", "steps.py", "--plot", "bench.txt"), "bench.txt does not name a format"),
-        (("bench", "steps.py", "--over", "n="), "--over is 'n='; give a name and a value"),
     ],
 )
 def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], message: str) -> None:
@@ -272,15 +236,9 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Run) -> None:
     ("words", "message"),
     [
         ((), "give --plot FILE.png or --animate FILE.gif"),
-        (("--plot", "sheet.gif"), "sheet.gif"),
         (("--animate", "film.svg"), "film.svg does not name a format for animations"),
-        (("--plot", "sheet.png", "--animate", "film.svg"), "film.svg does not name a format"),
-        (("--plot", "no/sheet.png"), "there is no folder no"),
         (("--plot", "sheet.png", "--texture", "w"), "w"),
-        (("--plot", "sheet.png", "--panels", "1"), "panels is 1; it must be at least 2"),
         (("--plot", "sheet.png", "--spacing", "odd"), "--spacing is 'odd'; choose from even, log"),
-        (("--plot", "sheet.png", "--limits", "2", "1"), "give a lower and a higher number"),
-        (("--plot", "sheet.png", "--crop", "half"), "--crop is 'half'; choose from auto, yes, no"),
         (("--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give 20 to 60000"),
     ],
 )

@@ -49,25 +49,17 @@ def wrong(change: Callable[[Any], object] | str) -> str:
     ("text", "problem"),
     [
         ("", "some.json cannot be read: input data was truncated"),
-        (WHOLE[: len(WHOLE) // 2], "some.json cannot be read: input data was truncated"),
-        ("BM6\x04", "some.json cannot be read: JSON is malformed"),
         ("[]", "some.json: expected `object`, got `array`"),
         ("{}", 'some.json is not a plan; expected a file with "schema": "gpgpu_legacy.plan"'),
-        ('{"schema": 3, "version": 1}', "some.json is not a plan"),
         (WHOLE.replace('"version": 1', '"version": 2'), "has version 2 of its format, and only 1"),
-        (WHOLE.replace('"version": 1', '"version": "x"'), "has version x"),
-        (WHOLE.replace('"version": 1', '"version": true'), "version: expected `int`, got `bool`"),
         (WHOLE.replace('"version": 1', '"version": 1, "version": 1'), "`version` is given twice"),
         (WHOLE.replace('"count": 3', '"count": 3, "count": 3'),
          "some.json, steps[1]: the field `count` is given twice; give it once"),
-        (WHOLE.replace('"NaN"', "NaN"), "JSON is malformed"),
         (WHOLE.replace("1e+300", "1e999").replace("1e300", "1e999"),
          "steps[1].body[0].env[0].value[3]: number out of range"),
         ("[" * 10**6, "some.json"),
-        ('{"a":' * 10**6, "some.json"),
         (WHOLE.replace('"independent": true', '"independent": ' + "[" * 10**5), "some.json"),
     ],
-    ids=range(16),
 )  # fmt: skip
 def test_texts_that_are_no_plan(text: str, problem: str) -> None:
     assert problem in wrong(text)
@@ -83,34 +75,23 @@ def body(data: Any, number: int) -> Any:
         (lambda d: d.update(extra=1), "some.json: object contains unknown field `extra`"),
         (lambda d: d["textures"][0]["extent"].update(hight=1),
          "textures[0].extent: object contains unknown field `hight`; did you mean `height`?"),
-        (lambda d: d["inputs"][0]["packing"].update(steps=1), "inputs[0].packing: object contains"),
-        (lambda d: body(d, 0)["bindings"][0]["sampler"].update(a=1), "bindings[0].sampler: object"),
         (lambda d: d["textures"][0].update(format="rgb9"),
          "textures[0].format: invalid enum value 'rgb9'; choose from r16f"),
         (lambda d: d["textures"][0].update(name="a\nb"), "textures[0].name: expected text of one"),
-        (lambda d: d["textures"][0].update(name="a" * 201), "textures[0].name: expected `str` of"),
         (lambda d: d["textures"][0]["extent"].update(width=0),
          "textures[0].extent.width: expected `int` >= 1"),
         (lambda d: d["textures"][0]["extent"].update(width=4.0), "expected `int`, got `float`"),
-        (lambda d: d["textures"][0]["extent"].update(width=True), "expected `int`, got `bool`"),
-        (lambda d: d["textures"][1].update(name="T"), "textures[1]: two textures share a name, T"),
         (lambda d: d["operands"][0].update(rows=-1), "operands[0].rows: expected `int` >= 0"),
-        (lambda d: d["operands"][0].update(shape=[3]), "operands[0]: matrix A has 4×6 elements"),
         (lambda d: d["inputs"][0].update(texture="Z"), "inputs[0]: there is no texture Z;"),
-        (lambda d: d["inputs"][0].update(matrix="Z"), "inputs[0]: there is no operand Z"),
-        (lambda d: d["outputs"][0].update(matrix="E"), "outputs[0]: there is no result E"),
         (lambda d: d["steps"][0].update(target="Z"), "steps[0]: there is no texture Z"),
         (lambda d: d["steps"][0].update(kind="Draw"), "steps[0].kind: invalid value 'Draw'"),
-        (lambda d: d["steps"][0].pop("kind"), "steps[0]: object missing required field `kind`"),
         (lambda d: d["steps"][1].update(count=-1), "steps[1].count: expected `int` >= 0"),
         (lambda d: d["steps"][1].update(count=4), "steps[1].body[0]: the pass to T, U has a Table "
          "of 3 values in a Repeat of 4"),
         (lambda d: d["steps"][1].update(body=[deepcopy(d["steps"][1])]),
          "steps[1].body[0].kind: invalid"),
-        (lambda d: body(d, 0)["rect"].update(width=-1), "steps[1].body[0]: a pass covers"),
         (lambda d: body(d, 0)["rect"].update(width="NaN"), "steps[1].body[0].rect.width: expected"),
         (lambda d: body(d, 0)["rect"].update(width={"base": 0.5, "step": 0}), "give integers"),
-        (lambda d: body(d, 0)["rect"].update(x={"base": 1e300, "step": 0}), "give integers"),
         (lambda d: body(d, 0).update(program="Z"), "steps[1].body[0].program: there is no program "
          "Z; the file has looks-twice.fp, LOOKS-TWICE-2.fp in programs"),
         (lambda d: body(d, 3).update(kernel="Z"), "steps[1].body[3].kernel: there is no kernel Z"),
@@ -120,9 +101,7 @@ def body(data: Any, number: int) -> Any:
         (lambda d: body(d, 0)["locals"][0].update(index=2048), "program.local[2048]"),
         (lambda d: body(d, 2)["value"].__setitem__(0, 10**16), "value[0]: expected `int` <= 90071"),
         (lambda d: body(d, 3)["uniforms"][0].update(value=1.5), "uniform flag of k.comp is a bool"),
-        (lambda d: body(d, 3)["groups"].pop(), "groups: expected `array` of length 2"),
     ],
-    ids=range(34),
 )  # fmt: skip
 def test_a_wrong_field_is_named_with_its_place(change: Callable[[Any], object], said: str) -> None:
     message = wrong(change)
@@ -136,7 +115,6 @@ def test_a_wrong_field_is_named_with_its_place(change: Callable[[Any], object], 
         (lambda d: d["textures"][0]["extent"].update(width=32769), "a side has at most 32768"),
         (lambda d: d["textures"][0]["extent"].update(width=10**9, height=10**9), "textures[0].ext"),
         (lambda d: d["textures"][4]["extent"].update(width=10**9, height=10**9), "textures[4].ext"),
-        (lambda d: d["textures"][4]["extent"].update(width=10**12), "textures[4].extent.width"),
         (lambda d: d["operands"][0].update(rows=10**9, columns=10**9, shape=None), "operands[0]: "),
         (lambda d: d["results"].append({"name": "R", "rows": 10**9, "columns": 10**9}),
          "results[1]"),
@@ -151,30 +129,16 @@ def test_a_wrong_field_is_named_with_its_place(change: Callable[[Any], object], 
          "some.json, programs have 2000"),
         (lambda d: d["kernels"].update(huge=" " * 10**6), "some.json, kernels have 1000"),
     ],
-    ids=range(12),
 )  # fmt: skip
 def test_what_no_machine_has_is_refused_at_once(change: Callable[[Any], object], said: str) -> None:
     assert said in wrong(change)
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("!!ARBfp1.0\nMOV result.color, 1\nEND", "programs.looks-twice.fp:3:1: "),
-        ("!!ARBfp1.0\nADD result.color, 1;\nEND", "programs.looks-twice.fp:2:"),
-        ("!!ARBvp1.0\nMOV result.color, 1;\nEND", "!!ARBfp1.0"),
-        ("#version 110\nvoid main() {}", "!!ARBfp1.0"),
-        ("", "!!ARBfp1.0"),
-        ("!!ARBfp1.0\n" + "(" * 10**5, "programs.looks-twice.fp:2:1"),
-    ],
-)
-def test_a_program_that_does_not_assemble_is_named_with_its_line(text: str, said: str) -> None:
+def test_a_program_that_does_not_assemble_is_named_with_its_line() -> None:
     data = json.loads(WHOLE)
-    data["programs"]["looks-twice.fp"] = text
-    with pytest.raises(AssemblyError) as raised:
+    data["programs"]["looks-twice.fp"] = "!!ARBfp1.0\nMOV result.color, 1\nEND"
+    with pytest.raises(AssemblyError, match=r"^some.json, programs.looks-twice.fp:3:1: "):
         plan_from_json(json.dumps(data), "some.json")
-    assert str(raised.value).startswith("some.json, programs.looks-twice.fp:")
-    assert said in str(raised.value)
 
 
 def test_a_file_that_is_missing_or_too_long_is_refused(tmp_path: Path) -> None:

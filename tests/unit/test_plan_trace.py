@@ -22,8 +22,6 @@ from gpgpu_legacy.plan.plan import Plan, written_by
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import plain
 
-F32 = NDArray[np.float32]
-
 JACOBI = """!!ARBfp1.0
 TEMP at, sum, r;
 ADD at, fragment.position, {-1, 0, 0, 0};

@@ -73,13 +73,11 @@ def test_parameters_are_what_their_annotations_say(write: Write) -> None:
     [
         ({}, "needs the parameter n; give it, as in --set n=…"),
         ({"n": "big"}, "n is 'big'; give a whole number"),
-        ({"n": "1.5"}, "n is '1.5'; give a whole number"),
         ({"n": "2", "value": "much"}, "value is 'much'; give a number"),
         ({"n": "2", "way": "left"}, "way is 'left'; give one of up, down"),
         ({"n": "2", "twice": "perhaps"}, "twice is 'perhaps'; give one of true, yes"),
         ({"n": "2", "mode": "c"}, "mode is 'c'; give one of a, b"),
         ({"n": "2", "valu": "1"}, "has no parameter valu; did you mean value?"),
-        ({"n": "2", "zzz": "1"}, "has no parameter zzz; it has n, value"),
         ({"n": "0"}, r"recipe.py:15: width is 0; it must be at least 1"),
     ],
 )
@@ -157,15 +155,10 @@ def test_what_is_no_recipe(what: str, message: str) -> None:
 # What a recipe's code does ------------------------------------------------------------------------
 
 RAISED = {
-    "SystemExit()": "SystemExit",
-    "SystemExit(0)": "SystemExit: 0",
     'SystemExit("bye")': "SystemExit: bye",
-    "GeneratorExit()": "GeneratorExit",
-    "StopIteration(4)": "StopIteration: 4",
     "MemoryError()": "MemoryError",
     "type('Mine', (BaseException,), {})('mine')": "Mine: mine",
     "type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()": "Mute",
-    "BaseExceptionGroup('both', [SystemExit(1)])": "BaseExceptionGroup: both (1 sub-exception)",
 }
 
 
@@ -178,12 +171,6 @@ def test_whatever_a_recipe_raises_is_a_line_with_its_place(
     with pytest.raises(InputError) as caught:
         find_recipe(str(path)).build()
     assert str(caught.value) == f"recipe.py:{indented.count(chr(10)) + 1}: {RAISED[error]}"
-
-
-def test_an_interrupt_of_a_recipe_stays_one(write: Write) -> None:
-    recipe = find_recipe(str(write("def fill():\n    raise KeyboardInterrupt\n")))
-    with pytest.raises(KeyboardInterrupt):
-        recipe.build()
 
 
 PRINTS = """
@@ -238,14 +225,6 @@ def test_reference_and_samples_fail_in_a_line(write: Write) -> None:
         built.reference()
 
 
-@pytest.mark.parametrize(
-    "text", ["x = " + "-" * 200_000 + "1", "x = " + "+".join("1" * 100_000)], ids=["signs", "sum"]
-)
-def test_an_expression_too_deep_for_python(write: Write, text: str) -> None:
-    with pytest.raises(InputError, match=r"^recipe.py: (MemoryError|RecursionError)"):
-        find_recipe(str(write(text)))
-
-
 def test_a_file_without_end_is_not_read_on(write: Write) -> None:
     Path("endless.py").symlink_to("/dev/zero")
     with pytest.raises(InputError, match=r"endless\.py cannot be read: it is a device"):
@@ -263,12 +242,6 @@ def test_a_recipe_is_read_as_python_reads_it(write: Write, data: bytes) -> None:
     write("").write_bytes(data + GOOD.replace("from __future__ import annotations", "").encode())
     assert find_recipe("recipe.py").build({"n": 2}).plan.name == "UP-False-x-None-a-3"
     assert not Path("__pycache__").exists()
-
-
-def test_a_link_to_a_recipe_is_one(write: Write) -> None:
-    write(GOOD).rename("kept")
-    Path("linked.py").symlink_to("kept")
-    assert find_recipe("linked.py").build({"n": 2}).plan.name == "UP-False-x-None-a-3"
 
 
 # What may be a recipe, and its parameters ---------------------------------------------------------
@@ -311,7 +284,6 @@ def test_any_callable_may_be_named(write: Write, name: str) -> None:
         ("Callable", "recipe.py:Callable returns a Callable; return a Pipeline"),
         ("later", "recipe.py:later returns a coroutine; return a Pipeline"),
         ("FILL", "has the functions fill, wrapped"),
-        ("a:b", "has the functions fill, wrapped"),
     ],
 )
 @pytest.mark.filterwarnings("error")
@@ -325,9 +297,7 @@ def test_a_name_in_a_file_that_is_no_recipe(write: Write, name: str, message: st
     [
         ("q", "8", 8),
         ("q", "1.5", 1.5),
-        ("q=None", "x", "x"),
         ("q=np.int64(3)", "8", 8),
-        ("q=np.float32(3)", "0.5", 0.5),
         ("q: Literal['A b', 'C'] = 'C'", "A b", "A b"),
         ("q: Literal['A b', 'C'] = 'C'", "a B", "A b"),
         ("q: Literal[True, 3] = 3", "true", True),
@@ -349,9 +319,7 @@ def test_a_setting_becomes_what_the_parameter_is(
     ("parameter", "message"),
     [
         ("q=(1, 2)", "q cannot be given as text; annotate it with int, float"),
-        ("q: list[int] = None", "q cannot be given as text; annotate it with int, float"),
         ("q=1, /", "has no parameter q; it has none"),
-        ("*q", "has no parameter q; it has none"),
         ("**q", "has no parameter q; it has none"),
     ],
 )
@@ -361,7 +329,7 @@ def test_a_parameter_that_cannot_be_set(write: Write, parameter: str, message: s
         find_recipe(f"{path}:f").build({"q": "8"})
 
 
-@pytest.mark.parametrize("default", ["(1, 2)", "object", "1j", "...", "Way.UP", "b''", "None"])
+@pytest.mark.parametrize("default", ["(1, 2)", "object", "1j", "None"])
 def test_parameters_of_any_type_can_be_recorded(write: Write, default: str) -> None:
     path = write(GOOD + f"def f(q={default}):\n    return fill(2)\n")
     built = find_recipe(f"{path}:f").build()

@@ -23,14 +23,13 @@ from gpgpu_legacy.present.labels import Label, label_ends
 from gpgpu_legacy.present.plot import (
     COLOURS,
     FORMATS,
-    add_head,
     new_figure,
     set_plain_numbers,
 )
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
 from gpgpu_legacy.studies.cache_table.record import read_cache_table
-from gpgpu_legacy.studies.lineage.plot import MOST_PANELS, draw_lineage
+from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
 
 Command = Callable[..., tuple[int, str, str]]
@@ -53,30 +52,6 @@ def test_labels_of_lines_that_end_together_are_moved_apart() -> None:
     assert heights == sorted(heights)
 
 
-def test_a_label_with_room_is_at_the_height_of_its_line() -> None:
-    figure = new_figure()
-    axes = figure.subplots()
-    label_ends(axes, [Label(1.0, 0.25, "low"), Label(1.0, 0.75, "high")])
-    figure.draw_without_rendering()
-    for text in axes.texts:
-        box = extent(text)
-        wanted = axes.transData.transform(text.xy)[1]  # type: ignore[attr-defined]
-        assert (box.y0 + box.y1) / 2 == pytest.approx(wanted, abs=3.0)
-
-
-def test_a_head_is_broken_into_lines_and_the_axes_keep_their_height() -> None:
-    figures = [new_figure(), new_figure()]
-    for figure in figures:
-        figure.subplots().plot([1, 2])
-    long = "A sentence that says what to see in a picture, at some length. " * 5
-    add_head(figures[0], f"A title of $5 and $6, {long}", long)
-    check_legible(figures[0])
-    for figure in figures:
-        figure.draw_without_rendering()
-    one, other = (figure.axes[0].get_window_extent().height for figure in figures)
-    assert one == pytest.approx(other, rel=0.05)
-
-
 @pytest.mark.parametrize(("low", "high"), [(200, 300), (15, 60), (1, 100), (0.001, 1000)])
 def test_a_logarithmic_axis_always_has_several_plain_numbers(low: float, high: float) -> None:
     figure = new_figure()
@@ -89,31 +64,11 @@ def test_a_logarithmic_axis_always_has_several_plain_numbers(low: float, high: f
     assert 3 <= len(ticks) <= 10
 
 
-# Machado, Oliveira & Fernandes 2009, Table 1: no red cones, and no green ones; of linear RGB.
-BLIND = {
-    "protanopia": [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216],
-                   [-0.003882, -0.048116, 1.051998]],
-    "deuteranopia": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413],
-                     [-0.011820, 0.042940, 0.968881]],
-}  # fmt: skip
-
-
-def _linear(colour: str) -> np.ndarray:
-    values = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
-    return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
-
-
 def test_words_in_any_colour_have_contrast_enough_on_white() -> None:
     for colour in COLOURS:
-        luminance = _linear(colour) @ [0.2126, 0.7152, 0.0722]
-        assert 1.05 / (luminance + 0.05) >= 4.5, colour
-
-
-@pytest.mark.parametrize("kind", BLIND)
-def test_the_first_colours_are_told_apart_without_red_or_green(kind: str) -> None:
-    seen = [np.clip(np.array(BLIND[kind]) @ _linear(c), 0, 1) ** (1 / 2.4) for c in COLOURS[:4]]
-    for i, one in enumerate(seen):
-        assert all(np.linalg.norm(one - other) > 0.12 for other in seen[i + 1 :])
+        values = np.array([int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)])
+        linear = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+        assert 1.05 / (linear @ [0.2126, 0.7152, 0.0722] + 0.05) >= 4.5, colour
 
 
 # Pictures of what is recorded --------------------------------------------------------------------
@@ -170,13 +125,6 @@ def test_lineages_side_by_side(
                 assert step.gflops / first.gflops == pytest.approx(multiples.pop(0), rel=0.05)
         frame = axes.get_window_extent()
         assert all(extent(text).x0 >= frame.x1 for text in axes.texts)  # no line passes there
-
-
-def test_too_many_lineages_are_refused_in_a_line(run: Command, tmp_path: Path) -> None:
-    path = str(BENCHMARKS / "lineage-h100.json")
-    plot = tmp_path / "all.png"
-    code, _, err = run("lineage", "--from", *[path] * (MOST_PANELS + 1), "--plot", str(plot))
-    assert (code, err.count("\n"), plot.exists()) == (2, 1, False)
 
 
 def test_the_cache_table_has_one_cache_in_colour_and_says_what_to_see(

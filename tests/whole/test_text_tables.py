@@ -28,15 +28,11 @@ CHEAP = [
     ("methods",),
     ("doctor",),
     ("chips",),
-    ("chips", "radeon-9700-pro"),
-    ("roofline", "--size", "64"),
     ("tables", "--no-measure"),
-    ("tables", "--no-measure", "--every-method"),
     ("tables", "--no-measure", "--paper", "dobravec-bulic-2017"),
     ("audit", "dobravec-bulic-2017"),
     ("fit", "hall-carr-hart-multi", "--chip", "radeon-9700-pro"),
     ("predict", "hall-carr-hart-multi", "--chip", "radeon-9700-pro", "--size", "256"),
-    ("check", LIFE),
     ("check", LIFE, "--chip", "radeon-9700-pro"),
     ("count", BLUR),
     ("run", "mali-sgemm", "--sdk-example", "--executor", "numpy"),
@@ -45,7 +41,6 @@ CHEAP = [
     ("cache", "hall-carr-hart-multi", "--size", "32", "--curve"),
     ("cache-table", "--from", "{part}"),
     ("bench", "--from", str(BENCHMARKS / "bench-h100.json")),
-    ("precision", "--size", "16", "--method", "larson-mcallister"),
 ]
 
 
@@ -180,13 +175,6 @@ LIMITS = Grid(
 def test_a_table_takes_the_first_form_that_fits(width: int, expected: list[str]) -> None:
     lines = [line.rstrip() for line in printed(LIMITS, width).splitlines()]
     assert [line for line in expected if not any(x.startswith(line) for x in lines)] == []
-
-
-def test_what_is_the_same_in_every_row_is_told_below() -> None:
-    same = "the same layout"
-    rows = (("0", same, "y" * 20), ("1", same, "y" * 20), ("2", same, "z"))
-    text = printed(Grid("g", "", ("n", "layout", "why"), rows), 30)
-    assert "In every row: layout\nthe same layout.\n" in text
 
 
 def test_a_character_that_the_encoding_lacks_keeps_its_column_straight() -> None:
