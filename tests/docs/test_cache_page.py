@@ -172,47 +172,6 @@ def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
     assert f"in {counts(1024, better(Measure.FEWER_BYTES), *BLOCKED)} of the 30 settings." in text
 
 
-def caches_where_both_hold(size: int, raster: str, layout: str, least: int) -> set[str]:
-    """The caches in which both methods are more coherent with so many in flight or more."""
-    return {
-        place[2]
-        for place, at in shares(size).items()
-        if place[:2] == (raster, layout)
-        and all(ratio < 1.0 for (_, n), ratio in at.items() if n >= least)
-    }
-
-
-def test_what_the_page_says_of_layouts_orders_and_sizes() -> None:
-    large = {"16K,4way,64B", "32K,2way,128B"}
-    in_scan_order = {place[2]: at for place, at in shares(1024).items() if place[:2] == SCANNED[:2]}
-    for cached in {"8K,4way,64B"} | large:
-        assert all(ratio > 1.0 for ratio in in_scan_order[cached].values())
-    assert len(caches_where_both_hold(1024, "scan", "8x8", 16)) == 5
-    assert len(caches_where_both_hold(1024, "tiled:8x8", "8x8", 64)) == 5
-    for (raster, layout, cached), at in shares(256).items():
-        if (raster, layout) == IN_TILES[:2] and cached in large:
-            assert all(ratio > 1.0 for ratio in at.values())
-
-
-def test_memory_is_the_bottleneck_in_one_case() -> None:
-    slower = [
-        case
-        for case, prediction in predictions().items()
-        if seconds(prediction, LIMITS[1]) > seconds(prediction, LIMITS[0])
-    ]
-    assert slower == [(*SCANNED[:2], 1)]
-    for (_, _, n), prediction in predictions().items():
-        assert n == 1 or 2 * seconds(prediction, LIMITS[1]) < seconds(prediction, LIMITS[0])
-
-
-def test_the_recorded_tables_are_as_large_as_the_page_says() -> None:
-    for size in TABLES:
-        rows, minutes = table(size).rows, table(size).spent_s / 60
-        accesses = sum(row.accesses for row in rows)
-        said = f"({len(rows)} products, {accesses / 1e9:.0f} G accesses, {minutes:.0f} minutes"
-        assert said in words()
-
-
 def test_by_an_independent_simulator() -> None:
     """n = 256, b = 32, a cache of 8 KB with 4 ways and lines of 64 bytes: single and multi."""
     for raster, layout, in_flight, expected in (

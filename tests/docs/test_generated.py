@@ -10,7 +10,6 @@ from markdown_pages import ROOT, generated, pages
 
 import gpgpu_legacy
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
-from gpgpu_legacy.chips.profile import profiles
 from gpgpu_legacy.cli.commands import COMMANDS
 
 GENERATED = generated.GENERATED
@@ -49,12 +48,6 @@ def test_every_command_is_in_the_reference_once() -> None:
     assert len(headings) == len(set(headings))
 
 
-def test_an_option_stands_with_its_help() -> None:
-    text = GENERATED["commands"]()
-    row = next(line for line in text.splitlines() if line.startswith("| `--shape M L N`"))
-    assert row == "| `--shape M L N` | Multiply M×L by L×N. |"
-
-
 def test_options_in_a_help_are_code() -> None:
     text = generated.as_markdown_text("A width, with --height; see `a --b` (default: x*y, no -c).")
     assert text == "A width, with `--height`; see `a --b` (default: x\\*y, no -c)."
@@ -68,16 +61,6 @@ def test_every_instruction_of_the_specification_has_a_row() -> None:
 def test_every_public_name_is_in_the_reference() -> None:
     found = re.findall(r"^\.\. auto\w+:: gpgpu_legacy\.(\w+)$", GENERATED["api"](), re.MULTILINE)
     assert sorted(found) == sorted(gpgpu_legacy.__all__)
-
-
-def test_every_chip_has_a_section() -> None:
-    headings = re.findall(r"^## (.+)$", GENERATED["chips"](), flags=re.MULTILINE)
-    assert headings == [chip.name for chip in profiles()]
-
-
-def test_state_has_its_names_of_the_specification() -> None:
-    lines = GENERATED["state"]().splitlines()
-    assert {"- `state.light[n].spot.direction`", "- `state.matrix.texture[n]`"} < set(lines)
 
 
 def tables(text: str) -> Iterator[list[str]]:
@@ -99,12 +82,6 @@ def test_every_generated_part_is_asked_for_and_every_mark_is_known() -> None:
         for mark in generated.MARK.findall(page.read_text(encoding="utf-8"))
     }
     assert marks == set(GENERATED)
-
-
-def test_a_mark_is_replaced_by_what_it_asks_for() -> None:
-    text = generated.with_generated("a\n<!-- generated: formats -->\nb")
-    assert text.startswith("a\n| format |")
-    assert "| `rgba32f` | 4 | 16 |" in text
 
 
 def test_every_algorithm_of_the_package_has_a_section() -> None:

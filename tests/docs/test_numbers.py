@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,14 +11,12 @@ from markdown_pages import ROOT, generated, pages
 from markdown_pages import recorded as recorded_tables
 
 from gpgpu_legacy.chips.hosts import hosts
-from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.formulas.model import regenerate
 from gpgpu_legacy.papers.formulas.table import grids
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.host_anomaly.cases import make_cases
 from gpgpu_legacy.studies.host_anomaly.model import anomaly
 from gpgpu_legacy.studies.host_anomaly.published import published_times
@@ -52,25 +49,6 @@ def test_the_tables_of_what_lowering_brings_are_those_of_the_recorded_files(
     if update_golden:
         LOWERING.write_text(wanted, encoding="utf-8")
     assert text == wanted or update_golden, "see pytest --update-golden"
-
-
-def test_a_ratio_of_the_recorded_tables_by_hand() -> None:
-    """The multichannel product beside cuBLAS, from the file's own numbers."""
-    path = ROOT / "benchmarks" / "bench-h100.json"
-    results = json.loads(path.read_text(encoding="utf-8"))["results"]
-    times = {(r["method"], r["size"]): r["seconds"] for r in results if r["of"] is None}
-    ratio = times["cublas", 2048] / times["hall-carr-hart-multi", 2048]
-    table = recorded_tables.recorded().partition("bench-h100.json")[2].partition("\n**")[0]
-    sizes = [int(n) for n in re.findall(r"n = (\d+)", table)]
-    [row] = re.findall(r"^\| hall-carr-hart-multi.* : cublas \| (.*) \|$", table, re.MULTILINE)
-    assert row.split(" | ")[sizes.index(2048)] == f"{ratio:.2f}"
-
-
-def test_recorded_relaxations_differ_from_their_peers_in_denormals_at_most() -> None:
-    for path in (ROOT / "benchmarks").glob("jacobi-*.json"):
-        bench = read_recorded(path, PlanBench)
-        differences = [result.max_peer_difference for result in bench.results]
-        assert all(d is None or d < 1e-37 for d in differences)  # of the largest number, about 1
 
 
 def test_the_verdicts_are_those_of_the_audit() -> None:

@@ -240,31 +240,3 @@ def test_blocks_are_found_with_their_outputs() -> None:
     assert (second.block.caption, second.block.text) == ("mine.py", "x = 1\n")
     assert (third.block.mark, third.output) == ("parsed only", None)
     assert inline_commands(PAGE) == ["run m --size 4"]
-
-
-@pytest.mark.parametrize(
-    ("printed", "same"),
-    [
-        ("one two three\nlast\n", True),
-        ("one  three\nmore\nand more\nlast", True),
-        ("one two three\nlast\nand more", False),
-        ("one two\nlast", False),
-    ],
-)
-def test_an_ellipsis_stands_for_any_text(printed: str, same: bool) -> None:
-    assert matches("one … three\n…\nlast\n", printed, numbers_vary=False) is same
-
-
-def test_where_numbers_vary_the_words_do_not() -> None:
-    assert matches("in 3.1 ms, 4e-07", "in  12 s, 1.5e+09", numbers_vary=True)
-    assert not matches("in 3.1 ms, 4e-07", "up 3.1 ms, 4e-07", numbers_vary=True)
-    assert not matches("in 3 ms", "in 4 ms", numbers_vary=False)
-
-
-def test_a_command_that_is_no_command_is_found() -> None:
-    with pytest.raises(AssertionError):
-        check_shell("gpgpu-legacy runn")
-    with pytest.raises(Exception, match="--sise"):
-        check_shell("gpgpu-legacy run m --sise 4")
-    with pytest.raises(AssertionError):
-        check_shell("make nothing")

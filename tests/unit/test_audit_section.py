@@ -8,11 +8,8 @@ from html import unescape
 
 import pytest
 
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.sections.audit import make_section
-from gpgpu_legacy.page.verdicts import judged
 from gpgpu_legacy.papers.audit.model import audit, off_in_words
-from gpgpu_legacy.papers.audit.record import Verdicts
 from gpgpu_legacy.published.papers import find_paper
 
 OPENGL = "opengl-compute"
@@ -60,8 +57,3 @@ def test_a_difference_is_said_in_words() -> None:
     claim = find_paper("hall-carr-hart-2003").claim("abstract-25-percent-instructions")
     assert off_in_words(claim, "19.531") == "21.9 % less"  # than the 25 of the abstract
     assert off_in_words(claim, "no number") == ""
-
-
-def test_a_claim_without_a_recorded_verdict_is_an_error() -> None:
-    with pytest.raises(InputError, match="audit --record"):
-        judged(find_paper(OPENGL), Verdicts(claims={}))

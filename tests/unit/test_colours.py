@@ -9,11 +9,9 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.present.colours import (
     FAR,
-    LEVELS,
     NOT_FINITE,
     ColourScale,
     ScaleKind,
-    is_dark,
     mixed,
     scale_for,
     short_number,
@@ -26,17 +24,13 @@ TWO, ONE, DIVERGING = ScaleKind.TWO, ScaleKind.ONE_SIGN, ScaleKind.DIVERGING
     ("numbers", "scale"),
     [
         ([0, 1, 1], (TWO, 0, 1)),
-        ([1], (TWO, 0, 1)),
         ([0, 0.5, 2], (ONE, 0, 2)),
-        ([0.1, 2], (ONE, 0, 2)),
         ([1.5, 2], (ONE, 1.5, 2)),
         ([7, 7], (ONE, 0, 7)),
-        ([-2, -1], (ONE, -2, -1)),
         ([-2, -0.1], (ONE, -2, 0)),
         ([-1, 3], (DIVERGING, -3, 3)),
         ([-5, 0, 3, np.nan, np.inf], (DIVERGING, -5, 5)),
         ([np.nan, -np.inf], (ONE, 0, 1)),
-        ([], (ONE, 0, 1)),
     ],
 )
 def test_where_a_scale_begins_and_ends(
@@ -87,12 +81,6 @@ def test_what_is_farther_from_0_is_darker(one: float, other: float, sign: int) -
         assert dark < light or far - near < 0.02
 
 
-def test_two_numbers_are_white_and_nearly_black() -> None:
-    white, black = ColourScale(TWO, 0, 1).colours(np.array([0.0, 1.0]))
-    assert white.tolist() == [255, 255, 255]
-    assert luma(black) < 40
-
-
 def test_numbers_beyond_the_ends_and_numbers_that_are_none() -> None:
     scale = ColourScale(ONE, 2, 4)
     colours = scale.colours(np.array([[-9.0, 2.0, 4.0], [99.0, np.nan, -np.inf]]))
@@ -102,12 +90,6 @@ def test_numbers_beyond_the_ends_and_numbers_that_are_none() -> None:
     assert colours[1, 1].tolist() == colours[1, 2].tolist() == list(NOT_FINITE)
 
 
-def test_a_scale_has_so_many_colours() -> None:
-    colours = ColourScale(DIVERGING, -1, 1).colours(np.linspace(-1, 1, 10 * LEVELS))
-    assert len(np.unique(colours, axis=0)) <= LEVELS
-    assert len(np.unique(colours, axis=0)) > LEVELS // 2
-
-
 def test_colours_between_anchors() -> None:
     anchors = ((0, 0, 0), (100, 50, 0), (100, 250, 20))
     assert mixed(np.array([0.0, 0.25, 0.5, 0.75, 1.0]), anchors).tolist() == [
@@ -115,21 +97,13 @@ def test_colours_between_anchors() -> None:
     ]  # fmt: skip
 
 
-def test_text_is_white_on_dark_colours() -> None:
-    assert is_dark((10, 20, 120))
-    assert not is_dark((250, 250, 100))
-
-
 @pytest.mark.parametrize(
     ("number", "text"),
     [
         (0.0, "0"),
-        (-0.0, "0"),
         (-1.5, "−1.5"),
         (0.123456, "0.1235"),
-        (16384.0, "16384"),
         (-123456.0, "−123456"),
-        (2.5e6, "2.5e6"),
         (1.25e-7, "1.25e−7"),
         (3e20, "3e+20"),
     ],

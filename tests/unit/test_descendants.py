@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from departures import driver_of
 from drawing import EXACT, F32, assert_same_bits, draw, fragment_texcoords, program
-from hypothesis import given
-from hypothesis import strategies as st
 from products import (
     as_multiplied,
     assert_within_the_bound,
@@ -24,10 +22,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.products import matmul
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.interp.numeric import pack, unpack
-from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Packing, Rect, Region
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
@@ -38,10 +33,8 @@ BOTH = pytest.mark.parametrize("method", [PACKED, ROWS], ids=lambda m: m.name)
 SHAPES = pytest.mark.parametrize(
     ("shape", "largest"),
     [
-        ((1, 1, 1), 8192), ((1, 1, 1), 1), ((2, 3, 4), 1), ((5, 7, 3), 8192), ((13, 17, 11), 8192),
-        ((31, 2, 5), 8192), ((1, 97, 1), 8192), ((61, 1, 1), 8192), ((1, 1, 67), 8192),
-        ((16, 16, 16), 8192), ((53, 59, 61), 8192), ((19, 37, 23), 3), ((23, 71, 29), 7),
-        ((41, 67, 43), 16),
+        ((1, 1, 1), 1), ((2, 3, 4), 1), ((13, 17, 11), 8192), ((1, 97, 1), 8192),
+        ((61, 1, 1), 8192), ((53, 59, 61), 8192), ((19, 37, 23), 3), ((41, 67, 43), 16),
     ],
     ids=str,
 )  # fmt: skip
@@ -120,13 +113,6 @@ def drawn(plan: Plan) -> list[FragmentPass]:
 
 
 @BOTH
-def test_the_whole_sum_is_one_pass(method: Method) -> None:
-    [pass_] = plan_of(method, (16, 100, 16), Options()).steps
-    assert isinstance(pass_, FragmentPass)
-    assert pass_.blend is Blend.NONE
-
-
-@BOTH
 def test_a_sum_too_long_for_a_texture_is_added_up_in_the_framebuffer(method: Method) -> None:
     per_texel = 2 if method is PACKED else 4
     plan = plan_of(method, (4, 2 * 8 * per_texel + 1, 4), Options(largest_texture=8))
@@ -144,7 +130,7 @@ def mnemonics(plan: Plan) -> Counter[str]:
     return Counter(i.mnemonic for i in pass_.program.instructions)
 
 
-@pytest.mark.parametrize(("inner", "steps"), [(1, 1), (2, 1), (3, 2), (64, 32), (1024, 512)])
+@pytest.mark.parametrize(("inner", "steps"), [(1, 1), (3, 2), (1024, 512)])
 def test_packed_2x2_takes_two_lookups_two_mads_and_an_add_a_step(inner: int, steps: int) -> None:
     plan = plan_of(PACKED, (6, inner, 10), Options())
     assert mnemonics(plan) == Counter(
@@ -157,7 +143,7 @@ def test_packed_2x2_takes_two_lookups_two_mads_and_an_add_a_step(inner: int, ste
     assert counts.bytes_requested == 15 * 16 * (2 * steps + 1)
 
 
-@pytest.mark.parametrize(("inner", "steps"), [(1, 1), (4, 1), (5, 2), (64, 16), (1024, 256)])
+@pytest.mark.parametrize(("inner", "steps"), [(1, 1), (5, 2), (1024, 256)])
 def test_row_packed_takes_five_lookups_and_four_dot_products_a_step(inner: int, steps: int) -> None:
     plan = plan_of(ROWS, (6, inner, 10), Options())
     assert mnemonics(plan) == Counter(
@@ -168,13 +154,6 @@ def test_row_packed_takes_five_lookups_and_four_dot_products_a_step(inner: int, 
     assert counts.lookup == 18 * 5 * steps
     assert counts.arithmetic == 18 * (7 * steps + 6)
     assert counts.bytes_requested == 18 * 16 * (5 * steps + 1)
-
-
-def test_packed_2x2_multiplies_as_listing_11_does() -> None:
-    """X_rrbb Y_rgrg + X_ggaa Y_baba: Hall, Carr & Hart's equations (9) and (10)."""
-    [text] = map(disassemble, plan_of(PACKED, (2, 2, 2), Options()).programs())
-    mads = [line for line in text.splitlines() if line.startswith("MAD")]
-    assert mads == ["MAD sum, a.xxzz, b.xyxy, sum;", "MAD sum, a.yyww, b.zwzw, sum;"]
 
 
 # Texels ------------------------------------------------------------------------------------------
@@ -214,34 +193,6 @@ def test_row_packed_puts_rows_of_a_and_columns_of_b_in_texels() -> None:
     assert b.tolist() == expected
 
 
-@given(st.data())
-def test_what_is_packed_transposed_is_unpacked_as_it_was(data: st.DataObject) -> None:
-    rows, columns = data.draw(st.integers(1, 9)), data.draw(st.integers(1, 9))
-    row, column = data.draw(st.integers(0, 3)), data.draw(st.integers(0, 3))
-    high, wide = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 3))
-    packing = Packing(
-        tuple((i, j) for i in range(high) for j in range(wide)), high, wide, transposed=True
-    )
-    region = Region(row, column, rows, columns)
-    matrix = np.random.default_rng(0).random((row + rows + 2, column + columns + 1), np.float32)
-    rect = Rect(0, 0, -(-rows // wide), -(-columns // high))
-
-    texels = pack(matrix, region, rect, packing)
-    assert texels.shape == (rect.height, rect.width, high * wide)
-    for i in range(rows):
-        for j in range(columns):
-            channel = (j % high) * wide + i % wide
-            assert texels[j // high, i // wide, channel] == matrix[row + i, column + j]
-    assert (texels != 0).sum() <= rows * columns
-
-    inside = (slice(row, row + rows), slice(column, column + columns))
-    expected = np.zeros_like(matrix)
-    expected[inside] = matrix[inside]
-    result = np.zeros_like(matrix)
-    unpack(texels, result, region, packing)
-    assert_same_bits(result, expected)
-
-
 # DP4 as GLSL -------------------------------------------------------------------------------------
 
 
@@ -250,8 +201,7 @@ def test_what_is_packed_transposed_is_unpacked_as_it_was(data: st.DataObject) ->
     "line",
     [
         "DP4 result.color, R1, R2;", "DP4 result.color.yw, R1.wzyx, -R2;",
-        "DP4 result.color, R1.x, R2.wwzx;", "DP4_SAT result.color.x, -R1, 0.25;",
-        "DP4 result.color, {1, -2, 3, 4}, R1;", "DP4 result.color.zw, fragment.texcoord[0], -R2.y;",
+        "DP4_SAT result.color.x, -R1, 0.25;",
     ],
 )  # fmt: skip
 def test_dot_products_of_any_operands(ready: Callable[[str], Executor], line: str) -> None:

@@ -12,7 +12,6 @@ from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.page.sections.lineage import make_section
 from gpgpu_legacy.sources import recorded_file
-from gpgpu_legacy.studies.lineage.story import story
 
 
 @pytest.fixture(scope="module")
@@ -79,17 +78,3 @@ def test_times_are_those_of_the_files(section: Section) -> None:
             [found] = times(section, device="cpu", n=4096, method=result["method"])
             assert found["seconds"] == pytest.approx(result["seconds"], rel=1e-4)
             assert found["file"] == "bench-cpu.json"
-
-
-def test_the_times_of_a_device_and_a_size_are_of_one_run(section: Section) -> None:
-    files: dict[tuple[str, int], set[str]] = {}
-    for one in section.data["times"]:
-        files.setdefault((one["device"], one["n"]), set()).add(one["file"])
-    assert {len(names) for names in files.values()} == {1}
-    assert {(peer["device"], peer["n"]) for peer in section.data["peers"]} == set(files)
-
-
-def test_the_story_has_the_counts_of_the_papers() -> None:
-    # 2001: 1/16 of a multiply-add a byte. 2003: b/4(b + 1) at b = 32.
-    assert f"{1 / 16:.2f} multiply-adds per byte in 2001" in story()[0]
-    assert f"{32 / 4 / 33:.2f} in 2003" in story()[0]

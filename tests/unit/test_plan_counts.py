@@ -75,13 +75,3 @@ def test_passes_of_every_kind_have_a_row() -> None:
         ("2, 4", 2, "draw test.fp", "", "P", "varying×1", 3, 3, 12, 0, 0),
         ("3, 5", 2, "copy", "P", "Q", "2×1", 0, 0, 0, 32, 0),
     )
-
-
-def test_what_has_no_formula_is_said() -> None:
-    def plan_of(n: int) -> Plan:
-        fill = FragmentPass(program("MOV result.color, 1;"), (), ("P",), Rect(0, 0, 2, 2))
-        return show([Repeat(n % 5 + 1, (fill,))], texture("P", 2, 2, R32F))
-
-    *_, found = plan_counts_grids(plan_counts(plan_of(2), {"n": 2}, formulas(plan_of)))
-    assert ("passes", "no closed form found", None) in found.rows
-    assert ("clear bytes", Formula("16"), "any n") in found.rows

@@ -13,10 +13,9 @@ from drawing import texture
 from hypothesis import given, settings
 from plan_files import KERNEL, LOOK, everything, mutants
 from plans import Made, plans
-from products import options_of, ways
+from products import options_of
 from varying import dispatch_plans
 
-from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.api.dump import dump
@@ -25,7 +24,7 @@ from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.plan import records
-from gpgpu_legacy.plan.formats import FORMATS, R32F, Format, Numeric
+from gpgpu_legacy.plan.formats import FORMATS, R32F
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -105,22 +104,6 @@ def test_random_plans_that_dispatch_come_back(plan: Plan) -> None:
     assert read_back(plan) == plan
 
 
-@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
-def test_every_product_comes_back(method: Method) -> None:
-    for way in ways(method):
-        for more in ({}, {"alpha": 2.0}, {"transpose_a": True}):
-            if method.refuses & more.keys():
-                continue
-            plan = method.plan(Shape(9, 10, 11), options_of(method, way, **more))
-            assert read_back(plan) == plan
-
-
-def test_a_file_and_its_text(tmp_path: Path) -> None:
-    path = tmp_path / "any name.json"
-    path.write_text(plan_as_json(everything()), encoding="utf-8")
-    assert plan_as_json(read_plan(path)) == plan_as_json(read_plan(str(path)))
-
-
 @pytest.mark.parametrize("name", ["hall-carr-hart-multi", "opengl-compute-tiled"])
 def test_what_is_dumped_reads_back(name: str, tmp_path: Path) -> None:
     """The texts beside the plan are those in it, for people to read."""
@@ -141,12 +124,6 @@ def test_a_file_names_no_folders() -> None:
     assert list(data["programs"]) == ["looks-twice.fp", "LOOKS-TWICE-2.fp"]
     assert data["kernels"] == {"k.comp": KERNEL.text}
     assert "someone" not in json.dumps(data)
-
-
-def test_a_format_of_the_callers_own_has_no_name_in_a_file() -> None:
-    own = Format("r8", 1, 8, Numeric.UNORM)
-    with pytest.raises(InputError, match=r"texture T has the format .*choose from r16f, "):
-        plan_as_json(Plan("own", (), (), (texture("T", 1, 1, own),), (), (), ()))
 
 
 # The schema ------------------------------------------------------------------------------------

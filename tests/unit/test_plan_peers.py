@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,6 @@ from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import read_recorded
 
 JACOBI = ROOT / "benchmarks" / "peers" / "jacobi.py"
-PROGRAMS = ROOT / "benchmarks" / "recipes" / "user_programs.py"
 
 TWICE = """
 import numpy as np
@@ -159,12 +158,6 @@ def test_ratios_are_to_the_peers_of_the_same_case(monkeypatch: pytest.MonkeyPatc
         assert float(shown.text) == pytest.approx(wanted, rel=0.01)  # type: ignore[union-attr]
 
 
-def test_without_peers_there_are_no_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, Known("one", [1.0, 4.0]))
-    [times] = plan_bench_grids(bench_plans([Case("a case", clearing(), {})], repeat=1))
-    assert "from the peer" not in times.heads
-
-
 # Those of benchmarks/ ----------------------------------------------------------------------------
 
 
@@ -195,16 +188,3 @@ def test_the_command_measures_peers_and_shows_them_again(tmp_path: Path) -> None
     assert shown.exit_code == 0
     assert ": NumbaLoop" in shown.stdout
     assert shown.stdout in measured.stdout
-
-
-def test_there_is_a_plan_or_a_file_and_not_both(run: Callable[..., tuple[int, str, str]]) -> None:
-    for words in ((), ("jacobi", "--from", "x.json")):
-        code, _, err = run("plan", "bench", *words)
-        assert code == 2
-        assert "WHAT" in err
-
-
-@pytest.mark.parametrize("name", ["arithmetic", "scattered"])
-def test_a_users_programs_have_about_forty_instructions(name: str, run_json: Any) -> None:
-    counts = run_json("plan", "count", f"{PROGRAMS}:{name}", "--set", "n=1")["counts"]
-    assert 38 <= counts["arithmetic"] + counts["lookup"] <= 42

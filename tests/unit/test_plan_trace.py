@@ -9,7 +9,6 @@ import pytest
 from drawing import stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from plans import Made, plans
 from sorting import distances, shuffled, sort_plan
 

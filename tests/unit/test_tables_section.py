@@ -64,15 +64,6 @@ def test_the_measured_column_is_what_was_recorded() -> None:
         assert rate and digits(rate[1]) == pytest.approx(requested, rel=0.02)
 
 
-def test_what_is_not_recorded_says_how_to_measure_it() -> None:
-    lines = tables(OPENGL)[0].lines
-    missing, known = line(lines, "n = 256", "GPU, ms"), line(lines, f"n = {N}", "GPU, ms")
-    assert missing.measured and missing.measured.text == "not recorded"
-    assert missing.measured.command == f"gpgpu-legacy tables --paper {OPENGL}"
-    assert known.measured and known.measured.text.endswith(" ms")
-    assert line(lines, "n = 256", "GPU GFLOPS").measured is None
-
-
 def test_rates_and_speed_ups_are_derived_from_the_printed_times() -> None:
     [table] = tables(OPENGL)
     rate = line(table.lines, "n = 512", "CPU GFLOPS")
@@ -80,16 +71,6 @@ def test_rates_and_speed_ups_are_derived_from_the_printed_times() -> None:
     assert rate.derived and rate.derived.text == f"{2 * 512**3 / 236.7e-3 / 1e9:.5g} GFLOPS"
     assert speed_up.derived and speed_up.derived.text == f"{236.7 / 4.02:.5g} times"
     assert rate.verdict == speed_up.verdict == "differs"
-
-
-def test_a_repaired_number_says_how_it_was_read() -> None:
-    one = line(tables(OPENGL)[0].lines, "n = 128", "CPU, ms")
-    assert one.published.text == "2.35" and "The text has 235" in " ".join(one.published.how)
-
-
-def test_a_kernel_that_loads_every_operand_requests_two_words_a_step() -> None:
-    one = line(tables("dobravec-bulic-2017")[0].lines, "n = 480", "MulDG, ms")
-    assert one.counted and digits(one.counted.text) == 4 * (2 * 480**3 + 480**2)
 
 
 def test_the_printed_matrices_are_there() -> None:

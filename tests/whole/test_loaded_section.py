@@ -13,7 +13,6 @@ from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
 from gpgpu_legacy.page.sections.loaded import largest, make_section
 from gpgpu_legacy.predict.products import predict_product
-from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 MODEL = "hall-carr-hart-model"  # 256 instructions, and unlimited lookups
@@ -57,13 +56,6 @@ def test_the_largest_block_is_that_of_the_limit(
     assert largest_block(data, name, chip) == block
 
 
-@pytest.mark.parametrize("chip", [R300, "radeon-x800-xt", "ps-2-a", MODEL])
-def test_the_largest_block_is_what_fit_finds(data: Loading, chip: str) -> None:
-    found = fit(find_method(MULTI), find_profile(chip), Shape(data.size, data.size, data.size))
-    written = [one.value for one in found.largest if one.program == AS_WRITTEN]
-    assert largest_block(data, MULTI, chip) == min(value for value in written if value is not None)
-
-
 @pytest.mark.parametrize(("chip", "block"), [(R300, 3), (R300, 16), ("ps-2-0", 8), ("ps-1-1", 1)])
 def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> None:
     plan = find_method(MULTI).plan(Shape(data.size, data.size, data.size), Options(block=block))
@@ -89,15 +81,6 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
     )
 
 
-def test_native_moves_are_those_of_the_program(data: Loading) -> None:
-    """Both products of a step of b read each operand in an order that the chip lacks."""
-    case = case_of(data, MULTI)
-    moved = [kind for kind in case.natives if kind.instruction.startswith("MAD")]
-    assert len(moved) == 2
-    for kind in moved:
-        assert kind.lines == case.blocks  # one of each in every step
-
-
 def test_what_loads_has_the_predicted_time(data: Loading) -> None:
     case, chip = case_of(data, MULTI), "geforce-fx-5900-ultra"
     shape, at = Shape(data.size, data.size, data.size), case.blocks.index(32)
@@ -107,14 +90,6 @@ def test_what_loads_has_the_predicted_time(data: Loading) -> None:
     [*_, (_, number)] = [run for run in on_chip.binds if run[0] <= at]
     assert prediction.bottleneck and data.terms[number] == prediction.bottleneck.name
     assert case.chips[chip_number("geforce3")].seconds == ()
-
-
-def test_coordinates_first_load_larger_blocks(data: Loading) -> None:
-    """Four indirections hold three groups of 8 steps, but its registers and moves do not fit."""
-    name = f"{MULTI}-coordinates-first"
-    found = fit(find_method(MULTI), find_profile(R300), Shape(data.size, data.size, data.size))
-    [best] = [one for one in found.largest if one.program != AS_WRITTEN]
-    assert largest_block(data, name, R300) == best.value
 
 
 def test_the_table_stands_without_scripts(data: Loading) -> None:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 
 import pytest
 
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page import making
 from gpgpu_legacy.page.making import sections_of
 from gpgpu_legacy.page.section import Section
@@ -43,8 +42,3 @@ def test_sections_of_two_processes_are_those_of_one(
     monkeypatch.setattr(making, "section_of", noted)
     assert as_text(sections_of(NAMES)) == as_text(made.values())
     assert ("cache" in here) is (python != ours)
-
-
-def test_a_name_of_no_section_is_refused_before_anything_is_made() -> None:
-    with pytest.raises(InputError, match="'nonsense' is no section of the page"):
-        sections_of(["cache", "nonsense"])
