@@ -258,7 +258,14 @@ MAD result.color, first, 8, own;
 END"""
 
 
-@pytest.mark.parametrize("executor", ["numpy", "jit", "gl-raster", "gl-compute"])
+@pytest.mark.parametrize(
+    "executor",
+    [
+        "numpy",
+        "jit",
+        *(pytest.param(f"gl-{n}", marks=pytest.mark.gl) for n in ("raster", "compute")),
+    ],
+)
 @pytest.mark.parametrize("rect", [(0, 0, 7, 6), (1, 1, 5, 3), (2, 3, 4, 2)])
 def test_neighbours_are_those_of_the_fragment_in_any_rectangle(
     ready: Callable[[str], Any], executor: str, rect: tuple[int, int, int, int]
