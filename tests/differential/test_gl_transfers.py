@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawing import F32, ZERO, assert_same_bits, texture
+from drawing import F32, ZERO, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -27,13 +27,12 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
 )
 from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
 from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, undefined_textures
+from gpgpu_legacy.runtime.transfers import undefined_textures
 
 NUMPY = find_executor("numpy")
 FORMATS = st.sampled_from([R32F, RGBA32F, RGBA32F, R16F, RGBA8])
@@ -132,18 +131,30 @@ def expected_of(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
     return results
 
 
-@pytest.fixture(scope="module")
-def context(ready: Callable[[str], Executor]) -> gl.GlContext:
-    ready("gl-raster")
-    return gl.context()
+def drawn(plan: Plan, *, on_device: bool = True) -> Prepared:
+    return GlRasterPrepared(gl.context(), plan, Machine(), packs_on_device=on_device)
 
 
-def drawn(context: gl.GlContext, plan: Plan, *, on_device: bool) -> Prepared:
-    return GlRasterPrepared(context, plan, Machine(), packs_on_device=on_device)
+def computed(plan: Plan, *, on_device: bool = True) -> Prepared:
+    return GlComputePrepared(gl.compute_context(), plan, Machine(), on_device=on_device)
 
 
-def computed(context: gl.GlContext, plan: Plan, *, on_device: bool) -> Prepared:
-    return GlComputePrepared(context, plan, Machine(), on_device=on_device)
+def assert_moves(prepared: Prepared) -> None:
+    """Twice, with other numbers."""
+    plan = prepared.plan
+    with prepared:
+        for seed in range(2):
+            operands = {m.name: bits(m.rows, m.columns, seed) for m in plan.operands}
+            found = prepared.run(operands).outputs
+            for name, expected in expected_of(plan, operands).items():
+                np.testing.assert_array_equal(found[name].view(np.uint32), expected.view(np.uint32))
+
+
+@pytest.mark.parametrize("prepare", [find_executor(name).prepare for name in ("numpy", "jit")])
+@settings(max_examples=30)
+@given(plan=plans())
+def test_any_transfer_on_the_host(prepare: Callable[[Plan], Prepared], plan: Plan) -> None:
+    assert_moves(prepare(plan))
 
 
 @pytest.mark.gl
@@ -151,21 +162,8 @@ def computed(context: gl.GlContext, plan: Plan, *, on_device: bool) -> Prepared:
 @pytest.mark.parametrize("prepare", [drawn, computed])
 @settings(max_examples=30)
 @given(plan=plans())
-def test_any_transfer(
-    ready: Callable[[str], Executor],
-    context: gl.GlContext,
-    prepare: Callable[..., Prepared],
-    on_device: bool,
-    plan: Plan,
-) -> None:
-    if prepare is computed:
-        ready("gl-compute")
-    with prepare(context, plan, on_device=on_device) as prepared:
-        for seed in range(2):
-            operands = {m.name: bits(m.rows, m.columns, seed) for m in plan.operands}
-            found = prepared.run(operands).outputs
-            for name, expected in expected_of(plan, operands).items():
-                np.testing.assert_array_equal(found[name].view(np.uint32), expected.view(np.uint32))
+def test_any_transfer(prepare: Callable[..., Prepared], on_device: bool, plan: Plan) -> None:
+    assert_moves(prepare(plan, on_device=on_device))
 
 
 def moved(rows: int, columns: int, width: int, height: int, form: Format = R32F) -> Plan:
@@ -190,57 +188,16 @@ LARGE = [(1, 5000, R32F), (5000, 1, R32F), (1, 30000, RGBA32F), (300, 300, RGBA3
 
 @pytest.mark.gl
 @pytest.mark.parametrize(("rows", "columns", "form"), LARGE)
-def test_matrices_of_any_shape_lie_on_the_sheet(
-    context: gl.GlContext, rows: int, columns: int, form: Format
-) -> None:
+def test_matrices_of_any_shape_lie_on_the_sheet(rows: int, columns: int, form: Format) -> None:
     quarter = 1 if form.channels == 1 else 2
-    plan = moved(rows, columns, -(-columns // quarter), -(-rows // quarter), form)
-    values = bits(rows, columns, 3)
-    with GlRasterPrepared(context, plan, Machine(), packs_on_device=True) as prepared:
-        found = prepared.run({"A": values}).outputs["C"]
-    np.testing.assert_array_equal(found.view(np.uint32), values.view(np.uint32))
+    assert_moves(drawn(moved(rows, columns, -(-columns // quarter), -(-rows // quarter), form)))
 
 
 @pytest.mark.gl
-def test_what_is_too_large_for_the_sheet_goes_by_the_host(
-    context: gl.GlContext, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(context, "_info", {**context.info, "GL_MAX_TEXTURE_SIZE": 64})
-    values = bits(40, 50, 5)
-    with GlRasterPrepared(
-        context, moved(40, 50, 50, 40), Machine(), packs_on_device=True
-    ) as prepared:
-        found = prepared.run({"A": values}).outputs["C"]
-    np.testing.assert_array_equal(found.view(np.uint32), values.view(np.uint32))
-
-
-# On the host -------------------------------------------------------------------------------------
-
-
-@given(plan=plans())
-def test_kept_arrays_hold_what_pack_and_unpack_say(plan: Plan) -> None:
-    for each in plan.inputs:
-        kept = HostInput(plan, each)
-        form = plan.texture(each.texture).format
-        matrix = next(m for m in plan.operands if m.name == each.matrix)
-        for seed in range(2):
-            values = bits(matrix.rows, matrix.columns, seed)
-            expected = encode(pack(values, each.region, each.rect, each.packing), form)
-            np.testing.assert_array_equal(kept.stored(values), expected)
-    for output in plan.outputs:
-        host, form = HostOutput(plan, output), plan.texture(output.texture).format
-        matrix = next(m for m in plan.results if m.name == output.matrix)
-        results = {matrix.name: np.zeros((matrix.rows, matrix.columns), np.float32)}
-        there = host.destination(results)
-        texels = encode(bits(there.shape[0], there.shape[1] * there.shape[2], 4), form)
-        there[...] = texels.reshape(there.shape)
-        host.put(results)
-        expected_result = np.zeros((matrix.rows, matrix.columns), np.float32)
-        unpack(
-            decode(texels.reshape(there.shape), form),
-            expected_result, output.region, output.packing,
-        )  # fmt: skip
-        assert_same_bits(results[matrix.name], expected_result)
+def test_what_is_too_large_for_the_sheet_goes_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    info = {**gl.context().info, "GL_MAX_TEXTURE_SIZE": 64}
+    monkeypatch.setattr(gl.context(), "_info", info)
+    assert_moves(drawn(moved(40, 50, 50, 40)))
 
 
 def test_which_textures_a_run_may_see_undefined() -> None:
