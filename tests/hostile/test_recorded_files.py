@@ -251,17 +251,6 @@ def written(name: str, data: Any) -> str:
 
 
 @pytest.mark.parametrize(("name", "text", "use"), FILES, ids=NAMES)
-def test_the_files_themselves_are_good(
-    tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
-) -> None:
-    path = tmp_path / name
-    path.write_text(text, encoding="utf-8")
-    assert not is_refused(use, path)
-    path.write_text(written(name, data_of(name, text)), encoding="utf-8")
-    assert not is_refused(use, path)
-
-
-@pytest.mark.parametrize(("name", "text", "use"), FILES, ids=NAMES)
 def test_a_damaged_file_is_used_right_or_refused_in_one_line(
     tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
 ) -> None:
@@ -361,12 +350,6 @@ def test_monsters_are_refused_in_one_line_and_soon(
     if monster != "nothing" or use != _tuning:
         assert is_refused(use, path)
     assert time.perf_counter() - started < 5.0
-
-
-@pytest.mark.parametrize("use", [_bench, _lineage, _cache_table])
-def test_folders_and_devices_are_no_files(tmp_path: Path, use: Callable[[Path], None]) -> None:
-    for path in (tmp_path, Path("/dev/null"), Path("/dev/zero"), tmp_path / "missing"):
-        assert is_refused(use, path)
 
 
 def test_a_tuning_file_that_is_none_is_not_read(

@@ -30,7 +30,6 @@ from gpgpu_legacy.papers.formulas.table import grids
 from gpgpu_legacy.papers.formulas.timing import time_methods
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.serial import plain
 
 
@@ -100,11 +99,6 @@ PLACES = [(24, 3), (64, 8), (1024, 32), (1000, 1), (42, 7), (4096, 128)]
 # The six rows ------------------------------------------------------------------------------------
 
 
-def test_there_are_two_tables_of_three_rows(tables: list[Table]) -> None:
-    found = [(t.published.id, r.method) for t in tables for r in t.rows]
-    assert found == list(PRINTED)
-
-
 @ROWS
 def test_a_row_agrees_with_what_was_printed(tables: list[Table], table: str, method: str) -> None:
     row = row_of(tables, table, method)
@@ -155,45 +149,12 @@ def test_plans_of_other_sizes_are_counted_as_the_formulas_say(
 # Numbers of the paper's text ---------------------------------------------------------------------
 
 
-def test_multichannel_bytes_at_1024(tables: list[Table]) -> None:
-    """16 passes of 512² fragments, each 65 lookups and a write of 16 bytes: 4.125 GiB."""
-    value = row_of(tables, TABLE_1, MULTI).total.value
-    assert value == 4_429_185_024 == 16 * 512**2 * 66 * 16
-    assert value == 4.125 * 2**30
-
-
-@pytest.mark.parametrize("b", [1, 32, 128])
-def test_the_ratios_of_bytes_between_the_methods(tables: list[Table], b: int) -> None:
-    """16n³ against 8n³(1 + 1/b), and half of that again."""
-    totals = [row_of(tables, TABLE_1, method).total.counted for method in (LM, SINGLE, MULTI)]
-    lm, single, multi = (at(total, 1024, b) for total in totals)
-    assert single / multi == 2
-    assert lm / single == 2 / (1 + Fraction(1, b))
-
-
-def test_identically_to_larson_mcallister_when_b_is_one() -> None:
-    """The paper says so of bytes, and so it is; of instructions it is 6 against 2."""
-    n, one = Fraction(512), Fraction(1)
-    assert PRINTED[TABLE_1, SINGLE][3](n, one) == PRINTED[TABLE_1, LM][3](n, one)
-    assert PRINTED[TABLE_2, SINGLE][2](n, one) == 6
-    for method, accumulate in ((SINGLE, Accumulate.COPY), (LM, None)):
-        options = Options(block=None if accumulate is None else 1, accumulate=accumulate)
-        counts = count_plan(find_method(method).plan(Shape(64, 64, 64), options))
-        assert counts.bytes_requested == 16 * 64**3
-        assert counts.arithmetic == (2 if method == LM else 6) * 64**3
-
-
 @pytest.mark.parametrize(("method", "reported"), [(SINGLE, 134), (MULTI, 166)])
 def test_program_lengths_with_end(tables: list[Table], method: str, reported: int) -> None:
     """6+4b and 6+5b: what a driver that counts END reports at b = 32."""
     row = row_of(tables, TABLE_2, method)
     assert row.program_length + 1 == reported
     assert row.lookups_per_fragment == 2 * B + 1
-
-
-def test_the_multichannel_program_holds_65_lookups_and_100_others() -> None:
-    counts = count_plan(find_method(MULTI).plan(Shape(2, 2, 2), Options(block=32)))
-    assert (counts.lookup, counts.arithmetic, counts.fragments) == (65, 100, 1)
 
 
 @ROWS
@@ -254,10 +215,6 @@ def all_but(*disagreeing: tuple[str, str]) -> dict[tuple[str, str], bool]:
     return {key: key not in disagreeing for key in PRINTED}
 
 
-def test_an_unchanged_copy_of_the_shaders_agrees(shader_copy: Path) -> None:
-    assert agreement() == all_but()
-
-
 @pytest.mark.parametrize("method", FILES)
 def test_one_arithmetic_instruction_more_is_noticed(shader_copy: Path, method: str) -> None:
     added = A_MOVE.format(REGISTER[method])
@@ -278,23 +235,6 @@ def test_one_instruction_less_in_the_loop_is_noticed(shader_copy: Path, method: 
     assert agreement() == all_but((TABLE_2, method))
 
 
-@pytest.mark.parametrize("method", [SINGLE, MULTI])
-def test_one_instruction_less_before_the_loop_is_noticed(shader_copy: Path, method: str) -> None:
-    def without_clear(text: str) -> str:
-        lines = text.splitlines(keepends=True)
-        return "".join(line for line in lines if not line.startswith("MOV R3"))
-
-    edit(shader_copy, method, without_clear)
-    assert agreement() == all_but((TABLE_2, method))
-
-
-def test_an_addition_that_is_done_in_the_last_step_too_is_noticed(shader_copy: Path) -> None:
-    """Leaving out the last, dead one would be a formula of another kind: (2b + 3) a fragment."""
-    guarded = "{%- if not loop.last %}\nADD R0, R0, step;\n{%- endif %}"
-    edit(shader_copy, SINGLE, lambda text: text.replace("ADD R0, R0, step;", guarded))
-    assert agreement() == all_but((TABLE_2, SINGLE))
-
-
 HALF_FLOATS = Format("rgba16f", 4, 16, Numeric.FLOAT)
 
 
@@ -312,14 +252,6 @@ def test_another_texture_format_is_noticed(
 ) -> None:
     monkeypatch.setattr(module, name, value)
     assert agreement() == all_but((TABLE_1, method))
-
-
-def test_what_disagrees_still_shows_what_was_counted(shader_copy: Path) -> None:
-    edit(shader_copy, SINGLE, lambda text: text.replace("ADD R0, R0, step;", ""))
-    row = row_of(regenerate(64, 4), TABLE_2, SINGLE)
-    for n, b in PLACES:
-        assert at(row.per_fragment.counted, n, b) == b + 4
-        assert at(row.per_fragment.published, n, b) == 2 * b + 4
 
 
 # As JSON -----------------------------------------------------------------------------------------
@@ -348,17 +280,6 @@ def test_the_json_contract(tables: list[Table]) -> None:
                 assert at(text, N, B) == values[3]
 
 
-def test_measurements_in_json() -> None:
-    found = plain_record(regenerate(8, 2), (), time_methods(8, 2))
-    for table in found["tables"]:
-        for row in table["rows"]:
-            assert "numpy" in [m["executor"] for m in row["measured"]]
-            for measured in row["measured"]:
-                assert measured.keys() >= {"executor", "device", "seconds", "gflops"}
-                assert measured["seconds"] >= 0
-                assert isinstance(measured["device"], str)
-
-
 def test_a_spent_budget_leaves_one_time_and_says_so_of_the_others() -> None:
     times = time_methods(64, 4, Budget(0.0))
     assert len(times.measured) == 1
@@ -385,14 +306,6 @@ def test_sizes_and_blocks_out_of_range_are_input_errors(size: int, block: int) -
     with pytest.raises(InputError) as raised:
         regenerate(size, block)
     assert "\n" not in str(raised.value)
-
-
-def test_a_block_larger_than_the_matrix_is_counted_with_its_padding() -> None:
-    [table_1, _] = regenerate(4, 32)
-    single = next(row for row in table_1.rows if row.method == SINGLE)
-    assert single.passes.value == 1
-    assert single.per_fragment.value == (2 * 32 + 2) * 4
-    assert single.agrees, "the formulas are about sizes that the block divides"
 
 
 # The papers as data ------------------------------------------------------------------------------
@@ -426,24 +339,3 @@ def test_every_number_of_a_paper_says_where_it_stands(name: str, data: dict[str,
     assert numbers
     assert list(unsourced(numbers, sourced=False, path=name)) == []
     assert all(str(data[key]).strip() for key in CITATION)
-
-
-def test_the_check_of_sources_finds_what_has_none() -> None:
-    data = {
-        "table": [{"where": "Section 1", "row": [{"total": "2*n"}]}, {"row": [{"total": "n**2"}]}]
-    }
-    assert list(unsourced(data, sourced=False, path="x")) == ["x.table[1].row[0].total"]
-    assert list(unsourced({"claim": [{"value": 3}]}, sourced=False, path="x")) == [
-        "x.claim[0].value"
-    ]
-
-
-def test_papers_and_tables_have_names_of_their_own() -> None:
-    ids = [table.id for paper in papers() for table in paper.tables]
-    assert len(set(ids)) == len(ids)
-    for paper in papers():
-        for table in paper.tables:
-            assert table.where
-            assert table.id.startswith(f"{paper.id}/")
-            for row in table.rows:
-                assert find_method(row.method).name == row.method

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,20 +13,17 @@ from fakes import FakeExecutor
 from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.papers.formulas.model import regenerate
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.measured import model as measured
 from gpgpu_legacy.papers.measured import table as measured_table
 from gpgpu_legacy.papers.measured.model import Measurements, Status, measure_paper
 from gpgpu_legacy.papers.measured.plot import write_plots
 from gpgpu_legacy.papers.measured.record import record_of
-from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
-from gpgpu_legacy.present.grid import Grid, as_csv, as_text, plain
-from gpgpu_legacy.published import paper_ids
+from gpgpu_legacy.plan.plan import Pass, Plan
+from gpgpu_legacy.present.grid import Grid, plain
 from gpgpu_legacy.published.papers import find_paper, papers
-from gpgpu_legacy.published.schema import Rate
 from gpgpu_legacy.published.tables import MeasuredTable, Series
-from gpgpu_legacy.runtime.machine import ALL_PASSES, FRAGMENT_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.serial import plain as as_json
@@ -144,25 +140,6 @@ def test_every_cell_says_where_it_stands_and_how_it_was_repaired() -> None:
                 assert series.method is None or find_method(series.method).name == series.method
 
 
-def test_the_opengl_paper_is_not_given_a_title_or_authors() -> None:
-    paper = find_paper(OPENGL)
-    assert paper.short == "the OpenGL compute-shader multiply"
-    assert "not known" in paper.title
-    assert "not known" in paper.authors
-
-
-def test_papers_of_formulas_are_as_they_were() -> None:
-    assert [p.id for p in papers() if p.tables] == ["hall-carr-hart-2003"]
-    assert papers()[0].id == "hall-carr-hart-2003"
-    assert [t.published.id.split("/")[1] for t in regenerate(8, 2)] == ["table-1", "table-2"]
-    assert regenerate(8, 2, paper=MALI) == []
-
-
-def test_an_unknown_paper_is_told_the_choices() -> None:
-    with pytest.raises(InputError, match=f"{DOBRAVEC}.*{MALI}.*{OPENGL}"):
-        find_paper("000")
-
-
 # What follows from the published numbers ---------------------------------------------------------
 
 
@@ -213,20 +190,6 @@ def test_the_mali_samples_rate() -> None:
     rate = 2 * 1024**3 / 1.31641e9
     assert column(grid, "run GFLOPS, recomputed")[1024] == pytest.approx(rate)
     assert round(rate, 2) == 1.63
-
-
-def test_published_numbers_are_set_with_all_their_digits() -> None:
-    text = as_text(measured_table.grids(find_paper(OPENGL)))
-    for number in ("7967.3", "86\u202f792", "763\u202f312", "230.85", "1\u202f831", "75.05"):
-        assert number in text
-    assert "decimal point lost" in text
-    assert "1316.41" in as_csv(measured_table.grids(find_paper(MALI)))
-
-
-def test_rates_of_no_time_are_none() -> None:
-    assert measured.rate(Rate.GFLOPS, 8, 0.0) is None
-    assert measured.rate(Rate.GFLOPS, 8, None) is None
-    assert measured.rate(Rate.NONE, 8, 1.0) is None
 
 
 # What is run here --------------------------------------------------------------------------------
@@ -285,17 +248,6 @@ def outcomes(measurements: Measurements, method: str, executor: str) -> dict[int
     }
 
 
-@pytest.mark.parametrize("paper", [OPENGL, DOBRAVEC, MALI])
-def test_without_a_budget_nothing_is_run(paper: str) -> None:
-    fake = Fake("gl-compute", Clock())
-    measurements = measure(paper, 0.0, fake)
-    assert fake.sizes == []
-    assert {outcome.status for outcome in measurements.outcomes.values()} == {Status.NOT_RUN}
-    assert all(o.seconds is None and o.reason for o in measurements.outcomes.values())
-    text = as_text(measured_table.grids(find_paper(paper), measurements))
-    assert "not run" in text
-
-
 def test_all_is_run_where_the_budget_allows() -> None:
     clock = Clock()
     fakes = Fake("jit", clock), Fake("gl-compute", clock, 0.01)
@@ -329,27 +281,6 @@ def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
     assert [plain(row[place]) for row in grid.rows][3:] == ["not run"] * 3
 
 
-def test_the_cheapest_go_first_whichever_device_they_are_of() -> None:
-    clock = Clock()
-    slow, fast = Fake("gl-compute", clock, 1000.0), Fake("jit", clock, 1.0)
-    measurements = measure(OPENGL, 30.0, slow, fast)
-    fast_done = outcomes(measurements, "opengl-compute-tiled", "jit")
-    assert [n for n, status in fast_done.items() if status is Status.MEASURED] == [
-        128, 256, 512, 1024, 2048,
-    ]  # fmt: skip
-    slow_done = outcomes(measurements, "opengl-compute-tiled", "gl-compute")
-    assert slow_done[128] is Status.MEASURED
-    assert slow_done[512] is Status.NOT_RUN
-
-
-def test_a_small_size_is_tried_before_a_large_one() -> None:
-    fake = Fake("gl-compute", Clock(), 1000.0)
-    measurements = measure(MALI, 60.0, fake)
-    assert [size for _, size in fake.sizes] == [64, 256]
-    [outcome] = measurements.outcomes.values()
-    assert outcome.status is Status.NOT_RUN
-
-
 def test_the_mali_sample_is_run_with_its_scalars() -> None:
     measurements = measure(MALI, 1e3, Fake("gl-compute", Clock()))
     [(product, _)] = measurements.outcomes
@@ -371,36 +302,6 @@ def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
     assert any("too large for a fake" in note for note in grid.notes)
 
 
-def test_the_numpy_machine_is_spared_the_host_and_says_so() -> None:
-    fake = Fake("numpy", Clock(), is_reference=True)
-    measurements = measure(DOBRAVEC, 1e3, fake)
-    assert "dobravec-bulic-host" not in {method for method, _ in fake.sizes}
-    grids = [
-        g
-        for g in measured_table.grids(find_paper(DOBRAVEC), measurements)
-        if g.id.endswith("/numpy")
-    ]
-    assert len(grids) == 2
-    for grid in grids:
-        assert any("one invocation" in note for note in grid.notes)
-
-
-def test_an_executor_that_only_draws_takes_no_part() -> None:
-    clock = Clock()
-    drawing = Fake("gl-raster", clock, passes=FRAGMENT_PASSES)
-    dispatching = Fake("gl-compute", clock, passes=frozenset({ComputePass}))
-    measurements = measure(DOBRAVEC, 1e3, drawing, dispatching)
-    assert drawing.sizes == []
-    assert list(measurements.devices) == ["gl-compute"]
-
-
-def test_a_product_that_two_tables_have_is_run_once() -> None:
-    fake = Fake("jit", Clock())
-    measure(DOBRAVEC, 1e4, fake)
-    runs = [size for method, size in fake.sizes if method == "dobravec-bulic-host"]
-    assert runs.count(512) <= 1 + measured.ROUNDS.count
-
-
 def test_a_product_is_prepared_once_for_its_repetitions_and_closed() -> None:
     quick = Fake("gl-compute", Clock(), 1e-3)
     measure(MALI, 60.0, quick)
@@ -409,12 +310,6 @@ def test_a_product_is_prepared_once_for_its_repetitions_and_closed() -> None:
     refusing = Fake("gl-compute", Clock(), refuses_above=8)
     measure(MALI, 60.0, refusing)
     assert [prepared.closed for prepared in refusing.prepared] == [True]
-
-
-@pytest.mark.parametrize("budget", [-1.0, math.nan])
-def test_a_budget_is_a_number_of_seconds(budget: float) -> None:
-    with pytest.raises(InputError, match="budget"):
-        measure(MALI, budget, Fake("jit", Clock()))
 
 
 def test_real_executors_run_within_a_small_budget() -> None:
@@ -513,15 +408,3 @@ def test_plots_are_pictures(tmp_path: Path, paper: str, names: set[str]) -> None
         assert first[0, 0].min() > 240, "its own light background"
         assert (first.min(axis=2) < 200).mean() > 0.005, "something is drawn"
         assert (first != second).any(axis=2).mean() > 0.001, "what was measured is drawn"
-
-
-def test_plots_from_the_command_line(run: Command, tmp_path: Path) -> None:
-    arguments = ("tables", "--paper", OPENGL, "--no-measure", "--json", "--plots", str(tmp_path))
-    code, out, err = run(*arguments)
-    assert code == 0
-    assert json.loads(out)["paper"] == OPENGL
-    assert len(list(tmp_path.glob("*.png"))) == err.count("wrote") == 2
-
-
-def test_ids_are_the_names_of_the_files() -> None:
-    assert sorted(paper_ids()) == sorted(paper.id for paper in papers())

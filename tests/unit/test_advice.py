@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
 import platform
-from typing import Any
 
 import pytest
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime import egl, gl
+from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.advice import Need, advice
 
 
@@ -38,18 +36,6 @@ def test_no_other_system_is_told_of_packages_of_linux(need: Need, system: str) -
     assert "\n" not in said and not said.endswith(".")
 
 
-def test_macos_is_told_that_compute_shaders_cannot_be_had() -> None:
-    said = advice(Need.COMPUTE_SHADERS, "Darwin")
-    assert "OpenGL 4.1" in said and "no compute shaders" in said and "CPU" in said
-    assert "EGL" in advice(Need.FRAGMENT_PROGRAMS, "Darwin")
-
-
-def test_windows_is_told_of_drivers_and_libraries() -> None:
-    said = advice(Need.OPENGL, "Windows")
-    assert "driver" in said and "opengl32.dll" in said
-    assert "EGL" in advice(Need.FRAGMENT_PROGRAMS, "Windows")
-
-
 class _Context:
     """A context of macOS, as far as it is asked about."""
 
@@ -67,13 +53,3 @@ def test_executors_give_the_advice_for_the_system(
     with pytest.raises(ExecutorUnavailableError, match=r"need OpenGL 4.3 .* gives 4.1") as missing:
         gl.compute_context()
     assert words in str(missing.value)
-
-
-def test_a_system_without_egl_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Any:
-        raise OSError(f"{name}: no such library")
-
-    monkeypatch.setattr(platform, "system", lambda: "Darwin")
-    monkeypatch.setattr(ctypes, "CDLL", missing)
-    with pytest.raises(ExecutorUnavailableError, match="macOS has no EGL"):
-        egl.load_egl()

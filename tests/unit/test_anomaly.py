@@ -21,7 +21,7 @@ from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.cache.paging import Kind, Paging
 from gpgpu_legacy.chips.hosts import Host, find_host, hosts, read_hosts
 from gpgpu_legacy.cli import anomaly as command
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.studies.host_anomaly.cases import PAGINGS as PAGING_DEFAULTS
 from gpgpu_legacy.studies.host_anomaly.cases import Case
@@ -211,11 +211,6 @@ def test_the_hosts_loop_finds_what_it_does_in_plain_python(paging: Paging) -> No
     assert astuple(found) == expected
 
 
-def test_only_a_dispatch_of_one_invocation_is_followed() -> None:
-    with pytest.raises(PlanError, match="not one dispatch"):
-        first_dispatch_addresses(find_method("mali-sgemm").plan(Shape(8, 8, 8)), line_bytes=4)
-
-
 def test_a_hierarchy_that_is_not_simulated_is_refused() -> None:
     with pytest.raises(InputError, match="bits within a page"):
         Hierarchy(Cache(32768, 4, 64), Cache(1 << 20, 8, 64), TINY.dtlb, 8, 1 << 30)
@@ -244,11 +239,6 @@ def test_every_number_has_a_source(host: Host) -> None:
     assert {fact.source for fact in facts.values()} == {
         "S002", "cpuz", "xeon-phi", "remembered",
     }  # fmt: skip
-
-
-def test_what_is_inferred_is_called_so() -> None:
-    assert "inferred from the anomaly" in find_host("core2-3mb").about
-    assert "iMac of early 2009" in find_host("core2-6mb").about
 
 
 def test_a_file_that_does_not_keep_to_the_form() -> None:
@@ -301,17 +291,6 @@ def test_elsewhere_a_line_serves_sixteen_columns(
     assert misses["core2-3mb", "coloured", size].misses == pytest.approx(1 / 16, abs=0.0005)
 
 
-def test_without_page_walks_three_lines_of_a_tip_over_three_sets() -> None:
-    """Of the 96 lines of a row of A every 32nd falls into one of the 128 sets of a column of B.
-
-    In those 3 sets 13 lines go around and all 12 of B miss: 1/16 + 3/128 · 15/16.
-    """
-    hierarchy = replace(find_host("core2-3mb").hierarchy, walks=False)
-    [found] = simulate_host(1536, [(hierarchy, Paging())], rows=1)
-    assert found.misses == pytest.approx(1 / 16 + 3 / 128 * 15 / 16, abs=0.005)
-    assert found.walk_misses == 0 and found.dtlb_misses > 0.99
-
-
 @pytest.mark.parametrize("first", [0, 100])
 def test_with_xnu_the_colours_of_a_column_are_uneven_at_1536(first: int) -> None:
     """Where a set has more than 12 of a column's lines, all of them miss; where it has 12, some do.
@@ -330,33 +309,9 @@ def test_with_xnu_the_colours_of_a_column_are_uneven_at_1536(first: int) -> None
     assert {0: 0.44, 100: 0.26}[first] < found.misses < {0: 0.47, 100: 0.29}[first]
 
 
-def test_with_xnu_and_random_trees_1536_has_a_quarter_of_the_extra_misses_of_1024() -> None:
-    """Published is 0.21 of the extra time. Where the matrices begin matters as much."""
-    extra = {}
-    for size, near in ((1024, 1040), (1536, 1520)):
-        cases = [
-            Case(find_host("core2-3mb"), Paging(Kind.XNU, first=first), Policy.RANDOM_PLRU)
-            for first in (0, 100)
-        ]
-        walking = [(case.hierarchy, case.paging) for case in cases]
-        slow, beside = (simulate_host(n, walking, rows=1) for n in (size, near))
-        extra[size] = [one.misses - other.misses for one, other in zip(slow, beside, strict=True)]
-    ratios = [half / whole for half, whole in zip(extra[1536], extra[1024], strict=True)]
-    assert 0.20 < ratios[0] < 0.27 and 0.12 < ratios[1] < 0.18
-
-
 def test_6_mb_of_24_ways_show_neither(misses: dict[tuple[str, str, int], HostMisses]) -> None:
     assert misses["core2-6mb", "coloured", 1024].misses < 0.001
     assert misses["core2-6mb", "coloured", 1536].misses == pytest.approx(1 / 16, abs=0.0005)
-
-
-def test_sizes_that_the_paper_does_not_have(misses: dict[tuple[str, str, int], HostMisses]) -> None:
-    """At 2048, 2048 lines fall into 32 sets, 64 a set; 512 and 768 fit, 1280 is 5 a set."""
-    for machine in ("core2-3mb", "core2-6mb"):
-        assert misses[machine, "coloured", 2048].misses == pytest.approx(1.0, abs=0.006)
-        assert misses[machine, "coloured", 512].misses < 0.001
-        assert misses[machine, "coloured", 768].misses < 0.001
-        assert misses[machine, "coloured", 1280].misses == pytest.approx(1 / 16, abs=0.0005)
 
 
 def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], HostMisses]) -> None:
@@ -365,16 +320,6 @@ def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], HostMisses]) -
     assert all(0.96 < each < 1.01 for each in of_dtlb.values())
     assert abs(of_dtlb[1536] - of_dtlb[1552]) < 0.001
     assert misses["core2-3mb", "coloured", 512].dtlb_misses < 0.02
-
-
-def test_sizes_that_cannot_be_simulated() -> None:
-    cases = [(find_host("core2-3mb").hierarchy, Paging())]
-    with pytest.raises(InputError, match="n is 2; it must be at least 3"):
-        simulate_host(2, cases)
-    with pytest.raises(InputError, match="at least 1"):
-        simulate_host(64, cases, rows=0)
-    with pytest.raises(InputError, match="the largest size"):
-        simulate_host(100_000, cases)
 
 
 # The whole ----------------------------------------------------------------------------------------
@@ -454,19 +399,6 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert without["fit"]["miss_ns"] == pytest.approx(fit["miss_ns"], abs=0.1)
 
 
-def test_where_there_is_no_miss_penalty_an_outlier_has_no_time(run) -> None:  # type: ignore[no-untyped-def]
-    """6 MB show nothing at 1024, but 2048 lines in 32 sets are too many for 24 ways too."""
-    code, out, _ = run(
-        "anomaly", "--size", "1024", "2048", "--machine", "core2-6mb", "--paging", "coloured",
-        "--rows", "1", "--json",
-    )  # fmt: skip
-    data = json.loads(out)
-    assert code == 0 and data["fit"]["miss_ns"] is None
-    plain, outlier = data["rows"]
-    assert not plain["outlier_predicted"] and plain["predicted_ms"] is not None
-    assert outlier["outlier_predicted"] and outlier["predicted_ms"] is None
-
-
 def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run(
         "anomaly", "--size", "64", "1024", "--machine", "core2-3mb", "core2-6mb",
@@ -483,14 +415,6 @@ def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
     assert "core2-6mb, coloured: of 1 published outliers 0 simulated, and 0 at the other 5" in first
     assert "are inferred from the anomaly" in " ".join(first.split())
     assert "0 degrees of freedom. The fit is saturated" in " ".join(out.split())
-
-
-def test_the_old_spelling_of_miscoloured_works_with_a_line_on_stderr(run) -> None:  # type: ignore[no-untyped-def]
-    words = ("anomaly", "--size", "64", "--machine", "core2-3mb", "--rows", "1", "--json")
-    _, new, _ = run(*words, "--paging", "miscoloured:0.1")
-    code, old, err = run(*words, "--paging", "off-colour:0.1")
-    assert (code, old) == (0, new)
-    assert err == "gpgpu-legacy: --paging off-colour is deprecated; write miscoloured\n"
 
 
 def test_the_help_says_what_there_is() -> None:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
 from gpgpu_legacy.cache.caches import Policy
 from gpgpu_legacy.cache.host import HostCounts
 from gpgpu_legacy.chips.hosts import find_host, hosts
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.studies.host_anomaly.anchors import prefetchable
 from gpgpu_legacy.studies.host_anomaly.cases import make_cases
 from gpgpu_legacy.studies.host_anomaly.evidence import (
     Outcome,
@@ -20,7 +18,7 @@ from gpgpu_legacy.studies.host_anomaly.evidence import (
     ways_between,
 )
 from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES
-from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers, times_beside
+from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers
 from gpgpu_legacy.studies.host_anomaly.penalties import fit, support
 from gpgpu_legacy.studies.host_anomaly.published import published_times
 from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses
@@ -65,26 +63,11 @@ def test_where_misses_are_the_same_there_is_no_miss_penalty() -> None:
     assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(6.0)
 
 
-def test_where_nothing_differs_the_base_is_all() -> None:
-    found = [found_at(n, 0.0625) for n in (1000, 1040)]
-    penalties = fit(found, {1000: milliseconds(1000, 5.6), 1040: milliseconds(1040, 5.4)})
-    assert (penalties.dtlb_ns, penalties.miss_ns) == (None, None)
-    assert penalties.base_ns == pytest.approx(5.5)
-
-
 def test_what_stands_out_of_published_times() -> None:
     """18 ns beside 6 ns; 8 ns beside 7 ns are none, nor 9 ns with nothing beside and beyond."""
     ns = {1000: 6.0, 1024: 18.0, 1040: 6.2, 1500: 7.0, 1520: 8.0, 1540: 7.0, 3000: 9.0}
     found = find_outliers({n: milliseconds(n, each) for n, each in ns.items()})
     assert found == {1024: (1000, 1040)}
-
-
-def test_where_no_size_lies_beside_the_next_ones_do() -> None:
-    """5 ns between 4 and 3 are an outlier, 5 ns between 4 and 9 are none."""
-    times = {n: milliseconds(n, ns) for n, ns in ((100, 4.0), (200, 5.0), (400, 3.0))}
-    assert find_outliers(times) == {200: (100, 400)}
-    assert times_beside(times) == {200: pytest.approx(5 / 4)}
-    assert find_outliers({**times, 400: milliseconds(400, 9.0)}) == {}
 
 
 def test_published_times_are_the_papers() -> None:
@@ -137,33 +120,6 @@ def test_a_size_with_a_leverage_of_1_cannot_be_predicted_from_the_others() -> No
     assert {n for n, ns in left_out.items() if ns is None} == {480, 1024}
     others = [size for size in FITTED if size.size != 1008]
     assert left_out[1008] == fit(others, TIMES).iteration_ns(SIMULATED[1008])
-
-
-def test_the_ranges_hold_the_penalties_of_any_weights_where_misses_are_equal() -> None:
-    equal = [found_at(n, 0.0625) if n in {992, 1008, 1040} else one for n, one in SIMULATED.items()]
-    rests_on = support(fit(equal, TIMES), {size.size: size for size in equal}, TIMES)
-    draw = np.random.default_rng(1)
-    columns = np.array([[1.0, size.dtlb_misses, size.misses] for size in equal])
-    times = np.array([TIMES[size.size] * 1e6 / size.size**3 for size in equal])
-    ranges = (rests_on.base_range_ns, rests_on.dtlb_range_ns, rests_on.miss_range_ns)
-    for _ in range(50):
-        weights = draw.random(len(equal))[:, None] ** 2 + 1e-3
-        found = np.linalg.lstsq(columns * weights, times * weights[:, 0], rcond=None)[0]
-        for value, span in zip(found, ranges, strict=True):
-            assert span is not None and span[0] - 1e-6 <= value <= span[1] + 1e-6
-
-
-@pytest.mark.parametrize("size", [1, 2, 5, 16, 31])
-def test_what_a_stride_prefetcher_could_follow(size: int) -> None:
-    """Pages of 256 bytes and a reach of 64: rows of 16 floats are the longest."""
-    steps = [
-        (row * size + column) * 4 // 256 == ((row + 1) * size + column) * 4 // 256
-        for row in range(size - 1)
-        for column in range(size)
-    ]
-    expected = sum(steps) / len(steps) if size <= 16 and steps else 0.0
-    if size > 1:
-        assert prefetchable(size, 64, 256) == pytest.approx(expected)
 
 
 # Outliers without a fit ---------------------------------------------------------------------------

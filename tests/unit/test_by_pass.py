@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-import pytest
 from drawing import parameters, program, show, texture
 from hypothesis import given, settings
 from plans import Made, plans
@@ -14,10 +13,10 @@ from sorting import sort_plan
 from gpgpu_legacy.count.by_pass import PassCounts, count_by_pass
 from gpgpu_legacy.count.traffic import Accounting, Counts, count_pass, count_plan
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.pass_names import PassNumbers, kind_of_pass, numbers_text
-from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.pass_names import kind_of_pass
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 
 
@@ -45,7 +44,6 @@ def test_the_passes_of_a_plan_add_up_to_the_plan(made: Made) -> None:
 
 
 FILL = program("MOV result.color, program.local[0];")
-LOOK = program("TEX result.color, fragment.position, texture[0], RECT;")
 
 
 def mixed() -> Plan:
@@ -79,36 +77,8 @@ def test_a_sort_has_two_kinds_of_pass() -> None:
     assert there.counts == back.counts and there.counts.lookup == 18 * 256 * 2
 
 
-def test_every_target_of_a_pass_is_counted() -> None:
-    """12 fragments look up 4 bytes and write 16 + 4."""
-    p, q, s = texture("P", 4, 3, R32F), texture("Q", 4, 3, RGBA32F), texture("S", 4, 3, R32F)
-    drawn = FragmentPass(LOOK, (Binding(0, "P"),), ("Q", "S"), Rect(0, 0, 4, 3))
-    [group] = count_by_pass(show([drawn], q, others=[p], also=[s]))
-    assert group.counts.bytes_requested == 12 * (4 + 16 + 4)
-
-
 def test_a_rectangle_that_changes_is_one_row() -> None:
     rect = MovingRect(0, 0, Affine(4, -1), 2)
     drawn = FragmentPass(FILL, (), ("P",), rect)
     [group] = count_by_pass(show([Repeat(4, (drawn,))], texture("P", 4, 4, R32F)))
     assert (group.runs, group.counts.fragments) == (4, 2 * (4 + 3 + 2 + 1))
-
-
-@pytest.mark.parametrize(
-    ("numbers", "text"),
-    [
-        ([PassNumbers(3)], "3"),
-        ([PassNumbers(1), PassNumbers(2), PassNumbers(3)], "1–3"),
-        ([PassNumbers(1, 1, 50)], "1–50"),
-        ([PassNumbers(2, 2, 50)], "2, 4, 6, … 100"),
-        ([PassNumbers(2, 2, 3)], "2, 4, 6"),
-        ([PassNumbers(1), PassNumbers(57)], "1, 57"),
-        ([PassNumbers(1, 2, 9), PassNumbers(2, 2, 9)], "1–18"),
-        ([PassNumbers(1, 1, 10**12)], "1–1000000000000"),
-        ([PassNumbers(1, 2, 3), PassNumbers(7), PassNumbers(9, 2, 2)], "1, 3, 5, … 11"),
-        ([PassNumbers(1), PassNumbers(4, 3, 2), PassNumbers(8, 1, 3)], "1, 4, 7, 8–10"),
-        ([PassNumbers(n * n, 1, 2) for n in range(1, 9)], "1–2, 4–5, 9–10, 16–17, … 65"),
-    ],
-)
-def test_numbers_of_passes_in_words(numbers: list[PassNumbers], text: str) -> None:
-    assert numbers_text(numbers) == text

@@ -9,7 +9,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable
-from importlib import import_module
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -25,7 +24,6 @@ from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table import model as cache_table
 from gpgpu_legacy.studies.cache_table.record import read_cache_table, write_cache_table
 
@@ -178,17 +176,6 @@ def test_the_verdict_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
     )
 
 
-def test_the_table_says_what_was_not_run(run: Command, run_json: JsonCommand) -> None:
-    data = run_json(*SMALL, "--budget", "0")
-    assert data["rows"] == []
-    assert {each["reason"] for each in data["not_run"]} == {"the budget was spent"}
-    assert len(data["not_run"]) == 36
-    assert data["verdict"]["sentences"][0].endswith("No verdict.")
-    code, out, _ = run(*SMALL, "--budget", "0")
-    assert code == 0
-    assert "Not run, with a budget of 0 s." in out
-
-
 def test_what_a_table_checks_first_is_once_a_plan_and_line(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -252,16 +239,6 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
     assert saved[-1].rows == whole.rows
 
 
-def test_an_interrupt_is_one_line_and_exit_code_130(
-    run: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupted(*_: Any, **__: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cache_table, "make_table", interrupted)
-    assert run(*SMALL) == (130, "", "gpgpu-legacy: interrupted\n")
-
-
 def test_a_table_is_resumed_and_judged_where_it_is_whole(
     run_json: JsonCommand, tmp_path: Path
 ) -> None:
@@ -296,16 +273,6 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     ] * 3
     partly = run_json(*words, "--cache", "256,2way,32B", "--resume", str(larger))
     assert len(partly["not_run"]) == 3, "what was not run before is not run yet"
-
-
-def test_a_row_without_a_number_in_flight_had_one(tmp_path: Path) -> None:
-    older, path = record((LM, None, "1K,4way,64B"), 1000, 500, 600), tmp_path / "table.json"
-    data = {
-        "size": 64, "accumulate": "ping-pong", "not_run": [], "budget_s": 1.0, "spent_s": 1.0,
-        "rows": [older, {**older, "in_flight": 16}],
-    }  # fmt: skip
-    path.write_text(json.dumps(data))
-    assert [row.setting.in_flight for row in read_cache_table(path).rows] == [1, 16]
 
 
 def test_the_verdict_says_how_many_fragments_it_takes(
@@ -393,32 +360,6 @@ def test_the_recorded_tables_of_the_repository_read(run_json: JsonCommand) -> No
         assert len(data["rows"]) == settings * (1 + 2 * 8)
         assert len(data["verdict"]["settings"]) == 2 * settings
         assert data["not_run"] == []
-
-
-def test_the_recorded_throughput_of_the_repository_reads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    folder = Path(__file__).parents[2] / "benchmarks"
-    monkeypatch.syspath_prepend(folder)
-    script = import_module("cache_throughput")
-    recorded = read_recorded(folder / "cache-throughput.json", script.Throughput)
-    assert len(recorded.rows) == 12
-    assert recorded.date is None  # it was recorded before files had a provenance
-
-
-@pytest.mark.parametrize(
-    "damage", [{"rows": [{}]}, {"size": "large"}, {"accumulate": "sideways"}, {"not_run": 3}]
-)
-def test_a_damaged_table_is_one_line(run: Command, tmp_path: Path, damage: dict[str, Any]) -> None:
-    whole = {
-        "size": 4, "accumulate": "copy", "rows": [], "not_run": [], "budget_s": 1.0, "spent_s": 1.0
-    }  # fmt: skip
-    path = tmp_path / "table.json"
-    path.write_text(json.dumps({**whole, **damage}))
-    code, _, err = run("cache-table", "--from", str(path))
-    assert code == 2
-    assert str(path) in err
-    assert err.count("\n") == 1
 
 
 def test_the_help_has_the_defaults_of_the_study() -> None:

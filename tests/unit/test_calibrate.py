@@ -16,9 +16,7 @@ from gpgpu_legacy.chips.profile import (
     calibrated_name,
     find_profile,
     profiles,
-    read_profile,
 )
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.fusion import AffineLookup, Draw, FusedPasses, fused_steps
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.model import calibrate, count_steps, write_calibration
@@ -62,14 +60,6 @@ def test_rates_are_work_over_time() -> None:
     assert found["upload_gb_per_s"] == pytest.approx(2 * 4 * 1024**2 / 0.5 / 1e9)
     assert found["readback_gb_per_s"] == pytest.approx(4 * 1024**2 / 0.5 / 1e9)
     assert len(told) == count_steps(3)
-
-
-def test_every_plan_is_closed() -> None:
-    clock = Clockwork()
-    made = calibrate(clock, runs=2)
-    assert len(clock.prepared) == len(tasks(tiled=False)) - 2  # none of them is run for longer
-    assert all(each.closed for each in clock.prepared)
-    assert all(ceiling.runs == 2 for ceiling in made.ceilings.values())
 
 
 def test_every_plan_is_closed_where_one_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,16 +127,6 @@ def axes_of(lookup: AffineLookup) -> tuple[bool, bool]:
     return bool(lookup.s.x or lookup.t.x), bool(lookup.s.y or lookup.t.y)
 
 
-def test_what_every_fragment_has_of_its_own_is_staged_by_no_tile() -> None:
-    walk = next(t for t in tasks(tiled=True) if t.name == "lookups_32_bits_g_per_s")
-    [loop] = [each for each in fused_steps(walk.build(2)) if isinstance(each, FusedPasses)]
-    looked_up = [look for draw in loop.body if isinstance(draw, Draw) for look in draw.lookups]
-    assert len(looked_up) == 2 * 32
-    assert all(isinstance(look, AffineLookup) and look.inside for look in looked_up)
-    found = {axes_of(look) for look in looked_up if isinstance(look, AffineLookup)}
-    assert found == {(True, True)}
-
-
 def test_a_calibrated_profile_is_found_by_its_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,14 +141,6 @@ def test_a_calibrated_profile_is_found_by_its_name(
     assert found.hardware.chains_passes is not None and not found.hardware.chains_passes.value
 
 
-def test_what_cannot_be_written_is_said_in_a_line(tmp_path: Path) -> None:
-    made = calibrate(Clockwork(), runs=1)
-    with pytest.raises(InputError, match="there is no folder"):
-        write_calibration(made, tmp_path / "missing" / "x.toml")
-    with pytest.raises(InputError, match="at least 1"):
-        calibrate(Clockwork(), runs=0)
-
-
 def test_a_spent_budget_leaves_first_runs() -> None:
     clock = Clockwork()
     made = calibrate(clock, runs=3, run_s=10.0, budget=Budget(0.0))
@@ -176,13 +148,6 @@ def test_a_spent_budget_leaves_first_runs() -> None:
     assert len(clock.prepared) == len(tasks(tiled=False)) - 2  # none is made longer
     pass_us = made.profile.hardware.pass_us
     assert pass_us is not None and "first run" in pass_us.note
-
-
-def test_a_profile_says_what_wrote_it(tmp_path: Path) -> None:
-    path = write_calibration(calibrate(Clockwork(), runs=1), tmp_path / "this.toml")
-    profile = read_profile(path.read_text(encoding="utf-8"), str(path))
-    assert profile.provenance is not None
-    assert profile.provenance.date is not None
 
 
 @pytest.mark.gl

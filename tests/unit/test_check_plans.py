@@ -11,7 +11,7 @@ from gpgpu_legacy.chips.table import plan_verdict_grids
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.plan.plan import Binding, Blend, ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.plan import Binding, ClearPass, CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler
 from gpgpu_legacy.serial import from_json, json_text
 
@@ -53,13 +53,6 @@ def test_the_passes_of_a_program_that_is_too_long_are_named() -> None:
     assert from_json(json_text(verdict), Verdict, "verdict") == verdict
 
 
-def test_the_table_says_which_passes_and_why() -> None:
-    verdict, passes, *_ = plan_verdict_grids(check_plan(mixed(), RADEON), RADEON)
-    assert verdict.caption.endswith("does not load.")
-    assert passes.caption == "The passes that exceed a limit, of 9 passes."
-    assert ("3, 5, 7, … 9", 4, "test.fp", "native ALU instructions 71 > 64") in passes.rows
-
-
 def test_textures_that_are_too_large_name_the_passes_that_read_and_draw_them() -> None:
     """Pass 1 copies to a large texture, 2 looks it up, 3 draws to it, 4 does neither."""
     p, q = texture("P", 4, 4, R32F), texture("Q", 3000, 4, R32F)
@@ -71,15 +64,6 @@ def test_textures_that_are_too_large_name_the_passes_that_read_and_draw_them() -
     assert (target.found, target.where, target.passes, target.pass_count) == (3000, "Q", "3", 1)
     assert read.advice == "use textures of at most 2048×2048 texels"
     assert target.advice == "use textures of at most 2560×2560 texels"
-
-
-def test_blending_names_the_passes_that_blend() -> None:
-    p = texture("P", 4, 4, R32F)
-    steps = [drawn(SHORT, "P"), *[drawn(SHORT, "P", blend=Blend.ADD)] * 2]
-    found = row(check_plan(show(steps, p), RADEON), "float blending")
-    assert (found.outcome, found.where, found.passes, found.pass_count) == (
-        Outcome.EXCEEDED, "P", "2–3", 2,
-    )  # fmt: skip
 
 
 def test_every_target_is_checked() -> None:

@@ -26,7 +26,6 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 
-BOTH = pytest.mark.parametrize("rule", [CC1_1, FERMI], ids=lambda rule: rule.name)
 GLOBAL, SHARED = "dobravec-bulic-global", "dobravec-bulic-shared"
 TILED, MALI = "opengl-compute-tiled", "mali-sgemm"
 
@@ -56,17 +55,6 @@ def test_global_blocks_of_16_on_a_9400m() -> None:
     )  # fmt: skip
 
 
-def test_global_blocks_of_16_on_a_fermi() -> None:
-    """64×64: 128 warps, each two rows of 16, of 64 steps: two lines of A, one (half of it) of B.
-
-    Two half lines are stored.
-    """
-    assert of_method(GLOBAL, (64, 64, 64), FERMI, 16) == Transactions(
-        load_transactions=128 * 64 * 3, load_bytes=128 * 64 * 3 * 128,
-        store_transactions=128 * 2, store_bytes=128 * 2 * 128,
-    )  # fmt: skip
-
-
 def test_shared_blocks_of_16_on_a_9400m() -> None:
     """32×32: 64 half-warps of 2 blocks: a segment of A, one of B; one stored.
 
@@ -91,30 +79,6 @@ def test_shared_blocks_of_16_on_a_fermi() -> None:
     )  # fmt: skip
 
 
-def test_shared_blocks_of_8_on_a_9400m() -> None:
-    """8×8: 4 half-warps, each two rows of 8. Segments are 2 rows of A: words in sequence.
-
-    A[a + wA·ty + tx] is words 16h … 16h + 15, coalesced; so is B, and so is C. In shared memory the
-    stores lie in sequence. As[ty][k] is two words, each read by 8: a step broadcasts one and serves
-    one reader of the other; the second serves the rest. Bs[k][tx] is 8 words read by two each:
-    the first step serves both of one and one of each other, the second the other seven.
-    """
-    assert of_method(SHARED, (8, 8, 8), CC1_1, 8) == Transactions(
-        load_transactions=4 * 2, load_bytes=4 * 2 * 64, store_transactions=4, store_bytes=4 * 64,
-        shared_requests=4 * (2 + 16), shared_replays=4 * 16,
-    )  # fmt: skip
-
-
-def test_tiles_of_32_are_coalesced_everywhere() -> None:
-    """64×64: 4 groups of 32 warps of 2 tiles; the loads of a warp are a line each."""
-    warps = 4 * 32
-    assert of_method(TILED, (64, 64, 64), FERMI) == Transactions(
-        load_transactions=warps * 2 * 2, load_bytes=warps * 2 * 2 * 128,
-        store_transactions=warps, store_bytes=warps * 128,
-        shared_requests=warps * 2 * (2 + 64), shared_replays=0,
-    )  # fmt: skip
-
-
 def test_guarded_loads_on_a_9400m() -> None:
     """1×33 by 33×33: a row of two groups, two tiles; row 0 alone loads A and stores.
 
@@ -134,21 +98,6 @@ def test_guarded_loads_on_a_9400m() -> None:
     assert (result.store_transactions, result.store_bytes) == (3, 3 * 64)
 
 
-@BOTH
-def test_a_block_of_one_is_a_request_of_one_thread(rule: Rule) -> None:
-    """5×5: 25 threads of 5 steps, a transaction an access: of 32 bytes or of a line.
-
-    On the 9400M thread 0 alone reads in sequence where its word begins a segment: words 0 and 16.
-    """
-    result = of_method(GLOBAL, (5, 5, 5), rule, 1)
-    assert (result.load_transactions, result.store_transactions) == (250, 25)
-    if rule is FERMI:
-        assert (result.load_bytes, result.store_bytes) == (250 * 128, 25 * 128)
-    else:
-        assert result.load_bytes == 250 * 32 + 5 * 2 * 2 * 32  # A and B are read 5 times
-        assert result.store_bytes == 25 * 32 + 2 * 32
-
-
 def test_the_bytes_of_methods_grow_as_by_hand() -> None:
     """MulDG: (16·32 + 64) bytes for 16 threads a step, 36n³; MulDS: 128 for 16 a block, n³/2."""
     for n in (64, 160):
@@ -156,32 +105,13 @@ def test_the_bytes_of_methods_grow_as_by_hand() -> None:
         assert of_method(SHARED, (n, n, n), CC1_1, 16).bytes_transacted == n**3 // 2 + 4 * n**2
 
 
-def test_an_addend_is_another_dispatch() -> None:
-    plan = find_method(GLOBAL).plan(Shape(4, 4, 64), Options(block=1, alpha=2.0))
-    more = transactions(plan, FERMI)
-    plain = of_method(GLOBAL, (4, 4, 64), FERMI, 1)
-    assert more.load_transactions == plain.load_transactions + 4 * 2
-    assert more.number == plain.number + 16
-
-
 # What is refused ---------------------------------------------------------------------------------
-
-
-def test_passes_that_draw_have_no_transactions() -> None:
-    with pytest.raises(PlanError, match="hall-carr-hart-single draws"):
-        of_method("hall-carr-hart-single", (4, 4, 4), FERMI)
 
 
 def test_too_many_accesses_to_follow_are_refused() -> None:
     with pytest.raises(PlanError, match=r"host\.comp: an invocation makes 2010000 accesses"):
         of_method("dobravec-bulic-host", (100, 100, 100), FERMI)
     assert of_method("dobravec-bulic-host", (2, 3, 4), FERMI).load_transactions == 48
-
-
-def test_shared_doubles_are_refused() -> None:
-    pass_ = dispatch("D[0] = 0.0lf;", declared="shared double D[4];")
-    with pytest.raises(PlanError, match="4-byte words"):
-        transactions(plan_of(pass_), FERMI)
 
 
 # Thread by thread --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from products import METHODS_AND_WAYS, options_of
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
-from gpgpu_legacy.count.closed_form import evaluate, recover, same_formula
+from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
 from gpgpu_legacy.count.traffic import (
     Accounting,
@@ -28,7 +28,6 @@ from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import Binding, Blend, ClearPass, CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Extent, MovingRect, Rect, Texture, TextureKind
-from gpgpu_legacy.serial import from_json, json_text, plain
 
 # Instructions ------------------------------------------------------------------------------------
 
@@ -46,10 +45,6 @@ def test_a_kill_is_a_class_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     row = Opcode("KIL", OperandShape.KILL_OP, Form.VECTOR, Cost.KILL, None, "", saturable=False)
     monkeypatch.setitem(OPCODES, "KIL", row)
     assert count_instructions(program("KIL R0;", "MOV R0, 1;")) == InstructionCounts(1, 0, 1)
-
-
-def test_end_is_no_instruction() -> None:
-    assert count_instructions(program()).total == 0
 
 
 # Passes, by hand ---------------------------------------------------------------------------------
@@ -165,12 +160,6 @@ def test_the_bytes_of_a_vertex_are_the_accountings() -> None:
         Accounting(vertex_bytes=0)
 
 
-def test_counts_are_written_and_read_as_they_are() -> None:
-    counts = count_plan(plan_of_steps(Repeat(5, (drawn(),))), Accounting(vertex_bytes=36))
-    assert plain(counts) == asdict(counts)
-    assert from_json(json_text(counts), Counts, "counts") == counts
-
-
 def test_rectangles_that_change_are_counted_as_they_are() -> None:
     """3·2 + 2·1 + 1·2 fragments of 21 bytes, 2·4 bytes copied a texel."""
     rect = MovingRect(0, 0, Affine(3, -1), Table((2, 1, 2)))
@@ -182,19 +171,6 @@ def test_rectangles_that_change_are_counted_as_they_are() -> None:
     assert fragments_per_pass(plan) is None
     turned = MovingRect(0, 0, Table((1, 2, 2)), Table((2, 1, 1)))
     assert fragments_per_pass(plan_of_steps(Repeat(3, (replace(drawn(), rect=turned),)))) == 2
-
-
-def test_counts_add_up_and_multiply_field_by_field() -> None:
-    one = Counts(passes=1, fragments=2, lookup=3, geometry_bytes=4)
-    assert one + one == one.times(2) == Counts(passes=2, fragments=4, lookup=6, geometry_bytes=8)
-    assert one.times(0) == Counts()
-
-
-def test_fragments_a_pass_have_one_value_or_none() -> None:
-    small = FragmentPass(program("MOV result.color, 1;"), (), ("target",), Rect(0, 0, 1, 1))
-    assert fragments_per_pass(plan_of_steps(drawn(), drawn())) == 6
-    assert fragments_per_pass(plan_of_steps(drawn(), small)) is None
-    assert fragments_per_pass(plan_of_steps(ClearPass("target"))) is None
 
 
 # Whole methods, by formulas of our own for any shape ---------------------------------------------
@@ -289,9 +265,3 @@ def test_formulas_are_compared_as_formulas() -> None:
     assert not same_formula(counted, "4*n**3")
     assert not same_formula(counted, "4*n**3*(b + 1)/b + 1")
     assert not same_formula(None, "n")
-
-
-def test_a_published_formula_has_exact_values() -> None:
-    assert evaluate("8*n**3*(b + 1)/b", 1024, 32) == 8 * 1024**3 * 33 // 32
-    assert evaluate("n/(2*b)", 7, 2) == Fraction(7, 4)
-    assert evaluate("16", 3, 3) == 16

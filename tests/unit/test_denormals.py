@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -17,10 +16,10 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import denormals, registry
-from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words
+from gpgpu_legacy.runtime.denormals import DataPath, flushed_by
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
-from gpgpu_legacy.runtime.prepared import F32, Result
+from gpgpu_legacy.runtime.prepared import Result
 from gpgpu_legacy.runtime.registry import executors, find_executor
 
 EXACT = Machine(exact=True)
@@ -97,14 +96,6 @@ def test_drawing_leaves_the_cpu_as_it_was(ready: Callable[[str], Executor]) -> N
             np.testing.assert_allclose(found, PRODUCT, rtol=1e-5)
 
 
-def test_another_thread_keeps_denormals() -> None:
-    found: list[F32] = []
-    thread = Thread(target=lambda: found.append(g.matmul(A, B, executor="jit", exact=True)))
-    thread.start()
-    thread.join()
-    np.testing.assert_allclose(found[0], PRODUCT, rtol=1e-5)
-
-
 # What follows from it -----------------------------------------------------------------------
 
 
@@ -145,14 +136,6 @@ def test_only_what_a_plan_does_is_refused() -> None:
     fp24 = Machine(exact=True, arithmetic=ARITHMETICS["fp24"])
     assert not Flushing(*DataPath).why_inexact(draws, fp24)
     assert "blends" in Flushing(DataPath.BLENDED).why_inexact(blends, EXACT)
-
-
-def test_in_words() -> None:
-    every = frozenset(DataPath)
-    assert in_words(frozenset()) == "kept"
-    assert in_words(every) == in_words(every - {DataPath.MOVED}) == "flushed"
-    assert in_words(every - {DataPath.MOVED, DataPath.BLENDED}) == "flushed but in blends"
-    assert in_words(frozenset({DataPath.BLENDED})) == "flushed in blends"
 
 
 @pytest.mark.gl

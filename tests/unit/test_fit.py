@@ -77,15 +77,6 @@ def test_multichannel_at_32_does_not_load_on_the_radeon_9700() -> None:
     assert len(verdict.nodes) == 33
 
 
-def test_where_a_count_goes_over_its_limit() -> None:
-    """multi.fp.j2 has three instructions before its loop and three of them ALU in each step."""
-    verdict = verdict_of(MULTI, "ps-2-0", block=32)
-    program = plan_of(MULTI, block=32).programs()[0]
-    alu = [i for i in program.instructions if i.texture is None]
-    expected = f"line {alu[64].span.line}: {alu[64].mnemonic}"
-    assert row(verdict, "ALU instructions").where == expected
-
-
 def test_it_does_load_with_3_steps() -> None:
     verdict = verdict_of(MULTI, "radeon-9700", block=3)
     assert verdict.answer is Answer.LOADS
@@ -97,12 +88,6 @@ def test_larson_mcallister_in_8_bits_runs_on_a_geforce3() -> None:
     verdict = verdict_of("larson-mcallister", "geforce3", texture_format="unorm8")
     assert verdict.answer is Answer.LOADS
     assert row(verdict, "language").advice == ("no program: set it up as register combiners")
-
-
-def test_floats_do_not() -> None:
-    verdict = verdict_of("larson-mcallister", "geforce4-ti-4600")
-    limits = [r.limit for r in verdict.exceeded]
-    assert limits == ["float textures", "float framebuffer", "float blending"]
 
 
 def test_more_than_a_modulate_does_not_run_on_a_geforce3() -> None:
@@ -158,15 +143,6 @@ def test_the_memory_of_the_whole_plan() -> None:
     assert (found.found, found.outcome) == (256, Outcome.EXCEEDED)
     found = row(check_plan(plan, find_profile("radeon-9800-xt")), "memory, MiB")
     assert (found.found, found.outcome) == (256, Outcome.WITHIN)
-
-
-def test_a_board_that_came_with_more_memory_or_less() -> None:
-    plan = plan_of("larson-mcallister", size=3072, texture_format="r32f")  # 108 MiB
-    side = row(check_plan(plan, find_profile("geforce3-ti-500")), "memory, MiB").native
-    assert side is not None
-    assert side.outcome is Outcome.UNKNOWN
-    small = row(check_plan(plan, find_profile("geforce3")), "memory, MiB")
-    assert small.outcome is Outcome.EXCEEDED
 
 
 def test_an_unknown_limit_is_never_passed_silently() -> None:
@@ -268,17 +244,6 @@ def test_results_are_the_same_to_the_last_bit(  # noqa: PLR0917
     np.testing.assert_array_equal(product(method, shape, first, "numpy"), expected)
 
 
-@pytest.mark.gl
-@pytest.mark.parametrize("executor", ["gl-raster", "gl-arbfp"])
-@pytest.mark.parametrize("method", [MULTI, SINGLE])
-def test_drivers_run_it_too(method: str, executor: str, ready: Any) -> None:
-    ready(executor)
-    shape, options = Shape(13, 37, 11), Options(block=7, coordinates_first=3)
-    expected = product(method, shape, options, "numpy")
-    found = product(method, shape, options, executor)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-
-
 @pytest.mark.parametrize(("method", "mads"), [(MULTI, 2), (SINGLE, 1)])
 @pytest.mark.parametrize("accumulate", list(Accumulate))
 @settings(max_examples=15)
@@ -298,15 +263,6 @@ def test_what_it_takes(
     # the sum, two registers a step of a group, the start of the next group, and F
     expected = 1 + 2 * min(group, block) + several + (not blends)
     assert found.count(Resource.TEMPORARIES) == expected
-
-
-def test_other_methods_have_no_such_variant() -> None:
-    for method in methods():
-        if method.name not in {MULTI, SINGLE, "govindaraju-tiled"}:
-            with pytest.raises(InputError, match="takes no --coordinates-first"):
-                method.options(Options(coordinates_first=2))
-    with pytest.raises(InputError, match="it must be at least 1"):
-        find_method(MULTI).options(Options(coordinates_first=0))
 
 
 # Fits --------------------------------------------------------------------------------------------
@@ -346,47 +302,10 @@ def test_the_radeon_9700() -> None:
     )
 
 
-def test_the_radeon_9700_in_one_channel() -> None:
-    """A step has 4 native instructions at the fewest: two moves of zwzw, a product, a sum."""
-    fitted = fit_of(SINGLE, "radeon-9700")
-    assert found_in(fitted) == {
-        ("advertised", False): 15, ("native", False): 3, ("native", True): 15,
-    }  # fmt: skip
-    assert fitted.largest[2].why.startswith("texture instructions 33 > 32")
-
-
 def test_the_model_that_the_paper_assumes_and_why_it_took_32() -> None:
     """5b + 5 instructions ≤ 256 give 50 for multi, 4b + 5 give 62 for single."""
     assert found_in(fit_of(MULTI, "hall-carr-hart-model")) == {("advertised", False): 50}
     assert found_in(fit_of(SINGLE, "hall-carr-hart-model")) == {("advertised", False): 62}
-
-
-def test_few_temporaries_make_small_groups() -> None:
-    """ps_2_0: 12 temporaries hold groups of 4 (2·4 + 3 = 11), 4 indirections 3 of them."""
-    fitted = fit_of(MULTI, "ps-2-0")
-    assert found_in(fitted) == {("advertised", False): 3, ("advertised", True): 12}
-    assert fitted.largest[1].coordinates_first == 4
-
-
-def test_two_coordinate_sets_suffice_where_the_framebuffer_adds() -> None:
-    written = fit_of(MULTI, "arbfp1.0")
-    assert found_in(written) == {("advertised", False): None}
-    assert written.largest[0].answer is Answer.DOES_NOT_LOAD
-    assert written.largest[0].why == "coordinate sets 3 > 2; image units 3 > 2"
-    blended = fit_of(MULTI, "arbfp1.0", accumulate=Accumulate.BLEND)
-    assert found_in(blended) == {("advertised", False): 3, ("advertised", True): 12}
-
-
-def test_the_r420_has_the_instructions_but_not_the_indirections() -> None:
-    """64 temporaries hold groups of 30 (2·30 + 3), or 31 alone (2·31 + 2); 4 indirections 3.
-
-    Of 512 instructions a step has 4 of arithmetic at the fewest and 2 lookups, and 1 is F's: 85.
-    """
-    fitted = fit_of(SINGLE, "r420", size=96)
-    assert found_in(fitted) == {
-        ("advertised", False): 96, ("native", False): 3, ("native", True): 85,
-    }  # fmt: skip
-    assert fitted.largest[-1].coordinates_first == 30
 
 
 def test_a_block_is_no_longer_than_the_sum() -> None:
@@ -440,30 +359,6 @@ def test_a_larger_group_than_the_temporaries_allow_does_not_load() -> None:
     assert "temporaries" in {each.limit for each in beyond.exceeded}
 
 
-def test_matrices_larger_than_the_chip_s_textures_are_cut() -> None:
-    fitted = fit_of(SINGLE, "r300", size=2100)
-    assert found_in(fitted)["native", False] == 3
-    assert "--largest-texture 2048" in fitted.largest[1].command
-
-
-def test_padding_may_forbid_a_block_and_allow_another() -> None:
-    """2048 rows and columns of a sum of 6141: C and F take 32 MiB of a Radeon 9700's 128.
-
-    A and B take the rest, if the sum is padded to no more than 6144. Lookups allow 15 steps.
-    """
-    fitting = [b for b in range(1, 16) if -(-6141 // b) * b <= 6144]
-    assert fitting == [1, 2, 3, 4, 6, 8, 12]
-    shape = Shape(2048, 6141, 2048)
-    advertised, native, first = fit(find_method(SINGLE), find_profile("r300"), shape).largest
-    assert (advertised.value, advertised.why) == (12, "memory, MiB 129 > 128")
-    assert (native.value, first.value) == (3, 12)
-
-
-def test_an_empty_product_is_no_question() -> None:
-    with pytest.raises(InputError, match="give a size of at least 1"):
-        fit(find_method(MULTI), find_profile("r300"), Shape(4, 0, 4))
-
-
 def test_a_product_far_too_large_is_refused_at_once() -> None:
     with pytest.raises(InputError, match="the size is 1000000000; give one of at most"):
         fit(find_method(MULTI), find_profile("r300"), Shape(4, 10**9, 4))
@@ -488,27 +383,6 @@ def test_what_a_chip_could_not_have_run_is_refused_with_what_it_could() -> None:
         "256–484 > 64, native instructions in all 321–549 > 96; the largest block that fits is 3, "
         "or 8 with --coordinates-first 8; --anyway runs it here nevertheless"
     )
-
-
-def test_a_format_that_would_do_is_named() -> None:
-    with pytest.raises(InputError, match="but it loads with --texture-format unorm8"):
-        refuse("larson-mcallister", "geforce3")
-
-
-def test_a_cut_that_would_do_is_named() -> None:
-    shape, chosen = Shape(4, 4, 2100), find_method(SINGLE).options(Options(block=2))
-    plan = find_method(SINGLE).plan(shape, chosen)
-    with pytest.raises(InputError) as caught:
-        refuse_unless_it_runs(plan, find_profile("r300"), find_method(SINGLE), shape, chosen)
-    assert "texture size 2100 > 2048" in str(caught.value)
-    assert "cut the matrices with --largest-texture 2048" in str(caught.value)
-
-
-def test_what_it_could_have_run_is_not_refused() -> None:
-    refuse(MULTI, "r300", block=3)
-    refuse(MULTI, "r300", block=8, coordinates_first=8)
-    refuse(MULTI, "nv30")
-    refuse("larson-mcallister", "geforce3", texture_format="unorm8")
 
 
 def test_only_fragment_passes_are_asked_of_a_program() -> None:

@@ -16,14 +16,11 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
 from gpgpu_legacy.count.formulas import COUNTED, Formulas, formulas
-from gpgpu_legacy.count.traffic import Accounting
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import Binding, ClearPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import MovingRect, Rect
-from gpgpu_legacy.present.grid import Formula, Grid, pretty
-from gpgpu_legacy.present.latex import as_latex
 
 # The solver --------------------------------------------------------------------------------------
 
@@ -167,14 +164,6 @@ def test_a_formula_in_several_parameters() -> None:
     assert not set(passes.checked_at) & set(passes.solved_at)
 
 
-def test_parameters_that_are_fixed_are_numbers() -> None:
-    found = formulas(filling, ["n"], {"passes": 7})
-    assert text_of(found, "passes", "fragments") == ["7", "7*n**2"]
-    assert found.fixed == {"passes": 7}
-    thicker = formulas(filling, ["n"], accounting=Accounting(vertex_bytes=36))
-    assert text_of(thicker, "geometry_bytes") == ["432"]
-
-
 def test_where_parity_matters_the_even_sizes_are_named() -> None:
     found = formulas(filling, ("passes",), {"n": 4, "step": 2})
     assert (found.formulas["passes"].formula, found.formulas["passes"].holds_for) == (
@@ -200,18 +189,6 @@ def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b")
 
 
-def test_tiles_by_their_area_need_sizes_that_they_divide() -> None:
-    """n/t by n/t tiles, each in n/b passes; powers of 2 have no term in 1/t²."""
-
-    def plan_of(n: int, b: int, t: int) -> Plan:
-        return filling(4, ceil(n / t) ** 2 * ceil(n / b))
-
-    found = formulas(plan_of, ("n", "b", "t"), at=(240, 4, 6)).formulas["passes"]
-    assert found.formula == "n**3/(b*t**2)"
-    assert found.holds_for == "n a multiple of 24, b and t divisors of 12"
-    assert (240, 4, 6) in found.checked_at
-
-
 @pytest.mark.parametrize("passes", [lambda n: n % 5 + 1, lambda n: n**4 + (n > 400)])
 def test_what_no_formula_gives_has_none(passes: Callable[[int], int]) -> None:
     found = formulas(lambda n: filling(4, passes(n)), at=(1024,))
@@ -232,25 +209,3 @@ def test_a_parameter_that_there_is_not_is_named() -> None:
         formulas(filling, ("n",), {"n": 3})
     with pytest.raises(InputError, match="give one, such as n"):
         formulas(filling, ())
-
-
-def test_a_family_that_refuses_all_sizes_says_why() -> None:
-    def refused(n: int) -> Plan:
-        raise InputError(f"n is {n}; it must be 7")
-
-    with pytest.raises(InputError, match="it must be 7"):
-        formulas(refused)
-
-
-@pytest.mark.parametrize(
-    ("formula", "text", "latex"),
-    [
-        ("n*log(n, 2)**2", "n·log₂²n", r"$n (\log_2 n)^{2}$"),
-        ("2*3*passes/n", "2·3·passes/n", r"$\frac{6 passes}{n}$"),
-        ("8*n**3*(b + 1)/b", "8n³(b + 1)/b", r"$\frac{8 n^{3} \left(b + 1\right)}{b}$"),
-    ],
-)
-def test_formulas_are_typeset(formula: str, text: str, latex: str) -> None:
-    grid = Grid("f", "F", ("formula",), ((Formula(formula),),))
-    assert pretty(formula) == text
-    assert latex in as_latex([grid])

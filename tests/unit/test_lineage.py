@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.measure import engine
@@ -23,7 +22,6 @@ from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.studies.lineage import model
 from gpgpu_legacy.studies.lineage.model import lineage
-from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import Lineage, Step, read_lineage
 from gpgpu_legacy.studies.lineage.table import lineage_grid
 
@@ -53,10 +51,6 @@ def test_every_method_is_there_in_the_order_of_history(steps: tuple[Step, ...]) 
     assert [s.method for s in steps] == [method.name for method in methods()]
     years = [s.year for s in steps]
     assert years == sorted(years)
-
-
-def test_every_method_says_what_was_lacking() -> None:
-    assert all(method.lacked for method in methods())
 
 
 def test_intensity_is_multiply_adds_over_bytes_requested(steps: tuple[Step, ...]) -> None:
@@ -134,15 +128,3 @@ def test_json_and_table_have_a_row_for_each(result: Lineage, tmp_path: Path) -> 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("lineage-*.json")), ids=lambda p: p.name)
 def test_recorded_lineages_still_read(path: Path) -> None:
     assert lineage_grid(read_lineage(path)).rows
-
-
-def test_the_chart_is_a_picture_with_something_in_it(result: Lineage, tmp_path: Path) -> None:
-    path = tmp_path / "lineage.png"
-    draw_lineage([result], path)
-    with Image.open(path) as image:
-        assert image.width >= 1000
-        assert len(image.convert("RGB").getcolors(1 << 24) or []) > 50
-
-
-def test_ceilings_are_measured(result: Lineage) -> None:
-    assert "BLAS" in result.ceilings[0].name

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import other_work, rounds
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Order, Ready, count_steps
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
-from gpgpu_legacy.measure.rounds import Rounds, medians_in_turn, take_rounds, timed
+from gpgpu_legacy.measure.rounds import Rounds, medians_in_turn
 
 TWO_ROUNDS = Rounds(2)
 share = OtherWork.share  # which conftest.py replaces
@@ -119,13 +118,6 @@ def test_the_budget_counts_all_that_a_job_takes(what: str) -> None:
     assert all("of the budget were left" in entry.reason for entry in measured.not_run)
 
 
-def test_closing_what_is_open_is_kept_in_reserve() -> None:
-    world = World()
-    jobs = [world.job(name, 65, lambda _: 0.01, closing_s=3.0) for name in ("one", "two")]
-    measure(jobs, Budget(20.0, world), Rounds(10**4, most_runs=1))
-    assert 19.9 < world.now <= 20.0
-
-
 @pytest.mark.parametrize(("last_resort_s", "runs"), [(3.0, []), (10.0, [("one", 8)])])
 def test_the_last_resort_has_a_bound(last_resort_s: float, runs: list[tuple[str, int]]) -> None:
     world = World()
@@ -151,21 +143,6 @@ def test_the_cheapest_of_a_size_goes_first_and_results_keep_their_order() -> Non
     assert results(measured) == [("slow", 128), ("quick", 128)]
 
 
-def test_probes_leave_half_of_the_budget_to_the_jobs() -> None:
-    world = World()
-    jobs = [world.job(str(number), 128, lambda _: 1e-9, opening_s=1.0) for number in range(20)]
-    measured = measure(jobs, Budget(20.0, world), Rounds(1, most_runs=1))
-    assert world.now < 20.1
-    assert len(measured.outcomes) >= 4
-
-
-def test_a_long_first_run_stands_for_itself_where_that_is_asked_for() -> None:
-    world = World()
-    measured = measure([world.job("one", 65)], Budget(1e9, world), Rounds(3, longest_s=1.0))
-    assert measured.outcomes[0].is_first_run
-    assert world.runs == [("one", 64), ("one", 65)]
-
-
 @pytest.mark.parametrize(("least", "probes"), [(1, [64, 256]), (100, [100, 400]), (1000, [])])
 def test_a_job_says_how_small_a_probe_can_be(least: int, probes: list[int]) -> None:
     world = World()
@@ -187,16 +164,6 @@ def test_it_never_ends_empty(order: Order) -> None:
     assert world.open == []
 
 
-def test_the_cheapest_job_known_of_is_run_where_none_fits() -> None:
-    world = World()
-    slow = world.job("slow", 1024, lambda n: 2e-7 * n**3)
-    quick = world.job("quick", 1024, lambda n: 1e-7 * n**3)
-    measured = measure([slow, quick], Budget(10.0, world), TWO_ROUNDS)
-    assert results(measured) == [("quick", 1024)]
-    assert [key(entry) for entry in measured.not_run] == [("slow", 1024)]
-    assert "up to" in measured.not_run[0].reason
-
-
 def test_a_cheapest_job_that_fails_gives_way_to_the_next() -> None:
     world = World()
     jobs = [world.job("bad", 8, iter(())), world.job("good", 8)]
@@ -206,24 +173,6 @@ def test_a_cheapest_job_that_fails_gives_way_to_the_next() -> None:
 
 
 # The order by cost -------------------------------------------------------------------------------
-
-
-def test_the_cheapest_goes_first_by_what_was_expected_and_then_by_what_was_measured() -> None:
-    world = World()
-    small = world.job("a", 32, expected_s=2.0)
-    large = world.job("a", 64, expected_s=3.0)
-    other = world.job("b", 32, lambda _: 0.5, expected_s=2.5)
-    measured = measure([large, other, small], Budget(1e9, world), TWO_ROUNDS, order=Order.COST)
-    assert results(measured) == [("a", 32), ("b", 32), ("a", 64)]  # 8 s are expected of the last
-
-
-def test_a_probe_can_change_the_order() -> None:
-    world = World()
-    one = world.job("one", 256, lambda n: 1e-6 * n**3, expected_s=1.0)
-    two = world.job("two", 256, lambda n: 1e-8 * n**3, expected_s=2.0)
-    measured = measure([one, two], Budget(1e9, world), TWO_ROUNDS, order=Order.COST)
-    assert world.runs[:2] == [("one", 64), ("two", 64)]
-    assert results(measured) == [("two", 256), ("one", 256)]
 
 
 def test_a_first_run_that_loads_libraries_does_not_stand_for_its_series() -> None:
@@ -305,18 +254,6 @@ def test_a_budget_says_what_is_left_and_why_a_run_does_not_start() -> None:
     assert budget.refusal() == "the budget was spent"
 
 
-@pytest.mark.parametrize("seconds", [-1.0, float("nan")])
-def test_a_budget_is_a_number_of_seconds(seconds: float) -> None:
-    with pytest.raises(InputError, match="give a number of seconds, 0 or more"):
-        Budget(seconds)
-
-
-def test_who_goes_on_is_decided_after_a_round() -> None:
-    taken: list[str] = []
-    take_rounds("abc", taken.append, 3, lambda number: "ab"[number:])
-    assert "".join(taken) == "abcabb"
-
-
 def test_medians_are_of_calls_in_turn_after_one_of_each() -> None:
     called: list[str] = []
     seconds = {"one": iter([9.0, 1.0, 5.0, 3.0]), "two": iter([8.0, 2.0, 2.0, 7.0])}
@@ -328,29 +265,12 @@ def test_medians_are_of_calls_in_turn_after_one_of_each() -> None:
     assert called == ["one", "two"] * 4
 
 
-def test_a_call_is_timed_by_a_clock() -> None:
-    assert timed(lambda: None, iter([1.0, 3.5]).__next__)() == 2.5
-
-
 def test_other_processes_are_those_beside_this_one(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds = iter([100.0, 101.5])
     monkeypatch.setattr(other_work, "_others_s", lambda: next(seconds))
     monkeypatch.setattr(other_work, "perf_counter", iter([0.0, 3.0]).__next__)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     assert share(OtherWork()) == 0.25
-
-
-def test_a_system_that_hides_its_processes_is_not_busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    def hidden() -> object:
-        raise PermissionError
-
-    monkeypatch.setattr("psutil.cpu_times", hidden)
-    monkeypatch.setattr(other_work, "perf_counter", iter([0.0, 3.0]).__next__)
-    assert share(OtherWork()) is None
-
-
-def test_too_short_a_time_says_nothing_of_other_processes() -> None:
-    assert share(OtherWork()) is None
 
 
 def test_a_busy_machine_is_warned_of_in_one_line() -> None:
@@ -381,16 +301,3 @@ def test_waiting_for_threads_to_rest(
     monkeypatch.setattr(rounds, "sleep", sleep)
     rounds.wait_for_rest()
     assert slept == [0.005] * looks
-
-
-@pytest.mark.parametrize(("run_s", "runs"), [(0.003, 7), (0.021, 1), (0.5, 1), (1e-6, 10)])
-def test_what_rested_is_warmed_up(run_s: float, runs: int) -> None:
-    """By hand: runs of so many seconds until 20 ms are over, ten at most."""
-    taken = list[float]()
-
-    def sample() -> float:
-        taken.append(run_s)
-        return run_s
-
-    rounds.warm_up(sample)
-    assert taken == [run_s] * runs

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from PIL import Image
 from products import eight_bit_product, fragment_methods
 from typer.testing import CliRunner
 
@@ -18,7 +17,7 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.products import matmul, run
 from gpgpu_legacy.cli import app
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FX12
 from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.runtime.machine import Machine
@@ -32,7 +31,6 @@ from gpgpu_legacy.studies.precision.model import (
     measure,
     operands,
 )
-from gpgpu_legacy.studies.precision.plot import draw_precision
 from gpgpu_legacy.studies.precision.table import precision_grids
 
 LARSON = find_method("larson-mcallister")
@@ -198,19 +196,6 @@ def test_the_error_of_one_product_in_half_precision() -> None:
     assert found.addresses
 
 
-def test_largest_and_rms_error_of_several_elements() -> None:
-    """fx12 holds 0.5 and 0.25, and 0.1 as 102/1024."""
-    a = np.array([[0.5, 0.0], [0.0, 0.1]], np.float32)
-    b = np.array([[0.5, 0.25], [0.0, 0.0]], np.float32)
-    exact = accuracy(case("fx12", size=2), a, b)
-    assert exact.max_error == exact.rms_error == 0.0
-    b[1] = 0.5
-    off = accuracy(case("fx12", size=2), a, b)
-    one = abs(51 / 1024 - float(np.float32(0.1)) / 2) / 0.25  # of the largest element
-    assert off.max_error == pytest.approx(one)
-    assert off.rms_error == pytest.approx(one / np.sqrt(2))
-
-
 def test_register_combiners_and_eight_bits_are_the_product_of_2001() -> None:
     rng = np.random.default_rng(2001)
     a, b = rng.random((5, 9), np.float32), rng.random((9, 7), np.float32) / np.float32(3)
@@ -232,58 +217,6 @@ def test_eight_bits_saturate_as_it_comes_and_not_when_scaled() -> None:
     assert 0.0 < scaled.of_bound <= 1.0
 
 
-def test_wrong_texels_have_no_bound() -> None:
-    [found] = measure(cases(["hall-carr-hart-single"], ["fx12"], None, [8]))
-    assert not found.addresses
-    assert found.bound is None
-    assert found.max_error > 0.1
-
-
-@pytest.mark.parametrize("data", Data)
-def test_data_are_uniform_and_the_same_for_every_method(data: Data) -> None:
-    limit = 1.0 if data is Data.AS_IT_COMES else 1 / 8
-    given = [
-        operands(Case(method, FORMATS["r32f"], ARITHMETICS[name], data, 64), 7)
-        for method, name in ((LARSON, "fp16"), (SINGLE, "fp32"))
-    ]
-    for a, b in given:
-        for matrix in (a, b):
-            assert matrix.dtype == np.float32
-            assert matrix.min() >= 0.0
-            assert 0.99 * limit < matrix.max() < limit
-            assert matrix.mean() == pytest.approx(limit / 2, rel=0.05)
-    assert np.array_equal(given[0], given[1])
-    assert not np.array_equal(given[0][0], given[0][1])
-
-
-def test_cases_are_all_fragment_methods_in_all_arithmetics() -> None:
-    found = cases(sizes=[4])
-    assert {c.method.name for c in found} == {m.name for m in fragment_methods()}
-    assert {c.arithmetic.name for c in found} == set(ARITHMETICS)
-    for c in found:
-        assert c.texture_format.name in c.method.formats
-    floats = [c for c in found if c.arithmetic.name in FLOATS and c.texture_format.name == "r32f"]
-    assert {c.data for c in floats} == {Data.AS_IT_COMES}
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((["mali-sgemm"],), "mali-sgemm runs kernels, which compute in fp32"),
-        ((["larson-mcalister"],), "did you mean larson-mcallister"),
-        (([], ["fp8"]), "arithmetic is 'fp8'; choose from fp32"),
-        ((["packed-2x2"], [], "unorm8"), "none of packed-2x2 can use the texture format unorm8"),
-        (([], [], None, []), "the sizes are none; each"),
-        (([], [], None, [4, 0]), "the sizes are 4, 0; each must be at least 1"),
-        (([], [], None, [10**8]), "the size is 100000000; up to 8192 can be measured"),
-    ],
-)
-def test_what_cannot_be_measured_is_refused_in_one_line(arguments: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words) as caught:
-        cases(*arguments)
-    assert "\n" not in str(caught.value)
-
-
 # A run in another arithmetic --------------------------------------------------------------------
 
 
@@ -295,14 +228,6 @@ def test_a_run_names_its_arithmetic_and_takes_numpy_by_itself() -> None:
     tenth = np.float16(0.1)
     assert np.all(found.product == 2 * np.float32(tenth * tenth))
     assert run(a, a, "larson-mcallister", executor="numpy").record().arithmetic == "fp32"
-
-
-def test_an_unknown_arithmetic_and_a_kernel_in_another_are_refused() -> None:
-    a = np.ones((2, 2), np.float32)
-    with pytest.raises(InputError, match="arithmetic is 'double'; choose from fp32, fp24"):
-        matmul(a, a, arithmetic="double")
-    with pytest.raises(PlanError, match="fp32, not in fp16"):
-        matmul(a, a, "opengl-compute-tiled", arithmetic="fp16")
 
 
 # Tables and plot --------------------------------------------------------------------------------
@@ -332,17 +257,6 @@ def test_a_table_a_method_and_format_with_remarks() -> None:
     assert any("Wrong texels" in note for note in second.notes)
     assert not any("Wrong texels" in note for note in first.notes)
     assert first.rows[1][first.heads.index("bound")] is None
-
-
-def test_the_plot_is_a_png_and_needs_a_bound(tmp_path: Path) -> None:
-    rows = [row(size=n, arithmetic=name) for name in ARITHMETICS for n in (4, 16)]
-    draw_precision(rows, tmp_path / "p.png")
-    with Image.open(tmp_path / "p.png") as image:
-        assert image.format == "PNG"
-        assert image.width > 400
-    with pytest.raises(InputError, match="nothing to plot"):
-        draw_precision([row(bound=None, of_bound=None)], tmp_path / "q.png")
-    assert [path.name for path in tmp_path.iterdir()] == ["p.png"]
 
 
 def command(*arguments: str) -> Any:

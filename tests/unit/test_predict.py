@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.chips.profile import Hardware, find_profile
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction, Stage
@@ -88,10 +87,6 @@ def test_a_core_starts_an_access_of_four_numbers_a_clock() -> None:
     assert "loads and stores" not in counts(predicted("quadro-4000", "opengl-compute-tiled", n=64))
 
 
-def test_a_single_invocation_is_not_given_the_whole_chip() -> None:
-    assert seconds(predicted("quadro-4000", "dobravec-bulic-host", n=64), "arithmetic") is None
-
-
 def test_chained_passes_keep_their_sums_and_copy_nothing() -> None:
     apart = predicted("xeon-gl-raster", "hall-carr-hart-multi")
     fused = predicted("xeon-jit", "hall-carr-hart-multi")
@@ -134,13 +129,6 @@ def test_scalars_have_larger_tiles(method: str, tile: tuple[int, int, int, int])
     assert counts(found)["shared memory"] == LARGE**3 * 4 / columns + LARGE**3 * 4 / rows
 
 
-def test_a_product_that_is_blended_is_a_multiply_add() -> None:
-    fused = predicted("h200-gl-compute", "larson-mcallister")
-    assert counts(fused)["arithmetic"] == N**3
-    apart = predicted("h200-gl-raster", "larson-mcallister")
-    assert counts(apart)["arithmetic"] == N**3 and counts(apart)["blend"] == N**3
-
-
 def test_a_chip_with_few_tiles_is_idle_in_part() -> None:
     """C is 64×64 texels. No tile has less than 16×16: there are sixteen."""
     n = 128
@@ -162,27 +150,6 @@ def test_dot_products_have_a_rate_of_their_own() -> None:
     adds = 4 * steps / (fact(found, "fragment_peak_gflops") * 1e9 / 2)
     dots = 4 * steps / (fact(found, "dots_g_per_s") * 1e9)
     assert seconds(found, "arithmetic") == pytest.approx(adds + dots, rel=0.01)
-
-
-def test_what_a_run_costs_is_added_once() -> None:
-    found = predicted("h200-gl-compute", "packed-2x2", n=64)
-    assert seconds(found, "run overhead") == pytest.approx(1e-6 * fact(found, "run_us"))
-    assert len(counts(found)) == len(found.terms)  # no term twice
-    assert "run overhead" not in counts(predicted("radeon-9800-xt", "packed-2x2"))
-
-
-def test_more_work_takes_longer() -> None:
-    times = [predicted("h200-gl-raster", "hall-carr-hart-multi", n=n).compute_s for n in (128, 256)]
-    assert times[0] is not None and times[1] is not None and times[0] < times[1]
-
-
-def test_a_number_that_a_profile_lacks_is_named() -> None:
-    rates = Rates(Hardware())
-    assert rates.lookups(128).why == "the profile has no lookup_clocks_128_bits"
-    assert rates.lookups(64).why == "the rate of lookups of 64 bits is not known"
-    assert rates.fills(32).why == "the profile has no pixel_pipelines and no core_clock_mhz"
-    assert rates.passes().why == "the profile has no pass_us"
-    assert rates.upload().per_s is None
 
 
 # Commands ---------------------------------------------------------------------------------------
@@ -234,26 +201,3 @@ def test_fragments_in_flight_share_what_memory_serves() -> None:
         return int(terms["memory behind the cache"]["count"])
 
     assert served("--in-flight", "4") < served() == served("--in-flight", "1")
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (("--chip", "radeon-9800-xt", "--raster", "scan"), "give --cache, too"),
-        (("--chip", "radeon-9800-xt", "--layout", "8x8"), "give --cache, too"),
-        (("--chip", "radeon-9800-xt", "--in-flight", "4"), "give --cache, too"),
-        (("--chip", "radeon-9800-xt", "--cache", "3K"), "has no"),
-        (("--chip", "xeon-jit", "--cache", "8K,4way,64B"), "fuses passes"),
-    ],
-)
-def test_a_cache_that_says_nothing_is_refused(words: tuple[str, ...], problem: str) -> None:
-    result = CliRunner().invoke(app, ["predict", "hall-carr-hart-multi", "--size", "32", *words])
-    assert problem in str(result.exception)
-
-
-def test_this_machine_is_asked_to_be_calibrated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
-    result = CliRunner().invoke(app, ["predict", "row-packed", "--chip", "this", "--size", "64"])
-    assert "gpgpu-legacy calibrate" in str(result.exception)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from drawing import program, show, texture
 from hypothesis import given, settings
 from plans import Made, plans
-from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
@@ -18,7 +16,6 @@ from gpgpu_legacy.cache.access import DEFAULT_ACCESS
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Table
@@ -27,12 +24,10 @@ from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.parts import parts_of
-from gpgpu_legacy.predict.plan_table import plan_prediction_grids, plan_prediction_record
+from gpgpu_legacy.predict.plan_table import plan_prediction_record
 from gpgpu_legacy.predict.plans import CacheModel, predict_passes, predict_plan
 from gpgpu_legacy.predict.prediction import Stage
-from gpgpu_legacy.predict.products import predict_product
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.predict.table import prediction_record
 from gpgpu_legacy.predict.work import Work, count_work
 
 RADEON = find_profile("radeon-9700-pro")
@@ -72,12 +67,6 @@ def test_the_tiles_of_a_large_product_are_few_parts() -> None:
     assert numbers == list(range(1, 1 + len(list(passes(plan)))))
 
 
-def test_a_part_has_its_textures_by_their_order() -> None:
-    there, *others = parts_of(sort_plan(4, 4, tables=True), apart=True)
-    assert [t.name for t in there.plan.textures] == ["0", "1"]
-    assert len(others) == 1  # with other numbers in its Table
-
-
 BOTH = program(
     "MOV result.color, 1;", "MOV result.color[1], 2;",
     temporaries="OPTION ARB_draw_buffers; TEMP R0;",
@@ -92,13 +81,6 @@ def test_every_target_of_a_pass_is_written() -> None:
     assert work.fills == {32: 12, 128: 12}
     assert (work.components, work.memory_bytes) == (12 * (1 + 4), 12 * 20)
     assert work.instructions == 24
-
-
-def test_one_colour_for_all_targets_is_kept_in_the_widest() -> None:
-    p, q = texture("P", 4, 3, R32F), texture("Q", 4, 3, RGBA32F)
-    fill = program("MOV result.color, 1;")
-    plan = show([FragmentPass(fill, (), ("P", "Q"), Rect(0, 0, 4, 3))], p, others=[q])
-    assert count_work(plan, Rates(RADEON.hardware)).components == 12 * 4
 
 
 def test_a_lookup_at_unknown_places_reads_no_more_than_it_can() -> None:
@@ -189,30 +171,6 @@ def test_what_is_drawn_and_what_is_dispatched_are_added() -> None:
 # Predictions of plans ---------------------------------------------------------------------------
 
 
-def test_a_plan_is_predicted_as_a_product_is() -> None:
-    method, shape = find_method("hall-carr-hart-multi"), Shape(64, 64, 64)
-    options = Options(block=4)
-    product = predict_product(method, shape, options, "radeon-9800-xt")
-    predicted = predict_plan(method.plan(shape, options), "radeon-9800-xt")
-    assert predicted.prediction == product.prediction
-    record, of_product = plan_prediction_record(predicted), prediction_record(product)
-    assert record.terms == of_product.terms and record.seconds == of_product.seconds
-    copies = [one for one in record.passes if one.what == ("copy",)]
-    assert sum(one.runs for one in copies) == 64 // 2 // 4
-
-
-def test_the_tables_of_a_plan() -> None:
-    predicted = predict_plan(sort_plan(16, 16), "radeon-9800-xt")
-    terms, by_pass, total = plan_prediction_grids(predicted)
-    assert terms.caption == (
-        "bitonic-sort, on the ATI Radeon 9800 XT (R360): a lower bound on the time."
-    )
-    assert [row[:3] for row in by_pass.rows] == [("1–36", 36, "draw bitonic.fp")]
-    compute = predicted.prediction.compute_s
-    assert compute is not None and total.rows[0][0] == pytest.approx(1e3 * compute)
-    assert sum(row[3] for row in by_pass.rows) == pytest.approx(1e3 * compute)  # type: ignore[misc]
-
-
 def test_a_simulated_cache_replaces_what_memory_serves() -> None:
     cache = CacheModel(Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
     plan = find_method("hall-carr-hart-multi").plan(Shape(32, 32, 32), Options(block=4))
@@ -221,29 +179,6 @@ def test_a_simulated_cache_replaces_what_memory_serves() -> None:
     counts = {term.name: term.count for term in predicted.prediction.terms}
     assert counts["memory behind the cache"] == predicted.memory_bytes
     assert plan_prediction_record(predicted).memory_bytes == predicted.memory_bytes
-
-
-def test_this_machine_asks_to_be_calibrated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
-    with pytest.raises(InputError, match="gpgpu-legacy calibrate --executor"):
-        predict_plan(sort_plan(4, 4), "this")
-
-
-@pytest.mark.parametrize("sizes", [(0, 0, 0), (4, 0, 4), (0, 4, 4)])
-def test_a_product_without_passes_is_not_predicted(sizes: tuple[int, int, int]) -> None:
-    method = find_method("hall-carr-hart-multi")
-    with pytest.raises(InputError, match="has no passes, so there is no time to predict; give a s"):
-        predict_product(method, Shape(*sizes), Options(), "nv30")
-
-
-def test_a_plan_of_a_thousand_tiles_is_predicted_quickly() -> None:
-    """Each kind of tile is analysed once: 1000 tiles are few kinds."""
-    plan = find_method("hall-carr-hart-multi").plan(
-        Shape(320, 320, 320), Options(block=8, largest_texture=16)
-    )
-    assert len(plan.steps) >= 1000 > 50 * len(parts_of(plan, apart=True))
 
 
 def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several() -> None:

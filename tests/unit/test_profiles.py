@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 
-from gpgpu_legacy.chips import profile as profile_module
 from gpgpu_legacy.chips.profile import (
     Confidence,
     Fact,
@@ -56,11 +53,6 @@ def test_every_source_is_used() -> None:
     assert {fact.source for _, _, fact in FACTS} == set(sources())
 
 
-def test_an_unlimited_number_is_a_limit_of_programs() -> None:
-    unlimited = {place for _, place, fact in FACTS if fact.value == math.inf}
-    assert all(place.split(".")[0] in {"advertised", "native"} for place in unlimited)
-
-
 def test_names_and_aliases_name_one_profile_each() -> None:
     names = [name for p in profiles() for name in (p.name, *p.aliases)]
     assert len(names) == len(set(names))
@@ -90,16 +82,6 @@ def test_what_a_radeon_9700_advertises_is_not_what_it_has() -> None:
     assert (native["instructions"], native["indirections"], native["temporaries"]) == (96, 4, 32)
     assert chip.advertised.alu_instructions is not None
     assert chip.advertised.alu_instructions.source == "GB"
-
-
-def test_apis_have_no_native_limits() -> None:
-    assert all(p.native == Limits() for p in profiles() if p.kind is Kind.API)
-
-
-def test_what_is_unknown_is_absent() -> None:
-    mali = find_profile("mali-t604")
-    assert mali.formats.largest_texture_texels is None
-    assert mali.hardware.memory_mib is None
 
 
 def test_derived_peaks_follow_from_pipelines_and_clocks() -> None:
@@ -138,18 +120,6 @@ def test_agp_cards_are_read_back_at_pci_rates(name: str) -> None:
     assert hardware.bus_gb_per_s.value == pytest.approx(strobes * 0.2667, rel=0.02)
     assert hardware.readback_gb_per_s.most == pytest.approx(0.2667, rel=0.01)
     assert 0.133 < hardware.readback_gb_per_s.value < hardware.readback_gb_per_s.most
-
-
-def test_a_geforce4_renders_to_less_than_it_looks_up() -> None:
-    formats = find_profile("geforce4-ti-4600").formats
-    assert formats.largest_texture_texels and formats.largest_target_texels
-    assert formats.largest_texture_texels.value == 4096
-    assert formats.largest_target_texels.value == 2048
-
-
-def test_the_most_of_a_fact_is_the_upper_end_of_its_range() -> None:
-    assert Fact(3, "M", Confidence.HIGH).most == 3
-    assert Fact(3, "M", Confidence.HIGH, up_to=5).most == 5
 
 
 PUBLISHED = (
@@ -191,19 +161,6 @@ def test_a_chip_is_found_by_many_names(name: str) -> None:
     assert find_profile(name).name == "radeon-9700-pro"
 
 
-def test_only_the_files_that_have_a_name_are_read_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    files = []
-
-    def packaged(file: str) -> Profile:
-        files.append(file)
-        return read_packaged(file)
-
-    read_packaged = profile_module._packaged
-    monkeypatch.setattr(profile_module, "_packaged", packaged)
-    assert find_profile("mali-t604").title == "ARM Mali-T604 MP4 (Exynos 5250)"
-    assert files == ["mali_t604.toml"]
-
-
 def test_a_misspelt_chip_is_answered_with_the_nearest() -> None:
     with pytest.raises(InputError, match=r"no chip 'radeon-97oo'; did you mean .*radeon-9700"):
         find_profile("radeon-97oo")
@@ -220,17 +177,6 @@ HEAD = 'name = "x"\ntitle = "X"\nkind = "chip"\n'
 
 def read(*lines: str) -> Profile:
     return read_profile(HEAD + "\n".join(lines) + "\n", "x.toml")
-
-
-def test_a_file_in_the_right_form_is_read() -> None:
-    chip = read(
-        "[native]",
-        'temporaries = { value = 32, source = "M", confidence = "high", note = "all" }',
-        'indirections = { value = inf, source = "M", confidence = "low" }',
-    )
-    assert chip.native.temporaries == Fact(32, "M", Confidence.HIGH, "all")
-    assert chip.native.indirections is not None
-    assert math.isinf(chip.native.indirections.value)
 
 
 FACT = 'source = "M", confidence = "high"'
@@ -289,10 +235,3 @@ def test_a_file_in_another_form_is_refused(lines: tuple[str, ...], complaint: st
     with pytest.raises(InputError, match=r"^x\.toml") as caught:
         read(*lines)
     assert complaint in str(caught.value)
-
-
-def test_name_title_and_kind_are_needed() -> None:
-    with pytest.raises(InputError, match=r"x\.toml: object missing required field `kind`"):
-        read_profile('name = "x"\ntitle = "X"\n', "x.toml")
-    with pytest.raises(InputError, match="kind: invalid enum value 'card'; choose from chip, API"):
-        read_profile('name = "x"\ntitle = "X"\nkind = "card"\n', "x.toml")

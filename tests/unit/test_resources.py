@@ -58,47 +58,6 @@ def test_who_opened_the_nodes_of_the_third_example() -> None:
     assert taken(*SPEC_3).least_indirections == 3
 
 
-def test_a_result_that_arithmetic_touched_opens_a_node() -> None:
-    actual = taken(
-        "TEMP a, b;",
-        "TEX a, fragment.texcoord[0], texture[0], 2D;",
-        "MOV b, a;",
-        "TEX a, fragment.texcoord[1], texture[1], 2D;",
-        "ADD result.color, a, b;",
-    )
-    [_, second] = actual.nodes
-    assert second.opening is Opening.RESULT
-    assert second.why == "line 5: TEX writes a, which MOV of line 4 uses in the same node"
-    assert second.avoidable
-    assert second.advice == "look up into another temporary than a"
-    assert actual.least_indirections == 1
-
-
-def test_a_result_that_only_lookups_touched_opens_none() -> None:
-    """Condition 2 asks for an ALU instruction; two lookups may write one temporary."""
-    actual = taken(
-        "TEMP a;",
-        "TEX a, fragment.texcoord[0], texture[0], 2D;",
-        "TEX a, fragment.texcoord[1], texture[1], 2D;",
-        "MOV result.color, a;",
-    )
-    assert actual.count(Resource.INDIRECTIONS) == 1
-
-
-def test_masks_and_swizzles_are_not_looked_at() -> None:
-    """b.y is written and b.x looked up at: the specification counts two all the same."""
-    actual = taken(
-        "TEMP b;", "MOV b.y, fragment.color;", "TEX result.color, b.x, texture[0], 1D;"
-    )  # fmt: skip
-    assert actual.count(Resource.INDIRECTIONS) == 2
-
-
-def test_a_kill_reads_a_coordinate_and_writes_nothing() -> None:
-    written = ("TEMP a;", "MOV a, fragment.color;", "KIL a;", "KIL a;", "MOV result.color, a;")
-    assert taken(*written).count(Resource.INDIRECTIONS) == 2
-    assert taken("KIL fragment.color;").count(Resource.INDIRECTIONS) == 1
-
-
 def test_multichannel_has_one_more_than_its_block() -> None:
     """9 at b = 8 is what a hardware driver counts (shared measurements); 33 at b = 32 follows."""
     for block, count in ((1, 2), (8, 9), (32, 33)):
@@ -287,11 +246,6 @@ def test_attributes_count_once_and_when_declared_alone() -> None:
     assert actual.count(Resource.COORDINATE_SETS) == 6  # texcoord[5] asks for six
 
 
-def test_image_units_are_counted_by_the_largest() -> None:
-    actual = taken("TEX result.color, fragment.texcoord[0], texture[3], 2D;")
-    assert actual.count(Resource.IMAGE_UNITS) == 4
-
-
 @pytest.mark.parametrize(("option", "instructions"), [("exp", 3), ("exp2", 4), ("linear", 2)])
 def test_fog_takes_its_share(option: str, instructions: int) -> None:
     """Section 3.11.4.5.1."""
@@ -320,8 +274,3 @@ def test_the_use_that_goes_over_a_limit_is_found() -> None:
     assert over.span is not None
     assert (over.what, over.span.line) == ("ADD", 5)
     assert usage.first_beyond(3) is None
-
-
-def test_an_empty_program_takes_nothing_but_a_node() -> None:
-    actual = taken()
-    assert {u.resource: u.count for u in actual.usages if u.count} == {Resource.INDIRECTIONS: 1}

@@ -18,7 +18,6 @@ from gpgpu_legacy.provenance import commit
 from gpgpu_legacy.serial import (
     Record,
     Recorded,
-    fields_of,
     from_json,
     from_toml,
     json_lines_text,
@@ -80,10 +79,6 @@ def test_long_lists_have_a_line_for_each_item() -> None:
         "}",
     ]
     assert from_json(text, dict, "text") == plain(rows)
-
-
-def test_fields_make_another_record() -> None:
-    assert Point(**fields_of(Point(x=3, y=0.5))) == Point(x=3, y=0.5)
 
 
 def test_json_is_indented_utf_8_and_has_no_nan() -> None:
@@ -155,15 +150,6 @@ def test_toml_faults_are_of_one_line_too() -> None:
 
 def test_a_file_of_a_later_schema_is_refused() -> None:
     assert refused('{"schema": 2}') == "a.json, schema: invalid enum value 2; choose from 1"
-
-
-def test_a_file_of_another_kind_is_told_what_was_expected() -> None:
-    assert refused('{"results": []}') == (
-        "a.json: object contains unknown field `results`; expected a picture"
-    )
-    assert refused("[]") == "a.json: expected `object`, got `array`; expected a picture"
-    assert "a picture" not in refused('{"points": [{}]}')
-    assert refused("{'points': []}").startswith("a.json cannot be read: JSON is malformed")
 
 
 def test_provenance_is_of_this_checkout() -> None:

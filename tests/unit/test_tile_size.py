@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, parse_cache
-from gpgpu_legacy.cache.layout import parse_layout
-from gpgpu_legacy.cache.raster import parse_raster
 from gpgpu_legacy.cli import tiles as command
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
@@ -53,24 +51,6 @@ def test_a_part_of_b_that_does_not_fit_is_fetched_for_every_row() -> None:
     fits, too_large = rows(128, 4, [16, 32], ["2K,fully,64B"])
     assert (fits.a, fits.b) == (exact(4, 64), exact(4, 64))
     assert (too_large.a, too_large.b) == (exact(2, 64), exact(64, 64))
-
-
-def test_partial_sums_stay_where_their_tile_fits() -> None:
-    """A tile of 16² texels has 64 lines in each texture; 64 more are read of A and B."""
-    [small, large] = rows(128, 4, [16], ["1K,fully,64B", "16K,fully,64B"])
-    assert small.sums == exact(16, 64)  # one of them is read in each pass
-    assert large.sums == exact(2, 64)  # each of them is read once
-
-
-def test_a_cache_that_holds_two_tiles_reads_a_once() -> None:
-    """N = 32. Neighbouring tiles of 4 texels: 32 lines each of A and of B, and 16 of the sums."""
-    [row] = rows(64, 4, [4], ["8K,fully,64B"])
-    assert (row.a, row.b) == (exact(1, 32), exact(8, 32))
-
-
-def test_a_cache_that_holds_all_reads_all_once() -> None:
-    [row] = rows(64, 4, [8], ["1M,fully,64B"])
-    assert (row.a, row.b, row.sums) == (exact(1, 32), exact(1, 32), exact(2, 32))
 
 
 # Any product, any fully associative cache ------------------------------------------------------
@@ -113,24 +93,6 @@ def test_a_cache_for_a_pass_of_a_tile_fetches_each_texel_n_over_t_times(cases: C
 
 
 # Where they do not hold --------------------------------------------------------------------------
-
-
-def test_ways_conflict_at_a_power_of_two() -> None:
-    """Rows of B are 1 KiB apart, 16 lines: 4 of them share each of 32 sets with A and the sums."""
-    whole, ways = rows(128, 4, [32], ["8K,fully,64B", "8K,2way,64B"])
-    assert whole.holds
-    assert not ways.holds
-    assert not ways.assumed
-    assert ways.b.simulated > ways.b.most
-
-
-def test_tiles_of_the_rasteriser_divide_what_a_row_would_fetch() -> None:
-    """Where B's part does not fit, 8×8 fragments share what a row of them would not."""
-    orders = {"raster": parse_raster("8x8"), "layout": parse_layout("4x4")}
-    [row] = rows(128, 16, [32], ["4K,fully,64B"], **orders)
-    assert not row.assumed
-    assert row.b.most == 64 * 64 * 64 * TEXEL
-    assert row.b.simulated == row.b.most // 8
 
 
 # The command -------------------------------------------------------------------------------------

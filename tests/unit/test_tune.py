@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import collections
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import astuple, fields, replace
 from pathlib import Path
@@ -43,7 +41,7 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import from_json, json_text, plain
+from gpgpu_legacy.serial import from_json, json_text
 
 Command = Callable[..., tuple[int, str, str]]
 MULTI = find_method("hall-carr-hart-multi")
@@ -128,24 +126,6 @@ def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
     assert land.seconds(found.way) <= land.seconds(start)
 
 
-def test_a_budget_of_nothing_leaves_what_there_was() -> None:
-    land = Landscape(lambda _: 1.0)
-    found = search(Way("jit", 8), axes, land.run, Budget(0.0, land.clock))
-    assert found.way == Way("jit", 8)
-    assert set(land.runs) == {Way("jit", 8)}
-
-
-def test_each_faster_way_is_told_of_when_it_is_found() -> None:
-    land = Landscape(valley("jit", 128, (1, 1)))
-    told: list[tuning.SearchResult] = []
-    budget = Budget(1e9, land.clock)
-    found = search(Way("jit", 8), axes, land.run, budget, improved=told.append)
-    assert told[-1].way == found.way
-    times = [result.seconds for result in told]
-    assert times == sorted(times, reverse=True)
-    assert not any(result.finished for result in told)
-
-
 def test_an_interrupt_leaves_the_fastest_way_so_far(
     monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
@@ -178,13 +158,6 @@ def test_a_gain_within_the_noise_is_none() -> None:
     assert found.way == Way("jit", 8)
 
 
-def test_hopeless_ways_are_not_run_again() -> None:
-    slow = Way("gl-raster", 8)
-    land = Landscape(lambda way: 50.0 if way.executor == slow.executor else 1.0)
-    search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
-    assert land.runs.count(slow) == 1
-
-
 def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
     runs: dict[Way, int] = {}
 
@@ -198,14 +171,6 @@ def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
     found = search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
     assert found.way == Way("jit", 8)
     assert found.seconds == found.default_seconds == 1.0
-
-
-def test_a_start_that_is_refused_ends_the_search() -> None:
-    def refuse(way: Way) -> float:
-        raise RefusedError("no")
-
-    with pytest.raises(RefusedError):
-        search(Way("jit", 8), axes, refuse, Budget(1.0))
 
 
 # The axes of real methods ------------------------------------------------------------------------
@@ -222,15 +187,6 @@ def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
     assert names("dobravec-bulic-shared", Way("jit", 16)) == ["executor", "block"]
     shapes = ["threads", "register tile", "adjacent", "K-depth", "unroll"]
     assert names("larson-mcallister", Way("gl-compute")) == ["executor", *shapes]
-
-
-def test_blocks_are_no_larger_than_the_matrices_and_those_that_there_are() -> None:
-    def blocks(method: str, way: Way, size: int) -> list[int | None]:
-        return [w.block for w in dict(axes_of(find_method(method), size, ["jit"])(way))["block"]]
-
-    assert max(filter(None, blocks("hall-carr-hart-multi", Way("jit", 32), 40))) == 32
-    shared = blocks("dobravec-bulic-shared", Way("jit", 16), 1024)
-    assert set(shared) == set(find_method("dobravec-bulic-shared").blocks)
 
 
 @pytest.mark.gl
@@ -253,20 +209,6 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
         shape = GroupShape(*group)
         across, up = shape.side_by_side
         assert (shape.columns % across, shape.rows % up, max(across, up)) == (0, 0, shape.adjacent)
-
-
-@pytest.mark.gl
-@pytest.mark.parametrize(("is_gpu", "fragments"), [(False, 64), (True, 128)])
-def test_a_search_begins_with_what_the_device_has(
-    is_gpu: bool, fragments: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A GPU's invocation has more fragments of a running sum than a software renderer's."""
-    executor = find_executor("gl-compute")
-    monkeypatch.setattr(type(executor), "is_hardware", lambda _: is_gpu)
-    axes = axes_of(find_method("larson-mcallister"), 2048, ["gl-compute"])
-    ways = dict(axes(Way("gl-compute")))["threads"]
-    groups = [way.tuning.group for way in ways if way.tuning and way.tuning.group]
-    assert {group.columns * group.rows for group in groups} == {fragments}
 
 
 # Shapes that are asked for -----------------------------------------------------------------------
@@ -385,19 +327,6 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
     assert all(each.closed for each in counter.prepared)
 
 
-def test_methods_share_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    budgets = []
-
-    def fake(start: Way, axes: Any, run: Any, budget: Budget, **_: Any) -> tuning.SearchResult:
-        budgets.append(budget.seconds)
-        return tuning.SearchResult(start, 1.0, 1.0, (), finished=True)
-
-    monkeypatch.setattr(tuning, "search", fake)
-    names = ["larson-mcallister", "larsen-mcallister", "hall-carr-hart-multi"]
-    tune(names, 8, Budget(60.0, lambda: 0.0), executors=["jit"])
-    assert budgets == [30.0, 60.0]  # the first took no time
-
-
 # What is kept ------------------------------------------------------------------------------------
 
 
@@ -427,18 +356,6 @@ def test_a_way_survives_its_file(way: Way) -> None:
     keep(remembered(way))
     assert tuned_methods() == (remembered(way),)
     assert way.executor in str(way)
-
-
-def test_what_is_kept_is_there_in_another_process(kept: Path) -> None:
-    keep(remembered())
-    code = (
-        "from gpgpu_legacy.api.products import run; import numpy as np;"
-        "from gpgpu_legacy.measure.tuned import tuned_methods, way_of;"
-        "print(run(np.eye(4), np.eye(4)).executor, str(way_of(tuned_methods()[0].way)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == f"jit {JIT_TILE}\n"
-    assert [path.name for path in kept.parent.iterdir()] == ["tuning.json"]
 
 
 def test_machines_do_not_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -490,13 +407,6 @@ def test_a_shape_of_the_code_goes_with_its_block() -> None:
     assert choose(MULTI, Options(block=8), "auto").tuning is None
 
 
-def test_a_run_that_is_watched_has_the_plan_it_was_asked_for() -> None:
-    keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
-    a = np.eye(4)
-    found = run_matmul(a, a, MULTI.name, observer=lambda *_: None)
-    assert found.options.block == 32
-
-
 def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
     keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
@@ -506,14 +416,6 @@ def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Comman
     code, _, err = run("tune")
     assert code == 2
     assert "unset it" in err
-
-
-def test_the_user_s_folder_is_the_platform_s(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.delenv("GPGPU_LEGACY_TUNING")
-    monkeypatch.setattr("platformdirs.user_data_path", lambda name, **_: tmp_path / name)
-    assert tuned.tuning_file() == tmp_path / "gpgpu-legacy" / "tuning.json"
 
 
 def text_of(kept: Path) -> str:
@@ -575,27 +477,6 @@ def test_a_file_of_another_kind_is_neither_removed_nor_replaced(
     assert [path.name for path in kept.parent.iterdir()] == [kept.name]
 
 
-def test_an_empty_file_keeps_nothing_yet(run: Command, kept: Path) -> None:
-    kept.parent.mkdir()
-    kept.touch()
-    assert run("tune", "--forget")[1] == "there was nothing to forget\n"
-    keep(remembered())
-    assert tuned_methods() == (remembered(),)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"executor": "quantum"}, {"block": 0}, {"block": "many"}, {"accumulate": "by hand"},
-        {"tile": [0, 4]}, {"tile": [4]}, {"group": {"threads": [8, 8]}}, {"group": 3},
-    ],
-)  # fmt: skip
-def test_ways_that_make_no_sense_are_no_ways(change: dict[str, Any]) -> None:
-    text = json.dumps({**plain(way_record(JIT_TILE)), **change})
-    with pytest.raises(InputError):
-        way_of(from_json(text, WayRecord, "a way"))
-
-
 # The command -------------------------------------------------------------------------------------
 
 
@@ -640,15 +521,3 @@ def test_mistakes_are_refused_in_one_line(
     assert err.count("\n") == 1
     assert complaint in err
     assert not kept.exists()
-
-
-def test_a_folder_that_cannot_be_written_to_is_told_of(
-    run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("", encoding="utf-8")
-    monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(tmp_path / "file" / "tuning.json"))
-    code, _, err = run("tune", "--size", "8", "--budget", "0", "--executor", "jit")
-    assert code == 2
-    assert err.count("\n") == 1
-    with pytest.raises(InputError):
-        keep(remembered())

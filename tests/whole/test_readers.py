@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from buffers import bindings, buffer, uniforms
 from drawing import program, texture
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 from plans import Made, plans
 from varying import KERNEL, dispatch_plans
 
-from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
@@ -27,18 +24,16 @@ from gpgpu_legacy.count.coalescing import RULES, transactions
 from gpgpu_legacy.count.traffic import Accounting, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
-from gpgpu_legacy.plan.expand import expand, passes, without_tables
+from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
     Blend,
-    ClearPass,
     ComputePass,
     CopyPass,
     Corners,
     FragmentPass,
-    ParameterValue,
     Plan,
     Repeat,
     Step,
@@ -47,7 +42,6 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.plan.textures import MovingRect, Rect
-from gpgpu_legacy.plan.to_records import program_names
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.predict.model import predict
 
@@ -141,22 +135,6 @@ def at_field(name: str, item: Any, iteration: int) -> object:
 
 def chosen(number: Any, iteration: int) -> Any:
     return number[iteration] if isinstance(number, list) else at(number, iteration)
-
-
-def test_some_random_plans_have_tables_and_can_be_followed() -> None:
-    """Without these the tests above would say little."""
-    kinds = {"with tables": 0, "followed": 0}
-
-    @settings(max_examples=40)
-    @given(plans(tame=True))
-    def look(made: Made) -> None:
-        if without_tables(made.plan) is not made.plan:
-            kinds["with tables"] += 1
-            kinds["followed"] += isinstance(simulated(made.plan, quads=False), tuple)
-
-    look()
-    assert kinds["with tables"] >= 10
-    assert kinds["followed"] >= 2
 
 
 # Plans of dispatches -----------------------------------------------------------------------------
@@ -262,18 +240,6 @@ def test_what_is_valid_is_what_is_valid_written_out(plan: Plan) -> None:
     assert accepts(plan) == accepts(expand(plan))
 
 
-def test_some_odd_plans_are_valid_and_some_are_not() -> None:
-    result = set[bool]()
-
-    @settings(max_examples=60)
-    @given(odd_plans())
-    def look(plan: Plan) -> None:
-        result.add(accepts(plan))
-
-    look()
-    assert result == {False, True}
-
-
 # By hand -----------------------------------------------------------------------------------------
 
 
@@ -336,41 +302,6 @@ def test_a_slope_that_changes_is_followed_iteration_by_iteration() -> None:
     assert result.reads.tolist() == [[0, 2, 2, 1, 0, 1, 0, 0]]
 
 
-def test_parameters_that_vary_leave_a_trace_to_be_multiplied() -> None:
-    """What does not reach a coordinate changes no access: one iteration is as the one before."""
-    text = program(
-        "TEX R0, fragment.texcoord[0], texture[0], RECT;",
-        "MUL result.color, R0, program.local[0];",
-    )
-    four = ((0.0, 0.0, 0.0, 1.0), (4.0, 0.0, 0.0, 1.0), (4.0, 4.0, 0.0, 1.0), (0.0, 4.0, 0.0, 1.0))
-    table = Table(tuple(float(i % 7) for i in range(1000)))
-    pass_ = FragmentPass(
-        text, (Binding(0, "U"),), ("T",), Rect(0, 0, 4, 4), (Texcoords(0, four),),
-        (ParameterValue(0, (table, 0.0, 0.0, 0.0)),),
-    )  # fmt: skip
-    result = cache_run(raw(Repeat(1000, (pass_,))), SMALL)
-    assert result.iterations == 1000
-    assert result.iterations_repeated > 900
-    assert [r.reads for r in result.regions] == [0, 16_000]
-
-
-def test_a_dump_names_the_programs_and_shaders_of_what_is_written_out(tmp_path: Path) -> None:
-    files = dump(halving(), tmp_path / "plan", exact=True)
-    data = json.loads(files[0].read_text(encoding="utf-8"))
-    [repeat] = data["steps"]
-    draw, copy = repeat["body"]
-    assert draw["rect"] == {"x": 0, "y": 0, "width": [4, 2, 1], "height": 1}
-    assert copy["target_rect"] == draw["rect"]
-    assert draw["texcoords"][1]["corners"][0][0] == [4.0, 2.0, 1.0]
-    assert any(path.suffix == ".frag" for path in files)
-
-
-def test_numbers_that_json_lacks_are_strings() -> None:
-    value = (float("nan"), float("inf"), float("-inf"), np.float32(0.5))
-    data = json.loads(plan_as_json(raw(ClearPass("T", value))), parse_constant=pytest.fail)
-    assert data["steps"][0]["value"] == ["NaN", "Infinity", "-Infinity", 0.5]
-
-
 # Cost --------------------------------------------------------------------------------------------
 
 MANY = 1_000_000
@@ -401,14 +332,3 @@ def test_a_million_iterations_are_counted_at_once() -> None:
         moved.number
         == MANY * transactions(replace(kernels, steps=(Repeat(1, (one,)),)), RULES["fermi"]).number
     )
-
-
-def test_what_never_runs_is_no_pass() -> None:
-    """A Repeat of no iteration has neither passes nor programs, and its Tables have no values."""
-    never = FragmentPass(PLAIN, (), ("T",), MovingRect(Table(()), 0, 1, 1))
-    plan = raw(Repeat(0, (never,)), ClearPass("T"))
-    validate(plan)
-    assert list(passes(plan)) == [ClearPass("T")]
-    assert plan.programs() == ()
-    assert list(plan.weighted_passes()) == [(1, ClearPass("T"))]
-    assert program_names(plan) == {PLAIN: "test.fp"}

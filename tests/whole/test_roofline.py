@@ -25,7 +25,6 @@ from gpgpu_legacy.studies.roofline.model import (
     Panel,
     Point,
     Product,
-    measured,
     roofline,
 )
 from gpgpu_legacy.studies.roofline.model import recorded as products_of
@@ -141,18 +140,6 @@ def test_methods_that_were_lowered_on_an_h100_are_under_the_roof_of_what_is_disp
     assert len(shown) == len(on_gpu) < len(products)  # jit ran on the host
 
 
-def test_a_benchmark_gives_points_and_its_peers_do_not() -> None:
-    path = BENCHMARKS / "bench-h100.json"
-    bench = read_bench(path)
-    own = [result for result in bench.results if not result.peer]
-    found = products_of(path)
-    assert [(p.method, p.size, p.seconds) for p in found] == [
-        (r.method, r.size, r.seconds) for r in own
-    ]
-    [_, lowered] = panels("h100-sxm5", products=found)
-    assert lowered.above == ()
-
-
 def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "whole.json"
     write_json(path, with_fields(read_bench(BENCHMARKS / "bench-h100.json"), whole=True))
@@ -161,16 +148,6 @@ def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:
     path.write_text("{}", "utf-8")
     with pytest.raises(InputError, match=r"whole\.json"):
         products_of(path)
-
-
-def test_a_result_goes_to_the_panel_of_its_executor() -> None:
-    bench = read_bench(BENCHMARKS / "bench-h100.json")
-    [own, *_] = [result for result in bench.results if result.method == MULTI]
-    results = tuple(with_fields(own, executor=executor) for executor in ("jit", "gl-raster"))
-    bench = with_fields(bench, results=results)
-    found = panels("xeon-jit", "xeon-gl-raster", products=tuple(measured(bench, "here")))
-    assert [panel.executor for panel in found] == ["jit", "gl-raster"]
-    assert [sum(p.where == "here" for p in panel.points) for panel in found] == [1, 1]
 
 
 # This machine ------------------------------------------------------------------------------------
@@ -224,15 +201,3 @@ def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(
     code, _, err = run(*chip, "--from", str(path))
     assert code == 1
     assert f"{MULTI} at n = 128 is above its roof" in err
-
-
-def test_several_chips_have_a_table_and_a_panel_each(run: Command, tmp_path: Path) -> None:
-    picture = tmp_path / "roofs.svg"
-    words = ("roofline", "--size", "64", "--chip", "xeon-jit", "xeon-gl-raster")
-    code, out, _ = run(*words, "--plot", str(picture))
-    assert code == 0
-    assert out.count("Every method under the roof of") == 2
-    assert picture.is_file()
-    code, _, err = run("roofline", "--executor", "jit")
-    assert code == 2
-    assert "--chip this" in err
