@@ -91,36 +91,42 @@ def run_json(run: Callable[..., tuple[int, str, str]]) -> Callable[..., dict[str
     return command
 
 
-@pytest.fixture(scope="session")
-def ready() -> Callable[[str], Executor]:
-    """An executor by name; a test of one that needs OpenGL is marked gl."""
-    return find_executor
-
-
 @contextmanager
-def _driver_or_skip(item: pytest.Item) -> Iterator[None]:
-    """A test marked gl skips with the reason where it finds no driver, or fails if REQUIRE_GL=1."""
+def _driver_or_skip(needed: bool = True) -> Iterator[None]:
+    """What finds no driver skips with the reason, or fails if REQUIRE_GL=1."""
     try:
         yield
     except ExecutorUnavailableError as error:
-        if item.get_closest_marker("gl") is None:
+        if not needed:
             raise
         if os.environ.get("REQUIRE_GL") == "1":
             pytest.fail(f"REQUIRE_GL=1, but {error}")
         pytest.skip(str(error))
 
 
+@pytest.fixture(scope="session")
+def ready() -> Callable[[str], Executor]:
+    """An executor by name; without the driver that it needs the test skips."""
+
+    def find(name: str) -> Executor:
+        with _driver_or_skip():
+            return find_executor(name)
+
+    return find
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
-    with _driver_or_skip(item):
-        if item.get_closest_marker("gl") is not None:
+    is_marked = item.get_closest_marker("gl") is not None
+    with _driver_or_skip(is_marked):
+        if is_marked:
             gl.context()
         return (yield)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    with _driver_or_skip(item):
+    with _driver_or_skip(item.get_closest_marker("gl") is not None):
         return (yield)
 
 
