@@ -11,11 +11,9 @@ Everything is imported when it is first used.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # typing's own takes as long to import as a signal needs to come first
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from typing import Any
-
     from gpgpu_legacy.algorithms.algorithm import Algorithm as Algorithm
     from gpgpu_legacy.algorithms.matmul.method import Method as Method
     from gpgpu_legacy.algorithms.matmul.options import Accumulate as Accumulate

@@ -1,20 +1,19 @@
-"""`gpgpu-legacy`, and `python -m gpgpu_legacy`: the command line, which a signal may end any time.
+"""`gpgpu-legacy`, and `python -m gpgpu_legacy`: the command line."""
 
-Little is imported before the signals are taken care of.
-"""
-
-from gpgpu_legacy.ending import end_on_signals
+import gc
+import sys
 
 
 def main() -> None:
-    """Run the command line."""
-    end_on_signals()
-    import gc
-
+    """Run the command line; an interrupt, even while it is imported, is one line."""
     gc.disable()  # what is imported stays: looking through it takes a twentieth of `--help`
-    from gpgpu_legacy.cli import main as run
+    try:
+        from gpgpu_legacy.cli import main as run
 
-    run()
+        run()
+    except KeyboardInterrupt:
+        print("gpgpu-legacy: interrupted", file=sys.stderr)
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,40 @@
-"""Reading text files."""
+"""Files: read up to a limit, and written whole or not at all.
+
+What is written is written beside the place that it will take, and is moved there when it is whole.
+Nothing is forced to the disk: that takes longer than many a command, and results can be made again.
+"""
 
 from __future__ import annotations
 
-import errno
+import io
 import os
+import shutil
 import stat
 import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, BinaryIO
 
 from gpgpu_legacy.errors import InputError, reason_of
 
 MOST_TEXT_BYTES = 2**24
 """Of a text file, where its reader gives no smaller number: more than any of them has, and little
 beside a machine's memory."""
+
+Write = Callable[[IO[bytes]], object]
+"""What fills a file that is open for writing."""
+
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+_STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
+
+
+def _kind(mode: int) -> str:
+    """What there is in place of a file, in words; empty for a file."""
+    return "" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "a device")
+
+
+# Reading -----------------------------------------------------------------------------------------
 
 
 def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:
@@ -28,66 +49,44 @@ def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:
 def read_text_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
     """The bytes of a text file, for a reader that knows its encoding.
 
-    most: the bytes that it may have. Raises InputError, in one line, where the file is missing,
-    unreadable, longer, a device or not text.
+    most: the bytes that it may have. Raises InputError, in one line, where the file is longer or
+    not text, and where `open_data` does.
     """
-    try:
-        with _opened(path) as file:
-            is_longer = os.fstat(file.fileno()).st_size > most
-            data = b"" if is_longer else file.read(most + 1)
-    except FileNotFoundError:
-        raise InputError(f"there is no file {path}") from None
-    except (OSError, ValueError) as error:  # a ValueError for a path with a zero byte
-        raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
-    return _checked(data, str(path), most, is_longer=is_longer)
+    with open_data(path) as file:
+        return _text(file, str(path), most)
 
 
 def read_standard_input(most: int = MOST_TEXT_BYTES) -> str:
     """The text on standard input, up to its end; errors as `read_text` has them."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give the name of a file")
-    try:
-        data = sys.stdin.buffer.read(most + 1)
-    except (OSError, ValueError) as error:
-        raise InputError(f"standard input cannot be read: {reason_of(error)}") from None
-    return _decoded(_checked(data, "standard input", most))
+    return _decoded(_text(sys.stdin.buffer, "standard input", most))
 
 
 def open_data(path: Path) -> BinaryIO:
-    """A file of data, opened; InputError where it is not a file that has an end and a beginning.
+    """A file, opened for reading; InputError where there is none, or it cannot be read.
 
-    So no reader waits for a pipe or reads a device without end.
+    No reader waits for a pipe, or reads a device without end: these are none.
     """
     try:
-        file = _opened(path)
+        kind = _kind(path.stat().st_mode)
+        if not kind:
+            return path.open("rb")
     except FileNotFoundError:
         raise InputError(f"there is no file {path}") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError) as error:  # a ValueError for a path with a zero byte
         raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
-    if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-        file.close()
-        raise InputError(f"{path} is a pipe; write what comes through it to a file first")
-    return file
+    is_pipe = kind == "a pipe"
+    mend = "write what comes through it to a file first" if is_pipe else "give the name of a file"
+    raise InputError(f"{path} is {kind}; {mend}")
 
 
-def _opened(path: Path) -> BinaryIO:
-    """A file or a pipe, opened without waiting for the pipe's other end. OSError for all else."""
-    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def _text(file: IO[bytes], name: str, most: int) -> bytes:
     try:
-        mode = os.fstat(handle).st_mode
-        if stat.S_ISDIR(mode):
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        if not stat.S_ISREG(mode) and not stat.S_ISFIFO(mode):
-            raise OSError(errno.EINVAL, "it is a device; give a file")
-        os.set_blocking(handle, True)
-        return os.fdopen(handle, "rb")
-    except BaseException:
-        os.close(handle)
-        raise
-
-
-def _checked(data: bytes, name: str, most: int, *, is_longer: bool = False) -> bytes:
-    if is_longer or len(data) > most:
+        data = file.read(most + 1)
+    except OSError as error:
+        raise InputError(f"{name} cannot be read: {reason_of(error)}") from None
+    if len(data) > most:
         raise InputError(f"{name} has more than {most} bytes, the most that such a file may have")
     if b"\0" in data:
         raise InputError(f"{name} is not a text file; it contains zero bytes")
@@ -99,3 +98,194 @@ def _decoded(data: bytes) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data.decode("latin-1")
+
+
+# What is found out before ------------------------------------------------------------------------
+
+
+def check_writable(path: Path) -> None:
+    """InputError where a file cannot be written, as far as that can be found out before it is.
+
+    Its folder is missing or read-only; it is itself a folder, a device, a pipe or a socket; it is
+    write-protected; its name is too long, or a link in a circle.
+    """
+    with _explained(path):
+        _target(path)
+
+
+def check_distinct(files: Mapping[str, Path | None]) -> None:
+    """InputError where two of these, by what they are for, are one file."""
+    known: dict[str, str] = {}
+    for name, path in files.items():
+        if path is None:
+            continue
+        other = known.setdefault(os.path.realpath(path), name)
+        if other != name:
+            raise InputError(f"{other} and {name} are both {path}; give two files")
+
+
+def check_not_read(output: Path, inputs: Mapping[str, Path | None]) -> None:
+    """InputError where an output is one of the files that the same command reads."""
+    for name, path in inputs.items():
+        with suppress(OSError):  # one that is not there, or that cannot be read, is no output
+            if path is not None and path.samefile(output):
+                raise InputError(
+                    f"{output} is also read, as {name}; give another name for what is written"
+                )
+
+
+def check_output_folder(folder: Path, names: tuple[str, ...] = ()) -> None:
+    """InputError where files cannot be written to a folder, which is made where it is missing.
+
+    names: the files that will be written there.
+    """
+    with _explained(folder):
+        if not folder.is_dir():
+            if os.path.lexists(folder):
+                raise InputError(f"{folder} is a file; give the name of a folder")
+            _target(folder)
+            return
+        _check_folder(folder)
+        for name in names:
+            _target(folder / name)
+
+
+def _target(path: Path) -> Path:
+    """The file that a path names, behind all links; InputError where it cannot be written."""
+    if str(path.absolute()).startswith(_STREAMS):
+        _refuse(path, "a stream")
+    target = Path(os.path.realpath(path))
+    folder = (target if path.is_symlink() else path).parent
+    if not folder.is_dir():
+        if folder.exists():
+            raise InputError(f"{folder} is a file; {path.name} needs a folder to be written to")
+        raise InputError(f"there is no folder {folder}; make it first")
+    with suppress(FileNotFoundError):
+        kind = _kind(target.stat().st_mode)
+        if kind == "a folder":
+            raise InputError(f"{path} is a folder; give the name of a file")
+        if kind:
+            _refuse(path, kind)
+        if not os.access(target, os.W_OK):
+            raise InputError(
+                f"{path} is write-protected; give another name, or permit writing to it first"
+            )
+    _check_folder(folder)
+    return target
+
+
+def _check_folder(folder: Path) -> None:
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"the folder {folder} cannot be written to; choose another one")
+
+
+def _refuse(path: Path, kind: str) -> None:
+    raise InputError(
+        f"{path} is {kind}; give the name of a file, or redirect what the command prints"
+    )
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they are missing; InputError where that fails."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be made: {reason_of(error)}") from None
+
+
+def write_whole(path: Path, write: Write) -> None:
+    """Let `write` fill a file, and give it this path when it is whole.
+
+    Whatever interrupts this, `path` holds either its old content or all of the new one. Where it is
+    a link, the file that it points to is replaced. A file that is replaced leaves its permissions
+    to the new one. Raises InputError where `check_writable` does, and where the disk is full.
+    """
+    _write_all({path: write})
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file whole, in UTF-8."""
+    write_whole(path, text_writer(text))
+
+
+def text_writer(text: str) -> Write:
+    """What fills a file with this text, in UTF-8."""
+    return lambda to: to.write(text.encode("utf-8"))
+
+
+def write_folder(folder: Path, files: Mapping[str, Write]) -> None:
+    """Write files of a folder: first all of them beside their places, and then all take these.
+
+    A folder that is not there appears with all its files at once. In one that is there, the files
+    are replaced in their order, and its other files stay. Raises InputError where
+    `check_output_folder` does, and where the disk is full.
+    """
+    check_output_folder(folder, tuple(files))
+    if folder.is_dir():
+        _write_all({folder / name: write for name, write in files.items()})
+        return
+    with _explained(folder), _draft(folder.absolute().parent) as draft:
+        draft.mkdir()
+        for name, write in files.items():
+            _fill(draft / name, write)
+        draft.rename(folder)
+
+
+def _write_all(files: Mapping[Path, Write]) -> None:
+    """Write all files beside their places, and then move each to its own."""
+    moves = []
+    with ExitStack() as drafts:
+        for path, write in files.items():
+            with _explained(path):
+                target = _target(path)
+                draft = drafts.enter_context(_draft(target.parent))
+                draft.touch()
+                if target.exists():
+                    shutil.copymode(target, draft)
+                _fill(draft, write)
+                moves.append((path, draft, target))
+        for path, draft, target in moves:
+            with _explained(path):
+                draft.replace(target)
+
+
+@contextmanager
+def _draft(folder: Path) -> Iterator[Path]:
+    """A name in this folder, for what is not whole yet; what has it at the end is removed."""
+    draft = folder / f".gpgpu-legacy-{os.urandom(8).hex()}"
+    try:
+        yield draft
+    finally:
+        if draft.is_dir():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
+
+
+class _Stream(io.FileIO):
+    """A file that keeps its number to itself, so that NumPy and Pillow write through it.
+
+    By themselves they say of a full disk that fewer numbers were written, or that there was an
+    encoder error -2.
+    """
+
+    def fileno(self) -> int:
+        """There is none to be had."""
+        raise io.UnsupportedOperation("this file has no number")
+
+
+def _fill(draft: Path, write: Write) -> None:
+    with io.BufferedWriter(_Stream(draft, "w")) as file:
+        write(file)
+
+
+@contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """InputError, in one line, for whatever the system refuses in the block."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path} cannot be written: {reason_of(error)}") from None

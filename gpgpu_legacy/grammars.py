@@ -16,7 +16,7 @@ from lark import Lark
 from lark.grammar import Rule
 from lark.lexer import TerminalDef
 
-from gpgpu_legacy import kept
+from gpgpu_legacy import code_cache
 
 _from_tables: Callable[..., Lark] = Lark._load_from_dict
 """What the parsers call that Lark writes as modules."""
@@ -30,12 +30,12 @@ def open_grammar(package: str, *, transformer: Any = None, **options: Any) -> La
     # Importing importlib.resources would take longer than reading the file.
     grammar = (get_data(package, "grammar.lark") or b"").decode("utf-8")
     key = f"lark {lark.__version__} {sys.version} {sorted(options.items())}\n{grammar}"
-    tables = kept.read(key)
+    tables = code_cache.read(key)
     if tables is not None:
-        data, memo = pickle.loads(tables)  # nobody but this user has written it: see kept.py
+        data, memo = pickle.loads(tables)  # nobody but this user has written it: see code_cache.py
         return _from_tables(data, memo, transformer=transformer)
     parser = Lark(grammar, parser="lalr", transformer=transformer, **options)
     data, memo = parser.memo_serialize([TerminalDef, Rule])
     data["options"]["transformer"] = None
-    kept.keep(key, pickle.dumps((data, memo), pickle.HIGHEST_PROTOCOL))
+    code_cache.keep(key, pickle.dumps((data, memo), pickle.HIGHEST_PROTOCOL))
     return parser

@@ -7,8 +7,8 @@ answer is of this moment: another process may take the same memory a second late
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,6 @@ SURELY_THERE = 2**25
 ADDRESSES_KEPT = 2**28
 """Bytes of a limited address space (`ulimit -v`) that are left alone: libraries, stacks of threads
 and compilers take them, and LLVM ends the process where it gets none."""
-
 
 COMPILER_ADDRESSES = 2**28
 """Bytes of addresses that compiling one function takes, measured with LLVM 15 to 20."""
@@ -44,7 +43,8 @@ class Room:
 
 def free_memory() -> Room:
     """What this process may still take: of the machine, its container and its own limits."""
-    return min(_rooms(), key=lambda room: room.size_bytes)
+    rooms = (_of_machine(), *_of_container(), *_of_process())
+    return min(rooms, key=lambda room: room.size_bytes)
 
 
 def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
@@ -78,12 +78,12 @@ def require_addresses(needed_bytes: int, what: str) -> None:
 
     Drivers and compilers end the process where mapping fails, so what loads them asks first.
     """
-    room = min(_rooms_of_process(kept=0), key=lambda room: room.size_bytes, default=None)
-    if room is not None and needed_bytes > room.size_bytes:
-        raise ExecutorUnavailableError(
-            f"{what} needs about {in_words(needed_bytes)} of addresses, and {room}; raise "
-            "`ulimit -v` and `ulimit -d`"
-        )
+    for room in _of_process(kept=0):
+        if needed_bytes > room.size_bytes:
+            raise ExecutorUnavailableError(
+                f"{what} needs about {in_words(needed_bytes)} of addresses, and {room}; raise "
+                "`ulimit -v`"
+            )
 
 
 def in_words(size_bytes: int) -> str:
@@ -111,12 +111,10 @@ def _largest(cost: Callable[[int], int], size: int, room_bytes: int) -> int:
 # What there is ---------------------------------------------------------------------------------
 
 
-def _rooms() -> Iterator[Room]:
+def _of_machine() -> Room:
     import psutil
 
-    yield Room(psutil.virtual_memory().available, "this machine has")
-    yield from _rooms_of_container()
-    yield from _rooms_of_process()
+    return Room(psutil.virtual_memory().available, "this machine has")
 
 
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -129,53 +127,37 @@ _FILES = {
 """For version 2 and version 1 of cgroups: the limit, the use, and what of it can be dropped."""
 
 
-def _rooms_of_container() -> Iterator[Room]:
-    """What the control groups of this process leave it; Linux alone has them.
+def _of_container() -> Iterator[Room]:
+    """What the control groups of this process, and those above them, leave it.
 
     A container may see its own group at the root, under the path that the host has for it.
     """
-    for line in _text_of(_OWN_CGROUPS).splitlines():
-        _, controllers, path = [*line.split(":", 2), "", ""][:3]
-        if "memory" in controllers.split(","):
-            controllers = "memory"
-        if controllers not in _FILES:
-            continue
-        root = _CGROUPS / controllers
-        folder = root / path.strip("/")
-        for group in (folder, *folder.parents):
-            yield from _room_of_group(group, *_FILES[controllers])
-            if group == root:
-                break
-
-
-def _room_of_group(group: Path, limit: str, use: str, dropped: str) -> Iterator[Room]:
-    most, used = _text_of(group / limit).strip(), _text_of(group / use).strip()
-    if not (most.isdecimal() and used.isdecimal()):  # `max`, or no such file
-        return
-    words = _text_of(group / "memory.stat").split()
-    caches = dict(zip(words[::2], words[1::2], strict=False)).get(dropped, "0")
-    yield Room(max(0, int(most) - int(used) + int(caches)), "this container has")
-
-
-def _text_of(path: Path) -> str:
     try:
-        return path.read_text("ascii", "replace")
-    except OSError:
-        return ""
-
-
-def _rooms_of_process(kept: int = ADDRESSES_KEPT) -> Iterator[Room]:
-    """What `ulimit` leaves it, less what is kept for others; Windows has no such limits."""
-    if sys.platform == "win32":
+        lines = _OWN_CGROUPS.read_text().splitlines()
+    except OSError:  # no Linux
         return
+    for path in {line.split(":", 2)[-1].strip("/") for line in lines}:
+        for controller, files in _FILES.items():
+            own = _CGROUPS / controller / path
+            for group in (own, *own.parents):
+                with suppress(OSError, ValueError):  # no such file, or no limit: `max`
+                    yield _room_of_group(group, *files)
+
+
+def _room_of_group(group: Path, limit: str, use: str, dropped: str) -> Room:
+    most, used = int((group / limit).read_text()), int((group / use).read_text())
+    words = (group / "memory.stat").read_text().split()
+    caches = int(words[words.index(dropped) + 1])
+    return Room(max(0, most - used + caches), "this container has")
+
+
+def _of_process(kept: int = ADDRESSES_KEPT) -> Iterator[Room]:
+    """What `ulimit -v` leaves it, less what is kept for others."""
     import resource
 
-    limits = [resource.getrlimit(which)[0] for which in (resource.RLIMIT_AS, resource.RLIMIT_DATA)]
-    if set(limits) == {resource.RLIM_INFINITY}:
-        return
-    import psutil
+    most, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if most != resource.RLIM_INFINITY:
+        import psutil
 
-    used = psutil.Process().memory_info()
-    for most, taken in zip(limits, (used.vms, getattr(used, "data", 0)), strict=True):
-        if most != resource.RLIM_INFINITY:
-            yield Room(max(0, most - taken - kept), "the limits of this process (ulimit) leave")
+        used = psutil.Process().memory_info().vms
+        yield Room(max(0, most - used - kept), "the limits of this process (ulimit) leave")

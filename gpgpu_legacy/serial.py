@@ -22,8 +22,7 @@ import msgspec.inspect
 
 from gpgpu_legacy.bounded import ONE_LINE, OneLine
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import read_text_bytes
-from gpgpu_legacy.outputs import write_text
+from gpgpu_legacy.files import read_text_bytes, write_text
 from gpgpu_legacy.provenance import commit, package_version
 from gpgpu_legacy.toml import toml_data
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.code_cache import why_nothing_is_kept
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.kept import why_nothing_is_kept
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words

@@ -13,7 +13,7 @@ from gpgpu_legacy.api.array_files import Array, Reader, read_csv, read_npy, read
 from gpgpu_legacy.api.matrix_market import read_mtx
 from gpgpu_legacy.api.pictures import FORMATS, read_grey
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.outputs import check_writable, write_whole
+from gpgpu_legacy.files import check_writable, write_whole
 
 
 def read_matrix(path: Path) -> Array:

@@ -12,8 +12,8 @@ from gpgpu_legacy.api.draw_values import as_numbers
 from gpgpu_legacy.api.texels import png_of
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.outputs import write_whole
 
 _READABLE = 256
 """Pixels along the longer side that a small picture is enlarged to, or a little less."""

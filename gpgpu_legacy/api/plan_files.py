@@ -13,8 +13,8 @@ from gpgpu_legacy.api.array_files import read_npy, read_with
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix, write_npy
 from gpgpu_legacy.api.texels import PICTURES, read_texels, texel_writer
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_distinct, check_writable, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.outputs import check_distinct, check_writable, write_whole
 from gpgpu_legacy.pipeline.packings import CHANNELS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix

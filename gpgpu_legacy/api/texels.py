@@ -18,8 +18,8 @@ from gpgpu_legacy.api.matrices import write_npy
 from gpgpu_legacy.api.pictures import FORMATS, MOST_PIXELS, read_colours
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import Write, check_writable, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.outputs import Write, check_writable, write_whole
 from gpgpu_legacy.present.animation import enlarged, texel_picture
 
 PICTURES = tuple(FORMATS)

@@ -21,7 +21,6 @@ from warnings import warn
 
 from gpgpu_legacy.bounded import Line, Meta, OneLine, Several
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
-from gpgpu_legacy.own_files import is_file
 from gpgpu_legacy.serial import Record, Recorded, from_toml, read_toml
 from gpgpu_legacy.userdirs import data_folder
 
@@ -411,8 +410,6 @@ def _own_files() -> list[Path]:
 
 def _own_profile(path: Path) -> Profile:
     """The profile in a file of the user; InputError where it is none, or no file at all."""
-    if not is_file(path):
-        raise InputError(f"{path} is not a file")
     return _sourced(read_toml(path, Profile), str(path))
 
 

@@ -138,7 +138,7 @@ def figure(
     words, not after its picture. multichannel shows what one fragment of hall-carr-hart-multi looks
     up, swizzles, multiplies and adds: equations (8) to (11).
     """
-    from gpgpu_legacy.outputs import check_not_read, check_writable
+    from gpgpu_legacy.files import check_not_read, check_writable
     from gpgpu_legacy.runtime.registry import find_executor
 
     suffix = ".gif" if animate else ".png"

@@ -35,7 +35,7 @@ def check_files(parameters: Iterable[Any], values: Mapping[str, Any]) -> None:
                 read[name] = path
     if not written:
         return
-    from gpgpu_legacy.outputs import check_distinct, check_not_read
+    from gpgpu_legacy.files import check_distinct, check_not_read
 
     check_distinct(written)
     for path in filter(None, written.values()):

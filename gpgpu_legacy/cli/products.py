@@ -254,8 +254,8 @@ def run(
         return
     from gpgpu_legacy.api.matrices import matrix_writer
     from gpgpu_legacy.api.products import count_steps, plan_product, run_product
+    from gpgpu_legacy.files import check_output_folder
     from gpgpu_legacy.measure.other_work import OtherWork
-    from gpgpu_legacy.outputs import check_output_folder
 
     known = find_method(method)
     as_positive("--repeat", repeat)

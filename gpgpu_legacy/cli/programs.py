@@ -296,7 +296,7 @@ def _write_or_print(text: str, output: Path | None) -> None:
     if output is None:
         print(text, end="")
         return
-    from gpgpu_legacy.outputs import write_text
+    from gpgpu_legacy.files import write_text
 
     write_text(output, text)
     print(f"wrote {output}")

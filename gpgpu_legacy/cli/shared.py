@@ -23,7 +23,6 @@ from gpgpu_legacy.cli.completion import (
     method_names,
 )
 from gpgpu_legacy.cli.lists import Lists
-from gpgpu_legacy.ending import cleaned_up_by
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
@@ -112,7 +111,7 @@ def check_output(path: Path | None, suffix: str) -> None:
     """InputError for a file to write with another suffix, or in no folder; None is no file."""
     if path is None:
         return
-    from gpgpu_legacy.outputs import check_writable
+    from gpgpu_legacy.files import check_writable
 
     check_writable(path)
     if path.suffix.lower() != suffix:
@@ -187,18 +186,13 @@ def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[st
         TimeElapsedColumn(),
     )  # fmt: skip
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
-    with cleaned_up_by(_show_cursor), bar as progress:
+    with bar as progress:
         task = progress.add_task(what, total=total)
 
         def step(description: str) -> None:
             progress.update(task, advance=1, description=description or what)
 
         yield step
-
-
-def _show_cursor() -> None:
-    """Erase the bar's line, and show the cursor that the bar hid."""
-    os.write(2, b"\r\x1b[2K\x1b[?25h")
 
 
 def _is_plain() -> bool:

@@ -24,7 +24,7 @@ class TableOutput:
 
     def check(self) -> None:
         """InputError where the options exclude one another, or the file's folder is missing."""
-        from gpgpu_legacy.outputs import check_writable
+        from gpgpu_legacy.files import check_writable
 
         if self.as_json and self.table_format not in {TableFormat.TEXT, TableFormat.JSON}:
             raise InputError(f"give --json or --format {self.table_format.value}, not both")
@@ -33,7 +33,7 @@ class TableOutput:
 
     def write(self, grids: list[Grid], record: Callable[[], object]) -> None:
         """Write the grids, or what `record` gives as JSON."""
-        from gpgpu_legacy.outputs import write_text
+        from gpgpu_legacy.files import write_text
         from gpgpu_legacy.present import grid
         from gpgpu_legacy.present.latex import as_latex
         from gpgpu_legacy.serial import json_text

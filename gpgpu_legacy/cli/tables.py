@@ -198,7 +198,7 @@ def page(
     ],
 ) -> None:
     """Write the page: the programs of 2001 to 2018 run in the reader's browser, in one file."""
-    from gpgpu_legacy.outputs import check_writable, write_text
+    from gpgpu_legacy.files import check_writable, write_text
     from gpgpu_legacy.page.making import sections_of
     from gpgpu_legacy.page.page import TITLE, introduction, page_text
     from gpgpu_legacy.page.sections import SECTIONS

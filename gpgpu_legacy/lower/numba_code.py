@@ -1,10 +1,10 @@
 """Functions compiled by numba, and their machine code on disk for later processes.
 
 numba's own cache lies beside the sources, and only an edit of the file of the called function makes
-it compile anew. Here code is kept with all other generated code (kept.py), under a key that lists
-everything it depends on: all sources of the function's folder, or the generated
-text; the options and the types of the arguments; the versions of numba, llvmlite and Python; and
-the processor. So code is never stale, and nothing is written beside the sources.
+it compile anew. Here code is kept with all other generated code (code_cache.py), under a key that
+lists everything it depends on: all sources of the function's folder, or the generated text; the
+options and the types of the arguments; the versions of numba, llvmlite and Python; and the
+processor. So code is never stale, and nothing is written beside the sources.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import llvmlite
 import numba
 from numba.core import compiler, serialize
 
-from gpgpu_legacy import kept
+from gpgpu_legacy import code_cache
 from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 
 _read_code: Callable[..., Any] = compiler.CompileResult._rebuild
@@ -108,13 +108,13 @@ class _KeptCode:
         """The compiled function for these argument types; None where it is not on disk."""
         require_addresses(COMPILER_ADDRESSES, "LLVM")
         target.refresh()
-        content = kept.read(self._key(signature, target.codegen()))
+        content = code_cache.read(self._key(signature, target.codegen()))
         return content and _read_code(target, *pickle.loads(content))
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Keep a compiled function, unless it holds addresses of this process."""
         if not result.library.has_dynamic_globals:
-            kept.keep(self._key(signature, result.codegen), _dump(result._reduce()))
+            code_cache.keep(self._key(signature, result.codegen), _dump(result._reduce()))
 
     def _key(self, signature: Any, codegen: Any) -> str:
         return f"numba {self._name} {(self._identity, str(signature), codegen.magic_tuple())!r}"

@@ -8,7 +8,7 @@ names another file, or is `off`: then nothing is kept or used.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
@@ -17,11 +17,10 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.bounded import OneLine, Positive, Several, Size, Whole
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_writable, make_folder
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure.platform import Platform, this_platform
-from gpgpu_legacy.outputs import check_writable, make_folder
-from gpgpu_legacy.own_files import has_content, has_marks, is_file, locked, remove
 from gpgpu_legacy.runtime.machine import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import Record, Recorded, fields_of, provenance, read_recorded, write_json
@@ -156,20 +155,15 @@ _Everywhere = dict[Platform, dict[str, TunedMethod]]
 
 
 def _read() -> _Everywhere:
-    """All that is kept. Raises InputError, with how to mend it, for a file that is damaged.
-
-    A file without a byte, as `mktemp` makes it, keeps nothing yet.
-    """
+    """All that is kept. Raises InputError, with how to mend it, for a file that is damaged."""
     try:
         path = tuning_file()
     except InputError:  # a user without a home has kept nothing
         return {}
-    if not has_content(path):
+    if not os.path.exists(path):  # noqa: PTH110 - of any name, however long
         return {}
     everywhere: _Everywhere = {}
     try:
-        if not is_file(path):  # a pipe would be waited for
-            raise InputError(f"{path} is not a file")
         for place in read_recorded(path, TuningFile).places:
             for tuned in place.kept:
                 way_of(tuned.way)
@@ -177,20 +171,10 @@ def _read() -> _Everywhere:
             everywhere[platform] = {tuned.method: tuned for tuned in place.kept}
     except InputError as error:
         about = str(error) if str(path) in str(error) else f"{path}: {error}"
-        mend = "`gpgpu-legacy tune --forget` removes the file"
-        if not _is_ours(path):
-            mend = f"move the file away or name another one in {VARIABLE}"
-        raise InputError(f"{about}; {mend}, {VARIABLE}={OFF} ignores it") from None
+        raise InputError(
+            f"{about}; remove the file, or name another one in {VARIABLE}, which may be {OFF}"
+        ) from None
     return everywhere
-
-
-def _is_ours(path: Path) -> bool:
-    """Whether a file is one that `tune` kept, even if a part of it is damaged."""
-    return has_marks(path, "{", _MARKS)
-
-
-_MARKS = tuple(f'"{name}"' for name in TuningFile.__struct_fields__)
-"""The names of the file's fields. Few other files begin with nearly all of them."""
 
 
 def _write(everywhere: _Everywhere) -> None:
@@ -220,40 +204,21 @@ def tuned_methods() -> tuple[TunedMethod, ...]:
 
 def keep(tuned: TunedMethod) -> None:
     """Keep a method's way for later processes, in place of the one before."""
-    path, here = tuning_file(), this_platform()
-    make_folder(path.parent)
-    with locked(path):
-        everywhere = _read()
-        everywhere.setdefault(here, {})[tuned.method] = tuned
-        _write(everywhere)
+    make_folder(tuning_file().parent)
+    everywhere = _read()
+    everywhere.setdefault(this_platform(), {})[tuned.method] = tuned
+    _write(everywhere)
 
 
 def forget(names: Sequence[str] = ()) -> tuple[str, ...]:
-    """Forget what is kept for this machine, or for these methods of it; gives what is forgotten.
-
-    A file of ours that cannot be read is removed; InputError for any other.
-    """
+    """Forget what is kept for this machine, or for these methods of it; gives what is forgotten."""
     wanted = {find_method(name).name for name in names}
-    try:
-        path = tuning_file()
-    except InputError:  # a user without a home has kept nothing
-        return ()
-    if not has_content(path):
-        return ()
-    here = this_platform()
-    with locked(path):
-        try:
-            everywhere = _read()
-        except InputError:
-            if not _is_ours(path):
-                raise
-            remove(path)
-            return ("a file that could not be read",)
-        known: Mapping[str, TunedMethod] = everywhere.get(here, {})
-        gone = tuple(name for name in known if not wanted or name in wanted)
-        if gone:
-            everywhere[here] = {name: tuned for name, tuned in known.items() if name not in gone}
-            _write(everywhere)
+    everywhere, here = _read(), this_platform()
+    known = everywhere.get(here, {})
+    gone = tuple(name for name in known if not wanted or name in wanted)
+    if gone:
+        everywhere[here] = {name: tuned for name, tuned in known.items() if name not in gone}
+        _write(everywhere)
     return gone
 
 

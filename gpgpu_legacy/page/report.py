@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
+from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.outputs import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.page.cells import BLOCK
 from gpgpu_legacy.page.making import sections_of
 from gpgpu_legacy.page.page import TITLE, introduction, page_text

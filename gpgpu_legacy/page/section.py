@@ -10,7 +10,7 @@ from importlib.resources import files
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from gpgpu_legacy.outputs import Write
+from gpgpu_legacy.files import Write
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.outputs import check_writable
+from gpgpu_legacy.files import check_writable
 from gpgpu_legacy.present.colours import RGB
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from gpgpu_legacy.outputs import Write, write_whole
+from gpgpu_legacy.files import Write, write_whole
 
 
 def png_of(image: Image.Image) -> Write:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import sys
+import logging
 import warnings
 from collections.abc import Callable, Sequence
+from functools import cache
 from math import ceil, floor, log10
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.outputs import Write, check_writable, write_whole
-from gpgpu_legacy.userdirs import CACHE, CONFIG, can_write, library_folder, temporary_folder
+from gpgpu_legacy.errors import InputError, reason_of
+from gpgpu_legacy.files import Write, check_writable, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +34,6 @@ WIDTH = 8.5
 
 TEXT_POINTS, TITLE_POINTS = 9.5, 12.0
 
-_MATPLOTLIB = "MPLCONFIGDIR"
 _GRID = "#d8d8d2"
 _DPI = 150
 _POINTS = 72.0  # in an inch
@@ -51,7 +49,7 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
 
     Raises InputError where Matplotlib has no folder to write to.
     """
-    _give_matplotlib_a_folder()
+    _import_fonts()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -63,14 +61,18 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
     return figure
 
 
-def _give_matplotlib_a_folder() -> None:
-    """Matplotlib needs a folder for its list of fonts, and complains where the user's is none."""
-    if not sys.platform.startswith("linux") or "matplotlib" in sys.modules:
-        return
-    given = os.environ.get(_MATPLOTLIB)
-    wanted = [Path(given).absolute()] if given else [library_folder(CONFIG), library_folder(CACHE)]
-    if not all(can_write(folder) for folder in wanted):
-        os.environ[_MATPLOTLIB] = str(temporary_folder())
+@cache
+def _import_fonts() -> None:
+    """Import what looks for the user's folders; Matplotlib logs it where there is no home."""
+    log = logging.getLogger("matplotlib")
+    level = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        import matplotlib.font_manager  # noqa: F401
+    except OSError as error:
+        raise InputError(f"Matplotlib has no folder to write to: {reason_of(error)}") from None
+    finally:
+        log.setLevel(level)
 
 
 FORMATS = (".png", ".svg", ".pdf")

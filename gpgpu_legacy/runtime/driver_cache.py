@@ -6,28 +6,29 @@ import os
 import sys
 from pathlib import Path
 
-from gpgpu_legacy.userdirs import CACHE, can_write, library_folder
-
 _FOLDER, _DISABLE = "MESA_SHADER_CACHE_DIR", "MESA_SHADER_CACHE_DISABLE"
 
 
 def quiet_driver_cache() -> None:
     """Switch the cache off if it cannot be written; call this before OpenGL is loaded."""
-    if not sys.platform.startswith("linux") or os.environ.get(_DISABLE):
-        return
-    configured = os.environ.get(_FOLDER)
-    folders = [Path(configured).absolute() if configured else library_folder(CACHE)]
-    if not configured and not os.environ.get(CACHE):
-        folders.append(_folder_of_account())
-    if not all(can_write(folder) for folder in folders):
-        os.environ[_DISABLE] = "true"
+    given = os.environ.get(_FOLDER) or os.environ.get("XDG_CACHE_HOME")
+    folders = [given] if given else ["~/.cache", _folder_of_account()]
+    if sys.platform.startswith("linux") and not all(map(_can_write, folders)):
+        os.environ.setdefault(_DISABLE, "true")
 
 
-def _folder_of_account() -> Path | None:
+def _folder_of_account() -> str:
     """The cache folder in the home that the user's account has, which Mesa takes before HOME."""
     import pwd
 
     try:
-        return Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache"
+        return f"{pwd.getpwuid(os.getuid()).pw_dir}/.cache"
     except KeyError:
-        return None
+        return ""
+
+
+def _can_write(folder: str) -> bool:
+    """Whether files can be written to a folder, or it can be made for that; nothing is made."""
+    path = Path(os.path.expanduser(folder))  # noqa: PTH111 - there may be no home
+    there = next((place for place in (path, *path.parents) if os.path.lexists(place)), path)
+    return path.is_absolute() and os.access(there, os.W_OK | os.X_OK)

@@ -23,7 +23,7 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy import kept
+from gpgpu_legacy import code_cache
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
@@ -224,13 +224,13 @@ class _Host:
         target = llvm.Target.from_triple(triple).create_target_machine(
             cpu=self.cpu, features=self.features, opt=opt
         )
-        machine_code = kept.read(key)
+        machine_code = code_cache.read(key)
         if machine_code is None:
             # A context of its own, because constants and types stay in theirs for ever.
             module = llvm.parse_assembly(text, context=llvm.create_context())
             with _unscheduled() if ordered else nullcontext():
                 machine_code = target.emit_object(module)
-            kept.keep(key, machine_code)
+            code_cache.keep(key, machine_code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), target)
         engine.add_object_file(llvm.ObjectFileRef.from_data(machine_code))
         engine.finalize_object()

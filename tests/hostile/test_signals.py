@@ -139,7 +139,7 @@ def test_signals_that_are_ignored_stay_ignored(tmp_path: Path) -> None:
 FILL = """
 import os, sys, time; from pathlib import Path
 from gpgpu_legacy.ending import end_on_signals
-from gpgpu_legacy.outputs import text_writer, write_folder, write_whole
+from gpgpu_legacy.files import text_writer, write_folder, write_whole
 end_on_signals()
 def fill(to):
     to.write(b"half"); to.flush(); os.close(int(sys.argv[1])); {busy}
@@ -190,7 +190,7 @@ def test_a_signal_while_something_is_written(busy: str, write: str, tmp_path: Pa
 FORKED = """
 import os, signal, sys, time; from pathlib import Path
 from gpgpu_legacy.ending import end_on_signals
-from gpgpu_legacy.outputs import write_whole
+from gpgpu_legacy.files import write_whole
 end_on_signals()
 def fill(to):
     reader, writer = os.pipe()
@@ -230,7 +230,7 @@ def test_what_a_killed_process_leaves_is_swept_later(tmp_path: Path) -> None:
     command.kill()
     command.wait()
     [left] = tmp_path.iterdir()
-    write = "from gpgpu_legacy.outputs import *; write_text(Path('new.txt'), 'x')"
+    write = "from gpgpu_legacy.files import *; write_text(Path('new.txt'), 'x')"
     subprocess.run([sys.executable, "-c", write], cwd=tmp_path, check=True)
     assert left.exists()  # it might be somebody's, of another machine
     os.utime(left, (0, 0))

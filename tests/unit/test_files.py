@@ -11,7 +11,7 @@ from PIL import Image
 
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.outputs import (
+from gpgpu_legacy.files import (
     check_distinct,
     check_output_folder,
     check_writable,

@@ -19,7 +19,7 @@ import pytest
 
 from gpgpu_legacy import drafts
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.outputs import (
+from gpgpu_legacy.files import (
     check_distinct,
     check_not_read,
     check_output_folder,
@@ -83,7 +83,7 @@ def test_devices_are_refused(path: str) -> None:
 @pytest.mark.parametrize("path", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/dev/stderr"])
 def test_streams_are_refused_even_if_they_are_files(path: str, tmp_path: Path) -> None:
     with (tmp_path / "redirected").open("w") as file:
-        code = "import sys; from gpgpu_legacy.outputs import *; from pathlib import Path\n"
+        code = "import sys; from gpgpu_legacy.files import *; from pathlib import Path\n"
         code += "try: write_text(Path(sys.argv[1]), 'x')\nexcept Exception as e: sys.exit(str(e))"
         done = subprocess.run(
             [sys.executable, "-c", code, path], check=False, stdout=file, stderr=file

@@ -211,7 +211,7 @@ def page_command(
     ],
 ) -> None:
     """Write a page that plays the passes in a browser, texture by texture, without a network."""
-    from gpgpu_legacy.outputs import check_writable, write_text
+    from gpgpu_legacy.files import check_writable, write_text
     from gpgpu_legacy.page.one_plan import plan_page
 
     check_writable(output)

@@ -36,13 +36,11 @@ from gpgpu_legacy.chips.profile import (
     calibrated_folder,
     calibrated_name,
 )
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_writable, make_folder, write_text
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, CACHED_MIB, TILE, TILES, Task, tasks
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
-from gpgpu_legacy.outputs import check_writable, make_folder, write_text
-from gpgpu_legacy.own_files import has_content, has_marks
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
@@ -171,15 +169,8 @@ def write_calibration(calibration: Calibration, path: Path | None = None) -> Pat
 
 
 def _kept_path(name: str) -> Path:
-    """Where the profile of that name is kept; InputError where another file is in its place."""
-    path = calibrated_folder() / f"{name}.toml"
-    marks = (f'name = "{name}"', "[provenance]", f'source = "{MEASURED}"')
-    if has_content(path) and not has_marks(path, "name = ", marks):
-        raise InputError(
-            f"{path} is not a profile that `gpgpu-legacy calibrate` kept; move it away, or choose "
-            "another file with --output"
-        )
-    return path
+    """Where the profile of that name is kept."""
+    return calibrated_folder() / f"{name}.toml"
 
 
 # Measuring -------------------------------------------------------------------------------------

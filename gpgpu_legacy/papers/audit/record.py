@@ -8,8 +8,8 @@ from pathlib import Path
 
 from gpgpu_legacy.bounded import OneLine
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import check_writable
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.outputs import check_writable
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
 from gpgpu_legacy.papers.audit.turning import turned, words

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.outputs import Write, check_output_folder, write_folder
+from gpgpu_legacy.files import Write, check_output_folder, write_folder
 from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
     NOTHING_MEASURED,

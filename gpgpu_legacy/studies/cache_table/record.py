@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gpgpu_legacy.outputs import write_text
+from gpgpu_legacy.files import write_text
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import Record, fields_of, json_lines_text, read_recorded
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge

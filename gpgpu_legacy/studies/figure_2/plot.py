@@ -19,7 +19,7 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.outputs import Write, write_whole
+from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.present.pictures import gif_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap

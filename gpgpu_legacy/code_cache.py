@@ -1,0 +1,136 @@
+"""Generated code on disk, for later processes: machine code and the tables of parsers.
+
+What is read back is executed, so it is believed only in a folder that is this user's own, which
+nobody else can write to, and only whole. A file is named by a digest of its key, which lists all
+that its content depends on, and begins with a digest of the key and the content: a damaged file is
+none, and is written anew.
+
+Whatever fails here means that nothing is kept, and never an error: every process then generates
+its code anew. When there is too much, the least recently used files go.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from gpgpu_legacy.errors import InputError, reason_of
+from gpgpu_legacy.userdirs import cache_folder
+
+FOLDER = "generated"
+"""In the user's cache folder; a folder of its own, so that its mode can be."""
+
+MOST_BYTES = 256 << 20
+"""All files together; the machine code of a thousand kernels and programs has about 50 MB."""
+
+MOST_FILES = 4096
+"""A folder of so many is listed in a few milliseconds."""
+
+_LEFT = 0.75  # the share of these limits that pruning leaves
+_WRITES_PER_CHECK = 64  # about one write in so many checks the size of the folder
+_LARGE_BYTES = 1 << 20  # and so does every write of so many bytes
+_DIGEST_BYTES = sha256().digest_size
+
+
+def read(key: str) -> bytes | None:
+    """What was kept under that key, whole; None where nothing is that can be believed."""
+    try:
+        folder = cache_folder() / FOLDER
+        _check_own(folder)
+        path = folder / file_name(key)
+        _check_own(path)
+        data = path.read_bytes()
+    except (OSError, InputError):
+        return None
+    content = data[_DIGEST_BYTES:]
+    if data[:_DIGEST_BYTES] != _digest(key, content):
+        return None
+    with suppress(OSError):  # the disk can only be read
+        os.utime(path)
+    return content
+
+
+def keep(key: str, content: bytes) -> None:
+    """Keep this under that key, if there is a folder to write to."""
+    with suppress(OSError, InputError):
+        _keep(key, content)
+
+
+def why_nothing_is_kept() -> str:
+    """Why this user's processes keep nothing, in a sentence; empty where they do keep."""
+    try:
+        _keep("whether anything is kept", b"")
+    except InputError as error:
+        return str(error)
+    except OSError as error:
+        return f"{error.filename or cache_folder()} cannot be written: {reason_of(error)}"
+    return ""
+
+
+def file_name(key: str) -> str:
+    """The name of the file that keeps what has this key."""
+    return sha256(_bytes(key)).hexdigest()
+
+
+def _digest(key: str, content: bytes) -> bytes:
+    return sha256(sha256(_bytes(key)).digest() + content).digest()
+
+
+def _bytes(key: str) -> bytes:
+    return key.encode("utf-8", "surrogatepass")
+
+
+def _check_own(path: Path) -> None:
+    """InputError where others may have written a file, or may write to a folder; links are none."""
+    status = path.lstat()
+    if status.st_uid != os.geteuid():
+        raise InputError(
+            f"{path} is not yours, so nothing is kept there; set XDG_CACHE_HOME to a folder of "
+            "yours"
+        )
+    if status.st_mode & 0o022:
+        raise InputError(
+            f"{path} can be written to by other users, so nothing is kept there; run chmod go-w on "
+            "it"
+        )
+
+
+def _keep(key: str, content: bytes) -> None:
+    """Write a file so that no process sees a part of it; raises OSError and InputError."""
+    folder = cache_folder() / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _check_own(folder)
+    draft = folder / f"{os.urandom(8).hex()}.draft"
+    try:
+        with open(draft, "xb", opener=_private) as file:
+            file.write(_digest(key, content) + content)
+        name = file_name(key)
+        draft.replace(folder / name)
+    finally:
+        draft.unlink(missing_ok=True)
+    if int(name[:8], 16) % _WRITES_PER_CHECK == 0 or len(content) >= _LARGE_BYTES:
+        prune()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def prune(most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES) -> None:
+    """Remove what was used longest ago, where there is more than these limits allow."""
+    files = []
+    for path in (cache_folder() / FOLDER).iterdir():
+        with suppress(OSError):  # another process was faster
+            status = path.lstat()
+            files.append((status.st_mtime, status.st_size, path))
+    size, count = sum(file[1] for file in files), len(files)
+    if size <= most_bytes and count <= most_files:
+        return
+    for _, file_bytes, path in sorted(files):
+        if size <= _LEFT * most_bytes and count <= _LEFT * most_files:
+            return
+        with suppress(OSError):
+            path.unlink()
+        size, count = size - file_bytes, count - 1
