@@ -1,421 +1,207 @@
+"""Files: what is none is not read, what cannot be written is found early, nothing half is left."""
+
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-import numpy as np
 import pytest
-from PIL import Image
 
-from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import (
     check_distinct,
+    check_not_read,
     check_output_folder,
     check_writable,
+    open_data,
+    read_text,
+    text_writer,
+    write_folder,
     write_text,
     write_whole,
 )
 
-MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
-EXACT = [".npy", ".csv", ".mtx"]
+FILES = {"a.txt": text_writer("a"), "b.txt": text_writer("b")}
 
 
-def write(path: Path, matrix: np.ndarray) -> None:
-    matrix_writer(path)(matrix)
-
-
-def refused(action: Callable[[], object], *words: str) -> str:
+def refused(action: Callable[[], object], *words: str) -> None:
     with pytest.raises(InputError) as raised:
         action()
     message = str(raised.value)
     assert "\n" not in message
     for word in words:
-        assert word in message
-    return message
+        assert word in message, message
 
 
-def only_files(folder: Path) -> list[str]:
-    """Everything in a folder, hidden files too."""
+def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-# There and back ----------------------------------------------------------------------------------
+# Reading -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", [*EXACT, ".NPY", ".Csv", ".MTX"])
-def test_a_matrix_comes_back_exactly(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"c{suffix}"
-    write(path, MATRIX)
-    found = read_matrix(path)
-    assert found.shape == MATRIX.shape
-    assert (found.astype(np.float32) == MATRIX).all()
-    assert only_files(tmp_path) == [path.name]
+def test_text_is_utf_8_or_latin_1_with_its_line_ends(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes("n³\r\n".encode())
+    assert read_text(tmp_path / "a") == "n³\r\n"
+    (tmp_path / "a").write_bytes("n³\r\n".encode("latin-1"))
+    assert read_text(tmp_path / "a", 4) == "n³\r\n"
+    refused(lambda: read_text(tmp_path / "a", 3), "has more than 3 bytes")
+    (tmp_path / "a").write_bytes(b"a\0b")
+    refused(lambda: read_text(tmp_path / "a"), "not a text file")
 
 
-@pytest.mark.parametrize("suffix", EXACT)
-@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1)])
-def test_thin_matrices_keep_their_shape(
-    tmp_path: Path, suffix: str, shape: tuple[int, int]
-) -> None:
-    matrix = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape) / 3
-    path = tmp_path / f"c{suffix}"
-    write(path, matrix)
-    found = read_matrix(path).astype(np.float32)
-    assert found.shape == shape
-    assert (found == matrix).all()
+@pytest.mark.parametrize("read", [read_text, open_data])
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    refused(lambda: read(tmp_path / "pipe"), "is a pipe; write what comes through it to a file")
+    refused(lambda: read(tmp_path), "is a folder; give the name of a file")
+    refused(lambda: read(Path("/dev/zero")), "is a device; give the name of a file")
+    refused(lambda: read(tmp_path / "none"), f"there is no file {tmp_path / 'none'}")
+    refused(lambda: read(tmp_path / ("x" * 300)), "cannot be read: file name too long")
+    refused(lambda: read(Path("a\0b")), "cannot be read")
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".csv"])
-def test_nan_and_infinity_come_back(tmp_path: Path, suffix: str) -> None:
-    odd = np.array([[np.nan, np.inf], [-np.inf, -0.0]], np.float32)
-    write(tmp_path / f"c{suffix}", odd)
-    np.testing.assert_array_equal(read_matrix(tmp_path / f"c{suffix}"), odd)
+# What is found out before ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
-def test_an_empty_matrix_in_npy(tmp_path: Path, shape: tuple[int, int]) -> None:
-    write(tmp_path / "c.npy", np.zeros(shape, np.float32))
-    assert read_matrix(tmp_path / "c.npy").shape == shape
+def test_places_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/full")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "dangling").symlink_to("none/c.npy")
+    before = names(tmp_path)
+    for path, words in {
+        tmp_path: "is a folder; give the name of a file",
+        tmp_path / "pipe": "is a pipe",
+        tmp_path / "link": "is a device",
+        Path("/dev/null"): "is a device; give the name of a file, or redirect",
+        Path("/dev/stdout"): "is a stream",
+        tmp_path / "none" / "c.npy": f"there is no folder {tmp_path / 'none'}; make it first",
+        tmp_path / "dangling": "there is no folder",
+        tmp_path / "file" / "c.npy": "is a file; c.npy needs a folder",
+        tmp_path / "circle": "cannot be written: too many levels",
+        tmp_path / ("x" * 300): "cannot be written: file name too long",
+    }.items():
+        refused(lambda path=path: check_writable(path), words)
+        refused(lambda path=path: write_text(path, "x"), words)
+    check_writable(tmp_path / "file")
+    check_writable(tmp_path / "new")
+    assert names(tmp_path) == before
 
 
-def test_all_float32_numbers_survive_csv(tmp_path: Path) -> None:
-    bits = np.random.default_rng(0).integers(0, 0x7F800000, (50, 20), np.uint32)
-    matrix = bits.view(np.float32)
-    write(tmp_path / "c.csv", matrix)
-    assert (read_matrix(tmp_path / "c.csv").astype(np.float32) == matrix).all()
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_what_is_write_protected(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").touch(mode=0o444)
+    refused(lambda: check_writable(tmp_path / "c.txt"), "is write-protected")
+    tmp_path.chmod(0o555)
+    refused(lambda: check_writable(tmp_path / "d.txt"), f"the folder {tmp_path} cannot be written")
+    refused(lambda: check_output_folder(tmp_path / "new"), "cannot be written to")
 
 
-# Files that others made --------------------------------------------------------------------------
-
-
-def test_a_csv_written_by_hand(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("# two rows\n1, 2.5,-3e2\n\n4,5,6\n", encoding="utf-8")
-    assert read_matrix(path).tolist() == [[1, 2.5, -300], [4, 5, 6]]
-
-
-def test_a_sparse_matrix_market_file_is_filled_with_zeros(tmp_path: Path) -> None:
-    path = tmp_path / "a.mtx"
-    path.write_text(
-        "%%MatrixMarket matrix coordinate real general\n% a comment\n2 3 2\n1 1 1.5\n2 3 -4\n",
-        encoding="utf-8",
+def test_two_outputs_are_two_files_and_none_is_read(tmp_path: Path) -> None:
+    check_distinct({"x": Path("x.npy"), "y": Path("y.npy"), "z": None, "w": None})
+    refused(
+        lambda: check_distinct({"x": Path("a.npy"), "y": Path("folder/../a.npy")}),
+        "x and y are both folder/../a.npy; give two files",
     )
-    assert read_matrix(path).tolist() == [[1.5, 0, 0], [0, 0, -4]]
+    a, other = tmp_path / "a.npy", tmp_path / "other.npy"
+    a.touch()
+    check_not_read(other, {"A": a, "B": None})
+    other.symlink_to(a)
+    refused(lambda: check_not_read(other, {"A": a}), "also read, as A")
 
 
-def test_a_symmetric_matrix_market_file_is_filled_in(tmp_path: Path) -> None:
-    path = tmp_path / "a.mtx"
-    path.write_text(
-        "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 5\n", encoding="utf-8"
-    )
-    assert read_matrix(path).tolist() == [[1, 5], [5, 0]]
-
-
-@pytest.mark.parametrize(
-    ("lines", "matrix"),
-    [
-        ("coordinate pattern general/2 3 2/1 3/2 1", [[0, 0, 1], [1, 0, 0]]),
-        ("coordinate integer skew-symmetric/2 2 1/2 1 5", [[0, -5], [5, 0]]),
-        ("array integer general/2 3/1/4/2/5/3/6", [[1, 2, 3], [4, 5, 6]]),
-        ("array real symmetric/3 3/1/2/3/4/5/6", [[1, 2, 3], [2, 4, 5], [3, 5, 6]]),
-        ("array real skew-symmetric/3 3/2/3/5", [[0, -2, -3], [2, 0, -5], [3, 5, 0]]),
-    ],
-)
-def test_kinds_of_matrix_market_files(tmp_path: Path, lines: str, matrix: list[list[int]]) -> None:
-    """As NIST describes them: column by column, and of a mirrored one the lower triangle."""
-    path = tmp_path / "a.mtx"
-    path.write_text("%%MatrixMarket matrix " + lines.replace("/", "\n"), encoding="utf-8")
-    assert read_matrix(path).tolist() == matrix
-
-
-def test_a_matrix_is_written_as_matrix_market(tmp_path: Path) -> None:
-    write(tmp_path / "a.mtx", np.array([[1.5, 0.1], [-2, np.inf]], np.float32))
-    head = "%%MatrixMarket matrix array real general\n2 2\n"
-    assert (tmp_path / "a.mtx").read_text() == f"{head}1.5\n-2\n0.100000001\ninf\n"
-
-
-@pytest.mark.parametrize("suffix", [".png", ".bmp", ".tif", ".pgm"])
-def test_a_greyscale_image_runs_from_black_0_to_white_1(tmp_path: Path, suffix: str) -> None:
-    """The picture's first row is the matrix's first row."""
-    grey = np.array([[0, 51, 255], [102, 153, 204]], np.uint8)
-    path = tmp_path / f"a{suffix}"
-    Image.fromarray(grey).save(path)
-    found = read_matrix(path)
-    assert found.dtype == np.float32
-    assert (found == grey.astype(np.float32) / np.float32(255)).all()
-
-
-def test_black_and_white_and_16_bit_images(tmp_path: Path) -> None:
-    Image.fromarray(np.array([[True, False]])).save(tmp_path / "one.png")
-    assert read_matrix(tmp_path / "one.png").tolist() == [[1, 0]]
-    deep = np.array([[0, 65535, 13107]], np.uint16)
-    Image.fromarray(deep).save(tmp_path / "deep.png")
-    assert read_matrix(tmp_path / "deep.png").tolist() == [[0, 1, float(np.float32(13107) / 65535)]]
-
-
-@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "CMYK"])
-def test_a_coloured_image_is_no_matrix(tmp_path: Path, mode: str) -> None:
-    path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
-    Image.new(mode, (2, 2)).save(path)
-    refused(lambda: read_matrix(path), "greyscale", mode)
-
-
-# Pictures of products ----------------------------------------------------------------------------
-
-
-def test_a_product_as_a_picture_is_clamped_and_rounded(tmp_path: Path) -> None:
-    matrix = np.array([[-1.0, 0.25, 0.2], [1.0, 7.0, np.nan]], np.float32)
-    write(tmp_path / "c.png", matrix)
-    with Image.open(tmp_path / "c.png") as image:
-        assert image.mode == "L"
-        assert np.asarray(image).tolist() == [[0, 64, 51], [255, 255, 0]]
-
-
-def test_the_suffix_of_a_picture_may_be_in_capitals(tmp_path: Path) -> None:
-    write(tmp_path / "c.PNG", np.array([[0.2]], np.float32))
-    assert read_matrix(tmp_path / "c.PNG").tolist() == [[np.float32(51) / np.float32(255)]]
-    assert only_files(tmp_path) == ["c.PNG"]
-
-
-def test_infinities_in_a_picture_are_white_and_black(tmp_path: Path) -> None:
-    write(tmp_path / "c.png", np.array([[np.inf, -np.inf]], np.float32))
-    with Image.open(tmp_path / "c.png") as image:
-        assert np.asarray(image).tolist() == [[255, 0]]
-
-
-def test_an_empty_product_makes_no_picture(tmp_path: Path) -> None:
-    refused(lambda: write(tmp_path / "c.png", np.zeros((0, 3), np.float32)), "0×3")
-    assert only_files(tmp_path) == []
-
-
-# Files that cannot be read -----------------------------------------------------------------------
-
-
-def npy_bytes(tmp_path: Path) -> bytes:
-    np.save(tmp_path / "good.npy", MATRIX)
-    return (tmp_path / "good.npy").read_bytes()
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".csv", ".mtx", ".png"])
-def test_a_missing_file(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"none{suffix}"
-    refused(lambda: read_matrix(path), str(path))
-
-
-@pytest.mark.parametrize("suffix", [".npy", ".csv", ".mtx", ".png"])
-def test_a_folder_is_no_file(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"folder{suffix}"
-    path.mkdir()
-    refused(lambda: read_matrix(path), str(path))
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a", "a.npz", ".npy", "a.csv.gz"])
-def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(b"1,2\n")
-    refused(lambda: read_matrix(path), ".npy", ".csv", ".mtx", ".png")
-
-
-@pytest.mark.parametrize("length", [0, 1, 5, 9, 40, 100, 130, -1])
-def test_a_truncated_npy(tmp_path: Path, length: int) -> None:
-    whole = npy_bytes(tmp_path)
-    path = tmp_path / "cut.npy"
-    path.write_bytes(whole[:length])
-    refused(lambda: read_matrix(path), str(path))
-
-
-def test_an_npy_full_of_something_else(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    path.write_bytes(b"1,2,3\n4,5,6\n")
-    refused(lambda: read_matrix(path), str(path))
-
-
-def test_an_npy_of_python_objects_is_not_unpickled(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    np.save(path, np.array([[1, None]], object), allow_pickle=True)
-    refused(lambda: read_matrix(path), str(path))
-
-
-def test_an_npy_that_claims_to_be_huge(tmp_path: Path) -> None:
-    whole = npy_bytes(tmp_path)
-    path = tmp_path / "a.npy"
-    path.write_bytes(whole.replace(b"(2, 3), }      ", b"(2, 999999999), }"[:15] + b""))
-    refused(lambda: read_matrix(path), str(path))
-
-
-@pytest.mark.parametrize(
-    "text", ["1,2\n3\n", "1,two\n", "1;2\n3;4\n", "1,2\n3,\n", "\x00\x01\x02", "1,2,\n3,4,\n"],
-    ids=["ragged", "words", "semicolons", "missing", "binary", "trailing"],
-)  # fmt: skip
-def test_a_damaged_csv(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text(text, encoding="latin-1")
-    refused(lambda: read_matrix(path), str(path))
-
-
-def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"\xff\xfe1\x00,\x002\x00")
-    refused(lambda: read_matrix(path), str(path))
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "1 2 3\n",
-        "%%MatrixMarket matrix coordinate real general\n",
-        "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n",
-        "%%MatrixMarket matrix coordinate real general\n2 2 1\n5 5 1\n",
-        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n",
-        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\nfour\n",
-        "%%MatrixMarket vector coordinate real general\n2 1\n1 1\n",
-    ],
-    ids=["empty", "no header", "no size", "short", "outside", "short array", "word", "vector"],
-)
-def test_a_damaged_mtx(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.mtx"
-    path.write_text(text, encoding="utf-8")
-    refused(lambda: read_matrix(path), str(path))
-
-
-@pytest.mark.parametrize("length", [0, 7, 20, 50, 60])
-def test_a_truncated_picture(tmp_path: Path, length: int) -> None:
-    noise = np.random.default_rng(0).integers(0, 256, (20, 20), np.uint8)
-    Image.fromarray(noise).save(tmp_path / "good.png")
-    path = tmp_path / "cut.png"
-    path.write_bytes((tmp_path / "good.png").read_bytes()[:length])
-    refused(lambda: read_matrix(path), str(path))
-
-
-# Places that cannot be written to ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("suffix", [*EXACT, ".png"])
-def test_a_missing_folder_is_found_before_anything_is_computed(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / "none" / f"c{suffix}"
-    refused(lambda: matrix_writer(path), str(path.parent))
-    assert only_files(tmp_path) == []
-
-
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    refused(lambda: matrix_writer(tmp_path / "file" / "c.npy"), "file")
-
-
-def test_an_output_folder_exists_or_its_parent_does(tmp_path: Path) -> None:
-    check_output_folder(tmp_path)
+def test_places_of_folders(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").mkdir()
+    (tmp_path / "file").touch()
+    check_output_folder(tmp_path, ("a.txt",))
     check_output_folder(tmp_path / "new")
-    (tmp_path / "file").write_text("x", encoding="utf-8")
-    refused(lambda: check_output_folder(tmp_path / "none" / "new"), str(tmp_path / "none"), "make")
-    refused(lambda: check_output_folder(tmp_path / "file"), str(tmp_path / "file"), "is a file")
+    refused(lambda: check_output_folder(tmp_path, ("a.txt", "b.txt")), "b.txt is a folder")
+    refused(lambda: check_output_folder(tmp_path / "file"), "is a file; give the name of a folder")
+    refused(lambda: check_output_folder(tmp_path / "file" / "new"), "is a file; new needs a folder")
+    refused(lambda: check_output_folder(tmp_path / "none" / "new"), "there is no folder")
 
 
-def test_a_folder_cannot_be_written_over(tmp_path: Path) -> None:
-    (tmp_path / "c.npy").mkdir()
-    refused(lambda: matrix_writer(tmp_path / "c.npy"), "folder")
-
-
-@pytest.mark.parametrize("name", ["c.txt", "c", "c.jpg", "c.npz"])
-def test_a_suffix_that_nothing_is_written_by(tmp_path: Path, name: str) -> None:
-    refused(lambda: matrix_writer(tmp_path / name), ".npy", ".csv", ".mtx", ".png")
-
-
-# Whole or not at all -----------------------------------------------------------------------------
+# Writing -----------------------------------------------------------------------------------------
 
 
 class _WriterError(Exception):
     pass
 
 
-@pytest.mark.parametrize("error", [_WriterError, KeyboardInterrupt, MemoryError, SystemExit])
-@pytest.mark.parametrize("existed", [True, False])
-def test_an_interrupted_writer_leaves_the_old_file_and_no_other(
-    tmp_path: Path, existed: bool, error: type[BaseException]
-) -> None:
-    path = tmp_path / "c.csv"
-    if existed:
-        path.write_text("before", encoding="utf-8")
-
-    def write_half(to: IO[bytes]) -> None:
-        to.write(b"1,2,")
+def _fails(error: BaseException) -> Callable[[IO[bytes]], None]:
+    def write(to: IO[bytes]) -> None:
+        to.write(b"half")
+        to.flush()
         raise error
 
-    with pytest.raises(error):
-        write_whole(path, write_half)
-    assert only_files(tmp_path) == (["c.csv"] if existed else [])
-    if existed:
-        assert path.read_text(encoding="utf-8") == "before"
+    return write
 
 
-def test_a_writer_that_the_system_refuses_is_an_input_error(tmp_path: Path) -> None:
-    path = tmp_path / "c.csv"
-    path.write_text("before", encoding="utf-8")
+@pytest.mark.parametrize("error", [_WriterError(), KeyboardInterrupt(), SystemExit()])
+def test_a_writer_that_ends_early_leaves_what_was_there(
+    tmp_path: Path, error: BaseException
+) -> None:
+    (tmp_path / "a.txt").write_text("before", encoding="utf-8")
+    for write in (
+        lambda: write_whole(tmp_path / "a.txt", _fails(error)),
+        lambda: write_whole(tmp_path / "new.txt", _fails(error)),
+        lambda: write_folder(tmp_path, {**FILES, "c.txt": _fails(error)}),
+        lambda: write_folder(tmp_path / "new", {**FILES, "c.txt": _fails(error)}),
+    ):
+        with pytest.raises(type(error)):
+            write()
+        assert names(tmp_path) == ["a.txt"]
+        assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "before"
 
-    def full(to: IO[bytes]) -> None:
-        raise OSError(28, "No space left on device")
 
-    refused(lambda: write_whole(path, full), str(path), "no space left")
-    assert path.read_text(encoding="utf-8") == "before"
-    assert only_files(tmp_path) == ["c.csv"]
+def test_what_the_system_refuses_is_one_line(tmp_path: Path) -> None:
+    full = _fails(OSError(28, "No space left on device"))
+    refused(lambda: write_whole(tmp_path / "c", full), "c cannot be written: no space left")
+    refused(lambda: write_folder(tmp_path / "d", {"c": full}), "d cannot be written: no space left")
+    assert names(tmp_path) == []
 
 
-def test_the_file_appears_only_when_it_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "c.txt"
-    path.write_text("before", encoding="utf-8")
+def test_a_file_and_a_folder_appear_when_they_are_whole(tmp_path: Path) -> None:
+    path, folder = tmp_path / "c.txt", tmp_path / "new"
+    write_text(path, "n³\n")
+    (tmp_path / "plain").mkdir()
 
-    def look_while_writing(to: IO[bytes]) -> None:
+    def look(to: IO[bytes]) -> None:
         to.write(b"after")
         to.flush()
-        assert path.read_text(encoding="utf-8") == "before"
+        assert path.read_bytes() == "n³\n".encode()
+        assert not folder.exists()
 
-    write_whole(path, look_while_writing)
-    assert path.read_text(encoding="utf-8") == "after"
-
-
-def test_a_new_file_has_the_permissions_of_any_new_file(tmp_path: Path) -> None:
-    write_text(tmp_path / "ours.txt", "x")
-    (tmp_path / "theirs.txt").write_text("x", encoding="utf-8")
-    modes = [stat.S_IMODE((tmp_path / f"{n}.txt").stat().st_mode) for n in ("ours", "theirs")]
-    assert modes[0] == modes[1]
-
-
-def test_text_is_written_in_utf_8(tmp_path: Path) -> None:
-    write_text(tmp_path / "a.txt", "n³ × ≤\n")
-    assert (tmp_path / "a.txt").read_bytes() == "n³ × ≤\n".encode()
+    write_folder(folder, {**FILES, "c.txt": look})
+    write_whole(path, lambda to: to.write(b"after"))
+    assert (names(folder), path.read_bytes()) == (["a.txt", "b.txt", "c.txt"], b"after")
+    assert folder.stat().st_mode == (tmp_path / "plain").stat().st_mode
+    (folder / "b.txt").write_text("before", encoding="utf-8")
+    write_folder(folder, {"b.txt": text_writer("after")})
+    assert (names(folder), (folder / "b.txt").read_bytes()) == (names(folder), b"after")
 
 
-def test_a_writer_may_be_used_again(tmp_path: Path) -> None:
-    writer = matrix_writer(tmp_path / "c.npy")
-    writer(MATRIX)
-    writer(MATRIX * 2)
-    assert (read_matrix(tmp_path / "c.npy") == MATRIX * 2).all()
+def test_links_are_followed_and_permissions_stay(tmp_path: Path) -> None:
+    (tmp_path / "far").mkdir()
+    real, link = tmp_path / "far" / "real.txt", tmp_path / "link"
+    link.symlink_to("far/real.txt")
+    write_text(link, "one")  # what the link names is not there yet
+    (tmp_path / "plain.txt").touch()
+    assert real.stat().st_mode == (tmp_path / "plain.txt").stat().st_mode
+    real.chmod(0o640)
+    write_text(link, "two")
+    assert (real.read_text(encoding="utf-8"), link.is_symlink()) == ("two", True)
+    assert stat.S_IMODE(real.stat().st_mode) == 0o640
+    assert names(tmp_path / "far") == ["real.txt"]
 
 
-# What no file system has --------------------------------------------------------------------------
-
-
-def test_a_name_that_is_too_long_is_refused(tmp_path: Path) -> None:
-    refused(lambda: check_writable(tmp_path / ("x" * 300)), "cannot be written", "name too long")
-
-
-def test_links_in_a_circle_are_refused(tmp_path: Path) -> None:
-    link = tmp_path / "circle.npy"
-    link.symlink_to(link)
-    refused(lambda: check_writable(link), "circle.npy cannot be written")
-
-
-def test_two_outputs_are_two_files() -> None:
-    check_distinct({"x": Path("x.npy"), "y": Path("y.npy"), "z": None, "w": None})
-    refused(
-        lambda: check_distinct({"x": Path("a.npy"), "y": Path("folder/../a.npy")}),
-        "x and y are both folder/../a.npy; give two files",
-    )
-
-
-def test_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
-    (tmp_path / "excel.csv").write_text("1,2\n3,4\n", encoding="utf-8-sig")
-    assert read_matrix(tmp_path / "excel.csv").tolist() == [[1, 2], [3, 4]]
+def test_any_name_will_do(tmp_path: Path) -> None:
+    for name in (b"\xff\xfe.txt", b"x" * 255, b"new\nline", b"-rf", b" ", b"[red].txt"):
+        path = tmp_path / os.fsdecode(name)
+        write_text(path, "x")
+        assert read_text(path) == "x"

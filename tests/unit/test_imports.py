@@ -6,7 +6,6 @@ import ast
 import re
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -39,21 +38,10 @@ ORDER = (
     ("published",),
     ("present",),
     ("serial", "grammars"),
-    ("kept", "outputs", "toml"),
-    ("targets",),
-    (
-        "drafts",
-        "files",
-        "userdirs",
-        "sources",
-        "own_files",
-        "numerals",
-        "memory",
-        "bounded",
-        "provenance",
-    ),
+    ("code_cache", "toml"),
+    ("files", "userdirs", "sources", "numerals", "memory", "bounded", "provenance"),
     ("arguments",),
-    ("errors", "ending"),
+    ("errors",),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}
 
@@ -303,13 +291,6 @@ def test_a_program_is_checked_without_numpy_and_plans() -> None:
     )
     assert f"{PACKAGE}.chips.check" in found
     assert not found & {"numpy", "sympy", "jinja2", f"{PACKAGE}.plan.plan"}
-
-
-def test_signals_are_taken_care_of_before_anything_is_imported() -> None:
-    new = modules_after("import gpgpu_legacy.__main__") - modules_after("import signal, contextlib")
-    assert new - {"atexit", "__future__"} == {PACKAGE, f"{PACKAGE}.__main__", f"{PACKAGE}.ending"}
-    project = tomllib.loads((ROOT.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"gpgpu-legacy": "gpgpu_legacy.__main__:main"}
 
 
 def test_garbage_is_collected_while_a_command_runs_and_not_while_it_is_imported() -> None:

@@ -425,56 +425,20 @@ def text_of(kept: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('"device":', '"devices":'),
-        ('"seconds": 1.0', '"seconds": 0.0'),
-        ('"schema"', '"x"'),
-        ('"jit"', '"quantum"'),
-        ("]\n}", ""),
-        ('"trials": 7', '"trials": 1e999'),
-        ("2003-07-27", "\0"),
-    ],
+    ("old", "new"), [('"device":', '"devices":'), ('"jit"', '"quantum"'), ("]\n}", "")]
 )
-def test_a_damaged_file_is_told_of_in_a_line_and_can_be_forgotten(
+def test_a_damaged_file_is_told_of_in_a_line_and_is_not_replaced(
     run: Command, kept: Path, old: str, new: str
 ) -> None:
-    text = text_of(kept)
-    assert old in text
-    kept.write_text(text.replace(old, new), encoding="utf-8")
-    for words in (["tune", "--show"], ["run", "hall-carr-hart-multi", "--size", "4"]):
-        code, _, err = run(*words)
-        assert code == 2
-        assert err.count("\n") == 1
-        assert str(kept) in err
-        assert "gpgpu-legacy tune --forget" in err
-    assert run("tune", "--forget")[0] == 0
-    assert not kept.exists()
-    assert run("tune", "--show")[0] == 0
-
-
-OF_OTHERS = [
-    "\\documentclass{thesis}", "{", "[]", "{}", '{"places": 3}', '{"places": [{"device": "a"}]}',
-    '{"schema": 1, "package": null, "results": []}', "\x00\x01", " ",
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("text", OF_OTHERS)
-def test_a_file_of_another_kind_is_neither_removed_nor_replaced(
-    run: Command, kept: Path, text: str
-) -> None:
-    kept.parent.mkdir()
-    kept.write_text(text, encoding="utf-8")
-    quick = ("--size", "8", "--budget", "0.1", "--executor", "jit")
-    for words in (("--forget",), ("--forget", "hall-carr-hart-multi"), ("--show",), quick):
-        code, _, err = run("tune", *words)
+    damaged = text_of(kept).replace(old, new)
+    kept.write_text(damaged, encoding="utf-8")
+    for words in ("tune --show", "tune --forget", "run hall-carr-hart-multi --size 4"):
+        code, _, err = run(*words.split())
         assert (code, err.count("\n")) == (2, 1)
-        assert "name another one in GPGPU_LEGACY_TUNING" in err
-        assert kept.read_text(encoding="utf-8") == text
+        assert str(kept) in err and "remove the file" in err
     with pytest.raises(InputError):
         keep(remembered())
-    assert kept.read_text(encoding="utf-8") == text
-    assert [path.name for path in kept.parent.iterdir()] == [kept.name]
+    assert kept.read_text(encoding="utf-8") == damaged
 
 
 # The command -------------------------------------------------------------------------------------

@@ -16,10 +16,10 @@ SCRIPT = """
 import os.path, sys
 if sys.argv[1:] == ["homeless"]:
     os.path.expanduser = lambda path: path
-from gpgpu_legacy import kept
+from gpgpu_legacy import code_cache
 written = []
-keep = kept.keep
-kept.keep = lambda key, content: (written.append(key.split()[1]), keep(key, content))
+keep = code_cache.keep
+code_cache.keep = lambda key, content: (written.append(key.split()[1]), keep(key, content))
 from gpgpu_legacy.cache.raster import parse_raster
 [(x, y)] = parse_raster("tiled:2x2").positions(4, 2)
 assert x.tolist() == [0, 1, 0, 1, 2, 3, 2, 3] and y.tolist() == [0, 0, 1, 1, 0, 0, 1, 1]

@@ -1,0 +1,291 @@
+"""Matrices in files: there and back, those that others made, and those that are damaged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
+from gpgpu_legacy.errors import InputError
+
+MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
+EXACT = [".npy", ".csv", ".mtx"]
+
+
+def write(path: Path, matrix: np.ndarray) -> None:
+    matrix_writer(path)(matrix)
+
+
+def refused(action: Callable[[], object], *words: str) -> str:
+    with pytest.raises(InputError) as raised:
+        action()
+    message = str(raised.value)
+    assert "\n" not in message
+    for word in words:
+        assert word in message
+    return message
+
+
+def only_files(folder: Path) -> list[str]:
+    """Everything in a folder, hidden files too."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+# There and back ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [*EXACT, ".NPY", ".Csv", ".MTX"])
+def test_a_matrix_comes_back_exactly(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"c{suffix}"
+    write(path, MATRIX)
+    found = read_matrix(path)
+    assert found.shape == MATRIX.shape
+    assert (found.astype(np.float32) == MATRIX).all()
+    assert only_files(tmp_path) == [path.name]
+
+
+@pytest.mark.parametrize("suffix", EXACT)
+@pytest.mark.parametrize("shape", [(1, 1), (1, 7), (7, 1)])
+def test_thin_matrices_keep_their_shape(
+    tmp_path: Path, suffix: str, shape: tuple[int, int]
+) -> None:
+    matrix = np.arange(shape[0] * shape[1], dtype=np.float32).reshape(shape) / 3
+    path = tmp_path / f"c{suffix}"
+    write(path, matrix)
+    found = read_matrix(path).astype(np.float32)
+    assert found.shape == shape
+    assert (found == matrix).all()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv"])
+def test_nan_and_infinity_come_back(tmp_path: Path, suffix: str) -> None:
+    odd = np.array([[np.nan, np.inf], [-np.inf, -0.0]], np.float32)
+    write(tmp_path / f"c{suffix}", odd)
+    np.testing.assert_array_equal(read_matrix(tmp_path / f"c{suffix}"), odd)
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (0, 0)])
+def test_an_empty_matrix_in_npy(tmp_path: Path, shape: tuple[int, int]) -> None:
+    write(tmp_path / "c.npy", np.zeros(shape, np.float32))
+    assert read_matrix(tmp_path / "c.npy").shape == shape
+
+
+def test_all_float32_numbers_survive_csv(tmp_path: Path) -> None:
+    bits = np.random.default_rng(0).integers(0, 0x7F800000, (50, 20), np.uint32)
+    matrix = bits.view(np.float32)
+    write(tmp_path / "c.csv", matrix)
+    assert (read_matrix(tmp_path / "c.csv").astype(np.float32) == matrix).all()
+
+
+# Files that others made --------------------------------------------------------------------------
+
+
+def test_a_csv_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("# two rows\n1, 2.5,-3e2\n\n4,5,6\n", encoding="utf-8")
+    assert read_matrix(path).tolist() == [[1, 2.5, -300], [4, 5, 6]]
+
+
+def test_a_sparse_matrix_market_file_is_filled_with_zeros(tmp_path: Path) -> None:
+    path = tmp_path / "a.mtx"
+    path.write_text(
+        "%%MatrixMarket matrix coordinate real general\n% a comment\n2 3 2\n1 1 1.5\n2 3 -4\n",
+        encoding="utf-8",
+    )
+    assert read_matrix(path).tolist() == [[1.5, 0, 0], [0, 0, -4]]
+
+
+def test_a_symmetric_matrix_market_file_is_filled_in(tmp_path: Path) -> None:
+    path = tmp_path / "a.mtx"
+    path.write_text(
+        "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 5\n", encoding="utf-8"
+    )
+    assert read_matrix(path).tolist() == [[1, 5], [5, 0]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "matrix"),
+    [
+        ("coordinate pattern general/2 3 2/1 3/2 1", [[0, 0, 1], [1, 0, 0]]),
+        ("coordinate integer skew-symmetric/2 2 1/2 1 5", [[0, -5], [5, 0]]),
+        ("array integer general/2 3/1/4/2/5/3/6", [[1, 2, 3], [4, 5, 6]]),
+        ("array real symmetric/3 3/1/2/3/4/5/6", [[1, 2, 3], [2, 4, 5], [3, 5, 6]]),
+        ("array real skew-symmetric/3 3/2/3/5", [[0, -2, -3], [2, 0, -5], [3, 5, 0]]),
+    ],
+)
+def test_kinds_of_matrix_market_files(tmp_path: Path, lines: str, matrix: list[list[int]]) -> None:
+    """As NIST describes them: column by column, and of a mirrored one the lower triangle."""
+    path = tmp_path / "a.mtx"
+    path.write_text("%%MatrixMarket matrix " + lines.replace("/", "\n"), encoding="utf-8")
+    assert read_matrix(path).tolist() == matrix
+
+
+def test_a_matrix_is_written_as_matrix_market(tmp_path: Path) -> None:
+    write(tmp_path / "a.mtx", np.array([[1.5, 0.1], [-2, np.inf]], np.float32))
+    head = "%%MatrixMarket matrix array real general\n2 2\n"
+    assert (tmp_path / "a.mtx").read_text() == f"{head}1.5\n-2\n0.100000001\ninf\n"
+
+
+@pytest.mark.parametrize("suffix", [".png", ".bmp", ".tif", ".pgm"])
+def test_a_greyscale_image_runs_from_black_0_to_white_1(tmp_path: Path, suffix: str) -> None:
+    """The picture's first row is the matrix's first row."""
+    grey = np.array([[0, 51, 255], [102, 153, 204]], np.uint8)
+    path = tmp_path / f"a{suffix}"
+    Image.fromarray(grey).save(path)
+    found = read_matrix(path)
+    assert found.dtype == np.float32
+    assert (found == grey.astype(np.float32) / np.float32(255)).all()
+
+
+def test_black_and_white_and_16_bit_images(tmp_path: Path) -> None:
+    Image.fromarray(np.array([[True, False]])).save(tmp_path / "one.png")
+    assert read_matrix(tmp_path / "one.png").tolist() == [[1, 0]]
+    deep = np.array([[0, 65535, 13107]], np.uint16)
+    Image.fromarray(deep).save(tmp_path / "deep.png")
+    assert read_matrix(tmp_path / "deep.png").tolist() == [[0, 1, float(np.float32(13107) / 65535)]]
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "CMYK"])
+def test_a_coloured_image_is_no_matrix(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
+    Image.new(mode, (2, 2)).save(path)
+    refused(lambda: read_matrix(path), "greyscale", mode)
+
+
+# Pictures of products ----------------------------------------------------------------------------
+
+
+def test_a_product_as_a_picture_is_clamped_and_rounded(tmp_path: Path) -> None:
+    matrix = np.array([[-1.0, 0.25, 0.2], [1.0, 7.0, np.nan]], np.float32)
+    write(tmp_path / "c.png", matrix)
+    with Image.open(tmp_path / "c.png") as image:
+        assert image.mode == "L"
+        assert np.asarray(image).tolist() == [[0, 64, 51], [255, 255, 0]]
+
+
+def test_infinities_in_a_picture_are_white_and_black(tmp_path: Path) -> None:
+    write(tmp_path / "c.png", np.array([[np.inf, -np.inf]], np.float32))
+    with Image.open(tmp_path / "c.png") as image:
+        assert np.asarray(image).tolist() == [[255, 0]]
+
+
+def test_an_empty_product_makes_no_picture(tmp_path: Path) -> None:
+    refused(lambda: write(tmp_path / "c.png", np.zeros((0, 3), np.float32)), "0×3")
+    assert only_files(tmp_path) == []
+
+
+# Files that cannot be read -----------------------------------------------------------------------
+
+
+def npy_bytes(tmp_path: Path) -> bytes:
+    np.save(tmp_path / "good.npy", MATRIX)
+    return (tmp_path / "good.npy").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".mtx", ".png"])
+def test_a_missing_file_or_a_folder(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"none{suffix}"
+    refused(lambda: read_matrix(path), f"there is no file {path}")
+    path.mkdir()
+    refused(lambda: read_matrix(path), f"{path} is a folder")
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a", "a.npz", ".npy", "a.csv.gz"])
+def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(b"1,2\n")
+    refused(lambda: read_matrix(path), ".npy", ".csv", ".mtx", ".png")
+
+
+@pytest.mark.parametrize("length", [0, 9, 100, -1])
+def test_a_truncated_npy(tmp_path: Path, length: int) -> None:
+    whole = npy_bytes(tmp_path)
+    path = tmp_path / "cut.npy"
+    path.write_bytes(whole[:length])
+    refused(lambda: read_matrix(path), str(path))
+
+
+def test_an_npy_full_of_something_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    path.write_bytes(b"1,2,3\n4,5,6\n")
+    refused(lambda: read_matrix(path), str(path))
+
+
+def test_an_npy_of_python_objects_is_not_unpickled(tmp_path: Path) -> None:
+    path = tmp_path / "a.npy"
+    np.save(path, np.array([[1, None]], object), allow_pickle=True)
+    refused(lambda: read_matrix(path), str(path))
+
+
+def test_an_npy_that_claims_to_be_huge(tmp_path: Path) -> None:
+    whole = npy_bytes(tmp_path)
+    path = tmp_path / "a.npy"
+    path.write_bytes(whole.replace(b"(2, 3), }      ", b"(2, 999999999), }"[:15] + b""))
+    refused(lambda: read_matrix(path), str(path))
+
+
+@pytest.mark.parametrize(
+    "text", ["1,2\n3\n", "1,two\n", "1;2\n3;4\n", "1,2\n3,\n", "\x00\x01\x02", "1,2,\n3,4,\n"],
+    ids=["ragged", "words", "semicolons", "missing", "binary", "trailing"],
+)  # fmt: skip
+def test_a_damaged_csv(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(text, encoding="latin-1")
+    refused(lambda: read_matrix(path), str(path))
+
+
+def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xff\xfe1\x00,\x002\x00")
+    refused(lambda: read_matrix(path), str(path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "1 2 3\n",
+        "%%MatrixMarket matrix coordinate real general\n",
+        "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n",
+        "%%MatrixMarket matrix coordinate real general\n2 2 1\n5 5 1\n",
+        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n",
+        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\nfour\n",
+        "%%MatrixMarket vector coordinate real general\n2 1\n1 1\n",
+    ],
+    ids=["empty", "no header", "no size", "short", "outside", "short array", "word", "vector"],
+)
+def test_a_damaged_mtx(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "a.mtx"
+    path.write_text(text, encoding="utf-8")
+    refused(lambda: read_matrix(path), str(path))
+
+
+@pytest.mark.parametrize("length", [0, 20, 60])
+def test_a_truncated_picture(tmp_path: Path, length: int) -> None:
+    noise = np.random.default_rng(0).integers(0, 256, (20, 20), np.uint8)
+    Image.fromarray(noise).save(tmp_path / "good.png")
+    path = tmp_path / "cut.png"
+    path.write_bytes((tmp_path / "good.png").read_bytes()[:length])
+    refused(lambda: read_matrix(path), str(path))
+
+
+# Places that cannot be written to ----------------------------------------------------------------
+
+
+def test_a_missing_folder_is_found_before_anything_is_computed(tmp_path: Path) -> None:
+    path = tmp_path / "none" / "c.npy"
+    refused(lambda: matrix_writer(path), f"there is no folder {path.parent}")
+
+
+@pytest.mark.parametrize("name", ["c.txt", "c", "c.jpg", "c.npz"])
+def test_a_suffix_that_nothing_is_written_by(tmp_path: Path, name: str) -> None:
+    refused(lambda: matrix_writer(tmp_path / name), ".npy", ".csv", ".mtx", ".png")
+
+
+def test_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "excel.csv").write_text("1,2\n3,4\n", encoding="utf-8-sig")
+    assert read_matrix(tmp_path / "excel.csv").tolist() == [[1, 2], [3, 4]]
