@@ -258,7 +258,7 @@ LIMITS = {
         "algorithms/matmul/options.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
         "measure/rounds.py", "studies/cache_table/model.py", "numerals.py", "memory.py",
     ),
-    "What is kept on disk": ("kept.py", "own_files.py", "drafts.py"),
+    "What is kept on disk": ("code_cache.py",),
     "Messages and streams": ("errors.py", "arguments.py", "cli/streams.py"),
 }  # fmt: skip
 """The files whose limits hold for what comes from outside, by subject."""

@@ -31,4 +31,4 @@ def _can_write(folder: str) -> bool:
     """Whether files can be written to a folder, or it can be made for that; nothing is made."""
     path = Path(os.path.expanduser(folder))  # noqa: PTH111 - there may be no home
     there = next((place for place in (path, *path.parents) if os.path.lexists(place)), path)
-    return path.is_absolute() and os.access(there, os.W_OK | os.X_OK)
+    return path.is_absolute() and os.access(there, os.W_OK | os.X_OK, effective_ids=True)

@@ -358,7 +358,7 @@ def test_a_tuning_file_that_is_none_is_not_read(
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero"), Path("/dev/null")):
         monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
-        with pytest.raises(InputError, match="is not a file"):
+        with pytest.raises(InputError, match=r"give the name of a file|write what comes"):
             tuned_methods()
         with pytest.raises(InputError):
             forget()

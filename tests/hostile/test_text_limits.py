@@ -90,32 +90,12 @@ def test_time_grows_with_the_text_and_messages_do_not(text: Callable[[int], str]
 # Files that are none -----------------------------------------------------------------------------
 
 
-def test_a_pipe_that_nobody_writes_to_is_not_waited_for(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "pipe.fp")
-    assert read_text(tmp_path / "pipe.fp") == ""
-
-
-def test_a_pipe_that_somebody_writes_to_is_read() -> None:
-    reading, writing = os.pipe()
-    os.write(writing, b"!!ARBfp1.0 END")
-    os.close(writing)
-    assert read_text(Path(f"/dev/fd/{reading}")) == "!!ARBfp1.0 END"
-    os.close(reading)
-
-
-def test_a_huge_sparse_file_is_refused_unread(tmp_path: Path) -> None:
+def test_a_huge_sparse_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "sparse.fp"
     with path.open("wb") as file:
         file.truncate(2**40)
     with pytest.raises(InputError, match=r"has more than 1000 bytes, the most"):
         read_text(path, 1000)
-
-
-@pytest.mark.parametrize("path", ["/dev/zero", "/dev/null", "/dev", "/proc/self/mem", "a\0b"])
-def test_what_is_no_file_is_refused(path: str) -> None:
-    with pytest.raises(InputError) as raised:
-        read_text(Path(path))
-    assert "\n" not in str(raised.value)
 
 
 def test_commands_refuse_what_is_endless_within_little_memory(tmp_path: Path) -> None:
