@@ -45,12 +45,14 @@ class Affine(_Object, frozen=True, kw_only=True):
     step: Finite
 
 
-Number = Constant | Affine | tuple[Constant, ...]
-"""A constant; in a Repeat also an Affine, or a list with a value for each iteration."""
+Number = Constant | Affine | list[Constant]
+"""A constant; in a Repeat also an Affine, or a list with a value for each iteration.
+
+A list is no tuple, so that reading tells it from a vector."""
 
 Vector = tuple[Number, Number, Number, Number]
 Corners = tuple[Vector, Vector, Vector, Vector]
-Integer = Exact | Affine | tuple[Finite, ...]
+Integer = Exact | Affine | list[Finite]
 """As a Number; every value is whole."""
 
 
@@ -257,7 +259,7 @@ class UniformValue(_Object, frozen=True, kw_only=True):
     """The value of a kernel's uniform; true or false for one of type bool."""
 
     name: Name
-    value: bool | Constant | Affine | tuple[bool | Constant, ...]
+    value: bool | Constant | Affine | list[bool | Constant]
 
 
 class ComputePass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="ComputePass"):

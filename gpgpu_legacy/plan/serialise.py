@@ -14,10 +14,9 @@ from typing import Any
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.plan import records
-from gpgpu_legacy.plan.from_records import plan_of_record
+from gpgpu_legacy.plan.conversion import plan_of_record, plan_record
 from gpgpu_legacy.plan.limits import MOST_FILE_BYTES, check_limits
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.to_records import plan_record
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.serial import from_document, json_fitted_text, json_schema
 
