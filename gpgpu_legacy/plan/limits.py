@@ -35,8 +35,9 @@ MOST_WRITTEN_OUT = 2**18
 """Passes that are kept one by one: those outside of Repeats, and all iterations of a Repeat that
 has lists of numbers, moving rectangles or changing work groups."""
 
-MOST_INVOCATIONS = 2**40
-"""Invocations of one dispatch."""
+MOST_INVOCATIONS = 2**28
+"""Invocations of one dispatch: one for each element of 16384² matrices. Counting them takes seconds
+and up to 4 GiB."""
 
 _ELEMENT_BYTES = 4
 """Of a matrix: float32."""
