@@ -43,18 +43,15 @@ def anchor(heading: str) -> str:
 
 def commands() -> str:
     """Every command under its heading of `--help`: its usage, what it does, and its options."""
-    import typer
-
     from gpgpu_legacy.cli import app
     from gpgpu_legacy.cli.commands import SECTIONS
 
-    root = typer.main.get_command(app)
-    context = root.make_context("gpgpu-legacy", [], resilient_parsing=True)
+    context = app.make_context("gpgpu-legacy", [], resilient_parsing=True)
     parts: list[str] = []
     for heading, section in SECTIONS.items():
         parts.append(f"## {heading}\n")
         for name in section:
-            parts += _command(root, name, context, depth=3)
+            parts += _command(app, name, context, depth=3)
     return "\n".join(parts)
 
 
@@ -71,7 +68,7 @@ def _command(group: Any, name: str, parent: Any, depth: int) -> Iterator[str]:
         for words, text in rows:
             yield f"| {_code(words)} | {as_markdown_text(text)} |"
         yield ""
-    for nested in getattr(command, "commands", ()):
+    for nested in command.list_commands(context) if hasattr(command, "commands") else ():
         yield from _command(command, nested, context, depth + 1)
 
 
@@ -259,7 +256,7 @@ LIMITS = {
         "measure/rounds.py", "studies/cache_table/model.py", "numerals.py", "memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
-    "Messages and streams": ("errors.py", "arguments.py", "cli/streams.py"),
+    "Messages": ("errors.py", "arguments.py"),
 }  # fmt: skip
 """The files whose limits hold for what comes from outside, by subject."""
 

@@ -1,12 +1,10 @@
 """`gpgpu-legacy`, and `python -m gpgpu_legacy`: the command line."""
 
-import gc
 import sys
 
 
 def main() -> None:
     """Run the command line; an interrupt, even while it is imported, is one line."""
-    gc.disable()  # what is imported stays: looking through it takes a twentieth of `--help`
     try:
         from gpgpu_legacy.cli import main as run
 

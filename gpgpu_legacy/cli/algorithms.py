@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import Json, app, console, print_json
 from gpgpu_legacy.errors import InputError
 
@@ -13,11 +12,11 @@ from gpgpu_legacy.errors import InputError
 @app.command("algorithms")
 def algorithms_command(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="An algorithm's name or alias.")
+        str | None, Argument(metavar="[NAME]", help="An algorithm's name or alias.")
     ] = None,
     field: Annotated[
         str | None,
-        typer.Option(metavar="FIELD", help="Only those of a field, such as sorting."),
+        Option(metavar="FIELD", help="Only those of a field, such as sorting."),
     ] = None,
     as_json: Json = False,
 ) -> None:

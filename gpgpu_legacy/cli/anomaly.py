@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated
 
-import typer
-
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     SIZE_HELP,
     Json,
@@ -31,31 +28,25 @@ SIZES = "768, 1280, 2048"
 ROWS = 2
 
 
-class AnomalyCommand(Lists):
-    """The command with the spellings that an option had before."""
-
-    renamed = MappingProxyType({"-o": "--plot", "--output": "--plot"})
-
-
-@app.command(cls=AnomalyCommand)
+@app.command()
 def anomaly(
     size: Annotated[
         list[int] | None,
-        typer.Option(
+        Option(
             metavar="N …",
             help=f"{SIZE_HELP} (default: all with published times, {SIZES}).",
         ),
     ] = None,
     machine: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help=f"One or several of {MACHINES} (default: all); the first is shown in full.",
         ),
     ] = None,
     paging: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="PAGING …",
             help="How pages are mapped to frames: coloured, random, miscoloured:F with F the "
             "fraction of miscoloured pages, or as OS X does: xnu, xnu@N with N the first page of "
@@ -65,7 +56,7 @@ def anomaly(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="POLICY …",
             help="How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: "
             f"{POLICIES}).",
@@ -73,11 +64,9 @@ def anomaly(
     ] = None,
     rows: Annotated[
         int,
-        typer.Option(
-            metavar="ROWS", help="Rows of C to count, after one that warms up the caches."
-        ),
+        Option(metavar="ROWS", help="Rows of C to count, after one that warms up the caches."),
     ] = ROWS,
-    seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of the random frames.")] = 0,
+    seed: Annotated[int, Option(metavar="SEED", help="Seed of the random frames.")] = 0,
     plot: Annotated[Path | None, plot_option("Plot times and misses by size.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,
@@ -101,7 +90,7 @@ def anomaly(
 
     check_plot(plot)
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
-    cases = make_cases(chosen, [_current(text) for text in paging or ()], policy, seed)
+    cases = make_cases(chosen, paging or (), policy, seed)
     published = published_times()
     sizes = size or sorted({*published, *model.UNPUBLISHED_SIZES})
     total = model.count_sizes(sizes, published)
@@ -114,12 +103,3 @@ def anomaly(
     if plot is not None:
         draw_anomaly(anomalies, plot)
         print(f"wrote {plot}", file=sys.stderr)
-
-
-def _current(paging: str) -> str:
-    """A paging with its old spelling replaced, which goes on working for one version."""
-    old, new = "off-colour", "miscoloured"
-    if not paging.startswith(old):
-        return paging
-    print(f"gpgpu-legacy: --paging {old} is deprecated; write {new}", file=sys.stderr)
-    return paging.replace(old, new)

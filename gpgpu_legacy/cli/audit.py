@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from gpgpu_legacy.cli.completion import paper_names
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import Quiet, app, progress_bar, warn_if_busy
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
@@ -27,14 +25,14 @@ class RecordOptions:
 
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="Exit with code 1 if a verdict differs from its record."),
+        Option("--strict", help="Exit with code 1 if a verdict differs from its record."),
     ] = False
     record: Annotated[
-        bool, typer.Option("--record", help="Record the verdicts on all papers, in the checkout.")
+        bool, Option("--record", help="Record the verdicts on all papers, in the checkout.")
     ] = False
     record_to: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Record them in this file; --record is then not needed."),
+        Option(metavar="FILE", help="Record them in this file; --record is then not needed."),
     ] = None
 
     @property
@@ -50,20 +48,19 @@ class RecordOptions:
 
 
 @app.command("audit")
-@grouped
 def audit_command(
     *,
     paper: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="[PAPER]",
             help=f"One of {_PAPERS} (default: all).",
-            autocompletion=paper_names,
+            complete=paper_names,
         ),
     ] = None,
     verdict: Annotated[
         list[Verdict] | None,
-        typer.Option(
+        Option(
             metavar="VERDICT …",
             help=f"List only claims with this verdict: {_VERDICTS} (default: all).",
         ),
@@ -71,14 +68,14 @@ def audit_command(
     recording: RecordOptions,
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Measure the share of transfers in the time here, by size."),
+        Option("--measure", help="Measure the share of transfers in the time here, by size."),
     ] = False,
     left_out: Annotated[
-        bool, typer.Option("--left-out", help="Also list the numbers that are not claims, and why.")
+        bool, Option("--left-out", help="Also list the numbers that are not claims, and why.")
     ] = False,
     turn: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--turn", help="Also change the input that each listed claim names, and judge it anew."
         ),
     ] = False,
@@ -127,4 +124,4 @@ def _refuse(changes: list[str]) -> None:
     for line in changes:
         print(f"gpgpu-legacy: {line}", file=sys.stderr)
     if changes:
-        raise typer.Exit(1)
+        sys.exit(1)

@@ -10,10 +10,8 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.cli.completion import executor_names, method_names
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     BUDGET_S,
@@ -57,35 +55,35 @@ class EntrantOptions:
 
     method: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help="See `gpgpu-legacy methods` (default: all).",
-            autocompletion=method_names,
+            complete=method_names,
         ),
     ] = None
     executor: MeasuredExecutors = None
     size: Annotated[
         list[int] | None,
-        typer.Option(
+        Option(
             metavar="N …",
             help=f"{SIZE_HELP} (default: {' '.join(map(str, BENCH_SIZES))}).",
         ),
     ] = None
     block: Annotated[
         list[int] | None,
-        typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
+        Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
     ] = None
     accumulate: AccumulateBy = None
     peer: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help="numpy-blas, cublas and driver-arbfp, as far as they are here (default: all).",
         ),
     ] = None
     whole: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--whole",
             help="Time whole calls, from matrices in memory to a product there.",
         ),
@@ -96,7 +94,7 @@ class EntrantOptions:
 class RoundOptions:
     """How long and how often `bench` measures."""
 
-    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds at each size.")] = ROUNDS
+    repeat: Annotated[int, Option(metavar="ROUNDS", help="Rounds at each size.")] = ROUNDS
     budget: BenchBudget = BUDGET_S
     seed: Seed = 0
 
@@ -109,16 +107,15 @@ class BenchFiles:
     plot: Annotated[Path | None, plot_option("Draw GFLOPS against n.")] = None
     recorded: Annotated[
         Path | None,
-        typer.Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
+        Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
     ] = None
     compare: Annotated[
         tuple[Path, Path] | None,
-        typer.Option(metavar="OLD NEW", help="Compare two files of recorded results; run nothing."),
+        Option(metavar="OLD NEW", help="Compare two files of recorded results; run nothing."),
     ] = None
 
 
 @app.command()
-@grouped
 def bench(
     entrant: EntrantOptions,
     rounds: RoundOptions,
@@ -224,43 +221,42 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
 class SearchOptions:
     """What `tune` searches, and how long."""
 
-    size: Annotated[int, typer.Option(metavar="N", help="Tune with N×N matrices.")] = PAPER_SIZE
+    size: Annotated[int, Option(metavar="N", help="Tune with N×N matrices.")] = PAPER_SIZE
     budget: Annotated[
         float,
-        typer.Option(
+        Option(
             metavar="SECONDS",
             help="Stop after this time, all methods together, preparation included.",
         ),
     ] = BUDGET_S
     executor: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help="Search these executors alone; `auto` then chooses them (default: all that work "
             "here).",
-            autocompletion=executor_names,
+            complete=executor_names,
         ),
     ] = None
     seed: Seed = 0
 
 
 @app.command()
-@grouped
 def tune(
     options: SearchOptions,
     method: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[METHOD]...",
             help="See `gpgpu-legacy methods` (default: hall-carr-hart-multi).",
-            autocompletion=method_names,
+            complete=method_names,
         ),
     ] = None,
     show: Annotated[
-        bool, typer.Option("--show", help="Print what is kept for this machine; search nothing.")
+        bool, Option("--show", help="Print what is kept for this machine; search nothing.")
     ] = False,
     forget: Annotated[
-        bool, typer.Option("--forget", help="Forget what is kept for these methods, or for all.")
+        bool, Option("--forget", help="Forget what is kept for these methods, or for all.")
     ] = False,
     as_json: Json = False,
     quiet: Quiet = False,

@@ -10,15 +10,11 @@ from enum import Enum
 from itertools import product
 from math import inf
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     CACHE_HELP,
@@ -67,16 +63,16 @@ class CaseOptions:
 
     size: Annotated[
         list[int] | None,
-        typer.Option(metavar="N …", help=QUICK_SIZE_HELP),
+        Option(metavar="N …", help=QUICK_SIZE_HELP),
     ] = None
     shape: ShapeOption = None
     block: Annotated[
         list[int] | None,
-        typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
+        Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
     ] = None
     tile: Annotated[
         list[int] | None,
-        typer.Option(metavar="T …", help=f"{TILE_HELP} (default: the method's own)."),
+        Option(metavar="T …", help=f"{TILE_HELP} (default: the method's own)."),
     ] = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -89,23 +85,23 @@ class MemoryOptions:
 
     cache: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE})."),
+        Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE})."),
     ] = None
     second_level: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="SPEC",
             help="A second level behind it, shared by all textures; spelled as --cache.",
         ),
     ] = None
     per_texture: Annotated[
-        bool, typer.Option("--per-texture", help="Give each texture a first level of its own.")
+        bool, Option("--per-texture", help="Give each texture a first level of its own.")
     ] = False
     writes: Annotated[
         Writes | None,
-        typer.Option(help="Whether a write that misses fills a line (default: no-allocate)."),
+        Option(help="Whether a write that misses fills a line (default: no-allocate)."),
     ] = None
-    seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of random replacement.")] = 0
+    seed: Annotated[int, Option(metavar="SEED", help="Seed of random replacement.")] = 0
 
     def memories(self) -> list[Memory]:
         """A memory for each cache."""
@@ -129,22 +125,22 @@ class AccessOptions:
 
     raster: Annotated[
         list[str] | None,
-        typer.Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: scan)."),
+        Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: scan)."),
     ] = None
     quads: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--quads", help="Draw in quads: the 2×2 fragments of a quad make each access in turn."
         ),
     ] = False
     layout: Annotated[
         list[str] | None,
-        typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: linear)."),
+        Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: linear)."),
     ] = None
 
     in_flight: Annotated[
         list[int] | None,
-        typer.Option(
+        Option(
             metavar="N …",
             help="Let so many fragments be in flight (with --quads, quads): each makes its first "
             "lookup, then each its second, lastly each its write (default: 1).",
@@ -164,28 +160,28 @@ class CacheOutput:
 
     every_pass: Annotated[
         bool,
-        typer.Option("--every-pass", help="Also simulate the iterations that provably repeat."),
+        Option("--every-pass", help="Also simulate the iterations that provably repeat."),
     ] = False
     budget: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SECONDS",
             help="Stop after this time (default: no limit, since a simulation measures nothing).",
         ),
     ] = None
     curve: Annotated[
         bool,
-        typer.Option("--curve", help="Count the misses of fully associative caches of every size."),
+        Option("--curve", help="Count the misses of fully associative caches of every size."),
     ] = False
     heat_map: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE.png|svg|pdf", help="Draw a heat map: where the reads hit, by fragment."
         ),
     ] = None
     heat_map_of: Annotated[
         str | None,
-        typer.Option(metavar="TEXTURE", help="Draw it by the texels of this texture instead."),
+        Option(metavar="TEXTURE", help="Draw it by the texels of this texture instead."),
     ] = None
     plot: Annotated[Path | None, plot_option("Plot the sweep, or with --curve the curves.")] = None
     as_json: Json = False
@@ -216,14 +212,7 @@ class CacheOutput:
             )
 
 
-class CacheCommand(Lists):
-    """The command with the spellings that some options had before."""
-
-    renamed = MappingProxyType({"--hit-map": "--heat-map", "--hit-map-of": "--heat-map-of"})
-
-
-@app.command("cache", cls=CacheCommand)
-@grouped
+@app.command("cache")
 def cache_command(
     method: MethodName,
     products: CaseOptions,

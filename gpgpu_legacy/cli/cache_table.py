@@ -9,10 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     CACHE_HELP,
@@ -52,33 +50,33 @@ class CaseOptions:
 
     size: Annotated[
         int | None,
-        typer.Option(metavar="N", help=PAPER_SIZE_HELP),
+        Option(metavar="N", help=PAPER_SIZE_HELP),
     ] = None
     block: Annotated[
-        list[int] | None, typer.Option(metavar="B …", help=f"{BLOCK_HELP} (default: 1 to 128).")
+        list[int] | None, Option(metavar="B …", help=f"{BLOCK_HELP} (default: 1 to 128).")
     ] = None
     accumulate: Annotated[
         Accumulate | None,
-        typer.Option(
+        Option(
             help="How the partial sum of the blocked methods gets from pass to pass (default: "
             "ping-pong, which moves Table 1's bytes)."
         ),
     ] = None
     cache: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
+        Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
     ] = None
     raster: Annotated[
         list[str] | None,
-        typer.Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: {RASTERS})."),
+        Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: {RASTERS})."),
     ] = None
     layout: Annotated[
         list[str] | None,
-        typer.Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS})."),
+        Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS})."),
     ] = None
     in_flight: Annotated[
         list[int] | None,
-        typer.Option(metavar="N …", help=f"{IN_FLIGHT_HELP[:-1]} (default: {IN_FLIGHT})."),
+        Option(metavar="N …", help=f"{IN_FLIGHT_HELP[:-1]} (default: {IN_FLIGHT})."),
     ] = None
 
 
@@ -87,21 +85,19 @@ class RunOptions:
     """How long to simulate, and what is known already."""
 
     budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Stop after this time; it may take hours.")
+        float, Option(metavar="SECONDS", help="Stop after this time; it may take hours.")
     ] = TABLE_BUDGET_S
     workers: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Simulations at a time (default: one per core)."),
+        Option(metavar="N", help="Simulations at a time (default: one per core)."),
     ] = None
     recorded: Annotated[
         Path | None,
-        typer.Option("--from", metavar="JSON", help="Show a recorded table; simulate nothing."),
+        Option("--from", metavar="JSON", help="Show a recorded table; simulate nothing."),
     ] = None
     resume: Annotated[
         Path | None,
-        typer.Option(
-            metavar="JSON", help="Keep the rows of a recorded table; simulate what it lacks."
-        ),
+        Option(metavar="JSON", help="Keep the rows of a recorded table; simulate what it lacks."),
     ] = None
 
 
@@ -118,7 +114,6 @@ class TableFiles:
 
 
 @app.command("cache-table")
-@grouped
 def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFiles) -> None:
     """Make the table that Hall, Carr & Hart 2003 does not have: its methods through caches.
 

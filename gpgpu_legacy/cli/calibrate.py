@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     ROUNDS,
     Json,
@@ -27,10 +26,10 @@ from gpgpu_legacy.errors import InputError
 @app.command("calibrate")
 def calibrate_command(
     executor: MeasuredExecutors = None,
-    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds of all ceilings.")] = ROUNDS,
+    repeat: Annotated[int, Option(metavar="ROUNDS", help="Rounds of all ceilings.")] = ROUNDS,
     budget: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SECONDS",
             help="Stop after this time, all executors together (default: no limit, for a profile "
             "that is kept); each ceiling is run once in any case.",
@@ -38,7 +37,7 @@ def calibrate_command(
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             metavar="FILE",

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-import typer
-
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.completion import chip_names
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Argument
 from gpgpu_legacy.cli.shared import (
     ChipName,
     Json,
@@ -24,10 +22,10 @@ from gpgpu_legacy.cli.shared import (
 def chips_command(
     name: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             metavar="[NAME]",
             help="The name or alias of a chip or an API.",
-            autocompletion=chip_names,
+            complete=chip_names,
         ),
     ] = None,
     as_json: Json = False,
@@ -50,7 +48,6 @@ def chips_command(
 
 
 @app.command("fit")
-@grouped
 def fit_command(
     method: MethodName,
     chip: ChipName,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Any
 
-from typer.core import TyperGroup
-
-from gpgpu_legacy.present.plain import spelled_plainly
+from gpgpu_legacy.cli.options import Group
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Run": {
@@ -56,52 +53,14 @@ SECTIONS: dict[str, dict[str, str]] = {
 """The file of each command, by heading."""
 
 COMMANDS = {name: file for section in SECTIONS.values() for name, file in section.items()}
-"""The file of each command; a test compares them with the commands that are registered."""
-
-
-def printable(text: str) -> str:
-    """A text in characters that stdout has: the option parser would write UTF-8 to an ASCII one."""
-    return spelled_plainly(text, getattr(sys.stdout, "encoding", None) or "utf-8")
-
-
-class Group(TyperGroup):
-    """A group of commands, whose help lists each with its first sentence."""
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command; its help names arguments without their Python types."""
-        command = super().get_command(ctx, cmd_name)
-        for parameter in getattr(command, "params", ()):
-            if parameter.param_type_name == "argument" and hasattr(parameter, "display_type_rich"):
-                parameter.display_type_rich = lambda **_: ""
-        return command
-
-    def get_help(self, ctx: Any) -> str:
-        """The help, in characters that stdout has."""
-        return printable(super().get_help(ctx))
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Write the commands under their headings."""
-        sections = self.sections(ctx)
-        width = max(len(name) for names in sections.values() for name in names)
-        for heading, names in sections.items():
-            commands = ((name, self.get_command(ctx, name)) for name in names)
-            rows = [
-                (name.ljust(width), command.get_short_help_str(limit=1000))
-                for name, command in commands
-                if command is not None
-            ]
-            if rows:
-                with formatter.section(heading):
-                    formatter.write_dl(rows)
-
-    def sections(self, ctx: Any) -> Mapping[str, Iterable[str]]:
-        """The names of the commands by heading."""
-        return {"Commands": self.list_commands(ctx)}
+"""The file of each command."""
 
 
 class Commands(Group):
-    """The group of all commands, whose help lists them by subject."""
+    """The group of all commands: a call imports only the file of its own, `--help` all of them."""
 
-    def sections(self, ctx: Any) -> Mapping[str, Iterable[str]]:
-        """The names of all commands by subject."""
-        return SECTIONS
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of this name; None where there is none."""
+        if cmd_name in COMMANDS:
+            import_module(f"gpgpu_legacy.cli.{COMMANDS[cmd_name]}")
+        return super().get_command(ctx, cmd_name)

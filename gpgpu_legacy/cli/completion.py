@@ -1,127 +1,140 @@
-"""Completion by the shell: which names may stand where, and how a shell is taught to ask.
-
-A shell asks by the environment variable _GPGPU_LEGACY_COMPLETE, as Typer and Click define it.
-"""
+"""Completion by the shell: which names may stand where, and how a shell is taught to ask."""
 
 from __future__ import annotations
 
+import os
 import shlex
-from collections.abc import Iterator, MutableMapping, Sequence
+from pathlib import Path
+from typing import Any
 
+import click
+from click.shell_completion import get_completion_class
+
+from gpgpu_legacy.cli.options import Names
 from gpgpu_legacy.errors import InputError
 
 PROGRAM = "gpgpu-legacy"
 VARIABLE = "_GPGPU_LEGACY_COMPLETE"
-SHELLS = ("bash", "zsh", "fish")
+"""The environment variable by which a shell asks, as click defines it."""
 
-SHOW, INSTALL = "--show-completion", "--install-completion"
-
-
-# What a shell asks ------------------------------------------------------------------------------
+_STARTED = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
+"""The file in the user's home that each shell reads when it starts."""
 
 
-def asked_words(environment: MutableMapping[str, str]) -> list[str] | None:
-    """The words of the command line that a shell asks about, as far as they are typed.
-
-    None where no shell asks. bash leaves them in COMP_WORDS, the others in _TYPER_COMPLETE_ARGS.
-    """
-    if not environment.get(VARIABLE, "").startswith("complete"):
-        return None
-    line = environment.get("COMP_WORDS") or environment.get("_TYPER_COMPLETE_ARGS", "")
-    try:
-        return shlex.split(line)[1:]
-    except ValueError:  # a quotation mark is open
-        return line.split()[1:]
-
-
-def with_shell_found(words: Sequence[str], environment: MutableMapping[str, str]) -> list[str]:
-    """The words of a call where `--show-completion zsh` or `--install-completion zsh` may be.
-
-    Typer finds the shell by itself; one that is named is put where Typer looks for it. Raises
-    InputError for an unknown shell.
-    """
-    if len(words) != 2 or words[0] not in {SHOW, INSTALL}:
-        return list(words)
-    option, shell = words
-    if shell not in SHELLS:
-        raise InputError(f"{option} is {shell!r}; choose from {', '.join(SHELLS)}")
-    if option == SHOW:
-        environment[VARIABLE] = f"source_{shell}"
-        return []
-    environment[_NAMED] = "1"
-    return [option, shell]
+def completion_options() -> list[click.Option]:
+    """The options `--install-completion` and `--show-completion`, with or without a shell."""
+    return [
+        click.Option(
+            [f"--{verb}-completion"],
+            metavar="[SHELL]",
+            is_flag=False,
+            flag_value="",
+            is_eager=True,
+            expose_value=False,
+            callback=callback,
+            help=f"{what} for {', '.join(_STARTED)} (default: the shell that you use).",
+        )
+        for verb, what, callback in (
+            ("install", "Let a shell complete commands, options and names,", _install),
+            ("show", "Print what --install-completion would make a shell read,", _show),
+        )
+    ]
 
 
-_NAMED = "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION"
-"""Where Typer looks before it takes the shell from the option, and not from the process above."""
+def _show(context: click.Context, option: Any, shell: str | None) -> None:
+    if shell is not None and not context.resilient_parsing:
+        print(_script(context, option, shell)[1])
+        context.exit()
+
+
+def _install(context: click.Context, option: Any, shell: str | None) -> None:
+    """Write the script, and have it read when the shell starts."""
+    if shell is None or context.resilient_parsing:
+        return
+    from gpgpu_legacy.outputs import write_text
+    from gpgpu_legacy.userdirs import data_folder
+
+    name, text = _script(context, option, shell)
+    script = data_folder() / f"completion.{name}"
+    script.parent.mkdir(parents=True, exist_ok=True)
+    write_text(script, text)
+    start, line = Path.home() / _STARTED[name], f"source {shlex.quote(str(script))}\n"
+    if name == "zsh":
+        line = f"autoload -Uz compinit && compinit; {line}"
+    start.parent.mkdir(parents=True, exist_ok=True)
+    with start.open("a+", encoding="utf-8") as file:
+        file.seek(0)
+        if line not in file.read():
+            file.write(f"\n{line}")
+    print(f"{name} completion installed in {start}; it works in shells that start from now on")
+    context.exit()
+
+
+def _script(context: click.Context, option: Any, shell: str) -> tuple[str, str]:
+    """A shell's name and its script."""
+    name = shell or Path(os.environ.get("SHELL", "")).name
+    kind = get_completion_class(name)
+    if name not in _STARTED or kind is None:
+        raise InputError(f"{option.opts[0]} is {name!r}; choose from {', '.join(_STARTED)}")
+    return name, kind(context.command, {}, PROGRAM, VARIABLE).source()
 
 
 # Names ------------------------------------------------------------------------------------------
 
-Names = Iterator[tuple[str, str]]
-"""Names that fit, each with a word about it."""
 
-
-def method_names(incomplete: str) -> Names:
+def method_names() -> Names:
     """Methods of matrix products, and their aliases."""
     from gpgpu_legacy.algorithms.registry import methods
 
-    for method in methods():
-        for name in (method.name, *method.aliases):
-            if name.startswith(incomplete):
-                yield name, method.paper
+    return ((name, m.paper) for m in methods() for name in (m.name, *m.aliases))
 
 
-def chip_names(incomplete: str) -> Names:
+def chip_names() -> Names:
     """Chips and APIs: ours, and those that were calibrated here."""
     from gpgpu_legacy.chips.profile import calibrated, profiles
 
-    for profile in (*profiles(), *calibrated()):
-        for name in (profile.name, *profile.aliases):
-            if name.startswith(incomplete):
-                yield name, profile.title
+    chips = (*profiles(), *calibrated())
+    return ((name, chip.title) for chip in chips for name in (chip.name, *chip.aliases))
 
 
-def executor_names(incomplete: str) -> Names:
+def executor_names() -> Names:
     """Executors, whether they work here or not, and `auto`."""
     from gpgpu_legacy.runtime.registry import AUTO, executors
 
-    every = ((AUTO, "the first that fits"), *((e.name, e.summary) for e in executors()))
-    return ((name, summary) for name, summary in every if name.startswith(incomplete))
+    yield AUTO, "the first that fits"
+    yield from ((executor.name, executor.summary) for executor in executors())
 
 
-def algorithm_names(incomplete: str) -> Names:
+def algorithm_names() -> Names:
     """Algorithms: ours, and those of other packages."""
     from gpgpu_legacy.algorithms.registry import all_algorithms
 
-    for algorithm in all_algorithms():
-        if algorithm.name.startswith(incomplete):
-            yield algorithm.name, algorithm.summary
+    return ((algorithm.name, algorithm.summary) for algorithm in all_algorithms())
 
 
-def paper_names(incomplete: str) -> Names:
+def paper_names() -> Names:
     """The papers."""
     from gpgpu_legacy.published import paper_ids
 
-    return ((name, "") for name in paper_ids() if name.startswith(incomplete))
+    return ((name, "") for name in paper_ids())
 
 
-def section_names(incomplete: str) -> Names:
+def section_names() -> Names:
     """The sections of the page."""
     from gpgpu_legacy.page.sections import SECTIONS
 
-    return ((name, "") for name in SECTIONS if name.startswith(incomplete))
+    return ((name, "") for name in SECTIONS)
 
 
-def arithmetic_names(incomplete: str) -> Names:
+def arithmetic_names() -> Names:
     """The arithmetics of the time."""
     from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 
-    return ((name, "") for name in ARITHMETICS if name.startswith(incomplete))
+    return ((name, "") for name in ARITHMETICS)
 
 
-def format_names(incomplete: str) -> Names:
+def format_names() -> Names:
     """The formats of texels."""
     from gpgpu_legacy.plan.formats import FORMATS
 
-    return ((name, "") for name in FORMATS if name.startswith(incomplete))
+    return ((name, "") for name in FORMATS)

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in, naturals_in, real_in
 
@@ -22,14 +21,12 @@ class SizeOptions:
 
     size: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="WxH", help="Width and height of the rectangle in pixels; N stands for NxN."
         ),
     ] = None
-    width: Annotated[int | None, typer.Option(metavar="W", help="Its width, with --height.")] = None
-    height: Annotated[int | None, typer.Option(metavar="H", help="Its height, with --width.")] = (
-        None
-    )
+    width: Annotated[int | None, Option(metavar="W", help="Its width, with --height.")] = None
+    height: Annotated[int | None, Option(metavar="H", help="Its height, with --width.")] = None
 
     def parsed(self, default: tuple[int, int] | None = None) -> tuple[int, int]:
         """Width and height in pixels. default: if there is one, the options may be left out."""
@@ -50,7 +47,7 @@ class DrawOptions:
 
     texture: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="UNIT=FILE[,TARGET][,FILTER][,WRAP] …",
             help="A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
             "Target, filter and wrap have their GL names (default: the program's target, nearest, "
@@ -59,15 +56,15 @@ class DrawOptions:
     ] = None
     local: Annotated[
         list[str] | None,
-        typer.Option(metavar="I=X,Y,Z,W …", help="program.local[I] (default: 0,0,0,0)."),
+        Option(metavar="I=X,Y,Z,W …", help="program.local[I] (default: 0,0,0,0)."),
     ] = None
     env: Annotated[
         list[str] | None,
-        typer.Option(metavar="I=X,Y,Z,W …", help="program.env[I] (default: 0,0,0,0)."),
+        Option(metavar="I=X,Y,Z,W …", help="program.env[I] (default: 0,0,0,0)."),
     ] = None
     texcoord: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="SET=NUMBERS …",
             help="16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
             "or a .npy. By default set 0 holds the pixel's coordinates.",
@@ -75,50 +72,48 @@ class DrawOptions:
     ] = None
     color: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="R,G,B,A",
             help="fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1).",
         ),
     ] = None
     secondary_color: Annotated[
         str | None,
-        typer.Option(
-            metavar="R,G,B,A", help="fragment.color.secondary, likewise (default: 0,0,0,1)."
-        ),
+        Option(metavar="R,G,B,A", help="fragment.color.secondary, likewise (default: 0,0,0,1)."),
     ] = None
     fogcoord: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="F",
             help="fragment.fogcoord: one number, or 4, one at each corner (default: 0).",
         ),
     ] = None
     state: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME=NUMBERS …",
             help="GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
         ),
     ] = None
     clear: Annotated[
-        str, typer.Option(metavar="R,G,B,A", help="The colour that discarded fragments leave.")
+        str, Option(metavar="R,G,B,A", help="The colour that discarded fragments leave.")
     ] = "0,0,0,0"
-    blend: Annotated[
-        str, typer.Option(metavar="none|add", help="add adds to the colour of --clear.")
-    ] = "none"
+    blend: Annotated[str, Option(metavar="none|add", help="add adds to the colour of --clear.")] = (
+        "none"
+    )
     draw_buffers: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="N", help="Keep result.color[0] to result.color[N-1] (default: result.color)."
         ),
     ] = None
     passes: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Run the program N times, with --feedback (default: 1)."),
+        Option(metavar="N", help="Run the program N times, with --feedback (default: 1)."),
     ] = None
     feedback: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="UNIT",
             help="The unit whose texture each pass replaces by what it draws. The rectangle then "
             "has the texture's size, unless --size says otherwise.",

@@ -8,11 +8,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
     SIZE_HELP,
     AsPrinted,
@@ -50,20 +48,20 @@ class FigureMatrices:
 
     a: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             metavar="[A]",
             help="A: .npy, .csv, .mtx or a greyscale image, up to 16×16; for multichannel, 8×8.",
         ),
     ] = None
     b: Annotated[
         Path | None,
-        typer.Argument(
+        Argument(
             metavar="[B]", help="B, likewise. Without A and B, the figure has its own matrices."
         ),
     ] = None
     size: Annotated[
         int | None,
-        typer.Option(metavar="N", help=f"{SIZE_HELP} at random (default: the figure's own)."),
+        Option(metavar="N", help=f"{SIZE_HELP} at random (default: the figure's own)."),
     ] = None
     shape: ShapeOption = None
     seed: Seed = 0
@@ -105,17 +103,16 @@ class FigureOptions:
 
 
 @app.command()
-@grouped
 def figure(
     *,
     name: Annotated[
-        FigureName, typer.Argument(metavar="[NAME]", help="figure-2 or multichannel.")
+        FigureName, Argument(metavar="[NAME]", help="figure-2 or multichannel.")
     ] = FigureName.FIGURE_2,
     matrices: FigureMatrices,
     chosen: FigureOptions,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--plot",
             "-o",
             "--output",
@@ -126,7 +123,7 @@ def figure(
     executor: ExecutorName = "auto",
     animate: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--animate",
             help="Write a .gif of the passes instead; for multichannel, of the fragments.",
         ),

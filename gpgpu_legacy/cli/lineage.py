@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     PAPER_SIZE,
     SIZE_HELP,
@@ -40,12 +36,12 @@ if TYPE_CHECKING:
 class LineageOptions:
     """What `lineage` runs."""
 
-    size: Annotated[int, typer.Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE
+    size: Annotated[int, Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE
     seed: Seed = 0
     executor: ExecutorName = "auto"
     budget: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SECONDS",
             help="Stop after this time (default: no limit, for a table of every method).",
         ),
@@ -60,7 +56,7 @@ class LineageFiles:
     plot: Annotated[Path | None, plot_option("Draw GFLOPS by method.")] = None
     recorded: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             "--from",
             metavar="JSON …",
             help="Draw recorded results side by side with --plot; run nothing.",
@@ -68,14 +64,7 @@ class LineageFiles:
     ] = None
 
 
-class LineageCommand(Lists):
-    """The command with the spelling that an option had before."""
-
-    renamed = MappingProxyType({"--chart": "--plot"})
-
-
-@app.command("lineage", cls=LineageCommand)
-@grouped
+@app.command("lineage")
 def lineage_command(
     what: LineageOptions, files: LineageFiles, as_json: Json = False, quiet: Quiet = False
 ) -> None:

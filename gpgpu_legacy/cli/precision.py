@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.cli.completion import arithmetic_names, method_names
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     METHOD_HELP,
@@ -24,8 +22,6 @@ from gpgpu_legacy.cli.shared import (
     progress_bar,
 )
 from gpgpu_legacy.cli.table_output import TableOutput
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.numerals import naturals_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.studies.precision.model import Case
@@ -37,23 +33,22 @@ class CaseOptions:
 
     size: Annotated[
         list[int] | None,
-        typer.Option(metavar="N …", help=f"{SIZE_HELP} (default: 16 64 256)."),
+        Option(metavar="N …", help=f"{SIZE_HELP} (default: 16 64 256)."),
     ] = None
-    sizes: Annotated[str | None, typer.Option(hidden=True)] = None
     method: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help=f"{METHOD_HELP[:-1]} (default: all that draw).",
-            autocompletion=method_names,
+            complete=method_names,
         ),
     ] = None
     arithmetic: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help=f"One or several of {ARITHMETICS} (default: all).",
-            autocompletion=arithmetic_names,
+            complete=arithmetic_names,
         ),
     ] = None
     texture_format: TextureFormat = None
@@ -63,14 +58,13 @@ class CaseOptions:
 
         return cases(
             self.method or (),
-            _arithmetics(self.arithmetic),
+            self.arithmetic or (),
             self.texture_format,
-            sorted({*(self.size or ()), *_sizes(self.sizes)}) or SIZES,
+            sorted({*self.size}) if self.size else SIZES,
         )
 
 
 @app.command()
-@grouped
 def precision(
     chosen: CaseOptions,
     tables: TableOutput,
@@ -97,31 +91,3 @@ def precision(
         draw_precision(measured, plot)
         print(f"wrote {plot}", file=sys.stderr)
     tables.write(precision_grids(measured), lambda: precision_record(measured, seed))
-
-
-def _arithmetics(texts: list[str] | None) -> list[str]:
-    """The names of --arithmetic; with commas between, as they go on working for one version."""
-    names = [_names(text) for text in texts or ()]
-    for several in names:
-        if len(several) > 1:
-            print(
-                "gpgpu-legacy: commas in --arithmetic are deprecated; write --arithmetic "
-                f"{' '.join(several)}",
-                file=sys.stderr,
-            )
-    return [name for several in names for name in several]
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
-
-
-def _sizes(text: str | None) -> list[int]:
-    """The sizes of --sizes, which goes on working for one version."""
-    if text is None:
-        return []
-    print("gpgpu-legacy: --sizes is deprecated; write --size, as in --size 16 64", file=sys.stderr)
-    sizes = naturals_in(text, text.count(",") + 1)
-    if sizes is None:
-        raise InputError(f"--sizes is {text!r}; give whole numbers, as in --size 16 64 256")
-    return list(sizes)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.completion import chip_names, executor_names
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
     CACHE_HELP,
@@ -49,16 +45,16 @@ class CacheOptions:
     """The cache that a plan's accesses go through."""
 
     cache: Annotated[
-        str | None, typer.Option(metavar="SPEC", help=f"Simulate this cache. {CACHE_HELP}")
+        str | None, Option(metavar="SPEC", help=f"Simulate this cache. {CACHE_HELP}")
     ] = None
     raster: Annotated[
-        str | None, typer.Option(metavar="ORDER", help=f"{RASTER_HELP[:-1]} (default: scan).")
+        str | None, Option(metavar="ORDER", help=f"{RASTER_HELP[:-1]} (default: scan).")
     ] = None
     layout: Annotated[
-        str | None, typer.Option(metavar="LAYOUT", help=f"{LAYOUT_HELP[:-1]} (default: linear).")
+        str | None, Option(metavar="LAYOUT", help=f"{LAYOUT_HELP[:-1]} (default: linear).")
     ] = None
     in_flight: Annotated[
-        int | None, typer.Option(metavar="N", help=f"{IN_FLIGHT_HELP[:-1]} (default: 1).")
+        int | None, Option(metavar="N", help=f"{IN_FLIGHT_HELP[:-1]} (default: 1).")
     ] = None
 
     def model(self) -> CacheModel | None:
@@ -78,7 +74,6 @@ class CacheOptions:
 
 
 @app.command("predict")
-@grouped
 def predict_command(
     *,
     method: MethodName,
@@ -107,29 +102,23 @@ def predict_command(
         print_text(prediction_grids(prediction), console())
 
 
-class RooflineCommand(Lists):
-    """The command with the spellings that an option had before."""
-
-    renamed = MappingProxyType({"-o": "--plot", "--output": "--plot"})
-
-
 @dataclass(frozen=True, slots=True)
 class RoofOptions:
     """Whose roofs are shown, and at which size."""
 
     chip: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--chip",
             metavar="NAME …",
             help="See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
-            autocompletion=chip_names,
+            complete=chip_names,
         ),
     ] = None
-    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None
+    size: Annotated[int | None, Option(metavar="N", help=PAPER_SIZE_HELP)] = None
     recorded: Annotated[
         list[Path] | None,
-        typer.Option(
+        Option(
             "--from", metavar="JSON …", help="Add the times that `lineage` or `bench` recorded."
         ),
     ] = None
@@ -141,20 +130,19 @@ class HereOptions:
 
     executor: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help="Measure these, of `--chip this` (default: all that work here but the reference).",
-            autocompletion=executor_names,
+            complete=executor_names,
         ),
     ] = None
     budget: Annotated[
         float,
-        typer.Option(metavar="SECONDS", help="Measure for so long, for `--chip this`."),
+        Option(metavar="SECONDS", help="Measure for so long, for `--chip this`."),
     ] = BUDGET_S
 
 
-@app.command("roofline", cls=RooflineCommand)
-@grouped
+@app.command("roofline")
 def roofline_command(
     roof: RoofOptions,
     here: HereOptions,
@@ -199,7 +187,7 @@ def roofline_command(
     for point, panel in above:
         print(f"gpgpu-legacy: {above_text(point, panel)}", file=sys.stderr)
     if above:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
 def _measure_here(here: HereOptions, size: int, *, quiet: bool) -> Here:
@@ -231,4 +219,4 @@ def mispredictions_command(as_json: Json = False) -> None:
     else:
         print_text([mispredictions_grid(log)], console())
     if not log.hold:
-        raise typer.Exit(1)
+        sys.exit(1)

@@ -7,13 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cli.completion import chip_names
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
     QUICK_SIZE,
     QUICK_SIZE_HELP,
@@ -59,19 +57,19 @@ class MatrixOptions:
 
     a: Annotated[
         Path | None,
-        typer.Argument(metavar="[A]", help="A: .npy, .csv, .mtx or a greyscale image."),
+        Argument(metavar="[A]", help="A: .npy, .csv, .mtx or a greyscale image."),
     ] = None
     b: Annotated[
         Path | None,
-        typer.Argument(metavar="[B]", help="B, likewise. Without A and B, both are random."),
+        Argument(metavar="[B]", help="B, likewise. Without A and B, both are random."),
     ] = None
     c: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--c", metavar="FILE", help="C, which is added beta times. Random with --beta alone."
         ),
     ] = None
-    size: Annotated[int | None, typer.Option(metavar="N", help=QUICK_SIZE_HELP)] = None
+    size: Annotated[int | None, Option(metavar="N", help=QUICK_SIZE_HELP)] = None
     shape: ShapeOption = None
     seed: Seed = 0
 
@@ -107,9 +105,9 @@ class MethodOptions:
     """What a method leaves to the caller: the fields of Options."""
 
     alpha: Annotated[
-        float, typer.Option(metavar="NUMBER", help="The result is alpha times the product …")
+        float, Option(metavar="NUMBER", help="The result is alpha times the product …")
     ] = 1.0
-    beta: Annotated[float, typer.Option(metavar="NUMBER", help="… plus beta times C.")] = 0.0
+    beta: Annotated[float, Option(metavar="NUMBER", help="… plus beta times C.")] = 0.0
     block: Block = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -119,11 +117,11 @@ class MethodOptions:
     largest_texture: Largest = LARGEST_TEXTURE
     dynamic: Annotated[
         bool,
-        typer.Option("--dynamic", help="Give shared arrays their size at the launch, as CUDA can."),
+        Option("--dynamic", help="Give shared arrays their size at the launch, as CUDA can."),
     ] = False
     coordinates_first: Annotated[
         int | None,
-        typer.Option(
+        Option(
             metavar="STEPS",
             help="Compute the coordinates of STEPS steps first, then do their lookups together.",
         ),
@@ -154,15 +152,13 @@ class ChipOptions:
 
     chip: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Refuse what this chip of the time could not run.",
-            autocompletion=chip_names,
+            complete=chip_names,
         ),
     ] = None
-    anyway: Annotated[
-        bool, typer.Option("--anyway", help="Run it even if the --chip could not.")
-    ] = False
+    anyway: Annotated[bool, Option("--anyway", help="Run it even if the --chip could not.")] = False
 
     def check(self, product: Product) -> None:
         """InputError where the chip could not have run the product."""
@@ -186,18 +182,18 @@ class RunOutput:
 
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o", "--output", metavar="FILE", help="Write the product: .npy, .csv, .mtx or .png."
         ),
     ] = None
-    check: Annotated[bool, typer.Option(help="Compare the product with float64.")] = True
+    check: Annotated[bool, Option(help="Compare the product with float64.")] = True
     dump: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the plan, its programs and the GLSL to a folder."),
+        Option(metavar="DIR", help="Write the plan, its programs and the GLSL to a folder."),
     ] = None
     follow: Annotated[
         str | None,
-        typer.Option(metavar="I,J", help="Print element I,J of the product after every pass."),
+        Option(metavar="I,J", help="Print element I,J of the product after every pass."),
     ] = None
     as_json: Json = False
     quiet: Quiet = False
@@ -227,7 +223,6 @@ def methods_command(as_json: Json = False) -> None:
 
 
 @app.command()
-@grouped
 def run(
     *,
     method: MethodName,
@@ -235,11 +230,11 @@ def run(
     chosen: MethodOptions,
     machine: MachineOptions,
     repeat: Annotated[
-        int, typer.Option(metavar="RUNS", help="Run so often, and print the median times.")
+        int, Option(metavar="RUNS", help="Run so often, and print the median times.")
     ] = 1,
     sdk_example: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--sdk-example", help="Run the 4×4 example that the SDK prints; for mali-sgemm alone."
         ),
     ] = False,

@@ -9,11 +9,9 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, parse_texel
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
 from gpgpu_legacy.errors import AssemblyError, InputError
 
@@ -28,11 +26,11 @@ if TYPE_CHECKING:
     from gpgpu_legacy.runtime.prepared import Observer
 
 ProgramFile = Annotated[
-    Path, typer.Argument(metavar="PROG.fp", help="A file with a program; - is standard input.")
+    Path, Argument(metavar="PROG.fp", help="A file with a program; - is standard input.")
 ]
 ProgramFiles = Annotated[
     list[Path],
-    typer.Argument(metavar="PROG.fp...", help="Files with programs; - is standard input."),
+    Argument(metavar="PROG.fp...", help="Files with programs; - is standard input."),
 ]
 
 
@@ -51,13 +49,11 @@ class FilmOptions:
 
     animate: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write a frame for each pass, as .gif, .png or .apng."),
+        Option(metavar="FILE", help="Write a frame for each pass, as .gif, .png or .apng."),
     ] = None
     scale: Annotated[
         int | None,
-        typer.Option(
-            metavar="K", help="Pixels along each side of a texel in pictures (default: 1)."
-        ),
+        Option(metavar="K", help="Pixels along each side of a texel in pictures (default: 1)."),
     ] = None
 
     def frames_of(self, drawing: Drawing) -> tuple[Observer | None, Callable[[], None] | None]:
@@ -83,7 +79,6 @@ class FilmOptions:
 
 
 @app.command("exec")
-@grouped
 def exec_command(
     program: ProgramFile,
     rectangle: SizeOptions,
@@ -92,7 +87,7 @@ def exec_command(
     film: FilmOptions,
     output: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             metavar="FILE",
@@ -101,7 +96,7 @@ def exec_command(
     ] = None,
     trace: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="X,Y", help="Print one fragment's way through every instruction (last pass)."
         ),
     ] = None,
@@ -155,10 +150,10 @@ def check(
     programs: ProgramFiles,
     chip: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="A chip of the time; see `gpgpu-legacy chips`.",
-            autocompletion=chip_names,
+            complete=chip_names,
         ),
     ] = None,
     as_json: Json = False,
@@ -207,14 +202,14 @@ def count(
     program: ProgramFile,
     formats: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--format",
             metavar="[UNIT|target=]FORMAT …",
             help="Format of a unit's or the target's texels, to count bytes (default: rgba32f).",
         ),
     ] = None,
     size: Annotated[
-        str | None, typer.Option(metavar="WxH", help="Also count a rectangle of W×H fragments.")
+        str | None, Option(metavar="WxH", help="Also count a rectangle of W×H fragments.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -236,16 +231,16 @@ def count(
 @app.command()
 def translate(
     program: ProgramFile,
-    to: Annotated[Language, typer.Option("--to", help="The language to translate to.")],
+    to: Annotated[Language, Option("--to", help="The language to translate to.")],
     exact: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--exact",
             help="Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.",
         ),
     ] = False,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
+        Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
     ] = None,
 ) -> None:
     """Translate a program to a shader, or to a Python module that needs only NumPy.
@@ -261,7 +256,7 @@ def translate(
 def disassemble_command(
     program: ProgramFile,
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
+        Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
     ] = None,
 ) -> None:
     """Print a program in its canonical form, which assembles to the same program."""

@@ -11,18 +11,20 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.cli.commands import Commands
+from gpgpu_legacy.cli.commands import SECTIONS, Commands
 from gpgpu_legacy.cli.completion import (
+    PROGRAM,
     arithmetic_names,
     chip_names,
+    completion_options,
     executor_names,
     format_names,
     method_names,
 )
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
@@ -34,51 +36,31 @@ if TYPE_CHECKING:
     from gpgpu_legacy.runtime.machine import Machine
 
 
-class _Application(typer.Typer):
-    """The application: in all its commands, an option may have several values."""
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from gpgpu_legacy.provenance import package_version
 
-    def command(self, name: str | None = None, **given: Any) -> Callable[..., Any]:
-        """See typer.Typer."""
-        return super().command(name, **{"cls": Lists, **given})
+        print(f"{PROGRAM} {package_version() or '(not installed)'}")
+        context.exit()
 
 
-app = _Application(
-    name="gpgpu-legacy",
-    cls=Commands,
+def _flag(*names: str, **more: Any) -> click.Option:
+    """An option of the application itself."""
+    return click.Option(names, is_flag=True, expose_value=False, **more)
+
+
+app = Commands(
+    PROGRAM,
+    SECTIONS,
+    params=[
+        _flag("--version", "-V", is_eager=True, callback=_print_version, help="Show the version."),
+        _flag("--debug", help="Show the traceback of an error; it may stand anywhere in a call."),
+        *completion_options(),
+    ],
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
     " `gpgpu-legacy COMMAND --help` explains a command.",
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
 )
-
-
-def _print_version(wanted: bool) -> None:
-    if not wanted:
-        return
-    from gpgpu_legacy.provenance import package_version
-
-    print(f"gpgpu-legacy {package_version() or '(not installed)'}")
-    raise typer.Exit
-
-
-@app.callback()
-def _group(
-    *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", "-V", callback=_print_version, is_eager=True, help="Show the version."
-        ),
-    ] = False,
-    debug: Annotated[
-        bool,
-        typer.Option(
-            "--debug", help="Show the traceback of an error; it may stand anywhere in a call."
-        ),
-    ] = False,
-) -> None:  # without it, a single command would be the whole application
-    pass
 
 
 def console() -> Console:
@@ -120,7 +102,7 @@ def check_output(path: Path | None, suffix: str) -> None:
 
 def plot_option(shows: str) -> Any:
     """The option `--plot`, the same for every picture that has lines. shows: what it shows."""
-    return typer.Option("--plot", metavar="FILE.png|svg|pdf", help=shows)
+    return Option("--plot", metavar="FILE.png|svg|pdf", help=shows)
 
 
 def check_plot(path: Path | None) -> None:
@@ -245,76 +227,72 @@ class TableFormat(Enum):
 
 METHOD_HELP = "See `gpgpu-legacy methods`."
 BLOCK_HELP = "The paper's b, the steps of the sum in one pass"
-MethodName = Annotated[
-    str, typer.Argument(metavar="METHOD", help=METHOD_HELP, autocompletion=method_names)
-]
+MethodName = Annotated[str, Argument(metavar="METHOD", help=METHOD_HELP, complete=method_names)]
 Block = Annotated[
-    int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
+    int | None, Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
 ]
 TILE_HELP = "Draw tiles of T×T texels one after another, each in all of its passes"
 DrawnTile = Annotated[
-    int | None, typer.Option(metavar="T", help=f"{TILE_HELP} (default: the method's own).")
+    int | None, Option(metavar="T", help=f"{TILE_HELP} (default: the method's own).")
 ]
 AccumulateBy = Annotated[
     Accumulate | None,
-    typer.Option(help="How the partial sum gets from pass to pass (default: the method's own)."),
+    Option(help="How the partial sum gets from pass to pass (default: the method's own)."),
 ]
 TextureFormat = Annotated[
     str | None,
-    typer.Option(
+    Option(
         metavar="FORMAT",
         help=f"Format of textures and framebuffer: {', '.join(FORMATS)} (default: the method's "
         "own).",
-        autocompletion=format_names,
+        complete=format_names,
     ),
 ]
 TransposeA = Annotated[
     bool,
-    typer.Option("--transpose-a", help="A is stored transposed and read so; no texel is moved."),
+    Option("--transpose-a", help="A is stored transposed and read so; no texel is moved."),
 ]
 TransposeB = Annotated[
     bool,
-    typer.Option("--transpose-b", help="B is stored transposed and read so; no texel is moved."),
+    Option("--transpose-b", help="B is stored transposed and read so; no texel is moved."),
 ]
 AsPrinted = Annotated[
     bool,
-    typer.Option(
-        "--as-printed", help="Use the texture coordinates exactly as the paper prints them."
-    ),
+    Option("--as-printed", help="Use the texture coordinates exactly as the paper prints them."),
 ]
 Largest = Annotated[
     int,
-    typer.Option(metavar="TEXELS", help="Width and height of the largest texture, in texels."),
+    Option(metavar="TEXELS", help="Width and height of the largest texture, in texels."),
 ]
 ExecutorName = Annotated[
     str,
-    typer.Option(
+    Option(
         "--executor",
         metavar="NAME",
         help="What runs it; see `gpgpu-legacy doctor`.",
-        autocompletion=executor_names,
+        complete=executor_names,
     ),
 ]
 CHIP_HELP = "See `gpgpu-legacy chips`."
 ChipName = Annotated[
     str,
-    typer.Option("--chip", metavar="NAME", help=CHIP_HELP, autocompletion=chip_names),
+    Option("--chip", metavar="NAME", help=CHIP_HELP, complete=chip_names),
 ]
 PredictedChip = Annotated[
     str,
-    typer.Option(
+    Option(
         "--chip",
         metavar="NAME",
         help="See `gpgpu-legacy chips`; `this` is this machine.",
-        autocompletion=chip_names,
+        complete=chip_names,
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for other programs.")]
-TablesAs = Annotated[TableFormat, typer.Option("--format", help="How to write the tables.")]
+Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]
+TablesAs = Annotated[TableFormat, Option("--format", help="How to write the tables.")]
 OutputFile = Annotated[
-    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to this file.")
+    Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", help="Show no progress bars.")]
+Quiet = Annotated[bool, Option("--quiet", help="Show no progress bars.")]
 CACHE_HELP = (
     "Size, ways, line and policy (lru, fifo, random, plru, random-plru), such as 8K,4way,64B or "
     "32K,fully,128B,fifo."
@@ -330,30 +308,30 @@ PAPER_SIZE_HELP = f"{SIZE_HELP} (default: {PAPER_SIZE}, as in the paper)."
 QUICK_SIZE_HELP = f"{SIZE_HELP} (default: {QUICK_SIZE}, which takes seconds)."
 ShapeOption = Annotated[
     tuple[int, int, int] | None,
-    typer.Option("--shape", metavar="M L N", help="Multiply M×L by L×N."),
+    Option("--shape", metavar="M L N", help="Multiply M×L by L×N."),
 ]
 MeasuredExecutors = Annotated[
     list[str] | None,
-    typer.Option(
+    Option(
         metavar="NAME …",
         help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
-        autocompletion=executor_names,
+        complete=executor_names,
     ),
 ]
 ResultsFile = Annotated[
     Path | None,
-    typer.Option(
+    Option(
         "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
     ),
 ]
 BenchBudget = Annotated[
     float,
-    typer.Option(
+    Option(
         metavar="SECONDS",
         help="Stop after this time, preparation included; the cheapest job runs in any case.",
     ),
 ]
-Seed = Annotated[int, typer.Option(metavar="SEED", help="Seed of the random matrices.")]
+Seed = Annotated[int, Option(metavar="SEED", help="Seed of the random matrices.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,19 +339,19 @@ class MachineOptions:
     """What runs a plan, and how it computes."""
 
     executor: ExecutorName = "auto"
-    exact: Annotated[bool, typer.Option("--exact", help="Give numpy's bits, or refuse.")] = False
+    exact: Annotated[bool, Option("--exact", help="Give numpy's bits, or refuse.")] = False
     flush_denormals: Annotated[
         bool,
-        typer.Option(
+        Option(
             "--flush-denormals", help="With --exact: accept a device that takes denormals for 0."
         ),
     ] = False
     arithmetic: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="NAME",
             help=f"Round every operation to this format: {ARITHMETICS}.",
-            autocompletion=arithmetic_names,
+            complete=arithmetic_names,
         ),
     ] = "fp32"
 
@@ -416,7 +394,7 @@ def operand_files(
 class ProductOptions:
     """A product that is planned, but not run."""
 
-    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None
+    size: Annotated[int | None, Option(metavar="N", help=PAPER_SIZE_HELP)] = None
     shape: ShapeOption = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.cli.completion import paper_names, section_names
-from gpgpu_legacy.cli.groups import grouped
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     BUDGET_S,
@@ -42,12 +40,12 @@ _PAPERS = ", ".join(paper_ids())
 class FormulaOptions:
     """Where tables of formulas are evaluated, and what else they count."""
 
-    size: Annotated[int | None, typer.Option(metavar="N", help=PAPER_SIZE_HELP)] = None
+    size: Annotated[int | None, Option(metavar="N", help=PAPER_SIZE_HELP)] = None
     block: Annotated[
-        int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: {PAPER_BLOCK}).")
+        int | None, Option(metavar="B", help=f"{BLOCK_HELP} (default: {PAPER_BLOCK}).")
     ] = None
     every_method: Annotated[
-        bool, typer.Option("--every-method", help="Also count every other method, 2001 to 2018.")
+        bool, Option("--every-method", help="Also count every other method, 2001 to 2018.")
     ] = False
 
     @property
@@ -63,30 +61,27 @@ class FormulaOptions:
 class MeasureOptions:
     """Whether the methods run here, and for how long."""
 
-    measure: Annotated[
-        bool, typer.Option(help="Run the methods on this machine, and time them.")
-    ] = True
-    budget: Annotated[
-        float, typer.Option(metavar="SECONDS", help="Stop measuring after this time.")
-    ] = BUDGET_S
+    measure: Annotated[bool, Option(help="Run the methods on this machine, and time them.")] = True
+    budget: Annotated[float, Option(metavar="SECONDS", help="Stop measuring after this time.")] = (
+        BUDGET_S
+    )
 
 
 @app.command()
-@grouped
 def tables(
     *,
     paper: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help=f"One of {_PAPERS} (default: {_PAPER}).",
-            autocompletion=paper_names,
+            complete=paper_names,
         ),
     ] = None,
     at: FormulaOptions,
     here: MeasureOptions,
     plots: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Draw the paper's plots into this folder.")
+        Path | None, Option(metavar="DIR", help="Draw the paper's plots into this folder.")
     ] = None,
     to: TableOutput,
     quiet: Quiet = False,
@@ -163,13 +158,11 @@ def _measured_tables(
 @app.command()
 def report(
     folder: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="The folder to write.")
+        Path, Option("-o", "--output", metavar="DIR", help="The folder to write.")
     ] = Path("report"),
-    size: Annotated[int, typer.Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE,
-    block: Annotated[int, typer.Option(metavar="B", help=f"{BLOCK_HELP}.")] = PAPER_BLOCK,
-    measure: Annotated[
-        bool, typer.Option(help="Run the methods on this machine, and time them.")
-    ] = True,
+    size: Annotated[int, Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE,
+    block: Annotated[int, Option(metavar="B", help=f"{BLOCK_HELP}.")] = PAPER_BLOCK,
+    measure: Annotated[bool, Option(help="Run the methods on this machine, and time them.")] = True,
     quiet: Quiet = False,
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
@@ -187,14 +180,14 @@ def page(
     *,
     what: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[WHAT…]",
             help="Sections of the page. Default: all.",
-            autocompletion=section_names,
+            complete=section_names,
         ),
     ] = None,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
+        Path, Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
     ],
 ) -> None:
     """Write the page: the programs of 2001 to 2018 run in the reader's browser, in one file."""

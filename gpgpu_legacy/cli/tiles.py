@@ -6,10 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     CACHE_HELP,
@@ -40,17 +37,17 @@ CACHES = "8K,fully,64B 8K,4way,64B"
 class CaseOptions:
     """The product, and what to simulate of it: every tile in every cache."""
 
-    size: Annotated[int | None, typer.Option(metavar="N", help=QUICK_SIZE_HELP)] = None
+    size: Annotated[int | None, Option(metavar="N", help=QUICK_SIZE_HELP)] = None
     block: Annotated[
-        int | None, typer.Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
+        int | None, Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
     ] = None
     tile: Annotated[
         list[int] | None,
-        typer.Option(metavar="T …", help=f"{TILE_HELP} (default: {TILES})."),
+        Option(metavar="T …", help=f"{TILE_HELP} (default: {TILES})."),
     ] = None
     cache: Annotated[
         list[str] | None,
-        typer.Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
+        Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
     ] = None
 
 
@@ -58,9 +55,9 @@ class CaseOptions:
 class OrderOptions:
     """The order of the accesses."""
 
-    raster: Annotated[str, typer.Option(metavar="ORDER", help=RASTER_HELP)] = "scan"
-    layout: Annotated[str, typer.Option(metavar="LAYOUT", help=LAYOUT_HELP)] = "linear"
-    in_flight: Annotated[int, typer.Option(metavar="N", help=IN_FLIGHT_HELP)] = 1
+    raster: Annotated[str, Option(metavar="ORDER", help=RASTER_HELP)] = "scan"
+    layout: Annotated[str, Option(metavar="LAYOUT", help=LAYOUT_HELP)] = "linear"
+    in_flight: Annotated[int, Option(metavar="N", help=IN_FLIGHT_HELP)] = 1
 
     def access(self) -> Access:
         """The order and the layout."""
@@ -72,15 +69,14 @@ class OrderOptions:
         return Access(layout, raster, in_flight=self.in_flight)
 
 
-@app.command("tiles", cls=Lists)
-@grouped
+@app.command("tiles")
 def tiles_command(
     *,
     cases: CaseOptions,
     orders: OrderOptions,
     budget: Annotated[
         float | None,
-        typer.Option(
+        Option(
             metavar="SECONDS",
             help="Stop after this time (default: no limit, since a simulation measures nothing).",
         ),

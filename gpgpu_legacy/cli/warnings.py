@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO
+from typing import Any
 
 from gpgpu_legacy.errors import GpgpuLegacyWarning, printable
 
@@ -29,28 +29,15 @@ def plain_warnings(*, others: bool = False) -> Iterator[None]:
         warnings.simplefilter("always", GpgpuLegacyWarning)
         shown = warnings.showwarning
 
-        def show(
-            message: Warning | str,
-            category: type[Warning],
-            filename: str,
-            lineno: int,
-            file: TextIO | None = None,
-            line: str | None = None,
-        ) -> None:
+        def show(message: Any, category: Any, filename: str, lineno: int, *more: Any) -> None:
             if not issubclass(category, GpgpuLegacyWarning):
-                shown(message, category, filename, lineno, file, line)
+                shown(message, category, filename, lineno, *more)
                 return
-            where = "" if filename.startswith(PACKAGE) else f"{_short(filename)}:{lineno}: "
+            where = "" if filename.startswith(PACKAGE) else f"{filename}:{lineno}: "
             text = f"gpgpu-legacy: warning: {printable(where + str(message))}"
             if text not in seen:
                 seen.add(text)
                 print(text, file=sys.stderr)
 
-        warnings.showwarning = show
+        warnings.showwarning = show  # type: ignore[assignment]
         yield
-
-
-def _short(filename: str) -> str:
-    """The path from the current folder, where it is below it."""
-    path = Path(filename)
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)

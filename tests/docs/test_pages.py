@@ -8,13 +8,12 @@ import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
 import numpy as np
 import pytest
-import typer
 from markdown_pages import (
     OUTPUTS,
     ROOT,
@@ -165,18 +164,13 @@ def check_shell(line: str) -> None:
         assert program in ("pip", "apt", "python", "git", "cd"), line
 
 
-@cache
-def whole_command() -> Any:
-    return typer.main.get_command(app)
-
-
 def parse(words: list[str]) -> None:
     """Read the words as the command line reads them, without running the command."""
-    command = whole_command()
+    command: Any = app
     while hasattr(command, "commands") and words and not words[0].startswith("-"):
         name, *words = words
-        assert name in command.commands, name
-        command = command.commands[name]
+        command = command.get_command(click.Context(command), name)
+        assert command is not None, name
     if not words or words == ["--help"]:
         return
     if hasattr(command, "commands"):

@@ -11,27 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.cli.commands import COMMANDS
-
 Command = Callable[..., tuple[int, str, str]]
 
 HALLS = {"hall-carr-hart-single", "hall-carr-hart-multi"}
-
-
-@pytest.fixture
-def complete(run: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], set[str]]:
-    """What may stand at the end of a line, as bash is told."""
-
-    def ask(line: str) -> set[str]:
-        words = line.split(" ")
-        monkeypatch.setenv("_GPGPU_LEGACY_COMPLETE", "complete_bash")
-        monkeypatch.setenv("COMP_WORDS", line)
-        monkeypatch.setenv("COMP_CWORD", str(len(words) - 1))
-        code, out, errors = run()
-        assert (code, errors) == (0, "")
-        return set(out.split())
-
-    return ask
 
 
 @pytest.mark.parametrize(
@@ -44,65 +26,42 @@ def complete(run: Command, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], s
         ("gpgpu-legacy run x --arithmetic fp", {"fp32", "fp24", "fp16"}),
         ("gpgpu-legacy run x --texture-format rgba8", {"rgba8"}),
         ("gpgpu-legacy audit dob", {"dobravec-bulic-2017"}),
+        ("gpgpu-legacy page figure-", {"figure-2"}),
         ("gpgpu-legacy cache x --accumulate p", {"ping-pong"}),
-        ("gpgpu-legacy run --exe", {"--executor"}),
         ("gpgpu-legacy plan tr", {"trace"}),
-        ("gpgpu-legacy plan run hall", HALLS),
+        ("gpgpu-legacy plan run jaco", {"jacobi"}),
         ("gpgpu-legacy bench --method larson-mcallister hall", HALLS),
         ("gpgpu-legacy bench --method larson-mcallister hall-carr-hart-multi --rep", {"--repeat"}),
-        ("gpgpu-legacy lineage --chart x.png --plo", {"--plot"}),
-        ('gpgpu-legacy run "hall', HALLS),
     ],
 )
 def test_what_may_stand_next(
-    line: str, expected: set[str], complete: Callable[[str], set[str]]
+    line: str, expected: set[str], run: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert complete(line) == expected
-
-
-def test_all_commands_are_offered(complete: Callable[[str], set[str]]) -> None:
-    assert complete("gpgpu-legacy ") == set(COMMANDS)
-
-
-@pytest.mark.parametrize(
-    ("shell", "separator"), [("zsh", '":"Hall, Carr'), ("fish", "\tHall, Carr")]
-)
-def test_other_shells_are_told_what_the_names_are(
-    shell: str, separator: str, run: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("_GPGPU_LEGACY_COMPLETE", f"complete_{shell}")
-    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "gpgpu-legacy run hall-carr-hart-m")
-    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    monkeypatch.setenv("_GPGPU_LEGACY_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
     code, out, errors = run()
     assert (code, errors) == (0, "")
-    assert f"hall-carr-hart-multi{separator}" in out and "single" not in out
+    assert {word.removeprefix("plain,") for word in out.split()} == expected
+
+
+def test_an_unknown_shell_is_refused(run: Command) -> None:
+    complaint = "gpgpu-legacy: --show-completion is 'tcsh'; choose from bash, zsh, fish\n"
+    assert run("--show-completion", "tcsh") == (2, "", complaint)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_each_shell_has_a_script(
-    shell: str, run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+def test_a_script_is_installed_once(
+    shell: str, run: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "environ", {**os.environ, "HOME": str(tmp_path)})
-    code, out, _ = run("--show-completion", shell)
-    assert code == 0
-    assert f"_GPGPU_LEGACY_COMPLETE=complete_{shell}" in out
-
-
-@pytest.mark.parametrize("option", ["--show-completion", "--install-completion"])
-def test_an_unknown_shell_is_refused(option: str, run: Command) -> None:
-    assert run(option, "tcsh") == (
-        2, "", f"gpgpu-legacy: {option} is 'tcsh'; choose from bash, zsh, fish\n"
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_a_script_is_installed(shell: str, tmp_path: Path) -> None:
-    call = [sys.executable, "-m", "gpgpu_legacy", "--install-completion", shell]
-    environment = {**os.environ, "HOME": str(tmp_path)}
-    done = subprocess.run(call, capture_output=True, text=True, check=True, env=environment)
-    assert f"{shell} completion installed in {tmp_path}" in done.stdout
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert any(f"complete_{shell}" in path.read_text(encoding="utf-8") for path in files)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("SHELL", f"/bin/{shell}")
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    assert run("--install-completion")[0] == run("--install-completion", shell)[0] == 0
+    [script] = tmp_path.rglob(f"completion.{shell}")
+    assert f"_GPGPU_LEGACY_COMPLETE={shell}_complete" in script.read_text()
+    [start] = (path for path in tmp_path.rglob("*") if path.is_file() and path != script)
+    assert start.read_text().count(f"source {script}") == 1
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from PIL import Image
-from typer.testing import CliRunner
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cli import app

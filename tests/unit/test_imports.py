@@ -293,22 +293,6 @@ def test_a_program_is_checked_without_numpy_and_plans() -> None:
     assert not found & {"numpy", "sympy", "jinja2", f"{PACKAGE}.plan.plan"}
 
 
-def test_garbage_is_collected_while_a_command_runs_and_not_while_it_is_imported() -> None:
-    code = (
-        "import atexit, gc, sys\n"
-        "collected = []\n"
-        "gc.callbacks.append(lambda phase, info: collected.append('gpgpu_legacy.cli' in sys.modules"
-        " and not gc.get_freeze_count()))\n"
-        "show = lambda: print(gc.isenabled(), gc.get_freeze_count() > 9999, *collected)\n"
-        "atexit.register(show)\n"
-        "sys.argv = ['gpgpu-legacy', 'methods']\n"
-        "from gpgpu_legacy.__main__ import main\n"
-        "main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    is_enabled, is_frozen, *early = done.stdout.splitlines()[-1].split()
-    assert (is_enabled, is_frozen) == ("True", "True")
-    assert early and set(early) == {"False"}
 
 
 def test_executors_are_listed_without_making_a_gl_context() -> None:

@@ -1,155 +1,163 @@
-"""Options are the same everywhere: the spelling of lists, the defaults, the names of pictures."""
+"""Options: made of annotated fields, the same everywhere, and refused in one line."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated
 
+import click
+import numpy as np
 import pytest
-import typer
+from click.testing import CliRunner
 
-from gpgpu_legacy import cli
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli import app
+from gpgpu_legacy.cli.commands import COMMANDS, SECTIONS
+from gpgpu_legacy.cli.file_options import WRITTEN
+from gpgpu_legacy.cli.options import Argument, Command, Option
 from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
 
-Command = Callable[..., tuple[int, str, str]]
+Call = Callable[..., tuple[int, str, str]]
 
 
-def commands() -> Iterator[tuple[str, Any]]:
+@dataclass(frozen=True)
+class Where:
+    name: Annotated[str, Argument(metavar="NAME")]
+    exact: Annotated[bool, Option("--exact", help="Exactly.")] = False
+    sizes: Annotated[list[int] | None, Option("--size", metavar="N …")] = None
+
+
+def show(where: Where, last: Annotated[str, Argument()] = "", seed: Annotated[int, Option()] = 3):
+    print(where, last, seed)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("a", (Where("a"), "", 3)),
+        ("a --exact --size 1 2 --seed -5", (Where("a", True, [1, 2]), "", -5)),
+        ("--size 1 --size 2 --exact a b", (Where("a", True, [1, 2]), "b", 3)),
+        ("--size 1 a b", (Where("a", False, [1]), "b", 3)),
+    ],
+)
+def test_fields_are_options_and_lists_end_before_arguments(
+    words: str, expected: tuple[object, ...]
+) -> None:
+    result = CliRunner().invoke(Command("show", show), words.split())
+    assert result.output == " ".join(map(str, expected)) + "\n"
+
+
+def commands() -> Iterator[tuple[str, Command]]:
     """Every command with its name, the verbs of groups among them."""
-    for name, command in typer.main.get_command(cli.app).commands.items():  # type: ignore[attr-defined]
+    context = click.Context(app)
+    for name in app.list_commands(context):
+        command = app.get_command(context, name)
         verbs = getattr(command, "commands", None)
-        if verbs is None:
-            yield name, command
-        else:
-            yield from ((f"{name} {verb}", each) for verb, each in verbs.items())
+        yield from [(name, command)] if verbs is None else verbs.items()
 
 
-EVERY = dict(commands())
 OPTIONS = [
     (name, option)
-    for name, command in EVERY.items()
+    for name, command in commands()
     for option in command.params
-    if option.param_type_name == "option" and not option.is_flag and not option.hidden
+    if isinstance(option, click.Option)
 ]
-LISTS = [(name, option) for name, option in OPTIONS if option.multiple]
-
-OFF = {
-    "--animate", "--c", "--cache", "--chip", "--compare", "--coordinates-first", "--dump",
-    "--feedback", "--field", "--follow", "--from", "--heat-map", "--heat-map-of", "--input",
-    "--output", "--over", "--peers", "--plot", "--plots", "--record-to", "--resume",
-    "--second-level", "--set", "--shape", "--trace",
-}  # fmt: skip
-"""Options without which something is not done, or is not asked for."""
-
-NEEDED = {"--at", "--to", "--width", "--height"}
 
 
-def names(option: Any) -> set[str]:
-    return set(option.opts)
-
-
-@pytest.mark.parametrize(("command", "option"), OPTIONS, ids=lambda x: getattr(x, "name", x))
-def test_the_help_shows_a_default(command: str, option: Any) -> None:
-    is_shown = option.default is not None or "default" in option.help.lower()
-    is_size_of_drawing = "--size" in names(option) and option.metavar == "WxH"
-    assert is_shown or names(option) & (OFF | NEEDED) or is_size_of_drawing
-
-
-def test_an_option_has_one_default() -> None:
-    found: dict[str, set[object]] = defaultdict(set)
-    for _, option in OPTIONS:
-        if option.default is not None:
-            found[option.opts[-1]].add(option.default)
-    several = {name: values for name, values in found.items() if len(values) > 1}
-    assert several == {
+def test_options_have_help_a_name_for_their_value_and_one_default() -> None:
+    defaults: dict[str, set[object]] = defaultdict(set)
+    for name, option in OPTIONS:
+        assert option.help, (name, option)
+        assert option.is_flag or option.metavar or isinstance(option.type, click.Choice), option
+        assert not option.multiple or option.metavar.endswith(" …")
+        if not option.is_flag and isinstance(option.default, int | float | str):
+            defaults[option.opts[-1]].add(option.default)
+    assert {name: values for name, values in defaults.items() if len(values) > 1} == {
         "--repeat": {1, ROUNDS},  # a run is one; a measurement has rounds
         "--budget": {BUDGET_S, 600.0},  # the cache table takes hours, and goes on from a file
     }
 
 
-def test_pictures_are_asked_for_by_one_option() -> None:
-    plots = {name: option.metavar for name, option in OPTIONS if "--plot" in names(option)}
-    assert {"bench", "lineage", "precision", "cache", "cache-table", "roofline", "anomaly"} <= set(
-        plots
-    )
-    assert plots.pop("figure") == "FILE.png|gif"
-    assert set(plots.values()) == {"FILE.png|svg|pdf"}
+def test_every_option_that_writes_is_known() -> None:
+    """Those whose help says that they write, or draw, and that take a path."""
+    found = {
+        max(option.opts, key=len)
+        for _, option in OPTIONS
+        if (option.metavar or "").startswith(("FILE", "DIR", "JSON", "FOLDER"))
+        and (option.help or "").startswith(("Write", "Draw", "Plot", "Record"))
+    }
+    assert found - WRITTEN == {"--from"}  # "Draw recorded results with --plot"
+    assert {"--output", "--plot", "--record-to"} <= found
 
 
-@pytest.mark.parametrize(("command", "option"), LISTS, ids=lambda x: getattr(x, "name", x))
-def test_every_list_is_spelled_in_one_way(command: str, option: Any) -> None:
-    assert isinstance(EVERY[command], Lists)
-    assert option.metavar.endswith(" …")
-    first, second = ("1=a", "2=b") if "=" in option.metavar else ("1", "2")
-    if option.name == "verdict":
-        first, second = "agrees", "differs"
-    several = [option.opts[0], first, second]
-    repeated = [option.opts[0], first, option.opts[0], second]
-    assert parsed(EVERY[command], several, option) == parsed(EVERY[command], repeated, option)
+@pytest.mark.parametrize("words", [(), ("--help",)])
+def test_the_help_lists_every_command_by_subject(words: tuple[str, ...], run: Call) -> None:
+    code, out, errors = run(*words)
+    assert (code, errors) == (0, "")
+    assert [line[:-1] for line in out.splitlines() if line[:-1] in SECTIONS] == list(SECTIONS)
+    assert [name for name in COMMANDS if f"\n  {name} " not in out] == []
+    assert run("--version") == (0, f"gpgpu-legacy {version('gpgpu-legacy')}\n", "")
 
 
-def parsed(command: Any, words: list[str], option: Any) -> tuple[str, ...]:
-    """The values that an option is given by words of a call."""
-    context = typer.Context(command, info_name="x", resilient_parsing=True)
-    with context:
-        command.parse_args(context, list(words))
-    values = context.params[option.name]
-    assert len(values) == 2
-    return tuple(map(str, values))
+def test_a_group_of_commands_shows_its_help(run: Call) -> None:
+    code, out, errors = run("plan")
+    assert (code, errors) == (0, "")
+    assert "Verbs:\n  run " in out
 
 
 @pytest.mark.parametrize(
-    "words",
+    ("words", "complaint"),
     [
-        ("count", "--format", "0=rgba8", "PROGRAM"),
-        ("count", "--format", "rgba8", "PROGRAM"),
-        ("count", "PROGRAM", "--format", "0=rgba8", "target=r32f"),
-        ("cache", "--size", "16", "32", "hall-carr-hart-single"),
+        ("run", "missing argument 'METHOD'; see `gpgpu-legacy run --help`"),
+        ("fit mali-sgemm", "missing option '--chip'; see `gpgpu-legacy fit --help`"),
+        ("runn", "no such command 'runn'. Did you mean 'run'"),
+        ("plan runn", "no such command 'runn'. Did you mean 'run'"),
+        ("run m --sise 3", "no such option '--sise'. (Did you mean one of: '--seed', '--size'"),
+        ("run m --size", "option '--size' requires an argument; see"),
+        ("chips a b", "got unexpected extra argument (b); see `gpgpu-legacy chips --help`"),
+        ("run m --size 1e3", "invalid value for '--size': '1e3' is no whole number; see"),
+        ("run m --alpha 1_0", "invalid value for '--alpha': '1_0' is no number; see"),
+        ("translate x.fp --to hlsl", "'hlsl' is not one of 'glsl', 'glsl-compute', 'glsl-es'"),
+        ("run larson-mcallister --size 4 --seed -1", "seed is -1"),
+        ("run larson-mcallister --repeat 0", "--repeat is 0"),
+        ("tables --json --format csv", "give --json or --format csv, not both"),
+        ("roofline --plot x.gif", ".png, .svg, .pdf"),
     ],
 )
-def test_an_argument_after_a_list_is_no_value(words: tuple[str, ...], run: Command) -> None:
-    program = Path(__file__).parents[2] / "shaders" / "examples" / "blur.fp"
-    code, _, err = run(*(word.replace("PROGRAM", str(program)) for word in words))
-    assert (code, err) == (0, "")
+def test_a_mistake_in_a_call_is_one_line(words: str, complaint: str, run: Call) -> None:
+    code, out, errors = run(*words.split())
+    assert (code, out, errors.count("\n")) == (2, "", 1)
+    assert errors.startswith("gpgpu-legacy: ")
+    assert complaint in errors
 
 
-@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
-def test_a_picture_has_the_format_of_its_name(suffix: str, run: Command, tmp_path: Path) -> None:
-    path = tmp_path / f"roof.{suffix}"
-    code, _, err = run("roofline", "--size", "16", "--plot", str(path), "--json")
-    assert (code, err) == (0, f"wrote {path}\n")
-    start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[suffix]
-    assert path.read_bytes().startswith(start)
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    np.save("a.npy", np.eye(4, dtype=np.float32))
+    Path("link.npy").symlink_to("a.npy")
+    Path("prog.fp").write_text("!!ARBfp1.0\nMOV result.color, 1;\nEND\n")
+    return tmp_path
 
 
 @pytest.mark.parametrize(
-    "spelling", [("-o", "{}"), ("--output", "{}"), ("--output={}",), ("-o{}",)]
+    ("words", "complaint"),
+    [
+        ("run larson-mcallister a.npy a.npy -o ./link.npy", "link.npy is also read, as A"),
+        ("translate prog.fp --to glsl -o prog.fp", "prog.fp is also read, as PROG.fp"),
+        ("exec prog.fp --size 4 --texture 0=a.npy -o a.npy", "a.npy is also read, as --texture"),
+        ("exec prog.fp --size 4 -o new.png --animate ./new.png", "are both new.png; give two"),
+        ("run larson-mcallister --size 4 --dump prog.fp", "prog.fp is a file"),
+    ],
 )
-def test_the_old_spellings_of_plots_go_on_working(
-    spelling: tuple[str, ...], run: Command, tmp_path: Path
+def test_files_that_get_in_each_others_way(
+    place: Path, words: str, complaint: str, run: Call
 ) -> None:
-    path = tmp_path / "roof.png"
-    words = [word.format(path) for word in spelling]
-    code, _, err = run("roofline", "--size", "16", "--json", *words)
-    option = "-o" if spelling[0].startswith("-o") else "--output"
-    assert code == 0 and path.is_file()
-    assert err.startswith(f"gpgpu-legacy: {option} is deprecated; write --plot\n")
-
-
-@pytest.mark.parametrize("command", ["roofline", "anomaly", "lineage", "cache-table", "precision"])
-def test_a_plot_of_another_format_is_refused(command: str, run: Command, tmp_path: Path) -> None:
-    code, out, err = run(command, "--plot", str(tmp_path / "x.gif"))
-    assert (code, out) == (2, "")
-    assert err.count("\n") == 1 and ".png, .svg, .pdf" in err
-    assert not list(tmp_path.iterdir())
-
-
-def test_commas_in_lists_are_deprecated(run: Command) -> None:
-    words = ("precision", "--size", "4", "--method", "larson-mcallister", "--json")
-    code, old, err = run(*words, "--arithmetic", "fp32,fp16")
-    assert (code, err.count("\n")) == (0, 1)
-    assert err.endswith("are deprecated; write --arithmetic fp32 fp16\n")
-    assert run(*words, "--arithmetic", "fp32", "fp16") == (0, old, "")
+    before = {path: path.read_bytes() for path in place.iterdir()}
+    code, out, err = run(*words.split())
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert complaint in err
+    assert {path: path.read_bytes() for path in place.iterdir()} == before

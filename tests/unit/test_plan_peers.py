@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from markdown_pages import ROOT
 from test_plan_bench import Known, by_name, clearing, only, two_numbers
-from typer.testing import CliRunner
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.api.plan_peers import read_peers

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from products import eight_bit_product, fragment_methods
-from typer.testing import CliRunner
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -264,9 +264,19 @@ def command(*arguments: str) -> Any:
 
 
 def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
-    chosen = ("--method", "larson-mcallister", "--arithmetic", "fp32,rc9", "--sizes", "4,2")
+    chosen = (
+        "--method",
+        "larson-mcallister",
+        "--arithmetic",
+        "fp32",
+        "rc9",
+        "--size",
+        "4",
+        "2",
+        "3",
+    )
     plot = tmp_path / "p.png"
-    found = command(*chosen, "--size", "3", "--json", "--plot", str(plot))
+    found = command(*chosen, "--json", "--plot", str(plot))
     assert found.exit_code == 0
     assert plot.is_file()
     rows = json.loads(found.stdout)["measurements"]
@@ -274,21 +284,18 @@ def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
     assert {r["size"] for r in rows} == {2, 3, 4}
     assert {r["arithmetic"] for r in rows} == {"fp32", "rc9"}
     assert len({r["texture_format"] for r in rows}) == formats
-    assert "--sizes is deprecated; write --size" in found.stderr
-    assert json.loads(command(*chosen[:4], "--size", "3", "2", "--json").stdout)["measurements"]
     table = command(
         *chosen, "--texture-format", "r32f", "--format", "csv", "-o", str(plot) + ".csv"
     )
     assert table.exit_code == 0
     lines = list(csv.reader((tmp_path / "p.png.csv").read_text().splitlines()))
     assert lines[0][1:4] == ["arithmetic", "data", "n"]
-    assert len(lines) == 1 + 2 * (1 + 2)
+    assert len(lines) == 1 + 3 * (1 + 2)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--sizes", "4,x"), "give whole numbers"),
         (("--plot", "p.jpg"), "let it end in one of .png, .svg, .pdf"),
         (("--plot", "missing/p.png"), "there is no folder missing"),
         (("--arithmetic", "fp8"), "arithmetic is 'fp8'"),

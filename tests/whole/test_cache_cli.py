@@ -408,23 +408,6 @@ def test_a_heat_map_by_hand(
     assert "180 of 192 reads hit" in words_shown
 
 
-def test_the_old_spelling_of_heat_maps_works_with_a_line_on_stderr(
-    run: Command, tmp_path: Path
-) -> None:
-    words = ("cache", LM, "--size", "4", "--quiet")
-    new, old = tmp_path / "new.png", tmp_path / "old.png"
-    code, _, err = run(*words, "--heat-map", str(new), "--heat-map-of", "A")
-    assert (code, err) == (0, f"wrote {new}\n")
-    code, _, err = run(*words, f"--hit-map={old}", "--hit-map-of", "A")
-    assert code == 0
-    assert err.splitlines() == [
-        "gpgpu-legacy: --hit-map is deprecated; write --heat-map",
-        "gpgpu-legacy: --hit-map-of is deprecated; write --heat-map-of",
-        f"wrote {old}",
-    ]
-    assert (as_rgb(old) == as_rgb(new)).all()
-
-
 @pytest.mark.parametrize("order", ORDERS, ids="+".join)
 def test_a_heat_map_by_fragment_against_plain_python(order: tuple[str, ...]) -> None:
     size = 7

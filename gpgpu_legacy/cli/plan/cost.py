@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Annotated
-
-import typer
 
 from gpgpu_legacy.cli.cache import (
     AccessOptions,
-    CacheCommand,
     CacheOutput,
     MemoryOptions,
     simulate_cases,
 )
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
 from gpgpu_legacy.cli.predict import CacheOptions
 from gpgpu_legacy.cli.shared import ChipName, Json, PredictedChip, console, print_json
@@ -27,13 +24,12 @@ if TYPE_CHECKING:
     from gpgpu_legacy.count.formulas import Formulas
 
 
-@plan_app.command("count", cls=Lists)
-@grouped
+@plan_app.command("count")
 def count_command(
     recipe: RecipeOptions,
     over: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help="Recover formulas in these parameters, as in n; log2 of them included.",
         ),
@@ -76,8 +72,7 @@ def _formulas(
     )
 
 
-@plan_app.command("check", cls=Lists)
-@grouped
+@plan_app.command("check")
 def check_command(
     recipe: RecipeOptions,
     chip: ChipName,
@@ -99,11 +94,10 @@ def check_command(
     else:
         print_text(plan_verdict_grids(verdict, profile), console())
     if verdict.exceeded:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
-@plan_app.command("predict", cls=Lists)
-@grouped
+@plan_app.command("predict")
 def predict_command(
     recipe: RecipeOptions,
     through: CacheOptions,
@@ -126,8 +120,7 @@ def predict_command(
         print_text(plan_prediction_grids(predicted), console())
 
 
-@plan_app.command("cache", cls=CacheCommand)
-@grouped
+@plan_app.command("cache")
 def cache_command(
     recipe: RecipeOptions,
     memories: MemoryOptions,

@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.cli.draw_options import parse_texel
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, plan_app
 from gpgpu_legacy.cli.shared import Json, MachineOptions, plot_option, print_json
 from gpgpu_legacy.errors import InputError
@@ -19,27 +16,24 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.plan_panels import AnimationOptions, FigureOptions
 
 
-@plan_app.command("trace", cls=Lists)
-@grouped
+@plan_app.command("trace")
 def trace_command(
     recipe: RecipeOptions,
     inputs: InputOptions,
     machine: MachineOptions,
-    at: Annotated[
-        str, typer.Option("--at", metavar="X,Y", help="The texel's column and row, from 0.")
-    ],
+    at: Annotated[str, Option("--at", metavar="X,Y", help="The texel's column and row, from 0.")],
     texture: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME",
             help="Its texture (default: those behind the first output).",
         ),
     ] = None,
     instructions: Annotated[
-        bool, typer.Option("--instructions", help="Show each instruction that its fragment runs.")
+        bool, Option("--instructions", help="Show each instruction that its fragment runs.")
     ] = False,
     every_pass: Annotated[
-        bool, typer.Option("--every-pass", help="Show the passes that leave its value alone, too.")
+        bool, Option("--every-pass", help="Show the passes that leave its value alone, too.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -71,36 +65,34 @@ class SheetOptions:
     """Which passes are shown, and how their values become colours."""
 
     panels: Annotated[
-        int, typer.Option(metavar="N", help="The most pictures on the sheet, inputs among them.")
+        int, Option(metavar="N", help="The most pictures on the sheet, inputs among them.")
     ] = 12
-    frames: Annotated[int, typer.Option(metavar="N", help="The most passes in the animation.")] = (
-        240
-    )
+    frames: Annotated[int, Option(metavar="N", help="The most passes in the animation.")] = 240
     spacing: Annotated[
         str,
-        typer.Option(metavar="even|log", help="Of more passes, show even or ever farther ones."),
+        Option(metavar="even|log", help="Of more passes, show even or ever farther ones."),
     ] = "even"
     texture: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME …", help="Show the passes to these textures (default: to all)."),
+        Option(metavar="NAME …", help="Show the passes to these textures (default: to all)."),
     ] = None
     sharing: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="auto|sheet|texture|panel",
             help="What shares one scale of values (auto: textures that take turns).",
         ),
     ] = "auto"
     shown: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="auto|channels|picture",
             help="Show texels of four channels by channel, or as a picture of r, g and b.",
         ),
     ] = "auto"
     crop: Annotated[
         str,
-        typer.Option(
+        Option(
             metavar="auto|yes|no",
             help="Show what was drawn of a texture by itself, or marked in the whole (auto: by "
             "itself where parts differ in size).",
@@ -108,9 +100,7 @@ class SheetOptions:
     ] = "auto"
     limits: Annotated[
         tuple[float, float] | None,
-        typer.Option(
-            metavar="LOW HIGH", help="The ends of the scale of values (default: what occurs)."
-        ),
+        Option(metavar="LOW HIGH", help="The ends of the scale of values (default: what occurs)."),
     ] = None
 
     def options(self) -> FigureOptions:
@@ -136,17 +126,17 @@ class FilmOptions:
 
     animate: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             metavar="FILE.gif|apng", help="Write the passes one after another, as an animation."
         ),
     ] = None
     scale: Annotated[
         int | None,
-        typer.Option(metavar="PIXELS", help="Pixels along a side of a texel (default: to fit)."),
+        Option(metavar="PIXELS", help="Pixels along a side of a texel (default: to fit)."),
     ] = None
-    frame_ms: Annotated[int, typer.Option(metavar="MS", help="Milliseconds for each pass.")] = 100
+    frame_ms: Annotated[int, Option(metavar="MS", help="Milliseconds for each pass.")] = 100
     no_captions: Annotated[
-        bool, typer.Option("--no-captions", help="Leave out the line below the texture.")
+        bool, Option("--no-captions", help="Leave out the line below the texture.")
     ] = False
 
     def options(self) -> AnimationOptions:
@@ -158,8 +148,7 @@ class FilmOptions:
         return AnimationOptions(self.scale, not self.no_captions, timing).checked()
 
 
-@plan_app.command("figure", cls=Lists)
-@grouped
+@plan_app.command("figure")
 def figure_command(
     recipe: RecipeOptions,
     inputs: InputOptions,
@@ -201,13 +190,12 @@ def figure_command(
         print(f"wrote {path}")
 
 
-@plan_app.command("page", cls=Lists)
-@grouped
+@plan_app.command("page")
 def page_command(
     recipe: RecipeOptions,
     inputs: InputOptions,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
+        Path, Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
     ],
 ) -> None:
     """Write a page that plays the passes in a browser, texture by texture, without a network."""

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
 from gpgpu_legacy.cli.completion import algorithm_names, executor_names
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
@@ -43,10 +40,10 @@ class MeasuredRecipe(RecipeOptions):
 
     what: Annotated[
         str,
-        typer.Argument(
+        Argument(
             metavar="[WHAT]",
             help="An algorithm's name, FILE.py[:function], or a plan.json.",
-            autocompletion=algorithm_names,
+            complete=algorithm_names,
         ),
     ] = ""
 
@@ -57,22 +54,22 @@ class RoundOptions:
 
     over: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="NAME=VALUE,VALUE",
             help="Measure the plan for several values of a parameter, as in n=256,512.",
         ),
     ] = None
     executor: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="NAME …",
             help="See `gpgpu-legacy doctor` (default: all that work here).",
-            autocompletion=executor_names,
+            complete=executor_names,
         ),
     ] = None
     peers: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="FILE.py[:NAME]",
             help="Measure the public classes of this Python file, too, or one of them, and compare "
             "with them; it is executed as such.",
@@ -80,11 +77,9 @@ class RoundOptions:
     ] = None
     no_reference: Annotated[
         bool,
-        typer.Option(
-            "--no-reference", help="Leave out the reference function, which may take minutes."
-        ),
+        Option("--no-reference", help="Leave out the reference function, which may take minutes."),
     ] = False
-    repeat: Annotated[int, typer.Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS
+    repeat: Annotated[int, Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS
     budget: BenchBudget = BUDGET_S
 
 
@@ -96,7 +91,7 @@ class BenchFiles:
     plot: Annotated[Path | None, plot_option("Draw the times over the values of --over.")] = None
     recorded: Annotated[
         Path | None,
-        typer.Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
+        Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
     ] = None
 
     def check(self) -> None:
@@ -105,8 +100,7 @@ class BenchFiles:
         check_plot(self.plot)
 
 
-@plan_app.command("bench", cls=Lists)
-@grouped
+@plan_app.command("bench")
 def bench_command(
     recipe: MeasuredRecipe,
     inputs: InputOptions,

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from gpgpu_legacy.cli.commands import Group
 from gpgpu_legacy.cli.completion import algorithm_names
+from gpgpu_legacy.cli.options import Argument, Group, Option
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import InputError
 
@@ -20,32 +18,23 @@ if TYPE_CHECKING:
 VERBS = ("run", "count", "check", "predict", "cache", "bench", "trace", "figure", "page", "dump")
 
 
-class Verbs(Group):
-    """The verbs in the order in which one asks for them."""
-
-    def sections(self, ctx: Any) -> dict[str, list[str]]:
-        """Their names, under one heading."""
-        return {"Verbs": [name for name in VERBS if name in self.commands]}
-
-
-plan_app = typer.Typer(
-    cls=Verbs,
+plan_app = Group(
+    "plan",
+    sections={"Verbs": VERBS},
     help="Run, count, check, predict, trace and draw any algorithm in passes. WHAT is the name of "
     "an algorithm (see `gpgpu-legacy algorithms`), a recipe FILE.py[:function], which is your own "
     "Python and is executed as such, or a plan.json, which holds no code of Python.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
 )
-app.add_typer(plan_app, name="plan")
+app.add_command(plan_app)
 
 # Options that the verbs share -------------------------------------------------------------------
 
 What = Annotated[
     str,
-    typer.Argument(
+    Argument(
         metavar="WHAT",
         help="An algorithm's name, FILE.py[:function], or a plan.json.",
-        autocompletion=algorithm_names,
+        complete=algorithm_names,
     ),
 ]
 
@@ -57,9 +46,7 @@ class RecipeOptions:
     what: What
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE …", help="Parameters of the recipe, as in n=512."
-        ),
+        Option("--set", metavar="NAME=VALUE …", help="Parameters of the recipe, as in n=512."),
     ] = None
 
     def recipe(self) -> Recipe:
@@ -83,13 +70,13 @@ class InputOptions:
 
     inputs: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--input",
             metavar="NAME=FILE …",
             help="Inputs: .npy, .csv, .mtx or pictures. Without any, they are random samples.",
         ),
     ] = None
-    seed: Annotated[int, typer.Option(metavar="SEED", help="Seed of the random samples.")] = 0
+    seed: Annotated[int, Option(metavar="SEED", help="Seed of the random samples.")] = 0
 
     def arrays(self, built: Built) -> dict[str, F32]:
         """The inputs by name, checked."""

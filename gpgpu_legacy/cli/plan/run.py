@@ -5,26 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from gpgpu_legacy.cli.groups import grouped
-from gpgpu_legacy.cli.lists import Lists
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
 from gpgpu_legacy.cli.shared import Json, MachineOptions, console, print_json
 
 
-@plan_app.command("run", cls=Lists)
-@grouped
+@plan_app.command("run")
 def run_command(
     recipe: RecipeOptions,
     inputs: InputOptions,
     machine: MachineOptions,
     repeat: Annotated[
-        int, typer.Option(metavar="N", help="Run it N times, and print the medians of the times.")
+        int, Option(metavar="N", help="Run it N times, and print the medians of the times.")
     ] = 1,
     output: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "-o",
             "--output",
             metavar="NAME=FILE …",
@@ -32,7 +28,7 @@ def run_command(
         ),
     ] = None,
     check: Annotated[
-        bool, typer.Option(help="Compare the outputs with the recipe's reference function.")
+        bool, Option(help="Compare the outputs with the recipe's reference function.")
     ] = True,
     as_json: Json = False,
 ) -> None:
@@ -66,15 +62,14 @@ def run_command(
         print(f"wrote {path}")
 
 
-@plan_app.command("dump", cls=Lists)
-@grouped
+@plan_app.command("dump")
 def dump_command(
     recipe: RecipeOptions,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FOLDER", help="Write the files here.")
+        Path, Option("-o", "--output", metavar="FOLDER", help="Write the files here.")
     ],
     exact: Annotated[
-        bool, typer.Option("--exact", help="Generate GLSL that contracts no multiply-add.")
+        bool, Option("--exact", help="Generate GLSL that contracts no multiply-add.")
     ] = False,
 ) -> None:
     """Write a plan as files: plan.json, its programs, and the code that is generated from them.

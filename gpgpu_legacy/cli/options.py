@@ -1,0 +1,236 @@
+"""Commands as click has them, made of functions whose parameters are annotated.
+
+A parameter that is annotated with an Option or an Argument is one of the command. So is each field
+of a dataclass that is a parameter's type: the command then receives an instance.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+import click
+from click.shell_completion import CompletionItem
+
+from gpgpu_legacy.cli.file_options import check_files
+from gpgpu_legacy.numerals import integer_in, real_in
+from gpgpu_legacy.present.plain import spelled_plainly
+
+Names = Iterator[tuple[str, str]]
+"""Names that may stand somewhere, each with a word about it."""
+
+
+class Option:
+    """An option, in an annotation. Without names, it has that of its parameter.
+
+    complete: the names that a shell offers. more: see click.Option.
+    """
+
+    def __init__(
+        self, *names: str, complete: Callable[[], Names] | None = None, **more: Any
+    ) -> None:
+        self.names = names
+        self.more = more
+        if complete is not None:
+            self.more["shell_complete"] = lambda _context, _parameter, start: [
+                CompletionItem(name, help=said)
+                for name, said in complete()
+                if name.startswith(start)
+            ]
+
+    def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
+        """The option, of a parameter of this name and type."""
+        plain = f"--{name.replace('_', '-')}"
+        if kind is bool:
+            more |= {"is_flag": True}
+            plain += f"/--no-{plain[2:]}"
+        is_list = get_origin(kind) is list
+        return click.Option(
+            [name, *(self.names or [plain])],
+            multiple=is_list,
+            type=_type(get_args(kind)[0] if is_list else kind),
+            show_default=True,
+            **self.more,
+            **more,
+        )
+
+
+class Argument(Option):
+    """An argument, in an annotation."""
+
+    def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
+        """The argument, of a parameter of this name and type."""
+        is_list = get_origin(kind) is list
+        kind, count = (get_args(kind)[0], -1) if is_list else (kind, 1)
+        return click.Argument([name], nargs=count, type=_type(kind), **self.more, **more)
+
+
+# Types ------------------------------------------------------------------------------------------
+
+
+class _Number(click.ParamType[Any]):
+    """A number in ASCII digits."""
+
+    def __init__(self, name: str, read: Callable[[str], float | None]) -> None:
+        self.name, self.read = name, read
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The number; a default is one already."""
+        number = self.read(value) if isinstance(value, str) else value
+        return self.fail(f"{value!r} is no {self.name}", param, ctx) if number is None else number
+
+
+class _Member(click.Choice[Any]):
+    """A member of an enumeration, by its value."""
+
+    def normalize_choice(self, choice: Any, ctx: Any) -> str:
+        """What is typed for a member."""
+        return str(getattr(choice, "value", choice))
+
+
+_TYPES: dict[Any, Any] = {
+    str: click.STRING,
+    bool: click.BOOL,
+    int: _Number("whole number", integer_in),
+    float: _Number("number", real_in),
+    Path: click.Path(path_type=Path, readable=False),
+}
+
+
+def _type(kind: Any) -> Any:
+    """The type of a parameter for click."""
+    if get_origin(kind) is tuple:
+        return click.Tuple([_TYPES[part] for part in get_args(kind)])
+    return _TYPES.get(kind) or _Member(kind)
+
+
+# Commands ---------------------------------------------------------------------------------------
+
+
+class Command(click.Command):
+    """A command, in which an option may be followed by several values, or be given several times.
+
+    Words that cannot be further values are arguments: a program after `--texture 0=a.png`.
+    """
+
+    def __init__(self, name: str, callback: Callable[..., None], **given: Any) -> None:
+        super().__init__(name, callback=callback, **given)
+        self.groups: dict[str, Any] = {}
+        hints = get_type_hints(callback, include_extras=True)
+        for key, parameter in inspect.signature(callback).parameters.items():
+            if not is_dataclass(hints[key]):
+                self._add(key, hints[key], parameter.default)
+                continue
+            self.groups[key] = hints[key]
+            types = get_type_hints(hints[key], include_extras=True)
+            for field in fields(hints[key]):
+                self._add(field.name, types[field.name], field.default)
+
+    def _add(self, name: str, annotation: Any, default: Any) -> None:
+        kind, option = get_args(annotation)
+        if isinstance(kind, UnionType):
+            (kind,) = (part for part in get_args(kind) if part is not NoneType)
+        is_needed = default in {MISSING, inspect.Parameter.empty}
+        given = {} if is_needed else {"default": getattr(default, "value", default)}
+        self.params.append(option.built(name, kind, required=is_needed, **given))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before each further value, as the parser expects it."""
+        ctx.obj = args
+        return super().parse_args(ctx, list(_repeated(args, self._lists)))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command, if none of its files gets in the way of another."""
+        assert self.callback is not None
+        check_files(self.params, ctx.params)
+        values = dict(ctx.params)
+        for parameter in self.params:
+            if parameter.multiple or parameter.nargs < 0:
+                values[parameter.name] = list(values[parameter.name]) or None
+        for name, kind in self.groups.items():
+            values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
+        return self.callback(**values)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What may stand next, for a shell: among others, a further value of an option."""
+        options = [word for word in ctx.obj if word.startswith("-")]
+        option = self._lists.get(options[-1]) if options else None
+        if option is None or incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return option.shell_complete(ctx, incomplete)
+
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, in characters that stdout has."""
+        return _printable(super().get_help(ctx))
+
+    @property
+    def _lists(self) -> dict[str, click.Parameter]:
+        """The options that take several values, by name."""
+        return {name: p for p in self.params if p.multiple for name in p.opts}
+
+
+class Group(click.Group):
+    """A group of commands, whose help lists each with its first sentence."""
+
+    command_class = Command
+
+    def __init__(self, name: str, sections: Mapping[str, Iterable[str]], **given: Any) -> None:
+        """sections: the names of the commands by heading."""
+        super().__init__(name, **given)
+        self.sections = sections
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help where no command is given."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands in their order."""
+        return [name for names in self.sections.values() for name in names]
+
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, in characters that stdout has."""
+        return _printable(super().get_help(ctx))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings."""
+        width = max(map(len, self.list_commands(ctx)))
+        for heading, names in self.sections.items():
+            commands = ((name, self.get_command(ctx, name)) for name in names)
+            with formatter.section(heading):
+                formatter.write_dl(
+                    [
+                        (name.ljust(width), command.get_short_help_str(limit=1000))
+                        for name, command in commands
+                        if command is not None
+                    ]
+                )
+
+
+def _repeated(args: Iterable[str], lists: Mapping[str, click.Parameter]) -> Iterator[str]:
+    option, values = "", 0
+    for word in args:
+        if word.startswith("-") and integer_in(word) is None:
+            option, values = word, 0
+        else:
+            if option in lists and values and _fits(lists[option], word):
+                yield option
+            values += 1
+        yield word
+
+
+def _fits(option: click.Parameter, word: str) -> bool:
+    """Whether a word may be a further value of an option; else it is an argument of the command."""
+    shape = option.metavar or ""
+    if "=" in shape:
+        return "=" in word
+    return integer_in(word) is not None or shape not in {"N …", "B …"}
+
+
+def _printable(text: str) -> str:
+    """A text in characters that stdout has: click would write UTF-8 to an ASCII one."""
+    return spelled_plainly(text, sys.stdout.encoding or "utf-8")
