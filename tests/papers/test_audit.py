@@ -388,7 +388,7 @@ def test_json_has_every_claim(
         (("-o", "/no/such/folder/x"), "there is no folder /no/such/folder"),
         ((MALI, "--record"), "--record is for all papers"),
         (("--record", "--strict"), "give one of them"),
-        ((MALI, HALL), "too many arguments"),
+        ((MALI, HALL), "unexpected extra argument"),
     ],
 )
 def test_nonsense_is_one_line_and_exit_code_2(

@@ -155,9 +155,9 @@ def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("run",), "needs WHAT; see `gpgpu-legacy plan run --help`"),
+        (("run",), "missing argument 'WHAT'; see `gpgpu-legacy plan run --help`"),
         (("run", "stps"), "there is no algorithm stps"),
-        (("runn", "steps.py"), "there is no command runn; did you mean run?"),
+        (("runn", "steps.py"), "no such command 'runn'. Did you mean 'run'"),
         (("run", "steps.py", "--set", "n=big"), "n is 'big'; give a whole number"),
         (("run", "steps.py", "--set", "n"), "--set is 'n'; give a name and a value"),
         (("run", "steps.py", "--input", "y=x.npy"), "plan steps has no input y; its inputs are x"),
@@ -167,9 +167,9 @@ def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
         (("run", "steps.py", "--executor", "gl"), "there is no executor gl; choose from"),
         (("run", "steps.py", "--seed", "-1"), "seed is -1; it must be at least 0"),
         (("trace", "steps.py", "--at", "9,9"), "there is no texel 9,9"),
-        (("trace", "steps.py"), "trace needs --at X,Y"),
+        (("trace", "steps.py"), "missing option '--at'"),
         (("cache", "steps.py", "--cache", "huge"), "huge"),
-        (("page", "steps.py"), "page needs --output FILE.html"),
+        (("page", "steps.py"), "missing option '-o' / '--output'"),
         (("page", "mali-sgemm", "--set", "n=8", "-o", "p.html"), "browsers do not run"),
         (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
         (("bench", "steps.py", "--plot", "bench.txt"), "bench.txt does not name a format"),

@@ -499,7 +499,7 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
         ((LM, "--in-flight", "0"), "in_flight is 0; it must be at least 1"),
         ((LM, "--in-flight", "-4"), "in_flight is -4; it must be at least 1"),
         ((LM, "--in-flight", "65537"), "it must be at most 65536"),
-        ((LM, "--in-flight", "2.5"), "--in-flight is '2.5'; give a whole number"),
+        ((LM, "--in-flight", "2.5"), "'2.5' is no whole number"),
         (("mali-sgemm", "--heat-map", "{tmp}/x.png", "--size", "4"), "with --heat-map-of"),
     ],
 )  # fmt: skip
