@@ -353,7 +353,7 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     picture = tmp_path / "anomaly.png"
     code, out, err = run(
         "anomaly", "--size", "256", "1024", "--machine", "p8800", "--paging", "coloured",
-        "--rows", "1", "--json", "-o", str(picture),
+        "--rows", "1", "--json", "--plot", str(picture),
     )  # fmt: skip
     assert code == 0 and f"wrote {picture}" in err
     assert picture.read_bytes().startswith(b"\x89PNG")

@@ -65,10 +65,10 @@ def test_whatever_a_command_raises_is_one_line(
 ) -> None:
     """The traceback is shown to those who ask, and a fault of ours has an exit code of its own."""
 
-    def fail(_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "_call", fail)
+    monkeypatch.setattr(cli.app, "main", fail)
     for words in (["list"], ["list", "--debug"]):
         monkeypatch.setattr("sys.argv", ["gpgpu-legacy", *words])
         with pytest.raises(SystemExit) as ended:

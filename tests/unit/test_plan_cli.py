@@ -212,7 +212,7 @@ def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Run) -> Non
     assert code == 0
     line = text[: text.index("p.draw")].count("\n") + 1
     assert err.splitlines() == [
-        f"gpgpu-legacy: warning: steps.py:{line}: {problem}"
+        f"gpgpu-legacy: warning: {Path('steps.py').resolve()}:{line}: {problem}"
         for problem in (
             "program.local[0] is never set, and program 1 reads 0 there",
             "program.local[1] is set, but program 1 never reads it",

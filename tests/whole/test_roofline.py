@@ -190,7 +190,7 @@ def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(
 ) -> None:
     picture = tmp_path / "roof.png"
     chip = ("roofline", "--chip", "radeon-9800-xt", "--size", "128")
-    code, _, _ = run(*chip, "-o", str(picture))
+    code, _, _ = run(*chip, "--plot", str(picture))
     assert code == 0 and picture.read_bytes().startswith(b"\x89PNG")
     data = json.loads((BENCHMARKS / "lineage-h100.json").read_text("utf-8"))
     [step] = [step for step in data["steps"] if step["method"] == MULTI]
