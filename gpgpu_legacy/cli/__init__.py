@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from gpgpu_legacy.cli.commands import INTERRUPTED
 from gpgpu_legacy.cli.completion import PROGRAM
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.cli.streams import BROKEN_PIPE, drop_output, is_of_output, prepare_streams
@@ -27,9 +28,6 @@ FAILED = 2
 
 INTERNAL = 70
 """The exit code of a fault of our own, which sysexits.h calls EX_SOFTWARE."""
-
-INTERRUPTED = 130
-"""What a command returns, and exits with, when the user interrupts it."""
 
 DEBUG = "--debug"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -52,6 +53,9 @@ SECTIONS: dict[str, dict[str, str]] = {
 }
 """The file of each command, by heading."""
 
+INTERRUPTED = 130
+"""The exit code where the user interrupts a command."""
+
 COMMANDS = {name: file for section in SECTIONS.values() for name, file in section.items()}
 """The file of each command."""
 
@@ -64,3 +68,10 @@ class Commands(Group):
         if cmd_name in COMMANDS:
             import_module(f"gpgpu_legacy.cli.{COMMANDS[cmd_name]}")
         return super().get_command(ctx, cmd_name)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; an interrupt has an exit code, where click would write an empty line."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(INTERRUPTED)

@@ -293,8 +293,6 @@ def test_a_program_is_checked_without_numpy_and_plans() -> None:
     assert not found & {"numpy", "sympy", "jinja2", f"{PACKAGE}.plan.plan"}
 
 
-
-
 def test_executors_are_listed_without_making_a_gl_context() -> None:
     found = imported_by("from gpgpu_legacy.runtime.registry import executors; executors()")
     assert "numpy" in found
