@@ -204,7 +204,7 @@ def test_a_file_whose_name_has_a_comma(cli: Cli) -> None:
     ("arguments", "words"),
     [
         (["gone.fp", "--size", "1"], "there is no file gone.fp"),
-        ([".", "--size", "1"], "cannot be read"),
+        ([".", "--size", "1"], ". is a folder"),
         (["a.npy", "--size", "1"], "a.npy is not a text file"),
         (["prog.fp"], "give the size of the rectangle to draw, as in --size 256x256"),
         (["prog.fp", "--width", "3"], "give the size"),
