@@ -29,13 +29,10 @@ from gpgpu_legacy import cli
 SHADERS = Path(gpgpu_legacy.__file__).parent.parent / "shaders"
 
 NONSENSE = (
-    *("", " ", "-", "--", "-1", "0", "+5", "1_000", "0x10", "1e3", "1e999", "nan", "inf", "-inf"),
-    *("²", "１", "٣", "9" * 30, "9" * 5000, "-" * 50, "1.5", " 7 ", "7\n", "NaN,1", "²,1", "1,,2"),
-    *("1,1", "x=", "=x", "=", "a=b=c", "0=", "²=1,1,1,1", "-1=1,1,1,1", "99=1,1,1,1", "0=1,2,3"),
-    *("[/old]", "[red]", "[link=x]", ":smile:", "é", "a\nb", "a\x1b[31mb", "\udcff"),
-    *("%s", "{0}", "${HOME}", ".", "nowhere/x.png", "x" * 300, "4x4", "0x4", "4x²", "tiled:0x0"),
-    *("x.txt", "folder", "binary.fp", "empty.fp", "nested.json", "none", "None", "true", "auto"),
-    *("8K,4way,64B", "0K,0way,0B", "9K,fully", "morton", "x.png", "x.npy", "x.json"),
+    *("", " ", "-", "--", "-1", "0", "1_000", "0x10", "1e999", "nan", "-inf", "²", "١", "9" * 5000),
+    *("1,,2", "=x", "a=b=c", "0=", "²=1,1,1,1", "99=1,1,1,1", "0=1,2,3", "[/old]", "[red]", "a\nb"),
+    *("a\x1b[31mb", "\udcff", "%s", "{0}", ".", "nowhere/x.png", "x" * 300, "0x4", "tiled:0x0"),
+    *("x.txt", "folder", "binary.fp", "empty.fp", "nested.json", "auto", "0K,0way,0B", "x.png"),
     *("picture.png", "nan.npy", "strings.npy", "huge.npy"),
 )
 

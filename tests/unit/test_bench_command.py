@@ -17,7 +17,7 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import other_work, pool
 from gpgpu_legacy.measure.bench.model import measure
 from gpgpu_legacy.measure.bench.record import Bench, compare, read_bench
@@ -105,12 +105,6 @@ def test_short_runs_are_repeated_within_a_round() -> None:
     assert names == (["short"] * (warming + 4) + ["shorter"] * (most + most)) * 2
 
 
-def test_sizes_are_measured_once_and_the_smallest_first() -> None:
-    clock = Clock()
-    found = measure([clock.entrant("one", repeat(1.0))], [16, 8, 16], 1, Budget(1e9, clock))
-    assert [score.size for score in found.results] == [8, 16]
-
-
 def test_what_does_not_fit_the_budget_is_not_begun_and_is_listed() -> None:
     clock = Clock()
     cubic = clock.entrant("cubic", lambda n: 1e-6 * n**3)
@@ -163,26 +157,6 @@ def test_the_budget_can_end_between_rounds() -> None:
     assert found.not_run == ()
 
 
-def test_an_entrant_that_fails_leaves_the_others_alone() -> None:
-    clock = Clock()
-
-    def fails(a: Any, b: Any) -> Any:
-        raise PlanError("no such plan here")
-
-    bad = Entrant("bad", "fake", "a clock", fails)
-    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, Budget(1e9, clock))
-    assert [score.method for score in found.results] == ["one"]
-    assert [each.reason for each in found.not_run] == ["no such plan here"]
-
-
-def test_entrants_stay_prepared_for_a_size_and_are_closed_after_it() -> None:
-    clock = Clock()
-    entered = [clock.entrant(name, repeat(1.0)) for name in ("one", "two")]
-    found = measure(entered, [8, 16], 3, Budget(1e9, clock))
-    assert len(found.results) == 4
-    assert (clock.most_open, clock.open) == (2, [])
-
-
 def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_round(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -196,25 +170,6 @@ def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_round(
     clock = Clock()
     alone = measure([clock.entrant("one", repeat(1.0))], [8], 2, Budget(1e9, clock))
     assert len(clock.runs) == 2 + len(alone.results[0].samples)
-
-
-def test_what_a_closed_entrant_takes_to_be_ready_is_of_the_budget(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pool, "held_bytes", lambda: 1)
-    clock = Clock()
-    entered = [clock.entrant(name, repeat(1.0)) for name in ("one", "two")]
-    found = measure(entered, [8], 5, Budget(9.5, clock))  # two probes, two warm-ups, rounds of two
-    assert [len(score.samples) for score in found.results] == [1, 1]
-    assert clock.now == 8.0
-
-
-def test_an_entrant_that_fails_in_its_first_run_is_closed_at_once() -> None:
-    clock = Clock()
-    bad = clock.entrant("bad", iter([1.0]))  # the probe, and no more
-    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, Budget(1e9, clock))
-    assert [each.method for each in found.not_run] == ["bad"]
-    assert (clock.most_open, clock.open) == (1, [])
 
 
 def test_what_fails_in_a_round_leaves_nothing_open_and_the_others_alone() -> None:
@@ -257,21 +212,6 @@ def test_an_error_is_relative_to_the_largest_element() -> None:
     assert score.max_relative_error == pytest.approx(0.25 / np.abs(a @ b).max(), rel=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("sizes", "repeats", "budget", "complaint"),
-    [
-        ([0], 1, 1.0, "the size is 0"),
-        ([4, -2], 1, 1.0, "the size is -2"),
-        ([4], 0, 1.0, "--repeat is 0"),
-        ([4], 1, -1.0, "the budget is -1"),
-        ([4], 1, float("nan"), "the budget is nan"),
-    ],
-)
-def test_nonsense_is_refused(sizes: list[int], repeats: int, budget: float, complaint: str) -> None:
-    with pytest.raises(InputError, match=complaint):
-        measure([], sizes, repeats, Budget(budget))
-
-
 # Who takes part ----------------------------------------------------------------------------------
 
 
@@ -293,14 +233,6 @@ def test_methods_by_executors_by_blocks_and_the_peers_that_there_are() -> None:
     assert ("hall-carr-hart-multi", "jit", 64) in own
     assert len(set(own)) == len(own)
     assert all(e.accumulate is Accumulate.BLEND for e in blocks if e.block)
-
-
-def test_a_block_leaves_out_methods_that_have_none_unless_they_were_named() -> None:
-    found = {each.method for each in entrants((), ["jit"], [16])}
-    assert {"hall-carr-hart-multi", "dobravec-bulic-shared"} <= found
-    assert not found & {"larson-mcallister", "packed-2x2"}
-    with pytest.raises(InputError, match="block"):
-        entrants(["larson-mcallister"], ["jit"], [16])
 
 
 def test_peers_are_chosen_by_name() -> None:
@@ -387,12 +319,6 @@ def test_cublas_is_a_peer_where_torch_has_a_gpu_and_computes_in_float32(
     assert torch.tf32_seen == [False, False]
 
 
-def test_without_a_gpu_there_is_no_cublas(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "torch", Torch(gpu=False))
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    assert [peer.name for peer in peers()] == ["numpy-blas"]
-
-
 # The command -------------------------------------------------------------------------------------
 
 
@@ -468,14 +394,6 @@ def test_the_driver_s_own_program_is_a_peer_where_there_is_one(
     assert driver["max_relative_error"] < 1e-6
 
 
-def test_the_text_has_results_and_ratios(run: Command) -> None:
-    code, out, err = run("bench", "--size", "16", *JIT, "--repeat", "1")
-    assert code == 0
-    assert err == ""
-    assert "numpy-blas" in out
-    assert "How many times as fast as its peers" in out
-
-
 def test_a_spent_budget_ends_cleanly_and_says_what_was_not_run(run: Command) -> None:
     code, out, _ = run("bench", "--size", "16", "32", *JIT, "--budget", "0")
     assert code == 0
@@ -484,32 +402,16 @@ def test_a_spent_budget_ends_cleanly_and_says_what_was_not_run(run: Command) -> 
     assert "How many times" not in out
 
 
-def test_a_progress_bar_is_for_terminals(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    _, _, err = run("bench", "--size", "16", *JIT, "--budget", "0")
-    assert err != ""
-    _, _, err = run("bench", "--size", "16", *JIT, "--budget", "0", "--quiet")
-    assert err == ""
-
-
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
         (["--size", "0"], "the size is 0"),
-        (["--size", "-4"], "the size is -4"),
-        (["--size", "many"], "'many' is no whole number"),
-        (["--method", "hall"], "there is no method hall"),
         (["--executor", "quantum"], "there is no executor quantum"),
-        (["--block", "0"], "block is 0"),
         (["--repeat", "0"], "--repeat is 0"),
         (["--budget", "-1"], "the budget is -1"),
-        (["--plot", "bench.gif"], "let it end in one of .png, .svg, .pdf"),
         (["-o", "bench.txt"], "bench.txt should end in .json"),
-        (["-o", "nowhere/bench.json"], "there is no folder nowhere"),
         (["--compare", "old.json", "new.json"], "there is no file old.json"),
-        (["--from", "old.json"], "there is no file old.json"),
         (["--compare", "a.json", "b.json", "--plot", "c.png"], "--compare prints a table"),
-        (["hall-carr-hart-multi"], "unexpected extra argument"),
     ],
 )
 def test_mistakes_are_refused_in_one_line(
@@ -585,22 +487,11 @@ def test_runs_on_different_machines_are_not_compared(
     assert compare(read_bench(Path(files[0])), read_bench(Path(files[1]))).ratios == ()
 
 
-def test_runs_with_nothing_in_common_say_so(run: Command, tmp_path: Path) -> None:
-    files = (
-        written(tmp_path, "old.json", recorded(result(0.4))),
-        written(tmp_path, "new.json", recorded(result(0.4, size=7))),
-    )
-    code, out, _ = run("bench", "--compare", *files)
-    assert (code, out) == (0, "the two runs have no result in common\n")
-
-
 @pytest.mark.parametrize(
     "data",
     [
-        [], {}, {"results": []}, {"results": [], "device": "a"},
         recorded({**result(1.0), "seconds": 0}), recorded({**result(1.0), "seconds": "fast"}),
         {"results": {}, "device": "a", "driver": "b"}, recorded({"method": "x"}),
-        {"results": [1], "device": "a", "driver": "b"},
     ],
 )  # fmt: skip
 def test_files_that_are_no_recorded_runs_are_refused_in_one_line(
@@ -612,17 +503,6 @@ def test_files_that_are_no_recorded_runs_are_refused_in_one_line(
         assert code == 2
         assert err.count("\n") == 1
         assert "bad.json" in err
-
-
-def test_a_recorded_run_is_shown_and_drawn_again(run: Command, tmp_path: Path) -> None:
-    data = recorded(
-        result(0.5), result(0.25, method="numpy-blas", executor="numpy", block=None, peer=True)
-    )
-    path, plot = written(tmp_path, "old.json", data), tmp_path / "old.png"
-    code, out, _ = run("bench", "--from", path, "--plot", str(plot))
-    assert code == 0
-    assert "0.5" in out
-    assert plot.is_file()
 
 
 def test_whole_calls_say_so_and_are_not_compared_with_computing_alone(
@@ -667,19 +547,6 @@ def test_a_busy_machine_shows() -> None:
     busy = bench_of(result(1.0, spread=[0.2, 1.1]))
     assert "busy" not in as_text(bench_grids(steady))
     assert "busy" in as_text(bench_grids(busy))
-
-
-def test_other_processes_are_told_of_with_their_share() -> None:
-    quiet, busy = (from_json(text, Bench, "a benchmark") for text in (
-        json.dumps({**recorded(result(1.0)), "busy_share": share}) for share in (0.02, 0.41)
-    ))  # fmt: skip
-    assert "other processes" not in as_text(bench_grids(quiet)).lower()
-    assert "other processes used 41 %" in as_text(bench_grids(busy)).lower()
-
-
-def test_a_first_run_is_marked() -> None:
-    assert "first run" in as_text(bench_grids(bench_of(result(1.0, first_run=True))))
-    assert "first run" not in as_text(bench_grids(bench_of(result(1.0))))
 
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("bench-*.json")), ids=lambda p: p.name)

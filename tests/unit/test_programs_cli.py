@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -194,12 +193,6 @@ def test_a_comment_in_latin_1(cli: Cli) -> None:
     assert cli("exec", "old.fp", "--size", "1").code == 0
 
 
-def test_a_file_whose_name_has_a_comma(cli: Cli) -> None:
-    np.save("a,b.npy", np.ones((1, 1, 4)))
-    done = cli("exec", "prog.fp", "--size", "1", "--texture", "0=a,b.npy,rect,GL_LINEAR", "--json")
-    assert done.data["buffers"][0]["r"]["min"] == 1
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -207,32 +200,16 @@ def test_a_file_whose_name_has_a_comma(cli: Cli) -> None:
         ([".", "--size", "1"], ". is a folder"),
         (["a.npy", "--size", "1"], "a.npy is not a text file"),
         (["prog.fp"], "give the size of the rectangle to draw, as in --size 256x256"),
-        (["prog.fp", "--width", "3"], "give the size"),
         (["prog.fp", "--size", "3x4", "--width", "3"], "not both"),
-        (["prog.fp", "--size", "0x4"], "at least 1"),
-        (["prog.fp", "--size", "-3"], "--size is '-3'"),
-        (["prog.fp", "--size", "3x4x5"], "--size is '3x4x5'"),
-        (["prog.fp", "--width", "0", "--height", "4"], "width is 0"),
         (["prog.fp", "--size", "3"], "textures lacks unit 0"),
-        (["prog.fp", "--size", "3", "--texture", "a.npy"], "--texture is 'a.npy'"),
         (["prog.fp", "--size", "3", "--texture", "0=gone.npy"], "there is no file gone.npy"),
         (["prog.fp", "--size", "3", "--texture", "0=a.txt"], "a.txt is not an array"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy,GL_FOO"], "--texture 0 has 'GL_FOO'"),
         (["prog.fp", "--size", "3", "--texture", "0=bad.npy"], "bad.npy is not a .npy file"),
-        (["prog.fp", "--size", "3", "--texture", "0=bad.png"], "bad.png cannot be read as a pict"),
-        (["prog.fp", "--size", "3", "--texture", "0=a.npy,2D"], "looks it up as RECT"),
-        (["prog.fp", "--size", "3", "--texture", "0=a.npy,repeat"], "does not repeat"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--texture", "0=a.npy"], "0 twice"),
-        (["prog.fp", "--size", "3", "--local", "1,2,3,4"], "--local is '1,2,3,4'"),
         (["prog.fp", "--size", "3", "--local", "0=1,2"], "--local 0 has 2 numbers"),
-        (["prog.fp", "--size", "3", "--env", "0=a,b,c,d"], "--env is 'a,b,c,d'"),
-        (["prog.fp", "--size", "3", "--texcoord", "0=1,2,3"], "--texcoord has 3 numbers"),
-        (["prog.fp", "--size", "3", "--color", "1"], "--color has 1 numbers"),
-        (["prog.fp", "--size", "3", "--state", "fog.color"], "--state is 'fog.color'"),
         (["prog.fp", "--size", "3", "-o", "gone/c.png"], "there is no folder gone"),
         (["prog.fp", "--size", "3", "-o", "c.gif"], "c.gif does not name a format"),
-        (["prog.fp", "--size", "3", "-o", "."], "does not name a format"),
-        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--trace", "3"], "--trace is '3'"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--trace", "3,3"], "no fragment 3,3"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--executor", "x"], "no executor x"),
     ],
@@ -367,9 +344,3 @@ def test_a_program_that_does_not_assemble_is_shown_by_every_command(cli: Cli) ->
         assert done.code == 2
         assert done.err.startswith("gpgpu-legacy: bad.fp:2:12: ")
         assert done.err.count("^") == 1
-
-
-def test_help_imports_nothing_heavy() -> None:
-    code = "import gpgpu_legacy.cli.programs, sys; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert not {"PIL", "lark", "sympy", "moderngl"} & set(done.stdout.split())

@@ -55,8 +55,6 @@ def test_exec_says_what_preparing_takes(run: Command) -> None:
     ("words", "expected"),
     [
         ((), [False]),
-        (("--repeat", "2"), [False] * 3),
-        (("--follow", "1,2"), [True]),
         (("--repeat", "2", "--follow", "1,2"), [False] * 3 + [True]),
     ],
 )

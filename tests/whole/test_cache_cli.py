@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from legible import check_legible
 from matplotlib.figure import Figure
 from PIL import Image
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
 from gpgpu_legacy.cache.access import parse_access
@@ -30,7 +28,6 @@ from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.cli.shared import LAYOUT_HELP, RASTER_HELP
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.present.plot import FORMATS
 from gpgpu_legacy.studies.cache_sweep.model import Orders, mapped_run, product_cases
 from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 
@@ -255,27 +252,6 @@ def test_a_sweep_of_numbers_in_flight(run: Command, run_json: JsonCommand, tmp_p
     assert "in flight" in out
     assert "Where several quads are in flight" in out
     assert as_rgb(plot).std() > 5.0
-    _, out, _ = run(*words, "1")
-    assert "in flight" not in out
-    _, out, _ = run("cache", SINGLE, "--size", "16", "--in-flight", "16")
-    assert "texture layout linear, 16 fragments in flight" in " ".join(out.split())
-
-
-def test_a_curve_and_a_heat_map_of_fragments_in_flight(
-    run: Command, run_json: JsonCommand, tmp_path: Path
-) -> None:
-    words = ("cache", SINGLE, "--size", "16", "--in-flight")
-    data = run_json(*words, "1", "16", "--curve", "--plot", str(tmp_path / "curve.png"))
-    one, sixteen = data["curves"]
-    assert (one["in_flight"], sixteen["in_flight"]) == (1, 16)
-    assert one["accesses"] == sixteen["accesses"]
-    assert one["cold_misses"] == sixteen["cold_misses"]
-    assert one["curve"] != sixteen["curve"]
-    assert as_rgb(tmp_path / "curve.png").std() > 2.0
-    heat = tmp_path / "heat.png"
-    code, _, err = run(*words, "16", "--heat-map", str(heat))
-    assert code == 0, err
-    assert as_rgb(heat).std() > 2.0
 
 
 def test_what_the_budget_leaves_out_is_said_and_not_counted(
@@ -297,37 +273,6 @@ def test_what_the_budget_leaves_out_is_said_and_not_counted(
     assert "Not run" in out
 
 
-@pytest.mark.parametrize(
-    "several", [("--cache", "1K,2way,64B", "2K,2way,64B"), ("--raster", "scan", "4x4", "hilbert")]
-)
-def test_a_sweep_without_blocks_has_a_plot_too(
-    run: Command, tmp_path: Path, several: tuple[str, ...]
-) -> None:
-    plot = tmp_path / "sweep.png"
-    words = ("--size", "16", *several, "--layout", "linear", "4x4", "--plot", str(plot))
-    code, _, err = run("cache", LM, *words)
-    assert code == 0, err
-    assert as_rgb(plot).std() > 5.0
-
-
-def test_progress_is_a_hundred_steps_a_product(monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
-
-    @contextmanager
-    def bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-        assert (what, total, quiet) == ("simulating", 200, False)
-        yield told.append
-
-    monkeypatch.setattr(cli.cache, "progress_bar", bar)
-    asked: list[Any] = ["one", "other"]
-    with cli.cache._progress("simulating", asked, quiet=False) as progress:
-        report = progress(asked[0])
-        assert report is not None
-        for done, steps in ((0.0, 0), (0.015, 1), (0.5, 50), (0.5, 50), (1.0, 100)):
-            report(done)
-            assert told == ["one"] * steps
-
-
 # Curves -------------------------------------------------------------------------------------------
 
 
@@ -346,16 +291,6 @@ def test_a_curve_is_that_of_plain_lru_caches(run_json: JsonCommand, tmp_path: Pa
     assert data["curve"][0]["lines"] == 1 and misses[-1] == data["cold_misses"]
     assert misses == sorted(set(misses), reverse=True)
     assert as_rgb(plot).std() > 2.0
-
-
-def test_several_curves(run: Command, run_json: JsonCommand) -> None:
-    words = ("cache", SINGLE, "--size", "16", "--curve", "--block", "2", "4")
-    data = run_json(*words)
-    assert [each["block"] for each in data["curves"]] == [2, 4]
-    code, out, _ = run(*words)
-    assert code == 0
-    assert out.count("misses of every fully associative LRU cache") == 2
-    assert len(run_json(*words, "--budget", "0")["not_run"]) == 2
 
 
 @pytest.mark.parametrize("several", [("--curve",), ("--block", "2", "4")])
@@ -381,17 +316,14 @@ def test_a_product_of_no_size_has_no_heat_map(run: Command, tmp_path: Path) -> N
 # Heat maps ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_a_heat_map_by_hand(
-    run: Command, tmp_path: Path, drawn_figures: list[Figure], suffix: str
-) -> None:
+def test_a_heat_map_by_hand(run: Command, tmp_path: Path, drawn_figures: list[Figure]) -> None:
     """Products at n = 4, a line a matrix row, room for all.
 
     A fragment makes 3 reads in each of 4 passes. Those at x = 0 are the first to read their rows of
     A and C: 2 of 12 miss. The one at (0, 0) is the first to read each row of B too: 6 of 12.
     """
     words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B")
-    code, _, err = run(*words, "--heat-map", f"{tmp_path / 'map'}{suffix}")
+    code, _, err = run(*words, "--heat-map", str(tmp_path / "map.png"))
     assert code == 0, err
     [figure] = drawn_figures
     check_legible(figure)
@@ -471,35 +403,18 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("no-such-method",), "there is no method no-such-method"),
-        ((LM, "--layout", "diagonal"), "no texture layout 'diagonal'; choose from linear"),
         ((LM, "--raster", "spiral"), "no raster order 'spiral'; choose from scan"),
         ((LM, "--cache", "3"), 'cache "3" has no ways'),
         ((LM, "--cache", "8K,3way,64B"), "not divide into sets of 3 lines of 64 bytes"),
-        ((LM, "--cache", "8K,4way,48B"), "must be a power of two"),
-        ((MULTI, "--cache", "1K,4way,8B"), "a line of 8 bytes does not hold whole texels"),
-        ((SINGLE, "--block", "9000"), "does not fit a texture of 8192 texels"),
-        ((SINGLE, "--block", "0"), "it must be at least 1"),
-        ((LM, "--block", "4"), "takes no --block"),
         ((LM, "--quads", "--raster", "3x3"), "quads of 2x2 fragments do not fill tiles of 3x3"),
-        ((LM, "--second-level", "8K,4way,32B"), "level 2 has lines of 32 bytes"),
         ((LM, "--size", "4", "--shape", "4", "4", "4"), "give --size or --shape, not both"),
-        ((LM, "--budget", "-1"), "give a number of seconds, 0 or more"),
         ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
-        ((LM, "--heat-map", "{tmp}/x.jpg"), "let it end in one of .png, .svg, .pdf"),
         ((LM, "--heat-map", "{tmp}/x.png", "--size", "4", "5"), "--heat-map draws one run"),
         ((LM, "--heat-map", "{tmp}/x.png", "--heat-map-of", "Q"), "no texture Q; choose from A"),
         ((LM, "--heat-map-of", "A"), "name the picture with --heat-map"),
         ((LM, "--plot", "{tmp}/x.png"), "--cache, --size, --in-flight, --raster or"),
-        ((LM, "--plot", "{tmp}/none/x.png", "--size", "4", "5"), "there is no folder"),
         ((LM, "--curve", "--per-texture"), "leave --heat-map, --every-pass"),
-        ((LM, "--curve", "--writes", "no-allocate"), "leave --writes out or give allocate"),
-        (("mali-sgemm", "--raster", "scan"), "have neither a raster order"),
-        (("mali-sgemm", "--in-flight", "1"), "no fragments in flight; leave"),
         ((LM, "--in-flight", "0"), "in_flight is 0; it must be at least 1"),
-        ((LM, "--in-flight", "-4"), "in_flight is -4; it must be at least 1"),
-        ((LM, "--in-flight", "65537"), "it must be at most 65536"),
-        ((LM, "--in-flight", "2.5"), "'2.5' is no whole number"),
         (("mali-sgemm", "--heat-map", "{tmp}/x.png", "--size", "4"), "with --heat-map-of"),
     ],
 )  # fmt: skip
