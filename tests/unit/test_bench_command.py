@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
 from pathlib import Path
-from time import sleep
 from types import ModuleType, SimpleNamespace
 from typing import Any
 
@@ -181,17 +180,6 @@ def test_what_fails_in_a_round_leaves_nothing_open_and_the_others_alone() -> Non
     assert [each.reason for each in found.not_run] == ["StopIteration"]
 
 
-@pytest.mark.parametrize(
-    ("free", "size", "fits"),
-    [(1 << 30, 1024, 85), (1 << 30, 8192, 1), (1 << 30, 16384, 1), (1 << 40, 8192, 5)],
-)
-def test_how_many_fit_at_once(
-    monkeypatch: pytest.MonkeyPatch, free: int, size: int, fits: int
-) -> None:
-    monkeypatch.setattr(pool, "free_memory", lambda: SimpleNamespace(size_bytes=free))
-    assert pool.fit_at_once(size) == fits
-
-
 @pytest.mark.parametrize(("size", "rows"), [(32, 32), (1024, 1024), (1025, 64)])
 def test_the_error_is_against_float64_and_of_rows_where_matrices_are_large(
     size: int, rows: int
@@ -240,27 +228,6 @@ def test_peers_are_chosen_by_name() -> None:
     assert [e.method for e in found] == ["numpy-blas", "larson-mcallister"]
     with pytest.raises(InputError, match=r"choose from numpy-blas, .*driver-arbfp"):
         entrants(["larson-mcallister"], ["jit"], peer_names=["mkl"])
-
-
-def test_a_whole_call_is_what_the_caller_multiplies_by_and_is_timed_as_one() -> None:
-    seen: list[tuple[str, str, int | None]] = []
-
-    def multiply(a: Any, b: Any, *how: Any) -> Any:
-        method, options, _, executor = how
-        seen.append((method.name, executor.name, options.block))
-        sleep(0.01)
-        return a @ b
-
-    found = entrants(
-        ["hall-carr-hart-multi"], ["jit"], [8], peer_names=["numpy-blas"], multiply=multiply
-    )
-    a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
-    for entrant in found:
-        with entrant.on_operands(a, b) as one_run:
-            seconds, product = one_run()
-        assert product.tolist() == b.tolist()
-        assert seconds >= 0.01 or entrant.is_peer
-    assert seen == [("hall-carr-hart-multi", "jit", 8)]
 
 
 class Torch(ModuleType):
@@ -485,24 +452,6 @@ def test_runs_on_different_machines_are_not_compared(
     assert what in out
     assert "another" in out
     assert compare(read_bench(Path(files[0])), read_bench(Path(files[1]))).ratios == ()
-
-
-@pytest.mark.parametrize(
-    "data",
-    [
-        recorded({**result(1.0), "seconds": 0}), recorded({**result(1.0), "seconds": "fast"}),
-        {"results": {}, "device": "a", "driver": "b"}, recorded({"method": "x"}),
-    ],
-)  # fmt: skip
-def test_files_that_are_no_recorded_runs_are_refused_in_one_line(
-    run: Command, tmp_path: Path, data: object
-) -> None:
-    bad = written(tmp_path, "bad.json", data)
-    for words in (["--from", bad], ["--compare", bad, bad]):
-        code, _, err = run("bench", *words)
-        assert code == 2
-        assert err.count("\n") == 1
-        assert "bad.json" in err
 
 
 def test_whole_calls_say_so_and_are_not_compared_with_computing_alone(

@@ -237,23 +237,6 @@ def test_a_sweep_has_a_row_a_run_and_a_plot(
     assert as_rgb(plot).std() > 5.0
 
 
-def test_a_sweep_of_numbers_in_flight(run: Command, run_json: JsonCommand, tmp_path: Path) -> None:
-    words = ("cache", SINGLE, "--size", "16", "--raster", "4x4", "scan", "--quads", "--in-flight")
-    data = run_json(*words, "1", "4", "16")
-    keys = [(each["raster"], each["in_flight"]) for each in data["runs"]]
-    assert keys == list(product(("tiled:4x4", "scan"), (1, 4, 16)))
-    access = parse_access(raster="4x4", quads=True, in_flight=16)
-    plan = find_method(SINGLE).plan(Shape(16, 16, 16), Options())
-    result = cache_run(plan, Memory((parse_cache("8K,4way,64B"),)), access)
-    assert data["runs"][2]["misses"] == result.misses
-    plot = tmp_path / "sweep.png"
-    code, out, err = run(*words, "1", "4", "16", "--plot", str(plot))
-    assert code == 0, err
-    assert "in flight" in out
-    assert "Where several quads are in flight" in out
-    assert as_rgb(plot).std() > 5.0
-
-
 def test_what_the_budget_leaves_out_is_said_and_not_counted(
     run: Command, run_json: JsonCommand
 ) -> None:
@@ -352,19 +335,6 @@ def test_a_heat_map_by_fragment_against_plain_python(order: tuple[str, ...]) -> 
     assert (found.reads == 3 * size).all()
     assert found.hits.tolist() == hits.tolist()
     assert result.exact
-
-
-def test_a_heat_map_by_texel_against_plain_python() -> None:
-    size = 8  # a line is a row
-    plan = find_method(LM).plan(Shape(size, size, size))
-    memory = Memory((parse_cache("96,fully,32B"),))
-    outcomes = fully_associative(larson_mcallister(size, scan(size)), size, 3, 32)
-    for name in "ABC":
-        _, found = heat_map(plan, memory, texture=name)
-        reads = [access[1] for access, _ in outcomes if access[0] == name and not access[3]]
-        hit = [access[1] for access, h in outcomes if access[0] == name and not access[3] and h]
-        assert found.reads.tolist() == [[Counter(reads)[row]] * size for row in range(size)]
-        assert found.hits.tolist() == [[Counter(hit)[row]] * size for row in range(size)]
 
 
 def test_a_heat_map_of_blocked_layouts_copies_and_clears() -> None:
