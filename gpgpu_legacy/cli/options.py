@@ -10,6 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import MISSING, fields, is_dataclass
+from functools import cached_property
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, get_args, get_origin, get_type_hints
@@ -120,24 +121,29 @@ class Command(click.Command):
 
     def __init__(self, name: str, callback: Callable[..., None], **given: Any) -> None:
         super().__init__(name, callback=callback, **given)
-        self.groups: dict[str, Any] = {}
-        hints = get_type_hints(callback, include_extras=True)
-        for key, parameter in inspect.signature(callback).parameters.items():
-            if not is_dataclass(hints[key]):
-                self._add(key, hints[key], parameter.default)
-                continue
-            self.groups[key] = hints[key]
-            types = get_type_hints(hints[key], include_extras=True)
-            for field in fields(hints[key]):
-                self._add(field.name, types[field.name], field.default)
+        self.function = callback
+        del self.params  # they take long to build, and a list of commands does without
 
-    def _add(self, name: str, annotation: Any, default: Any) -> None:
-        kind, option = get_args(annotation)
-        if isinstance(kind, UnionType):
-            (kind,) = (part for part in get_args(kind) if part is not NoneType)
-        is_needed = default in {MISSING, inspect.Parameter.empty}
-        given = {} if is_needed else {"default": getattr(default, "value", default)}
-        self.params.append(option.built(name, kind, required=is_needed, **given))
+    @cached_property
+    def groups(self) -> dict[str, Any]:
+        """The parameters that are dataclasses, with their types."""
+        return {key: hint for key, hint in self._hints.items() if is_dataclass(hint)}
+
+    @cached_property
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]
+        """The options and arguments."""
+        found = []
+        for key, parameter in inspect.signature(self.function).parameters.items():
+            if key not in self.groups:
+                found.append(_built(key, self._hints[key], parameter.default))
+                continue
+            types = get_type_hints(self.groups[key], include_extras=True)
+            found += [_built(f.name, types[f.name], f.default) for f in fields(self.groups[key])]
+        return found
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return get_type_hints(self.function, include_extras=True)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option before each further value, as the parser expects it."""
@@ -172,6 +178,16 @@ class Command(click.Command):
     def _lists(self) -> dict[str, click.Parameter]:
         """The options that take several values, by name."""
         return {name: p for p in self.params if p.multiple for name in p.opts}
+
+
+def _built(name: str, annotation: Any, default: Any) -> click.Parameter:
+    kind, option = get_args(annotation)
+    if isinstance(kind, UnionType):
+        (kind,) = (part for part in get_args(kind) if part is not NoneType)
+    is_needed = default in {MISSING, inspect.Parameter.empty}
+    given = {} if is_needed else {"default": getattr(default, "value", default)}
+    built: click.Parameter = option.built(name, kind, required=is_needed, **given)
+    return built
 
 
 class Group(click.Group):
