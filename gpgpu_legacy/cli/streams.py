@@ -29,8 +29,9 @@ def prepare_streams() -> None:
 
 
 def is_of_output(error: Exception) -> bool:
-    """Whether stdout cannot be written: its disk is full, or its reader is gone."""
-    lost = {errno.EPIPE, errno.ENOSPC}  # an error of a file has the file's name
+    """Whether stdout cannot be written: its disk or a quota is full, or its reader is gone."""
+    # an error of a file has the file's name
+    lost = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
     return isinstance(error, OSError) and error.filename is None and error.errno in lost
 
 
