@@ -195,8 +195,10 @@ NVIDIA = {
     "identifiers that begin with a digit are accepted": Departure(
         rf"{_DECLARES}[\s,]\d\w*\s*[,;=\[]", f"{HEADER}TEMP 2D; END", False
     ),
-    "a sign or a comma is accepted for the name of what is bound": Departure(
-        r"\b(?:ATTRIB|OUTPUT|PARAM)\s*[^\w\s$=]\s*=", f"{HEADER}OUTPUT + = result.depth; END", False
+    "punctuation is accepted for the name of what is bound": Departure(
+        r"\b(?:ATTRIB|OUTPUT|PARAM)\s*[^\w\s$=]+\s*=",
+        f"{HEADER}OUTPUT + = result.depth; END",
+        False,
     ),
     "a sign before the register of SWZ is accepted": Departure(
         rf"{_SWZ}[^,;]*,\s*[+-]", f"{HEADER}TEMP r; SWZ r, -r, x, y, z, w; END", False
