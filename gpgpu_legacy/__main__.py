@@ -6,10 +6,12 @@ import sys
 
 def main() -> None:
     """Run the command line; an interrupt, even while it is imported, is one line."""
-    gc.set_threshold(10_000)  # what is imported and compiled stays: no need to look at it often
+    gc.disable()  # what is imported stays: looking through it, now and later, takes long
     try:
         from gpgpu_legacy.cli import main as run
 
+        gc.freeze()
+        gc.enable()
         run()
     except KeyboardInterrupt:
         print("gpgpu-legacy: interrupted", file=sys.stderr)
