@@ -11,13 +11,8 @@ from gpgpu_legacy.errors import InputError
 
 @app.command("algorithms")
 def algorithms_command(
-    name: Annotated[
-        str | None, Argument(metavar="[NAME]", help="An algorithm's name or alias.")
-    ] = None,
-    field: Annotated[
-        str | None,
-        Option(metavar="FIELD", help="Only those of a field, such as sorting."),
-    ] = None,
+    name: Annotated[str | None, Argument("[NAME]", "An algorithm's name or alias.")] = None,
+    field: Annotated[str | None, Option("FIELD", "Only those of a field, such as sorting.")] = None,
     as_json: Json = False,
 ) -> None:
     """List the algorithms by year and field, or show everything about one, with its parameters."""

@@ -32,23 +32,19 @@ ROWS = 2
 def anomaly(
     size: Annotated[
         list[int] | None,
-        Option(
-            metavar="N …",
-            help=f"{SIZE_HELP} (default: all with published times, {SIZES}).",
-        ),
+        Option("N …", f"{SIZE_HELP} (default: all with published times, {SIZES})."),
     ] = None,
     machine: Annotated[
         list[str] | None,
         Option(
-            metavar="NAME …",
-            help=f"One or several of {MACHINES} (default: all); the first is shown in full.",
+            "NAME …", f"One or several of {MACHINES} (default: all); the first is shown in full."
         ),
     ] = None,
     paging: Annotated[
         list[str] | None,
         Option(
-            metavar="PAGING …",
-            help="How pages are mapped to frames: coloured, random, miscoloured:F with F the "
+            "PAGING …",
+            "How pages are mapped to frames: coloured, random, miscoloured:F with F the "
             "fraction of miscoloured pages, or as OS X does: xnu, xnu@N with N the first page of "
             "512, xnu:F with F pages for others per page (default: "
             f"{PAGINGS}); the first is shown in full.",
@@ -57,16 +53,15 @@ def anomaly(
     policy: Annotated[
         list[str] | None,
         Option(
-            metavar="POLICY …",
-            help="How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: "
+            "POLICY …",
+            "How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: "
             f"{POLICIES}).",
         ),
     ] = None,
     rows: Annotated[
-        int,
-        Option(metavar="ROWS", help="Rows of C to count, after one that warms up the caches."),
+        int, Option("ROWS", "Rows of C to count, after one that warms up the caches.")
     ] = ROWS,
-    seed: Annotated[int, Option(metavar="SEED", help="Seed of the random frames.")] = 0,
+    seed: Annotated[int, Option("SEED", "Seed of the random frames.")] = 0,
     plot: Annotated[Path | None, plot_option("Plot times and misses by size.")] = None,
     as_json: Json = False,
     quiet: Quiet = False,

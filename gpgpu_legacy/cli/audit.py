@@ -23,16 +23,12 @@ _VERDICTS = ", ".join(verdict.value for verdict in Verdict)
 class RecordOptions:
     """Whether verdicts are recorded, or compared with the recorded ones."""
 
-    strict: Annotated[
-        bool,
-        Option("--strict", help="Exit with code 1 if a verdict differs from its record."),
-    ] = False
-    record: Annotated[
-        bool, Option("--record", help="Record the verdicts on all papers, in the checkout.")
-    ] = False
+    strict: Annotated[bool, Option("Exit with code 1 if a verdict differs from its record.")] = (
+        False
+    )
+    record: Annotated[bool, Option("Record the verdicts on all papers, in the checkout.")] = False
     record_to: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Record them in this file; --record is then not needed."),
+        Path | None, Option("FILE", "Record them in this file; --record is then not needed.")
     ] = None
 
     @property
@@ -51,33 +47,21 @@ class RecordOptions:
 def audit_command(
     *,
     paper: Annotated[
-        str | None,
-        Argument(
-            metavar="[PAPER]",
-            help=f"One of {_PAPERS} (default: all).",
-            complete=paper_names,
-        ),
+        str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", complete=paper_names)
     ] = None,
     verdict: Annotated[
         list[Verdict] | None,
-        Option(
-            metavar="VERDICT …",
-            help=f"List only claims with this verdict: {_VERDICTS} (default: all).",
-        ),
+        Option("VERDICT …", f"List only claims with this verdict: {_VERDICTS} (default: all)."),
     ] = None,
     recording: RecordOptions,
     measure: Annotated[
-        bool,
-        Option("--measure", help="Measure the share of transfers in the time here, by size."),
+        bool, Option("Measure the share of transfers in the time here, by size.")
     ] = False,
     left_out: Annotated[
-        bool, Option("--left-out", help="Also list the numbers that are not claims, and why.")
+        bool, Option("Also list the numbers that are not claims, and why.")
     ] = False,
     turn: Annotated[
-        bool,
-        Option(
-            "--turn", help="Also change the input that each listed claim names, and judge it anew."
-        ),
+        bool, Option("Also change the input that each listed claim names, and judge it anew.")
     ] = False,
     to: TableOutput,
     quiet: Quiet = False,

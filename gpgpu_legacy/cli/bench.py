@@ -55,38 +55,25 @@ class EntrantOptions:
 
     method: Annotated[
         list[str] | None,
-        Option(
-            metavar="NAME …",
-            help="See `gpgpu-legacy methods` (default: all).",
-            complete=method_names,
-        ),
+        Option("NAME …", "See `gpgpu-legacy methods` (default: all).", complete=method_names),
     ] = None
     executor: MeasuredExecutors = None
     size: Annotated[
         list[int] | None,
-        Option(
-            metavar="N …",
-            help=f"{SIZE_HELP} (default: {' '.join(map(str, BENCH_SIZES))}).",
-        ),
+        Option("N …", f"{SIZE_HELP} (default: {' '.join(map(str, BENCH_SIZES))})."),
     ] = None
     block: Annotated[
-        list[int] | None,
-        Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
+        list[int] | None, Option("B …", f"{BLOCK_HELP} (default: the method's own).")
     ] = None
     accumulate: AccumulateBy = None
     peer: Annotated[
         list[str] | None,
         Option(
-            metavar="NAME …",
-            help="numpy-blas, cublas and driver-arbfp, as far as they are here (default: all).",
+            "NAME …", "numpy-blas, cublas and driver-arbfp, as far as they are here (default: all)."
         ),
     ] = None
     whole: Annotated[
-        bool,
-        Option(
-            "--whole",
-            help="Time whole calls, from matrices in memory to a product there.",
-        ),
+        bool, Option("Time whole calls, from matrices in memory to a product there.")
     ] = False
 
 
@@ -94,7 +81,7 @@ class EntrantOptions:
 class RoundOptions:
     """How long and how often `bench` measures."""
 
-    repeat: Annotated[int, Option(metavar="ROUNDS", help="Rounds at each size.")] = ROUNDS
+    repeat: Annotated[int, Option("ROUNDS", "Rounds at each size.")] = ROUNDS
     budget: BenchBudget = BUDGET_S
     seed: Seed = 0
 
@@ -106,12 +93,11 @@ class BenchFiles:
     output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Draw GFLOPS against n.")] = None
     recorded: Annotated[
-        Path | None,
-        Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
+        Path | None, Option("--from", "JSON", "Show recorded results; run nothing.")
     ] = None
     compare: Annotated[
         tuple[Path, Path] | None,
-        Option(metavar="OLD NEW", help="Compare two files of recorded results; run nothing."),
+        Option("OLD NEW", "Compare two files of recorded results; run nothing."),
     ] = None
 
 
@@ -221,20 +207,16 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
 class SearchOptions:
     """What `tune` searches, and how long."""
 
-    size: Annotated[int, Option(metavar="N", help="Tune with N×N matrices.")] = PAPER_SIZE
+    size: Annotated[int, Option("N", "Tune with N×N matrices.")] = PAPER_SIZE
     budget: Annotated[
         float,
-        Option(
-            metavar="SECONDS",
-            help="Stop after this time, all methods together, preparation included.",
-        ),
+        Option("SECONDS", "Stop after this time, all methods together, preparation included."),
     ] = BUDGET_S
     executor: Annotated[
         list[str] | None,
         Option(
-            metavar="NAME …",
-            help="Search these executors alone; `auto` then chooses them (default: all that work "
-            "here).",
+            "NAME …",
+            "Search these executors alone; `auto` then chooses them (default: all that work here).",
             complete=executor_names,
         ),
     ] = None
@@ -247,17 +229,13 @@ def tune(
     method: Annotated[
         list[str] | None,
         Argument(
-            metavar="[METHOD]...",
-            help="See `gpgpu-legacy methods` (default: hall-carr-hart-multi).",
+            "[METHOD]...",
+            "See `gpgpu-legacy methods` (default: hall-carr-hart-multi).",
             complete=method_names,
         ),
     ] = None,
-    show: Annotated[
-        bool, Option("--show", help="Print what is kept for this machine; search nothing.")
-    ] = False,
-    forget: Annotated[
-        bool, Option("--forget", help="Forget what is kept for these methods, or for all.")
-    ] = False,
+    show: Annotated[bool, Option("Print what is kept for this machine; search nothing.")] = False,
+    forget: Annotated[bool, Option("Forget what is kept for these methods, or for all.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

@@ -61,18 +61,13 @@ class Writes(Enum):
 class CaseOptions:
     """The products to simulate: all combinations of sizes, blocks and tiles."""
 
-    size: Annotated[
-        list[int] | None,
-        Option(metavar="N …", help=QUICK_SIZE_HELP),
-    ] = None
+    size: Annotated[list[int] | None, Option("N …", QUICK_SIZE_HELP)] = None
     shape: ShapeOption = None
     block: Annotated[
-        list[int] | None,
-        Option(metavar="B …", help=f"{BLOCK_HELP} (default: the method's own)."),
+        list[int] | None, Option("B …", f"{BLOCK_HELP} (default: the method's own).")
     ] = None
     tile: Annotated[
-        list[int] | None,
-        Option(metavar="T …", help=f"{TILE_HELP} (default: the method's own)."),
+        list[int] | None, Option("T …", f"{TILE_HELP} (default: the method's own).")
     ] = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -84,24 +79,17 @@ class MemoryOptions:
     """The caches to simulate, each with the same second level and the same writes."""
 
     cache: Annotated[
-        list[str] | None,
-        Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE})."),
+        list[str] | None, Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE}).")
     ] = None
     second_level: Annotated[
         str | None,
-        Option(
-            metavar="SPEC",
-            help="A second level behind it, shared by all textures; spelled as --cache.",
-        ),
+        Option("SPEC", "A second level behind it, shared by all textures; spelled as --cache."),
     ] = None
-    per_texture: Annotated[
-        bool, Option("--per-texture", help="Give each texture a first level of its own.")
-    ] = False
+    per_texture: Annotated[bool, Option("Give each texture a first level of its own.")] = False
     writes: Annotated[
-        Writes | None,
-        Option(help="Whether a write that misses fills a line (default: no-allocate)."),
+        Writes | None, Option("Whether a write that misses fills a line (default: no-allocate).")
     ] = None
-    seed: Annotated[int, Option(metavar="SEED", help="Seed of random replacement.")] = 0
+    seed: Annotated[int, Option("SEED", "Seed of random replacement.")] = 0
 
     def memories(self) -> list[Memory]:
         """A memory for each cache."""
@@ -124,25 +112,20 @@ class AccessOptions:
     """How fragments touch textures: all combinations of orders, layouts and numbers in flight."""
 
     raster: Annotated[
-        list[str] | None,
-        Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: scan)."),
+        list[str] | None, Option("ORDER …", f"{RASTER_HELP[:-1]} (default: scan).")
     ] = None
     quads: Annotated[
-        bool,
-        Option(
-            "--quads", help="Draw in quads: the 2×2 fragments of a quad make each access in turn."
-        ),
+        bool, Option("Draw in quads: the 2×2 fragments of a quad make each access in turn.")
     ] = False
     layout: Annotated[
-        list[str] | None,
-        Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: linear)."),
+        list[str] | None, Option("LAYOUT …", f"{LAYOUT_HELP[:-1]} (default: linear).")
     ] = None
 
     in_flight: Annotated[
         list[int] | None,
         Option(
-            metavar="N …",
-            help="Let so many fragments be in flight (with --quads, quads): each makes its first "
+            "N …",
+            "Let so many fragments be in flight (with --quads, quads): each makes its first "
             "lookup, then each its second, lastly each its write (default: 1).",
         ),
     ] = None
@@ -158,30 +141,25 @@ class AccessOptions:
 class CacheOutput:
     """What to find out, and how to show it."""
 
-    every_pass: Annotated[
-        bool,
-        Option("--every-pass", help="Also simulate the iterations that provably repeat."),
-    ] = False
+    every_pass: Annotated[bool, Option("Also simulate the iterations that provably repeat.")] = (
+        False
+    )
     budget: Annotated[
         float | None,
         Option(
-            metavar="SECONDS",
-            help="Stop after this time (default: no limit, since a simulation measures nothing).",
+            "SECONDS",
+            "Stop after this time (default: no limit, since a simulation measures nothing).",
         ),
     ] = None
     curve: Annotated[
-        bool,
-        Option("--curve", help="Count the misses of fully associative caches of every size."),
+        bool, Option("Count the misses of fully associative caches of every size.")
     ] = False
     heat_map: Annotated[
         Path | None,
-        Option(
-            metavar="FILE.png|svg|pdf", help="Draw a heat map: where the reads hit, by fragment."
-        ),
+        Option("FILE.png|svg|pdf", "Draw a heat map: where the reads hit, by fragment."),
     ] = None
     heat_map_of: Annotated[
-        str | None,
-        Option(metavar="TEXTURE", help="Draw it by the texels of this texture instead."),
+        str | None, Option("TEXTURE", "Draw it by the texels of this texture instead.")
     ] = None
     plot: Annotated[Path | None, plot_option("Plot the sweep, or with --curve the curves.")] = None
     as_json: Json = False

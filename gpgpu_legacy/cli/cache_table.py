@@ -48,35 +48,26 @@ IN_FLIGHT = "1 16 64 256"
 class CaseOptions:
     """What to simulate: every combination."""
 
-    size: Annotated[
-        int | None,
-        Option(metavar="N", help=PAPER_SIZE_HELP),
-    ] = None
-    block: Annotated[
-        list[int] | None, Option(metavar="B …", help=f"{BLOCK_HELP} (default: 1 to 128).")
-    ] = None
+    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
+    block: Annotated[list[int] | None, Option("B …", f"{BLOCK_HELP} (default: 1 to 128).")] = None
     accumulate: Annotated[
         Accumulate | None,
         Option(
-            help="How the partial sum of the blocked methods gets from pass to pass (default: "
+            "How the partial sum of the blocked methods gets from pass to pass (default: "
             "ping-pong, which moves Table 1's bytes)."
         ),
     ] = None
     cache: Annotated[
-        list[str] | None,
-        Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
+        list[str] | None, Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {CACHES}).")
     ] = None
     raster: Annotated[
-        list[str] | None,
-        Option(metavar="ORDER …", help=f"{RASTER_HELP[:-1]} (default: {RASTERS})."),
+        list[str] | None, Option("ORDER …", f"{RASTER_HELP[:-1]} (default: {RASTERS}).")
     ] = None
     layout: Annotated[
-        list[str] | None,
-        Option(metavar="LAYOUT …", help=f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS})."),
+        list[str] | None, Option("LAYOUT …", f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS}).")
     ] = None
     in_flight: Annotated[
-        list[int] | None,
-        Option(metavar="N …", help=f"{IN_FLIGHT_HELP[:-1]} (default: {IN_FLIGHT})."),
+        list[int] | None, Option("N …", f"{IN_FLIGHT_HELP[:-1]} (default: {IN_FLIGHT}).")
     ] = None
 
 
@@ -84,20 +75,17 @@ class CaseOptions:
 class RunOptions:
     """How long to simulate, and what is known already."""
 
-    budget: Annotated[
-        float, Option(metavar="SECONDS", help="Stop after this time; it may take hours.")
-    ] = TABLE_BUDGET_S
+    budget: Annotated[float, Option("SECONDS", "Stop after this time; it may take hours.")] = (
+        TABLE_BUDGET_S
+    )
     workers: Annotated[
-        int | None,
-        Option(metavar="N", help="Simulations at a time (default: one per core)."),
+        int | None, Option("N", "Simulations at a time (default: one per core).")
     ] = None
     recorded: Annotated[
-        Path | None,
-        Option("--from", metavar="JSON", help="Show a recorded table; simulate nothing."),
+        Path | None, Option("--from", "JSON", "Show a recorded table; simulate nothing.")
     ] = None
     resume: Annotated[
-        Path | None,
-        Option(metavar="JSON", help="Keep the rows of a recorded table; simulate what it lacks."),
+        Path | None, Option("JSON", "Keep the rows of a recorded table; simulate what it lacks.")
     ] = None
 
 

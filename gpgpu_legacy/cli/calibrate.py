@@ -26,23 +26,18 @@ from gpgpu_legacy.errors import InputError
 @app.command("calibrate")
 def calibrate_command(
     executor: MeasuredExecutors = None,
-    repeat: Annotated[int, Option(metavar="ROUNDS", help="Rounds of all ceilings.")] = ROUNDS,
+    repeat: Annotated[int, Option("ROUNDS", "Rounds of all ceilings.")] = ROUNDS,
     budget: Annotated[
         float | None,
         Option(
-            metavar="SECONDS",
-            help="Stop after this time, all executors together (default: no limit, for a profile "
+            "SECONDS",
+            "Stop after this time, all executors together (default: no limit, for a profile "
             "that is kept); each ceiling is run once in any case.",
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write the profile of one executor to this .toml file.",
-        ),
+        Option("-o", "--output", "FILE", "Write the profile of one executor to this .toml file."),
     ] = None,
     as_json: Json = False,
     quiet: Quiet = False,

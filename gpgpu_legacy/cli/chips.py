@@ -22,11 +22,7 @@ from gpgpu_legacy.cli.shared import (
 def chips_command(
     name: Annotated[
         str | None,
-        Argument(
-            metavar="[NAME]",
-            help="The name or alias of a chip or an API.",
-            complete=chip_names,
-        ),
+        Argument("[NAME]", "The name or alias of a chip or an API.", complete=chip_names),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -49,10 +45,7 @@ def chips_command(
 
 @app.command("fit")
 def fit_command(
-    method: MethodName,
-    chip: ChipName,
-    product: ProductOptions,
-    as_json: Json = False,
+    method: MethodName, chip: ChipName, product: ProductOptions, as_json: Json = False
 ) -> None:
     """Find the largest block of a method that loads on a chip, and why the next does not."""
     from gpgpu_legacy.chips.profile import find_profile

@@ -20,13 +20,10 @@ class SizeOptions:
     """The rectangle to draw."""
 
     size: Annotated[
-        str | None,
-        Option(
-            metavar="WxH", help="Width and height of the rectangle in pixels; N stands for NxN."
-        ),
+        str | None, Option("WxH", "Width and height of the rectangle in pixels; N stands for NxN.")
     ] = None
-    width: Annotated[int | None, Option(metavar="W", help="Its width, with --height.")] = None
-    height: Annotated[int | None, Option(metavar="H", help="Its height, with --width.")] = None
+    width: Annotated[int | None, Option("W", "Its width, with --height.")] = None
+    height: Annotated[int | None, Option("H", "Its height, with --width.")] = None
 
     def parsed(self, default: tuple[int, int] | None = None) -> tuple[int, int]:
         """Width and height in pixels. default: if there is one, the options may be left out."""
@@ -48,74 +45,60 @@ class DrawOptions:
     texture: Annotated[
         list[str] | None,
         Option(
-            metavar="UNIT=FILE[,TARGET][,FILTER][,WRAP] …",
-            help="A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
+            "UNIT=FILE[,TARGET][,FILTER][,WRAP] …",
+            "A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
             "Target, filter and wrap have their GL names (default: the program's target, nearest, "
             "clamp-to-edge).",
         ),
     ] = None
     local: Annotated[
-        list[str] | None,
-        Option(metavar="I=X,Y,Z,W …", help="program.local[I] (default: 0,0,0,0)."),
+        list[str] | None, Option("I=X,Y,Z,W …", "program.local[I] (default: 0,0,0,0).")
     ] = None
     env: Annotated[
-        list[str] | None,
-        Option(metavar="I=X,Y,Z,W …", help="program.env[I] (default: 0,0,0,0)."),
+        list[str] | None, Option("I=X,Y,Z,W …", "program.env[I] (default: 0,0,0,0).")
     ] = None
     texcoord: Annotated[
         list[str] | None,
         Option(
-            metavar="SET=NUMBERS …",
-            help="16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
+            "SET=NUMBERS …",
+            "16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
             "or a .npy. By default set 0 holds the pixel's coordinates.",
         ),
     ] = None
     color: Annotated[
         str | None,
-        Option(
-            metavar="R,G,B,A",
-            help="fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1).",
-        ),
+        Option("R,G,B,A", "fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1)."),
     ] = None
     secondary_color: Annotated[
-        str | None,
-        Option(metavar="R,G,B,A", help="fragment.color.secondary, likewise (default: 0,0,0,1)."),
+        str | None, Option("R,G,B,A", "fragment.color.secondary, likewise (default: 0,0,0,1).")
     ] = None
     fogcoord: Annotated[
         str | None,
-        Option(
-            metavar="F",
-            help="fragment.fogcoord: one number, or 4, one at each corner (default: 0).",
-        ),
+        Option("F", "fragment.fogcoord: one number, or 4, one at each corner (default: 0)."),
     ] = None
     state: Annotated[
         list[str] | None,
         Option(
-            metavar="NAME=NUMBERS …",
-            help="GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
+            "NAME=NUMBERS …",
+            "GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
         ),
     ] = None
-    clear: Annotated[
-        str, Option(metavar="R,G,B,A", help="The colour that discarded fragments leave.")
-    ] = "0,0,0,0"
-    blend: Annotated[str, Option(metavar="none|add", help="add adds to the colour of --clear.")] = (
-        "none"
+    clear: Annotated[str, Option("R,G,B,A", "The colour that discarded fragments leave.")] = (
+        "0,0,0,0"
     )
+    blend: Annotated[str, Option("none|add", "add adds to the colour of --clear.")] = "none"
     draw_buffers: Annotated[
         int | None,
-        Option(
-            metavar="N", help="Keep result.color[0] to result.color[N-1] (default: result.color)."
-        ),
+        Option("N", "Keep result.color[0] to result.color[N-1] (default: result.color)."),
     ] = None
     passes: Annotated[
-        int | None,
-        Option(metavar="N", help="Run the program N times, with --feedback (default: 1)."),
+        int | None, Option("N", "Run the program N times, with --feedback (default: 1).")
     ] = None
     feedback: Annotated[
         int | None,
         Option(
-            metavar="UNIT",
-            help="The unit whose texture each pass replaces by what it draws. The rectangle then "
+            "UNIT",
+            "The unit whose texture each pass replaces by what it draws. The rectangle then "
             "has the texture's size, unless --size says otherwise.",
         ),
     ] = None

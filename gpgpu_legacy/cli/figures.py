@@ -49,19 +49,15 @@ class FigureMatrices:
     a: Annotated[
         Path | None,
         Argument(
-            metavar="[A]",
-            help="A: .npy, .csv, .mtx or a greyscale image, up to 16×16; for multichannel, 8×8.",
+            "[A]", "A: .npy, .csv, .mtx or a greyscale image, up to 16×16; for multichannel, 8×8."
         ),
     ] = None
     b: Annotated[
         Path | None,
-        Argument(
-            metavar="[B]", help="B, likewise. Without A and B, the figure has its own matrices."
-        ),
+        Argument("[B]", "B, likewise. Without A and B, the figure has its own matrices."),
     ] = None
     size: Annotated[
-        int | None,
-        Option(metavar="N", help=f"{SIZE_HELP} at random (default: the figure's own)."),
+        int | None, Option("N", f"{SIZE_HELP} at random (default: the figure's own).")
     ] = None
     shape: ShapeOption = None
     seed: Seed = 0
@@ -106,7 +102,7 @@ class FigureOptions:
 def figure(
     *,
     name: Annotated[
-        FigureName, Argument(metavar="[NAME]", help="figure-2 or multichannel.")
+        FigureName, Argument("[NAME]", "figure-2 or multichannel.")
     ] = FigureName.FIGURE_2,
     matrices: FigureMatrices,
     chosen: FigureOptions,
@@ -116,17 +112,13 @@ def figure(
             "--plot",
             "-o",
             "--output",
-            metavar="FILE.png|gif",
-            help="The picture, or with --animate the animation (default: NAME.png or NAME.gif).",
+            "FILE.png|gif",
+            "The picture, or with --animate the animation (default: NAME.png or NAME.gif).",
         ),
     ] = None,
     executor: ExecutorName = "auto",
     animate: Annotated[
-        bool,
-        Option(
-            "--animate",
-            help="Write a .gif of the passes instead; for multichannel, of the fragments.",
-        ),
+        bool, Option("Write a .gif of the passes instead; for multichannel, of the fragments.")
     ] = False,
 ) -> None:
     """Draw a figure from a run: larson-mcallister pass by pass, or the multichannel swizzles.

@@ -36,15 +36,12 @@ if TYPE_CHECKING:
 class LineageOptions:
     """What `lineage` runs."""
 
-    size: Annotated[int, Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE
+    size: Annotated[int, Option("N", f"{SIZE_HELP}.")] = PAPER_SIZE
     seed: Seed = 0
     executor: ExecutorName = "auto"
     budget: Annotated[
         float | None,
-        Option(
-            metavar="SECONDS",
-            help="Stop after this time (default: no limit, for a table of every method).",
-        ),
+        Option("SECONDS", "Stop after this time (default: no limit, for a table of every method)."),
     ] = None
 
 
@@ -56,11 +53,7 @@ class LineageFiles:
     plot: Annotated[Path | None, plot_option("Draw GFLOPS by method.")] = None
     recorded: Annotated[
         list[Path] | None,
-        Option(
-            "--from",
-            metavar="JSON …",
-            help="Draw recorded results side by side with --plot; run nothing.",
-        ),
+        Option("--from", "JSON …", "Draw recorded results side by side with --plot; run nothing."),
     ] = None
 
 

@@ -27,16 +27,17 @@ Names = Iterator[tuple[str, str]]
 
 
 class Option:
-    """An option, in an annotation. Without names, it has that of its parameter.
+    """An option, in an annotation, in the words with which the help shows it.
 
-    complete: the names that a shell offers. more: see click.Option.
+    words: its names, where they are not that of its parameter; what stands for its value; and last,
+    what the help says. complete: the names that a shell offers.
     """
 
-    def __init__(
-        self, *names: str, complete: Callable[[], Names] | None = None, **more: Any
-    ) -> None:
-        self.names = names
-        self.more = more
+    def __init__(self, *words: str, complete: Callable[[], Names] | None = None) -> None:
+        *usage, said = words
+        self.names = [word for word in usage if word.startswith("-")]
+        value = next((word for word in usage if not word.startswith("-")), None)
+        self.more: dict[str, Any] = {"metavar": value, "help": said}
         if complete is not None:
             self.more["shell_complete"] = lambda _context, _parameter, start: [
                 CompletionItem(name, help=said)
@@ -45,16 +46,16 @@ class Option:
             ]
 
     def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
-        """The option, of a parameter of this name and type."""
+        """The option, of a parameter of this name and type; a flag that is set may be unset."""
         plain = f"--{name.replace('_', '-')}"
-        if kind is bool:
-            more |= {"is_flag": True}
+        if more.get("default") is True:
             plain += f"/--no-{plain[2:]}"
         is_list = get_origin(kind) is list
         return click.Option(
             [name, *(self.names or [plain])],
             multiple=is_list,
             type=_type(get_args(kind)[0] if is_list else kind),
+            is_flag=kind is bool,
             show_default=True,
             **self.more,
             **more,

@@ -31,24 +31,15 @@ if TYPE_CHECKING:
 class CaseOptions:
     """The products to measure: all combinations of methods, formats, arithmetics and sizes."""
 
-    size: Annotated[
-        list[int] | None,
-        Option(metavar="N …", help=f"{SIZE_HELP} (default: 16 64 256)."),
-    ] = None
+    size: Annotated[list[int] | None, Option("N …", f"{SIZE_HELP} (default: 16 64 256).")] = None
     method: Annotated[
         list[str] | None,
-        Option(
-            metavar="NAME …",
-            help=f"{METHOD_HELP[:-1]} (default: all that draw).",
-            complete=method_names,
-        ),
+        Option("NAME …", f"{METHOD_HELP[:-1]} (default: all that draw).", complete=method_names),
     ] = None
     arithmetic: Annotated[
         list[str] | None,
         Option(
-            metavar="NAME …",
-            help=f"One or several of {ARITHMETICS} (default: all).",
-            complete=arithmetic_names,
+            "NAME …", f"One or several of {ARITHMETICS} (default: all).", complete=arithmetic_names
         ),
     ] = None
     texture_format: TextureFormat = None

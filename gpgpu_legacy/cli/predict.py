@@ -44,18 +44,10 @@ if TYPE_CHECKING:
 class CacheOptions:
     """The cache that a plan's accesses go through."""
 
-    cache: Annotated[
-        str | None, Option(metavar="SPEC", help=f"Simulate this cache. {CACHE_HELP}")
-    ] = None
-    raster: Annotated[
-        str | None, Option(metavar="ORDER", help=f"{RASTER_HELP[:-1]} (default: scan).")
-    ] = None
-    layout: Annotated[
-        str | None, Option(metavar="LAYOUT", help=f"{LAYOUT_HELP[:-1]} (default: linear).")
-    ] = None
-    in_flight: Annotated[
-        int | None, Option(metavar="N", help=f"{IN_FLIGHT_HELP[:-1]} (default: 1).")
-    ] = None
+    cache: Annotated[str | None, Option("SPEC", f"Simulate this cache. {CACHE_HELP}")] = None
+    raster: Annotated[str | None, Option("ORDER", f"{RASTER_HELP[:-1]} (default: scan).")] = None
+    layout: Annotated[str | None, Option("LAYOUT", f"{LAYOUT_HELP[:-1]} (default: linear).")] = None
+    in_flight: Annotated[int | None, Option("N", f"{IN_FLIGHT_HELP[:-1]} (default: 1).")] = None
 
     def model(self) -> CacheModel | None:
         if self.cache is None:
@@ -109,18 +101,15 @@ class RoofOptions:
     chip: Annotated[
         list[str] | None,
         Option(
-            "--chip",
-            metavar="NAME …",
-            help="See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
+            "NAME …",
+            "See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
             complete=chip_names,
         ),
     ] = None
-    size: Annotated[int | None, Option(metavar="N", help=PAPER_SIZE_HELP)] = None
+    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
     recorded: Annotated[
         list[Path] | None,
-        Option(
-            "--from", metavar="JSON …", help="Add the times that `lineage` or `bench` recorded."
-        ),
+        Option("--from", "JSON …", "Add the times that `lineage` or `bench` recorded."),
     ] = None
 
 
@@ -131,15 +120,14 @@ class HereOptions:
     executor: Annotated[
         list[str] | None,
         Option(
-            metavar="NAME …",
-            help="Measure these, of `--chip this` (default: all that work here but the reference).",
+            "NAME …",
+            "Measure these, of `--chip this` (default: all that work here but the reference).",
             complete=executor_names,
         ),
     ] = None
-    budget: Annotated[
-        float,
-        Option(metavar="SECONDS", help="Measure for so long, for `--chip this`."),
-    ] = BUDGET_S
+    budget: Annotated[float, Option("SECONDS", "Measure for so long, for `--chip this`.")] = (
+        BUDGET_S
+    )
 
 
 @app.command("roofline")

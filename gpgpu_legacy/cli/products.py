@@ -55,21 +55,14 @@ if TYPE_CHECKING:
 class MatrixOptions:
     """Where A, B and C come from: files, or a random generator."""
 
-    a: Annotated[
-        Path | None,
-        Argument(metavar="[A]", help="A: .npy, .csv, .mtx or a greyscale image."),
-    ] = None
-    b: Annotated[
-        Path | None,
-        Argument(metavar="[B]", help="B, likewise. Without A and B, both are random."),
-    ] = None
+    a: Annotated[Path | None, Argument("[A]", "A: .npy, .csv, .mtx or a greyscale image.")] = None
+    b: Annotated[Path | None, Argument("[B]", "B, likewise. Without A and B, both are random.")] = (
+        None
+    )
     c: Annotated[
-        Path | None,
-        Option(
-            "--c", metavar="FILE", help="C, which is added beta times. Random with --beta alone."
-        ),
+        Path | None, Option("FILE", "C, which is added beta times. Random with --beta alone.")
     ] = None
-    size: Annotated[int | None, Option(metavar="N", help=QUICK_SIZE_HELP)] = None
+    size: Annotated[int | None, Option("N", QUICK_SIZE_HELP)] = None
     shape: ShapeOption = None
     seed: Seed = 0
 
@@ -104,10 +97,8 @@ class MatrixOptions:
 class MethodOptions:
     """What a method leaves to the caller: the fields of Options."""
 
-    alpha: Annotated[
-        float, Option(metavar="NUMBER", help="The result is alpha times the product …")
-    ] = 1.0
-    beta: Annotated[float, Option(metavar="NUMBER", help="… plus beta times C.")] = 0.0
+    alpha: Annotated[float, Option("NUMBER", "The result is alpha times the product …")] = 1.0
+    beta: Annotated[float, Option("NUMBER", "… plus beta times C.")] = 0.0
     block: Block = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -116,14 +107,12 @@ class MethodOptions:
     as_printed: AsPrinted = False
     largest_texture: Largest = LARGEST_TEXTURE
     dynamic: Annotated[
-        bool,
-        Option("--dynamic", help="Give shared arrays their size at the launch, as CUDA can."),
+        bool, Option("Give shared arrays their size at the launch, as CUDA can.")
     ] = False
     coordinates_first: Annotated[
         int | None,
         Option(
-            metavar="STEPS",
-            help="Compute the coordinates of STEPS steps first, then do their lookups together.",
+            "STEPS", "Compute the coordinates of STEPS steps first, then do their lookups together."
         ),
     ] = None
     tile: DrawnTile = None
@@ -152,13 +141,9 @@ class ChipOptions:
 
     chip: Annotated[
         str | None,
-        Option(
-            metavar="NAME",
-            help="Refuse what this chip of the time could not run.",
-            complete=chip_names,
-        ),
+        Option("NAME", "Refuse what this chip of the time could not run.", complete=chip_names),
     ] = None
-    anyway: Annotated[bool, Option("--anyway", help="Run it even if the --chip could not.")] = False
+    anyway: Annotated[bool, Option("Run it even if the --chip could not.")] = False
 
     def check(self, product: Product) -> None:
         """InputError where the chip could not have run the product."""
@@ -182,18 +167,14 @@ class RunOutput:
 
     output: Annotated[
         Path | None,
-        Option(
-            "-o", "--output", metavar="FILE", help="Write the product: .npy, .csv, .mtx or .png."
-        ),
+        Option("-o", "--output", "FILE", "Write the product: .npy, .csv, .mtx or .png."),
     ] = None
-    check: Annotated[bool, Option(help="Compare the product with float64.")] = True
+    check: Annotated[bool, Option("Compare the product with float64.")] = True
     dump: Annotated[
-        Path | None,
-        Option(metavar="DIR", help="Write the plan, its programs and the GLSL to a folder."),
+        Path | None, Option("DIR", "Write the plan, its programs and the GLSL to a folder.")
     ] = None
     follow: Annotated[
-        str | None,
-        Option(metavar="I,J", help="Print element I,J of the product after every pass."),
+        str | None, Option("I,J", "Print element I,J of the product after every pass.")
     ] = None
     as_json: Json = False
     quiet: Quiet = False
@@ -229,14 +210,9 @@ def run(
     matrices: MatrixOptions,
     chosen: MethodOptions,
     machine: MachineOptions,
-    repeat: Annotated[
-        int, Option(metavar="RUNS", help="Run so often, and print the median times.")
-    ] = 1,
+    repeat: Annotated[int, Option("RUNS", "Run so often, and print the median times.")] = 1,
     sdk_example: Annotated[
-        bool,
-        Option(
-            "--sdk-example", help="Run the 4×4 example that the SDK prints; for mali-sgemm alone."
-        ),
+        bool, Option("Run the 4×4 example that the SDK prints; for mali-sgemm alone.")
     ] = False,
     chip: ChipOptions,
     shown: RunOutput,

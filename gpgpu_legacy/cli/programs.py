@@ -25,12 +25,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.ir import Program
     from gpgpu_legacy.runtime.prepared import Observer
 
-ProgramFile = Annotated[
-    Path, Argument(metavar="PROG.fp", help="A file with a program; - is standard input.")
-]
+ProgramFile = Annotated[Path, Argument("PROG.fp", "A file with a program; - is standard input.")]
 ProgramFiles = Annotated[
-    list[Path],
-    Argument(metavar="PROG.fp...", help="Files with programs; - is standard input."),
+    list[Path], Argument("PROG.fp...", "Files with programs; - is standard input.")
 ]
 
 
@@ -48,12 +45,10 @@ class FilmOptions:
     """The passes as an animation."""
 
     animate: Annotated[
-        Path | None,
-        Option(metavar="FILE", help="Write a frame for each pass, as .gif, .png or .apng."),
+        Path | None, Option("FILE", "Write a frame for each pass, as .gif, .png or .apng.")
     ] = None
     scale: Annotated[
-        int | None,
-        Option(metavar="K", help="Pixels along each side of a texel in pictures (default: 1)."),
+        int | None, Option("K", "Pixels along each side of a texel in pictures (default: 1).")
     ] = None
 
     def frames_of(self, drawing: Drawing) -> tuple[Observer | None, Callable[[], None] | None]:
@@ -90,27 +85,18 @@ def exec_command(
         Option(
             "-o",
             "--output",
-            metavar="FILE",
-            help="Write the colours as .npy, or r, g and b as .png (row 0 at the bottom).",
+            "FILE",
+            "Write the colours as .npy, or r, g and b as .png (row 0 at the bottom).",
         ),
     ] = None,
     trace: Annotated[
-        str | None,
-        Option(
-            metavar="X,Y", help="Print one fragment's way through every instruction (last pass)."
-        ),
+        str | None, Option("X,Y", "Print one fragment's way through every instruction (last pass).")
     ] = None,
     as_json: Json = False,
 ) -> None:
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
     from gpgpu_legacy.api.drawing import fed_back_size, make_drawing
-    from gpgpu_legacy.api.programs import (
-        discarded,
-        last_pass,
-        pictures,
-        run_drawing,
-        warn_about,
-    )
+    from gpgpu_legacy.api.programs import discarded, last_pass, pictures, run_drawing, warn_about
     from gpgpu_legacy.api.programs_table import program_run, run_grids
     from gpgpu_legacy.api.trace_table import trace_as_text
     from gpgpu_legacy.present.grid import print_text
@@ -150,11 +136,7 @@ def check(
     programs: ProgramFiles,
     chip: Annotated[
         str | None,
-        Option(
-            metavar="NAME",
-            help="A chip of the time; see `gpgpu-legacy chips`.",
-            complete=chip_names,
-        ),
+        Option("NAME", "A chip of the time; see `gpgpu-legacy chips`.", complete=chip_names),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -204,13 +186,11 @@ def count(
         list[str] | None,
         Option(
             "--format",
-            metavar="[UNIT|target=]FORMAT …",
-            help="Format of a unit's or the target's texels, to count bytes (default: rgba32f).",
+            "[UNIT|target=]FORMAT …",
+            "Format of a unit's or the target's texels, to count bytes (default: rgba32f).",
         ),
     ] = None,
-    size: Annotated[
-        str | None, Option(metavar="WxH", help="Also count a rectangle of W×H fragments.")
-    ] = None,
+    size: Annotated[str | None, Option("WxH", "Also count a rectangle of W×H fragments.")] = None,
     as_json: Json = False,
 ) -> None:
     """Count the instructions, bytes and resources that a program uses, per fragment."""
@@ -231,17 +211,11 @@ def count(
 @app.command()
 def translate(
     program: ProgramFile,
-    to: Annotated[Language, Option("--to", help="The language to translate to.")],
+    to: Annotated[Language, Option("The language to translate to.")],
     exact: Annotated[
-        bool,
-        Option(
-            "--exact",
-            help="Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.",
-        ),
+        bool, Option("Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.")
     ] = False,
-    output: Annotated[
-        Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
-    ] = None,
+    output: Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")] = None,
 ) -> None:
     """Translate a program to a shader, or to a Python module that needs only NumPy.
 
@@ -255,9 +229,7 @@ def translate(
 @app.command("disassemble")
 def disassemble_command(
     program: ProgramFile,
-    output: Annotated[
-        Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
-    ] = None,
+    output: Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")] = None,
 ) -> None:
     """Print a program in its canonical form, which assembles to the same program."""
     from gpgpu_legacy.languages.registry import language_of

@@ -102,7 +102,7 @@ def check_output(path: Path | None, suffix: str) -> None:
 
 def plot_option(shows: str) -> Any:
     """The option `--plot`, the same for every picture that has lines. shows: what it shows."""
-    return Option("--plot", metavar="FILE.png|svg|pdf", help=shows)
+    return Option("--plot", "FILE.png|svg|pdf", shows)
 
 
 def check_plot(path: Path | None) -> None:
@@ -227,72 +227,38 @@ class TableFormat(Enum):
 
 METHOD_HELP = "See `gpgpu-legacy methods`."
 BLOCK_HELP = "The paper's b, the steps of the sum in one pass"
-MethodName = Annotated[str, Argument(metavar="METHOD", help=METHOD_HELP, complete=method_names)]
-Block = Annotated[
-    int | None, Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
-]
+MethodName = Annotated[str, Argument("METHOD", METHOD_HELP, complete=method_names)]
+Block = Annotated[int | None, Option("B", f"{BLOCK_HELP} (default: the method's own).")]
 TILE_HELP = "Draw tiles of T×T texels one after another, each in all of its passes"
-DrawnTile = Annotated[
-    int | None, Option(metavar="T", help=f"{TILE_HELP} (default: the method's own).")
-]
+DrawnTile = Annotated[int | None, Option("T", f"{TILE_HELP} (default: the method's own).")]
 AccumulateBy = Annotated[
     Accumulate | None,
-    Option(help="How the partial sum gets from pass to pass (default: the method's own)."),
+    Option("How the partial sum gets from pass to pass (default: the method's own)."),
 ]
 TextureFormat = Annotated[
     str | None,
     Option(
-        metavar="FORMAT",
-        help=f"Format of textures and framebuffer: {', '.join(FORMATS)} (default: the method's "
-        "own).",
+        "FORMAT",
+        f"Format of textures and framebuffer: {', '.join(FORMATS)} (default: the method's own).",
         complete=format_names,
     ),
 ]
-TransposeA = Annotated[
-    bool,
-    Option("--transpose-a", help="A is stored transposed and read so; no texel is moved."),
-]
-TransposeB = Annotated[
-    bool,
-    Option("--transpose-b", help="B is stored transposed and read so; no texel is moved."),
-]
-AsPrinted = Annotated[
-    bool,
-    Option("--as-printed", help="Use the texture coordinates exactly as the paper prints them."),
-]
-Largest = Annotated[
-    int,
-    Option(metavar="TEXELS", help="Width and height of the largest texture, in texels."),
-]
+TransposeA = Annotated[bool, Option("A is stored transposed and read so; no texel is moved.")]
+TransposeB = Annotated[bool, Option("B is stored transposed and read so; no texel is moved.")]
+AsPrinted = Annotated[bool, Option("Use the texture coordinates exactly as the paper prints them.")]
+Largest = Annotated[int, Option("TEXELS", "Width and height of the largest texture, in texels.")]
 ExecutorName = Annotated[
-    str,
-    Option(
-        "--executor",
-        metavar="NAME",
-        help="What runs it; see `gpgpu-legacy doctor`.",
-        complete=executor_names,
-    ),
+    str, Option("NAME", "What runs it; see `gpgpu-legacy doctor`.", complete=executor_names)
 ]
 CHIP_HELP = "See `gpgpu-legacy chips`."
-ChipName = Annotated[
-    str,
-    Option("--chip", metavar="NAME", help=CHIP_HELP, complete=chip_names),
-]
+ChipName = Annotated[str, Option("NAME", CHIP_HELP, complete=chip_names)]
 PredictedChip = Annotated[
-    str,
-    Option(
-        "--chip",
-        metavar="NAME",
-        help="See `gpgpu-legacy chips`; `this` is this machine.",
-        complete=chip_names,
-    ),
+    str, Option("NAME", "See `gpgpu-legacy chips`; `this` is this machine.", complete=chip_names)
 ]
-Json = Annotated[bool, Option("--json", help="Print JSON, for other programs.")]
-TablesAs = Annotated[TableFormat, Option("--format", help="How to write the tables.")]
-OutputFile = Annotated[
-    Path | None, Option("-o", "--output", metavar="FILE", help="Write to this file.")
-]
-Quiet = Annotated[bool, Option("--quiet", help="Show no progress bars.")]
+Json = Annotated[bool, Option("--json", "Print JSON, for other programs.")]
+TablesAs = Annotated[TableFormat, Option("--format", "How to write the tables.")]
+OutputFile = Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")]
+Quiet = Annotated[bool, Option("Show no progress bars.")]
 CACHE_HELP = (
     "Size, ways, line and policy (lru, fifo, random, plru, random-plru), such as 8K,4way,64B or "
     "32K,fully,128B,fifo."
@@ -306,32 +272,25 @@ IN_FLIGHT_HELP = (
 SIZE_HELP = "Multiply N×N matrices"
 PAPER_SIZE_HELP = f"{SIZE_HELP} (default: {PAPER_SIZE}, as in the paper)."
 QUICK_SIZE_HELP = f"{SIZE_HELP} (default: {QUICK_SIZE}, which takes seconds)."
-ShapeOption = Annotated[
-    tuple[int, int, int] | None,
-    Option("--shape", metavar="M L N", help="Multiply M×L by L×N."),
-]
+ShapeOption = Annotated[tuple[int, int, int] | None, Option("M L N", "Multiply M×L by L×N.")]
 MeasuredExecutors = Annotated[
     list[str] | None,
     Option(
-        metavar="NAME …",
-        help="See `gpgpu-legacy doctor` (default: all that work here but the reference).",
+        "NAME …",
+        "See `gpgpu-legacy doctor` (default: all that work here but the reference).",
         complete=executor_names,
     ),
 ]
 ResultsFile = Annotated[
-    Path | None,
-    Option(
-        "-o", "--output", metavar="JSON", help="Write the results to this file as they come in."
-    ),
+    Path | None, Option("-o", "--output", "JSON", "Write the results to this file as they come in.")
 ]
 BenchBudget = Annotated[
     float,
     Option(
-        metavar="SECONDS",
-        help="Stop after this time, preparation included; the cheapest job runs in any case.",
+        "SECONDS", "Stop after this time, preparation included; the cheapest job runs in any case."
     ),
 ]
-Seed = Annotated[int, Option(metavar="SEED", help="Seed of the random matrices.")]
+Seed = Annotated[int, Option("SEED", "Seed of the random matrices.")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,18 +298,15 @@ class MachineOptions:
     """What runs a plan, and how it computes."""
 
     executor: ExecutorName = "auto"
-    exact: Annotated[bool, Option("--exact", help="Give numpy's bits, or refuse.")] = False
+    exact: Annotated[bool, Option("Give numpy's bits, or refuse.")] = False
     flush_denormals: Annotated[
-        bool,
-        Option(
-            "--flush-denormals", help="With --exact: accept a device that takes denormals for 0."
-        ),
+        bool, Option("With --exact: accept a device that takes denormals for 0.")
     ] = False
     arithmetic: Annotated[
         str,
         Option(
-            metavar="NAME",
-            help=f"Round every operation to this format: {ARITHMETICS}.",
+            "NAME",
+            f"Round every operation to this format: {ARITHMETICS}.",
             complete=arithmetic_names,
         ),
     ] = "fp32"
@@ -394,7 +350,7 @@ def operand_files(
 class ProductOptions:
     """A product that is planned, but not run."""
 
-    size: Annotated[int | None, Option(metavar="N", help=PAPER_SIZE_HELP)] = None
+    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
     shape: ShapeOption = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None

@@ -40,13 +40,9 @@ _PAPERS = ", ".join(paper_ids())
 class FormulaOptions:
     """Where tables of formulas are evaluated, and what else they count."""
 
-    size: Annotated[int | None, Option(metavar="N", help=PAPER_SIZE_HELP)] = None
-    block: Annotated[
-        int | None, Option(metavar="B", help=f"{BLOCK_HELP} (default: {PAPER_BLOCK}).")
-    ] = None
-    every_method: Annotated[
-        bool, Option("--every-method", help="Also count every other method, 2001 to 2018.")
-    ] = False
+    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
+    block: Annotated[int | None, Option("B", f"{BLOCK_HELP} (default: {PAPER_BLOCK}).")] = None
+    every_method: Annotated[bool, Option("Also count every other method, 2001 to 2018.")] = False
 
     @property
     def point(self) -> tuple[int, int]:
@@ -61,28 +57,19 @@ class FormulaOptions:
 class MeasureOptions:
     """Whether the methods run here, and for how long."""
 
-    measure: Annotated[bool, Option(help="Run the methods on this machine, and time them.")] = True
-    budget: Annotated[float, Option(metavar="SECONDS", help="Stop measuring after this time.")] = (
-        BUDGET_S
-    )
+    measure: Annotated[bool, Option("Run the methods on this machine, and time them.")] = True
+    budget: Annotated[float, Option("SECONDS", "Stop measuring after this time.")] = BUDGET_S
 
 
 @app.command()
 def tables(
     *,
     paper: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            help=f"One of {_PAPERS} (default: {_PAPER}).",
-            complete=paper_names,
-        ),
+        str | None, Option("NAME", f"One of {_PAPERS} (default: {_PAPER}).", complete=paper_names)
     ] = None,
     at: FormulaOptions,
     here: MeasureOptions,
-    plots: Annotated[
-        Path | None, Option(metavar="DIR", help="Draw the paper's plots into this folder.")
-    ] = None,
+    plots: Annotated[Path | None, Option("DIR", "Draw the paper's plots into this folder.")] = None,
     to: TableOutput,
     quiet: Quiet = False,
 ) -> None:
@@ -157,12 +144,12 @@ def _measured_tables(
 
 @app.command()
 def report(
-    folder: Annotated[
-        Path, Option("-o", "--output", metavar="DIR", help="The folder to write.")
-    ] = Path("report"),
-    size: Annotated[int, Option(metavar="N", help=f"{SIZE_HELP}.")] = PAPER_SIZE,
-    block: Annotated[int, Option(metavar="B", help=f"{BLOCK_HELP}.")] = PAPER_BLOCK,
-    measure: Annotated[bool, Option(help="Run the methods on this machine, and time them.")] = True,
+    folder: Annotated[Path, Option("-o", "--output", "DIR", "The folder to write.")] = Path(
+        "report"
+    ),
+    size: Annotated[int, Option("N", f"{SIZE_HELP}.")] = PAPER_SIZE,
+    block: Annotated[int, Option("B", f"{BLOCK_HELP}.")] = PAPER_BLOCK,
+    measure: Annotated[bool, Option("Run the methods on this machine, and time them.")] = True,
     quiet: Quiet = False,
 ) -> None:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
@@ -180,15 +167,9 @@ def page(
     *,
     what: Annotated[
         list[str] | None,
-        Argument(
-            metavar="[WHAT…]",
-            help="Sections of the page. Default: all.",
-            complete=section_names,
-        ),
+        Argument("[WHAT…]", "Sections of the page. Default: all.", complete=section_names),
     ] = None,
-    output: Annotated[
-        Path, Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
-    ],
+    output: Annotated[Path, Option("-o", "--output", "FILE.html", "Write the page here.")],
 ) -> None:
     """Write the page: the programs of 2001 to 2018 run in the reader's browser, in one file."""
     from gpgpu_legacy.files import check_writable, write_text

@@ -37,17 +37,11 @@ CACHES = "8K,fully,64B 8K,4way,64B"
 class CaseOptions:
     """The product, and what to simulate of it: every tile in every cache."""
 
-    size: Annotated[int | None, Option(metavar="N", help=QUICK_SIZE_HELP)] = None
-    block: Annotated[
-        int | None, Option(metavar="B", help=f"{BLOCK_HELP} (default: the method's own).")
-    ] = None
-    tile: Annotated[
-        list[int] | None,
-        Option(metavar="T …", help=f"{TILE_HELP} (default: {TILES})."),
-    ] = None
+    size: Annotated[int | None, Option("N", QUICK_SIZE_HELP)] = None
+    block: Annotated[int | None, Option("B", f"{BLOCK_HELP} (default: the method's own).")] = None
+    tile: Annotated[list[int] | None, Option("T …", f"{TILE_HELP} (default: {TILES}).")] = None
     cache: Annotated[
-        list[str] | None,
-        Option(metavar="SPEC …", help=f"{CACHE_HELP[:-1]} (default: {CACHES})."),
+        list[str] | None, Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {CACHES}).")
     ] = None
 
 
@@ -55,9 +49,9 @@ class CaseOptions:
 class OrderOptions:
     """The order of the accesses."""
 
-    raster: Annotated[str, Option(metavar="ORDER", help=RASTER_HELP)] = "scan"
-    layout: Annotated[str, Option(metavar="LAYOUT", help=LAYOUT_HELP)] = "linear"
-    in_flight: Annotated[int, Option(metavar="N", help=IN_FLIGHT_HELP)] = 1
+    raster: Annotated[str, Option("ORDER", RASTER_HELP)] = "scan"
+    layout: Annotated[str, Option("LAYOUT", LAYOUT_HELP)] = "linear"
+    in_flight: Annotated[int, Option("N", IN_FLIGHT_HELP)] = 1
 
     def access(self) -> Access:
         """The order and the layout."""
@@ -77,8 +71,8 @@ def tiles_command(
     budget: Annotated[
         float | None,
         Option(
-            metavar="SECONDS",
-            help="Stop after this time (default: no limit, since a simulation measures nothing).",
+            "SECONDS",
+            "Stop after this time (default: no limit, since a simulation measures nothing).",
         ),
     ] = None,
     as_json: Json = False,

@@ -25,12 +25,14 @@ Call = Callable[..., tuple[int, str, str]]
 
 @dataclass(frozen=True)
 class Where:
-    name: Annotated[str, Argument(metavar="NAME")]
-    exact: Annotated[bool, Option("--exact", help="Exactly.")] = False
-    sizes: Annotated[list[int] | None, Option("--size", metavar="N …")] = None
+    name: Annotated[str, Argument("NAME", "A name.")]
+    exact: Annotated[bool, Option("Exactly.")] = False
+    sizes: Annotated[list[int] | None, Option("--size", "N …", "Sizes.")] = None
 
 
-def show(where: Where, last: Annotated[str, Argument()] = "", seed: Annotated[int, Option()] = 3):
+def show(
+    where: Where, last: Annotated[str, Argument("")] = "", seed: Annotated[int, Option("")] = 3
+):
     print(where, last, seed)
 
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.cache import (
-    AccessOptions,
-    CacheOutput,
-    MemoryOptions,
-    simulate_cases,
-)
+from gpgpu_legacy.cli.cache import AccessOptions, CacheOutput, MemoryOptions, simulate_cases
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
 from gpgpu_legacy.cli.predict import CacheOptions
@@ -29,10 +24,7 @@ def count_command(
     recipe: RecipeOptions,
     over: Annotated[
         list[str] | None,
-        Option(
-            metavar="NAME …",
-            help="Recover formulas in these parameters, as in n; log2 of them included.",
-        ),
+        Option("NAME …", "Recover formulas in these parameters, as in n; log2 of them included."),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -73,11 +65,7 @@ def _formulas(
 
 
 @plan_app.command("check")
-def check_command(
-    recipe: RecipeOptions,
-    chip: ChipName,
-    as_json: Json = False,
-) -> None:
+def check_command(recipe: RecipeOptions, chip: ChipName, as_json: Json = False) -> None:
     """Say whether a plan would have loaded on a chip of the time, and which passes would not.
 
     The exit code is 1 if it would not have.
@@ -99,10 +87,7 @@ def check_command(
 
 @plan_app.command("predict")
 def predict_command(
-    recipe: RecipeOptions,
-    through: CacheOptions,
-    chip: PredictedChip,
-    as_json: Json = False,
+    recipe: RecipeOptions, through: CacheOptions, chip: PredictedChip, as_json: Json = False
 ) -> None:
     """Predict the least time that a plan can take on a chip, pass by pass, and what limits it.
 
@@ -122,10 +107,7 @@ def predict_command(
 
 @plan_app.command("cache")
 def cache_command(
-    recipe: RecipeOptions,
-    memories: MemoryOptions,
-    accesses: AccessOptions,
-    report: CacheOutput,
+    recipe: RecipeOptions, memories: MemoryOptions, accesses: AccessOptions, report: CacheOutput
 ) -> None:
     """Simulate a plan's lookups and writes through a cache: hits, misses, bytes from memory.
 

@@ -21,20 +21,12 @@ def trace_command(
     recipe: RecipeOptions,
     inputs: InputOptions,
     machine: MachineOptions,
-    at: Annotated[str, Option("--at", metavar="X,Y", help="The texel's column and row, from 0.")],
+    at: Annotated[str, Option("X,Y", "The texel's column and row, from 0.")],
     texture: Annotated[
-        str | None,
-        Option(
-            metavar="NAME",
-            help="Its texture (default: those behind the first output).",
-        ),
+        str | None, Option("NAME", "Its texture (default: those behind the first output).")
     ] = None,
-    instructions: Annotated[
-        bool, Option("--instructions", help="Show each instruction that its fragment runs.")
-    ] = False,
-    every_pass: Annotated[
-        bool, Option("--every-pass", help="Show the passes that leave its value alone, too.")
-    ] = False,
+    instructions: Annotated[bool, Option("Show each instruction that its fragment runs.")] = False,
+    every_pass: Annotated[bool, Option("Show the passes that leave its value alone, too.")] = False,
     as_json: Json = False,
 ) -> None:
     """Follow one texel through the passes: what each fragment looked up there, and wrote."""
@@ -64,43 +56,39 @@ def trace_command(
 class SheetOptions:
     """Which passes are shown, and how their values become colours."""
 
-    panels: Annotated[
-        int, Option(metavar="N", help="The most pictures on the sheet, inputs among them.")
-    ] = 12
-    frames: Annotated[int, Option(metavar="N", help="The most passes in the animation.")] = 240
+    panels: Annotated[int, Option("N", "The most pictures on the sheet, inputs among them.")] = 12
+    frames: Annotated[int, Option("N", "The most passes in the animation.")] = 240
     spacing: Annotated[
-        str,
-        Option(metavar="even|log", help="Of more passes, show even or ever farther ones."),
+        str, Option("even|log", "Of more passes, show even or ever farther ones.")
     ] = "even"
     texture: Annotated[
-        list[str] | None,
-        Option(metavar="NAME …", help="Show the passes to these textures (default: to all)."),
+        list[str] | None, Option("NAME …", "Show the passes to these textures (default: to all).")
     ] = None
     sharing: Annotated[
         str,
         Option(
-            metavar="auto|sheet|texture|panel",
-            help="What shares one scale of values (auto: textures that take turns).",
+            "auto|sheet|texture|panel",
+            "What shares one scale of values (auto: textures that take turns).",
         ),
     ] = "auto"
     shown: Annotated[
         str,
         Option(
-            metavar="auto|channels|picture",
-            help="Show texels of four channels by channel, or as a picture of r, g and b.",
+            "auto|channels|picture",
+            "Show texels of four channels by channel, or as a picture of r, g and b.",
         ),
     ] = "auto"
     crop: Annotated[
         str,
         Option(
-            metavar="auto|yes|no",
-            help="Show what was drawn of a texture by itself, or marked in the whole (auto: by "
+            "auto|yes|no",
+            "Show what was drawn of a texture by itself, or marked in the whole (auto: by "
             "itself where parts differ in size).",
         ),
     ] = "auto"
     limits: Annotated[
         tuple[float, float] | None,
-        Option(metavar="LOW HIGH", help="The ends of the scale of values (default: what occurs)."),
+        Option("LOW HIGH", "The ends of the scale of values (default: what occurs)."),
     ] = None
 
     def options(self) -> FigureOptions:
@@ -125,19 +113,13 @@ class FilmOptions:
     """How an animation looks."""
 
     animate: Annotated[
-        Path | None,
-        Option(
-            metavar="FILE.gif|apng", help="Write the passes one after another, as an animation."
-        ),
+        Path | None, Option("FILE.gif|apng", "Write the passes one after another, as an animation.")
     ] = None
     scale: Annotated[
-        int | None,
-        Option(metavar="PIXELS", help="Pixels along a side of a texel (default: to fit)."),
+        int | None, Option("PIXELS", "Pixels along a side of a texel (default: to fit).")
     ] = None
-    frame_ms: Annotated[int, Option(metavar="MS", help="Milliseconds for each pass.")] = 100
-    no_captions: Annotated[
-        bool, Option("--no-captions", help="Leave out the line below the texture.")
-    ] = False
+    frame_ms: Annotated[int, Option("MS", "Milliseconds for each pass.")] = 100
+    no_captions: Annotated[bool, Option("Leave out the line below the texture.")] = False
 
     def options(self) -> AnimationOptions:
         """The options of the animation."""
@@ -194,9 +176,7 @@ def figure_command(
 def page_command(
     recipe: RecipeOptions,
     inputs: InputOptions,
-    output: Annotated[
-        Path, Option("-o", "--output", metavar="FILE.html", help="Write the page here.")
-    ],
+    output: Annotated[Path, Option("-o", "--output", "FILE.html", "Write the page here.")],
 ) -> None:
     """Write a page that plays the passes in a browser, texture by texture, without a network."""
     from gpgpu_legacy.files import check_writable, write_text

@@ -41,8 +41,8 @@ class MeasuredRecipe(RecipeOptions):
     what: Annotated[
         str,
         Argument(
-            metavar="[WHAT]",
-            help="An algorithm's name, FILE.py[:function], or a plan.json.",
+            "[WHAT]",
+            "An algorithm's name, FILE.py[:function], or a plan.json.",
             complete=algorithm_names,
         ),
     ] = ""
@@ -55,31 +55,30 @@ class RoundOptions:
     over: Annotated[
         str | None,
         Option(
-            metavar="NAME=VALUE,VALUE",
-            help="Measure the plan for several values of a parameter, as in n=256,512.",
+            "NAME=VALUE,VALUE",
+            "Measure the plan for several values of a parameter, as in n=256,512.",
         ),
     ] = None
     executor: Annotated[
         list[str] | None,
         Option(
-            metavar="NAME …",
-            help="See `gpgpu-legacy doctor` (default: all that work here).",
+            "NAME …",
+            "See `gpgpu-legacy doctor` (default: all that work here).",
             complete=executor_names,
         ),
     ] = None
     peers: Annotated[
         str | None,
         Option(
-            metavar="FILE.py[:NAME]",
-            help="Measure the public classes of this Python file, too, or one of them, and compare "
+            "FILE.py[:NAME]",
+            "Measure the public classes of this Python file, too, or one of them, and compare "
             "with them; it is executed as such.",
         ),
     ] = None
     no_reference: Annotated[
-        bool,
-        Option("--no-reference", help="Leave out the reference function, which may take minutes."),
+        bool, Option("Leave out the reference function, which may take minutes.")
     ] = False
-    repeat: Annotated[int, Option(metavar="ROUNDS", help="Rounds for each plan.")] = ROUNDS
+    repeat: Annotated[int, Option("ROUNDS", "Rounds for each plan.")] = ROUNDS
     budget: BenchBudget = BUDGET_S
 
 
@@ -90,8 +89,7 @@ class BenchFiles:
     output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Draw the times over the values of --over.")] = None
     recorded: Annotated[
-        Path | None,
-        Option("--from", metavar="JSON", help="Show recorded results; run nothing."),
+        Path | None, Option("--from", "JSON", "Show recorded results; run nothing.")
     ] = None
 
     def check(self) -> None:

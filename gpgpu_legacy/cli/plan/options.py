@@ -32,9 +32,7 @@ app.add_command(plan_app)
 What = Annotated[
     str,
     Argument(
-        metavar="WHAT",
-        help="An algorithm's name, FILE.py[:function], or a plan.json.",
-        complete=algorithm_names,
+        "WHAT", "An algorithm's name, FILE.py[:function], or a plan.json.", complete=algorithm_names
     ),
 ]
 
@@ -45,8 +43,7 @@ class RecipeOptions:
 
     what: What
     settings: Annotated[
-        list[str] | None,
-        Option("--set", metavar="NAME=VALUE …", help="Parameters of the recipe, as in n=512."),
+        list[str] | None, Option("--set", "NAME=VALUE …", "Parameters of the recipe, as in n=512.")
     ] = None
 
     def recipe(self) -> Recipe:
@@ -72,11 +69,11 @@ class InputOptions:
         list[str] | None,
         Option(
             "--input",
-            metavar="NAME=FILE …",
-            help="Inputs: .npy, .csv, .mtx or pictures. Without any, they are random samples.",
+            "NAME=FILE …",
+            "Inputs: .npy, .csv, .mtx or pictures. Without any, they are random samples.",
         ),
     ] = None
-    seed: Annotated[int, Option(metavar="SEED", help="Seed of the random samples.")] = 0
+    seed: Annotated[int, Option("SEED", "Seed of the random samples.")] = 0
 
     def arrays(self, built: Built) -> dict[str, F32]:
         """The inputs by name, checked."""

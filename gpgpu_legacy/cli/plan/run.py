@@ -15,20 +15,18 @@ def run_command(
     recipe: RecipeOptions,
     inputs: InputOptions,
     machine: MachineOptions,
-    repeat: Annotated[
-        int, Option(metavar="N", help="Run it N times, and print the medians of the times.")
-    ] = 1,
+    repeat: Annotated[int, Option("N", "Run it N times, and print the medians of the times.")] = 1,
     output: Annotated[
         list[str] | None,
         Option(
             "-o",
             "--output",
-            metavar="NAME=FILE …",
-            help="Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
+            "NAME=FILE …",
+            "Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
         ),
     ] = None,
     check: Annotated[
-        bool, Option(help="Compare the outputs with the recipe's reference function.")
+        bool, Option("Compare the outputs with the recipe's reference function.")
     ] = True,
     as_json: Json = False,
 ) -> None:
@@ -65,12 +63,8 @@ def run_command(
 @plan_app.command("dump")
 def dump_command(
     recipe: RecipeOptions,
-    output: Annotated[
-        Path, Option("-o", "--output", metavar="FOLDER", help="Write the files here.")
-    ],
-    exact: Annotated[
-        bool, Option("--exact", help="Generate GLSL that contracts no multiply-add.")
-    ] = False,
+    output: Annotated[Path, Option("-o", "--output", "FOLDER", "Write the files here.")],
+    exact: Annotated[bool, Option("Generate GLSL that contracts no multiply-add.")] = False,
 ) -> None:
     """Write a plan as files: plan.json, its programs, and the code that is generated from them.
 
