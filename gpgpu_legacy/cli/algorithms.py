@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from gpgpu_legacy.cli.options import Argument, Option
-from gpgpu_legacy.cli.shared import Json, app, console, print_json
+from gpgpu_legacy.cli.shared import Json, app, show
 from gpgpu_legacy.errors import InputError
 
 
@@ -22,16 +22,12 @@ def algorithms_command(
         find_algorithm,
         unavailable_algorithms,
     )
-    from gpgpu_legacy.present.grid import print_text
 
     if name is not None:
         if field is not None:
             raise InputError("give the name of an algorithm or a --field, not both")
         algorithm = find_algorithm(name)
-        if as_json:
-            print_json(catalogue.algorithm_record(algorithm))
-        else:
-            print_text(catalogue.algorithm_grids(algorithm), console())
+        show(catalogue.algorithm_record(algorithm), catalogue.algorithm_grids(algorithm), as_json)
         return
     chosen, unavailable = all_algorithms(), unavailable_algorithms()
     if field is not None:
@@ -39,7 +35,8 @@ def algorithms_command(
         if field not in fields:
             raise InputError(f"there is no field {field}; choose from {', '.join(fields)}")
         chosen = tuple(algorithm for algorithm in chosen if algorithm.field == field)
-    if as_json:
-        print_json(catalogue.algorithm_list(chosen, unavailable))
-    else:
-        print_text(catalogue.algorithms_grids(chosen, unavailable), console())
+    show(
+        catalogue.algorithm_list(chosen, unavailable),
+        catalogue.algorithms_grids(chosen, unavailable),
+        as_json,
+    )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -13,10 +12,10 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     app,
     check_plot,
-    console,
+    draw,
     plot_option,
-    print_json,
     progress_bar,
+    show,
 )
 
 # Those of chips/hosts.toml and studies/host_anomaly/; the latter imports NumPy, so a test compares
@@ -75,7 +74,6 @@ def anomaly(
     sizes, which are shown beside the published ones.
     """
     from gpgpu_legacy.chips.hosts import find_host, hosts
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.host_anomaly import model
     from gpgpu_legacy.studies.host_anomaly.cases import make_cases
     from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
@@ -91,10 +89,5 @@ def anomaly(
     total = model.count_sizes(sizes, published)
     with progress_bar("simulating", total, quiet=quiet) as step:
         anomalies = model.anomaly(cases, published, sizes, rows, step)
-    if as_json:
-        print_json(anomaly_record(anomalies))
-    else:
-        print_text(anomaly_grids(anomalies), console())
-    if plot is not None:
-        draw_anomaly(anomalies, plot)
-        print(f"wrote {plot}", file=sys.stderr)
+    show(anomaly_record(anomalies), anomaly_grids(anomalies), as_json)
+    draw(anomalies, draw_anomaly, plot)

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import executor_names, method_names
@@ -28,12 +28,14 @@ from gpgpu_legacy.cli.shared import (
     app,
     check_output,
     check_plot,
-    console,
+    draw,
     plot_option,
     print_json,
+    print_tables,
     progress_bar,
+    show,
+    time_limit,
     warn_if_busy,
-    warn_if_overrun,
     writer_to,
 )
 from gpgpu_legacy.errors import InputError
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.options import Options
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.measure.bench.record import Bench
+    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.runtime.executor import Executor
     from gpgpu_legacy.runtime.machine import Machine
 
@@ -122,9 +125,9 @@ def bench(
             raise InputError("--compare prints a table; leave --from, --output and --plot out")
         _compare(*files.compare, as_json=as_json)
         return
+    from gpgpu_legacy.measure.bench.plot import draw_bench
     from gpgpu_legacy.measure.bench.record import read_bench
     from gpgpu_legacy.measure.bench.table import bench_grids
-    from gpgpu_legacy.present.grid import print_text
 
     check_output(files.output, ".json")
     check_plot(files.plot)
@@ -133,47 +136,38 @@ def bench(
         writer_to(files.output)(result)
     else:
         result = _measure(entrant, rounds, files.output, quiet=quiet)
-    if as_json:
-        print_json(result)
-    else:
-        print_text(bench_grids(result), console())
-    if files.plot is not None:
-        from gpgpu_legacy.measure.bench.plot import draw_bench
-
-        draw_bench(result, files.plot)
-        print(f"wrote {files.plot}", file=sys.stderr)
+    show(result, bench_grids(result), as_json)
+    draw(result, draw_bench, files.plot)
 
 
 def _measure(
     entrant: EntrantOptions, rounds: RoundOptions, output: Path | None, *, quiet: bool
 ) -> Bench:
     from gpgpu_legacy.measure.bench.model import count_steps, measure
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.entrants import entrants
 
-    budget, sizes = Budget(rounds.budget), entrant.size or BENCH_SIZES
-    entered = entrants(
-        entrant.method or (),
-        entrant.executor or (),
-        entrant.block or (),
-        entrant.accumulate,
-        peer_names=entrant.peer or (),
-        multiply=_whole_call if entrant.whole else None,
-    )
-    save = writer_to(output)
-    total = count_steps(entered, sizes, rounds.repeat)
-    with progress_bar("measuring", total, quiet=quiet) as step:
-        result = measure(
-            entered,
-            sizes,
-            rounds.repeat,
-            budget,
-            seed=rounds.seed,
-            whole=entrant.whole,
-            progress=step,
-            save=save,
+    sizes = entrant.size or BENCH_SIZES
+    with time_limit(rounds.budget) as budget:
+        entered = entrants(
+            entrant.method or (),
+            entrant.executor or (),
+            entrant.block or (),
+            entrant.accumulate,
+            peer_names=entrant.peer or (),
+            multiply=_whole_call if entrant.whole else None,
         )
-    warn_if_overrun(budget)
+        total = count_steps(entered, sizes, rounds.repeat)
+        with progress_bar("measuring", total, quiet=quiet) as step:
+            result = measure(
+                entered,
+                sizes,
+                rounds.repeat,
+                budget,
+                seed=rounds.seed,
+                whole=entrant.whole,
+                progress=step,
+                save=writer_to(output),
+            )
     warn_if_busy(result.busy_share)
     return result
 
@@ -190,7 +184,6 @@ def _whole_call(
 def _compare(old: Path, new: Path, *, as_json: bool) -> None:
     from gpgpu_legacy.measure.bench.record import compare, read_bench
     from gpgpu_legacy.measure.bench.table import compare_grid, why_not_comparable
-    from gpgpu_legacy.present.grid import print_text
 
     compared = compare(read_bench(old), read_bench(new))
     if as_json:
@@ -200,7 +193,7 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
     elif not compared.ratios:
         print("the two runs have no result in common")
     else:
-        print_text([compare_grid(compared)], console())
+        print_tables([compare_grid(compared)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +251,9 @@ def tune(
 
 def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> float | None:
     """Search, and give the share of the processors' time that other processes took meanwhile."""
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.tune import tune as search_ways
 
-    budget = Budget(options.budget)
-    with _seconds_bar("tuning, seconds", budget.seconds, quiet=quiet) as step:
+    with time_limit(options.budget) as budget, _seconds_bar(budget, quiet=quiet) as step:
         result = search_ways(
             names,
             options.size,
@@ -278,26 +269,19 @@ def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> f
             "a faster way",
             file=sys.stderr,
         )
-    warn_if_overrun(budget)
     warn_if_busy(result.busy_share)
     return result.busy_share
 
 
 @contextmanager
-def _seconds_bar(
-    what: str, budget_s: float, *, quiet: bool
-) -> Iterator[Callable[[str], None] | None]:
+def _seconds_bar(budget: Budget, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A progress bar of seconds; call what it yields now and then."""
-    started, told = perf_counter(), 0
-    whole = int(budget_s) if 1.0 <= budget_s < float("inf") else 1
-    with progress_bar(what, whole, quiet=quiet) as step:
-        if step is None:
-            yield None
-            return
+    told, whole = 0, int(budget.seconds) if 1.0 <= budget.seconds < inf else 1
+    with progress_bar("tuning, seconds", whole, quiet=quiet) as step:
 
         def at_this_second(description: str) -> None:
             nonlocal told
-            while told < min(whole, perf_counter() - started):
+            while told < min(whole, budget.spent_s):
                 told += 1
                 step(description)
 
@@ -318,7 +302,6 @@ def _forget(names: tuple[str, ...], *, as_json: bool) -> None:
 def _show_tuned(names: tuple[str, ...], busy_share: float | None, *, as_json: bool) -> None:
     from gpgpu_legacy.measure.tuned import OFF, VARIABLE
     from gpgpu_legacy.measure.tuned_table import tuned_grid, tuning_report
-    from gpgpu_legacy.present.grid import print_text
 
     report = tuning_report(names, busy_share)
     if as_json:
@@ -328,4 +311,4 @@ def _show_tuned(names: tuple[str, ...], busy_share: float | None, *, as_json: bo
     elif not report.kept:
         print(f"nothing is tuned on {report.device}; `gpgpu-legacy tune` does it")
     else:
-        print_text([tuned_grid(report)], console())
+        print_tables([tuned_grid(report)])

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from itertools import product
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,12 +31,12 @@ from gpgpu_legacy.cli.shared import (
     TextureFormat,
     app,
     check_plot,
-    console,
+    draw,
     plot_option,
-    print_json,
     progress_bar,
     shape_of,
-    warn_if_overrun,
+    show,
+    time_limit,
 )
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
@@ -230,32 +229,25 @@ def cache_command(
 
 def simulate_cases(wanted: Sequence[Case], report: CacheOutput) -> None:
     """Simulate, and print and draw what was asked for."""
-    from gpgpu_legacy.measure.budget import Budget
-
-    budget = Budget(inf if report.budget is None else report.budget)
-    if report.curve:
-        _curves(wanted, budget, report)
-    elif report.heat_map is not None:
-        if len(wanted) > 1 or report.plot is not None:
-            raise InputError(
-                "--heat-map draws one run; give each option one value, and leave --plot out"
-            )
-        _heat_map(wanted[0], budget, report.heat_map, report)
-    else:
-        _runs(wanted, budget, report)
-    warn_if_overrun(budget)
+    with time_limit(report.budget) as budget:
+        if report.curve:
+            _curves(wanted, budget, report)
+        elif report.heat_map is not None:
+            if len(wanted) > 1 or report.plot is not None:
+                raise InputError(
+                    "--heat-map draws one run; give each option one value, and leave --plot out"
+                )
+            _heat_map(wanted[0], budget, report.heat_map, report)
+        else:
+            _runs(wanted, budget, report)
 
 
 @contextmanager
 def _progress(
     what: str, wanted: Sequence[Case], *, quiet: bool
-) -> Iterator[Callable[[Case], Callable[[float], None] | None]]:
+) -> Iterator[Callable[[Case], Callable[[float], None]]]:
     """A bar with a hundred steps a product; it yields what makes each simulation's callback."""
     with progress_bar(what, 100 * len(wanted), quiet=quiet) as step:
-        if step is None:
-            yield lambda _: None
-            return
-        bar = step
 
         def of(case: Case) -> Callable[[float], None]:
             reported = 0
@@ -264,7 +256,7 @@ def _progress(
                 nonlocal reported
                 while reported < min(100, int(100 * done)):
                     reported += 1
-                    bar(str(case))
+                    step(str(case))
 
             return fraction
 
@@ -272,49 +264,32 @@ def _progress(
 
 
 def _runs(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_sweep
+    from gpgpu_legacy.studies.cache_sweep.plot import check_sweep, draw_sweep
     from gpgpu_legacy.studies.cache_sweep.record import sweep_record
     from gpgpu_legacy.studies.cache_sweep.table import sweep_grids
 
     if report.plot is not None:
-        from gpgpu_legacy.studies.cache_sweep.plot import check_sweep
-
         check_sweep(wanted)
     with _progress("simulating", wanted, quiet=report.quiet) as progress:
         sweep = run_sweep(wanted, budget, every_pass=report.every_pass, progress=progress)
-    if report.as_json:
-        print_json(sweep_record(sweep))
-    else:
-        print_text(sweep_grids(sweep), console())
-    if report.plot is not None:
-        from gpgpu_legacy.studies.cache_sweep.plot import draw_sweep
-
-        draw_sweep(sweep, report.plot)
-        print(f"wrote {report.plot}", file=sys.stderr)
+    show(sweep_record(sweep), sweep_grids(sweep), report.as_json)
+    draw(sweep, draw_sweep, report.plot)
 
 
 def _curves(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.model import run_curves
+    from gpgpu_legacy.studies.cache_sweep.plot import draw_curves
     from gpgpu_legacy.studies.cache_sweep.record import curves_record
     from gpgpu_legacy.studies.cache_sweep.table import curve_grids
 
     with _progress("stack distances", wanted, quiet=report.quiet) as progress:
         curves = run_curves(wanted, budget, progress=progress)
-    if report.as_json:
-        print_json(curves_record(curves))
-    else:
-        print_text(curve_grids(curves), console())
-    if report.plot is not None:
-        from gpgpu_legacy.studies.cache_sweep.plot import draw_curves
-
-        draw_curves(curves.curves, report.plot)
-        print(f"wrote {report.plot}", file=sys.stderr)
+    show(curves_record(curves), curve_grids(curves), report.as_json)
+    draw(curves.curves, draw_curves, report.plot)
 
 
 def _heat_map(case: Case, budget: Budget, path: Path, report: CacheOutput) -> None:
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.cache_sweep.heat_map_plot import draw_heat_map
     from gpgpu_legacy.studies.cache_sweep.model import mapped_run
     from gpgpu_legacy.studies.cache_sweep.record import run_record
@@ -323,8 +298,5 @@ def _heat_map(case: Case, budget: Budget, path: Path, report: CacheOutput) -> No
     with _progress("simulating", [case], quiet=report.quiet) as progress:
         run, heat = mapped_run(case, report.heat_map_of, budget=budget, progress=progress(case))
     draw_heat_map(heat, heat_map_caption(run, heat), path)
-    if report.as_json:
-        print_json(run_record(run))
-    else:
-        print_text(run_grids(run), console())
+    show(run_record(run), run_grids(run), report.as_json)
     print(f"wrote {path}", file=sys.stderr)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -24,11 +23,11 @@ from gpgpu_legacy.cli.shared import (
     app,
     check_output,
     check_plot,
-    console,
+    draw,
     plot_option,
-    print_json,
     progress_bar,
-    warn_if_overrun,
+    show,
+    time_limit,
 )
 from gpgpu_legacy.errors import InputError
 
@@ -108,7 +107,7 @@ def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFi
     The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
     fit the budget are listed; the defaults take minutes to hours to simulate.
     """
-    from gpgpu_legacy.present.grid import print_text
+    from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
     from gpgpu_legacy.studies.cache_table.record import printed_table, write_cache_table
     from gpgpu_legacy.studies.cache_table.table import cache_table_grids
     from gpgpu_legacy.studies.cache_table.verdict import verdict
@@ -119,17 +118,11 @@ def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFi
     table = _table(cases, running, save, quiet=report.quiet)
     if report.output is not None:
         write_cache_table(report.output, table)
-    if report.as_json:
-        print_json(printed_table(table))
-    else:
-        print_text(cache_table_grids(table), console())
+    show(printed_table(table), cache_table_grids(table), report.as_json)
+    if not report.as_json:
         for sentence in verdict(table):
             print(f"• {sentence}")
-    if report.plot is not None:
-        from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
-
-        draw_cache_table(table, report.plot)
-        print(f"wrote {report.plot}", file=sys.stderr)
+    draw(table, draw_cache_table, report.plot)
 
 
 def _table(
@@ -140,7 +133,6 @@ def _table(
     quiet: bool,
 ) -> CacheTable:
     """The table that was recorded, or the one that is simulated."""
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.studies.cache_table import model
     from gpgpu_legacy.studies.cache_table.record import read_cache_table
 
@@ -148,7 +140,6 @@ def _table(
         if cases != CaseOptions() or running.resume is not None:
             raise InputError("--from shows a recorded table; leave the simulation's options out")
         return read_cache_table(running.recorded)
-    budget = Budget(running.budget)
     settings = model.settings(
         cases.cache or model.CACHES,
         cases.raster or model.RASTERS,
@@ -161,8 +152,11 @@ def _table(
         cases.accumulate or model.ACCUMULATE,
     )
     known = None if running.resume is None else read_cache_table(running.resume)
-    with progress_bar("simulating", len(products.cases(settings)), quiet=quiet) as step:
-        table = model.make_table(
+    with (
+        time_limit(running.budget) as budget,
+        progress_bar("simulating", len(products.cases(settings)), quiet=quiet) as step,
+    ):
+        return model.make_table(
             products,
             settings,
             budget,
@@ -171,5 +165,3 @@ def _table(
             progress=step,
             save=save,
         )
-    warn_if_overrun(budget)
-    return table

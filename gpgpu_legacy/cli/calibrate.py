@@ -14,11 +14,10 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     app,
     check_output,
-    console,
-    print_json,
     progress_bar,
+    show,
+    time_limit,
     warn_if_busy,
-    warn_if_overrun,
 )
 from gpgpu_legacy.errors import InputError
 
@@ -47,7 +46,6 @@ def calibrate_command(
     The profile of an executor is called this-NAME and is kept in the user's data folder; the
     environment variable GPGPU_LEGACY_PROFILES names another folder.
     """
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.calibration.model import (
         calibratable,
         calibrate,
@@ -60,27 +58,25 @@ def calibrate_command(
         calibration_grid,
         calibration_record,
     )
-    from gpgpu_legacy.present.grid import print_text
 
     check_output(output, ".toml")
-    limit = Budget(float("inf") if budget is None else budget)
     wanted = calibratable(executor or ())
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")
     if output is None:
         check_kept(wanted)
     done = []
-    with progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step:
+    with (
+        time_limit(budget) as limit,
+        progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step,
+    ):
         for number, runner in enumerate(wanted):
             share = limit.share(len(wanted) - number)
             calibration = calibrate(runner, runs=repeat, budget=share, progress=step)
             done.append((calibration, write_calibration(calibration, output)))
             warn_if_busy(calibration.busy_share)
-    warn_if_overrun(limit)
-    if as_json:
-        profiles = tuple(calibration_record(calibration, path) for calibration, path in done)
-        print_json(CalibrationsRecord(profiles=profiles))
-        return
-    print_text([calibration_grid(calibration) for calibration, _ in done], console())
-    for _, path in done:
+    profiles = tuple(calibration_record(calibration, path) for calibration, path in done)
+    grids = [calibration_grid(calibration) for calibration, _ in done]
+    show(CalibrationsRecord(profiles=profiles), grids, as_json)
+    for _, path in done if not as_json else ():
         print(f"wrote {path}", file=sys.stderr)

@@ -13,8 +13,7 @@ from gpgpu_legacy.cli.shared import (
     MethodName,
     ProductOptions,
     app,
-    console,
-    print_json,
+    show,
 )
 
 
@@ -29,18 +28,13 @@ def chips_command(
     """List the chips and APIs, or show everything known about one, with sources."""
     from gpgpu_legacy.chips import table as chips
     from gpgpu_legacy.chips.profile import calibrated, find_profile, profiles
-    from gpgpu_legacy.present.grid import print_text
 
     if name is None:
         calibrated()  # to warn of those that cannot be read
-    if name is None and as_json:
-        print_json(chips.chips_record(profiles()))
-    elif name is None:
-        print_text([chips.chips_grid(profiles())], console())
-    elif as_json:
-        print_json(chips.chip_record(find_profile(name)))
+        show(chips.chips_record(profiles()), [chips.chips_grid(profiles())], as_json)
     else:
-        print_text(chips.chip_grids(find_profile(name)), console())
+        profile = find_profile(name)
+        show(chips.chip_record(profile), chips.chip_grids(profile), as_json)
 
 
 @app.command("fit")
@@ -49,13 +43,9 @@ def fit_command(
 ) -> None:
     """Find the largest block of a method that loads on a chip, and why the next does not."""
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.largest_block.model import fit
     from gpgpu_legacy.studies.largest_block.table import fit_grids
 
     profile = find_profile(chip)
     result = fit(find_method(method), profile, product.dimensions(), product.options())
-    if as_json:
-        print_json(result)
-    else:
-        print_text(fit_grids(result, profile), console())
+    show(result, fit_grids(result, profile), as_json)

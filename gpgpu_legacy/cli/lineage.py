@@ -18,12 +18,11 @@ from gpgpu_legacy.cli.shared import (
     app,
     check_output,
     check_plot,
-    console,
     plot_option,
-    print_json,
     progress_bar,
+    show,
+    time_limit,
     warn_if_busy,
-    warn_if_overrun,
     writer_to,
 )
 from gpgpu_legacy.errors import InputError
@@ -65,7 +64,6 @@ def lineage_command(
 
     All methods run in turn, round by round, and so do the libraries that are their ceilings.
     """
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.lineage.plot import draw_lineage
     from gpgpu_legacy.studies.lineage.record import read_lineage
     from gpgpu_legacy.studies.lineage.table import lineage_grid
@@ -81,27 +79,18 @@ def lineage_command(
     result = _measure(what, files.output, quiet=quiet)
     if files.plot is not None:
         draw_lineage([result], files.plot)
-    if as_json:
-        print_json(result)
-    else:
-        print_text([lineage_grid(result)], console())
+    show(result, [lineage_grid(result)], as_json)
 
 
 def _measure(what: LineageOptions, output: Path | None, *, quiet: bool) -> Lineage:
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.studies.lineage.model import count_steps, lineage
 
-    budget = None if what.budget is None else Budget(what.budget)
-    with progress_bar("lineage", count_steps(), quiet=quiet) as step:
+    with (
+        time_limit(what.budget) as budget,
+        progress_bar("lineage", count_steps(), quiet=quiet) as step,
+    ):
         result = lineage(
-            what.size,
-            what.seed,
-            what.executor,
-            budget,
-            progress=step or (lambda _: None),
-            save=writer_to(output),
+            what.size, what.seed, what.executor, budget, progress=step, save=writer_to(output)
         )
-    warn_if_busy(result.busy_share)
-    if budget is not None:
-        warn_if_overrun(budget)
+        warn_if_busy(result.busy_share)
     return result

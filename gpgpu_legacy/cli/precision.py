@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +17,7 @@ from gpgpu_legacy.cli.shared import (
     TextureFormat,
     app,
     check_plot,
+    draw,
     plot_option,
     progress_bar,
 )
@@ -78,7 +78,5 @@ def precision(
     cases = chosen.cases()
     with progress_bar("measuring", len(cases), quiet=quiet) as step:
         measured = list(measure(cases, seed, step))
-    if plot is not None:
-        draw_precision(measured, plot)
-        print(f"wrote {plot}", file=sys.stderr)
+    draw(measured, draw_precision, plot)
     tables.write(precision_grids(measured), lambda: precision_record(measured, seed))

@@ -26,12 +26,12 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     app,
     check_plot,
-    console,
+    draw,
     plot_option,
-    print_json,
     progress_bar,
+    show,
+    time_limit,
     warn_if_busy,
-    warn_if_overrun,
 )
 from gpgpu_legacy.errors import InputError
 
@@ -83,15 +83,11 @@ def predict_command(
     """
     from gpgpu_legacy.predict.products import predict_product
     from gpgpu_legacy.predict.table import prediction_grids, prediction_record
-    from gpgpu_legacy.present.grid import print_text
 
     options = product.options(block)
     known, shape = find_method(method), product.dimensions()
     prediction = predict_product(known, shape, options, chip, through.model())
-    if as_json:
-        print_json(prediction_record(prediction))
-    else:
-        print_text(prediction_grids(prediction), console())
+    show(prediction_record(prediction), prediction_grids(prediction), as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +142,6 @@ def roofline_command(
     """
     from gpgpu_legacy.chips.profile import find_profile
     from gpgpu_legacy.predict.plans import THIS
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.roofline.model import measured, recorded, roofline
     from gpgpu_legacy.studies.roofline.plot import draw_roofline
     from gpgpu_legacy.studies.roofline.table import above_text, roofline_grids
@@ -164,13 +159,8 @@ def roofline_command(
         chips += found.profiles
         products += measured(found.bench, "measured here")
     result = roofline(chips, size, products)
-    if as_json:
-        print_json(result)
-    else:
-        print_text(roofline_grids(result), console())
-    if plot is not None:
-        draw_roofline(result, plot)
-        print(f"wrote {plot}", file=sys.stderr)
+    show(result, roofline_grids(result), as_json)
+    draw(result, draw_roofline, plot)
     above = [(point, panel) for panel in result.panels for point in panel.above]
     for point, panel in above:
         print(f"gpgpu-legacy: {above_text(point, panel)}", file=sys.stderr)
@@ -179,14 +169,15 @@ def roofline_command(
 
 
 def _measure_here(here: HereOptions, size: int, *, quiet: bool) -> Here:
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.calibration.model import calibratable
     from gpgpu_legacy.studies.roofline.here import count_steps, measure_here
 
-    executors, budget = calibratable(here.executor or ()), Budget(here.budget)
-    with progress_bar("measuring", count_steps(executors), quiet=quiet) as step:
-        found = measure_here(executors, size, budget, step or (lambda _: None))
-    warn_if_overrun(budget)
+    executors = calibratable(here.executor or ())
+    with (
+        time_limit(here.budget) as budget,
+        progress_bar("measuring", count_steps(executors), quiet=quiet) as step,
+    ):
+        found = measure_here(executors, size, budget, step)
     warn_if_busy(found.bench.busy_share)
     return found
 
@@ -199,12 +190,8 @@ def mispredictions_command(as_json: Json = False) -> None:
     """
     from gpgpu_legacy.predict.mispredictions import compare_all
     from gpgpu_legacy.predict.mispredictions_table import mispredictions_grid
-    from gpgpu_legacy.present.grid import print_text
 
     log = compare_all()
-    if as_json:
-        print_json(log)
-    else:
-        print_text([mispredictions_grid(log)], console())
+    show(log, [mispredictions_grid(log)], as_json)
     if not log.hold:
         sys.exit(1)

@@ -30,11 +30,12 @@ from gpgpu_legacy.cli.shared import (
     TransposeA,
     TransposeB,
     app,
-    console,
     operand_files,
     print_json,
+    print_tables,
     progress_bar,
     shape_of,
+    show,
     warn_if_busy,
 )
 from gpgpu_legacy.errors import InputError
@@ -195,12 +196,8 @@ class RunOutput:
 def methods_command(as_json: Json = False) -> None:
     """List the methods, in the order of history."""
     from gpgpu_legacy.algorithms.listing import method_list, methods_grid
-    from gpgpu_legacy.present.grid import print_text
 
-    if as_json:
-        print_json(method_list(methods()))
-    else:
-        print_text([methods_grid(methods())], console())
+    show(method_list(methods()), [methods_grid(methods())], as_json)
 
 
 @app.command()
@@ -250,9 +247,7 @@ def run(
     other_work = OtherWork() if repeat > 1 else None  # a single run is no measurement
     steps = count_steps(repeat, is_observed=follower is not None)
     with progress_bar(f"{method}, runs", steps, quiet=shown.quiet) as step:
-        result = run_product(
-            product, repeat, observer=follower, progress=step and partial(step, "")
-        )
+        result = run_product(product, repeat, observer=follower, progress=partial(step, ""))
     if other_work is not None:
         warn_if_busy(other_work.share())
     if write is not None:
@@ -272,13 +267,10 @@ def _print_run(result: Run, follower: Follower | None, shown: RunOutput) -> None
         return
     print(run_text(result, check=shown.check), end="")
     if follower is not None:
-        from gpgpu_legacy.present.grid import print_text
-
-        print_text([follow_grid(follower)], console())
+        print_tables([follow_grid(follower)])
 
 
 def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.sdk_example.model import sdk_example
     from gpgpu_legacy.studies.sdk_example.table import example_grids, example_record
 
@@ -287,10 +279,7 @@ def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
             f"{method} has no --sdk-example; write `gpgpu-legacy run mali-sgemm --sdk-example`"
         )
     example = sdk_example(executor)
-    if as_json:
-        print_json(example_record(example))
-    else:
-        print_text(example_grids(example), console())
+    show(example_record(example), example_grids(example), as_json)
 
 
 def _element(text: str) -> tuple[int, int]:

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, parse_texel
 from gpgpu_legacy.cli.options import Argument, Option
-from gpgpu_legacy.cli.shared import Json, MachineOptions, app, console, print_json
+from gpgpu_legacy.cli.shared import (
+    Json,
+    MachineOptions,
+    app,
+    print_json,
+    print_tables,
+    show,
+)
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
@@ -99,7 +106,6 @@ def exec_command(
     from gpgpu_legacy.api.programs import discarded, last_pass, pictures, run_drawing, warn_about
     from gpgpu_legacy.api.programs_table import program_run, run_grids
     from gpgpu_legacy.api.trace_table import trace_as_text
-    from gpgpu_legacy.present.grid import print_text
 
     write = film.writer(output, reads.draw_buffers or 1)
     assembled, how = _assemble(program), machine.machine()
@@ -122,10 +128,7 @@ def exec_command(
     elif as_json or (write is None and write_frames is None):
         lost = discarded(drawing, executor, how)
         run = program_run(images, lost, executor, result.timings, traced)
-        if as_json:
-            print_json(run)
-        else:
-            print_text(run_grids(run, assembled.name), console())
+        show(run, run_grids(run, assembled.name), as_json)
     for path in (output, film.animate):
         if path is not None and not as_json:
             print(f"wrote {path}")
@@ -195,17 +198,13 @@ def count(
 ) -> None:
     """Count the instructions, bytes and resources that a program uses, per fragment."""
     from gpgpu_legacy.api.counts_table import count_program, counts_grids, formats_of
-    from gpgpu_legacy.present.grid import print_text
 
     area = None if size is None else parse_size(size)
     assembled = _assemble(program)
     pairs = (text.rpartition("=")[::2] for text in formats or [])
     chosen = formats_of(assembled, {place.strip(): name.strip() for place, name in pairs})
     counts = count_program(assembled, chosen, area)
-    if as_json:
-        print_json(counts)
-    else:
-        print_text(counts_grids(assembled, counts), console())
+    show(counts, counts_grids(assembled, counts), as_json)
 
 
 @app.command()
@@ -299,13 +298,11 @@ def _trace(drawing: Drawing, text: str, arithmetic: Arithmetic) -> Trace:
 
 
 def _print_check(program: Program, profile: Profile | None, verdict: Verdict | None) -> None:
-    from gpgpu_legacy.present.grid import print_text
-
     if profile is None or verdict is None:
         from gpgpu_legacy.api.check import resources_grid
 
-        print_text([resources_grid(program)], console())
+        print_tables([resources_grid(program)])
         return
     from gpgpu_legacy.chips.table import verdict_grids
 
-    print_text(verdict_grids(verdict, profile), console())
+    print_tables(verdict_grids(verdict, profile))

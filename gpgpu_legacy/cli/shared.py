@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 
@@ -33,7 +34,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from gpgpu_legacy.measure.budget import Budget
+    from gpgpu_legacy.present.grid import Grid
     from gpgpu_legacy.runtime.machine import Machine
+
+R = TypeVar("R")
 
 
 def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
@@ -89,6 +93,28 @@ def print_json(record: object) -> None:
     print(json_text(record), end="")
 
 
+def show(record: object, grids: list[Grid], as_json: bool) -> None:
+    """Print a record as JSON, or the tables that say the same."""
+    if as_json:
+        print_json(record)
+    else:
+        print_tables(grids)
+
+
+def print_tables(grids: list[Grid]) -> None:
+    """Print tables as text."""
+    from gpgpu_legacy.present.grid import print_text
+
+    print_text(grids, console())
+
+
+def draw(result: R, draw_to: Callable[[R, Path], object], path: Path | None) -> None:
+    """Draw a result to a file, where one is named, and say so."""
+    if path is not None:
+        draw_to(result, path)
+        print(f"wrote {path}", file=sys.stderr)
+
+
 def check_output(path: Path | None, suffix: str) -> None:
     """InputError for a file to write with another suffix, or in no folder; None is no file."""
     if path is None:
@@ -140,21 +166,26 @@ def warn_if_busy(share: float | None) -> None:
         print(f"gpgpu-legacy: {warning}", file=sys.stderr)
 
 
-def warn_if_overrun(budget: Budget) -> None:
-    """A line on stderr where a command took longer than its budget."""
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[Budget]:
+    """A budget for the block, None being without a limit; a line on stderr where it took longer."""
+    from gpgpu_legacy.measure.budget import Budget
+
+    budget = Budget(inf if seconds is None else seconds)
+    yield budget
     overrun = budget.overrun
     if overrun is not None:
         print(f"gpgpu-legacy: {overrun}", file=sys.stderr)
 
 
 @contextmanager
-def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None] | None]:
-    """A progress bar on a terminal. Yields a function to call after each step; None elsewhere.
+def progress_bar(what: str, total: int, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A progress bar on a terminal. Yields a function to call after each step.
 
     Without steps there is no bar. Where NO_COLOR is set, it is a line without escape codes.
     """
     if quiet or total == 0 or not sys.stderr.isatty():
-        yield None
+        yield lambda _: None
         return
     if _is_plain():
         with _plain_bar(what, total) as plain_step:

@@ -19,8 +19,8 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     app,
     progress_bar,
+    time_limit,
     warn_if_busy,
-    warn_if_overrun,
 )
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
@@ -99,7 +99,6 @@ def _formula_tables(
     paper: Paper, at: FormulaOptions, here: MeasureOptions, *, quiet: bool
 ) -> tuple[list[Grid], FormulaTables]:
     """A paper's tables of formulas at a size and a block, as grids and as a record."""
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.papers.formulas import model
     from gpgpu_legacy.papers.formulas.record import record_of
     from gpgpu_legacy.papers.formulas.table import grids
@@ -107,10 +106,11 @@ def _formula_tables(
 
     times = NOTHING_TIMED
     if here.measure:
-        budget = Budget(here.budget)
-        with progress_bar("measuring", count_runs(*at.point), quiet=quiet) as step:
+        with (
+            time_limit(here.budget) as budget,
+            progress_bar("measuring", count_runs(*at.point), quiet=quiet) as step,
+        ):
             times = time_methods(*at.point, budget, progress=step)
-        warn_if_overrun(budget)
         warn_if_busy(times.busy_share)
     tables = model.regenerate(*at.point, paper.id)
     costs = model.every_method(*at.point) if at.every_method else []
@@ -121,7 +121,6 @@ def _measured_tables(
     paper: Paper, here: MeasureOptions, plots: Path | None, *, quiet: bool
 ) -> tuple[list[Grid], MeasuredTables]:
     """A paper's tables of measurements, as grids and as a record; its plots, where asked for."""
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.papers.measured.model import count_runs, measure_paper
     from gpgpu_legacy.papers.measured.plot import check_plots, write_plots
     from gpgpu_legacy.papers.measured.record import record_of
@@ -131,10 +130,11 @@ def _measured_tables(
         check_plots(paper, plots)
     measurements = None
     if here.measure:
-        budget = Budget(here.budget)
-        with progress_bar("measuring", count_runs(paper), quiet=quiet) as step:
+        with (
+            time_limit(here.budget),
+            progress_bar("measuring", count_runs(paper), quiet=quiet) as step,
+        ):
             measurements = measure_paper(paper, here.budget, progress=step)
-        warn_if_overrun(budget)
         warn_if_busy(measurements.busy_share)
     if plots is not None:
         for path in write_plots(paper, plots, measurements):

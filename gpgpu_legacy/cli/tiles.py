@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.options import Option
@@ -19,10 +18,9 @@ from gpgpu_legacy.cli.shared import (
     Json,
     Quiet,
     app,
-    console,
-    print_json,
     progress_bar,
-    warn_if_overrun,
+    show,
+    time_limit,
 )
 
 if TYPE_CHECKING:
@@ -84,21 +82,17 @@ def tiles_command(
     along a side, as long as the cache holds a tile's part of B.
     """
     from gpgpu_legacy.cache.caches import parse_cache
-    from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.studies.tile_size import model
     from gpgpu_legacy.studies.tile_size.table import tile_grids
 
-    time = Budget(inf if budget is None else budget)
     tiles = tuple(cases.tile or model.TILES)
     caches = tuple(map(parse_cache, cases.cache or model.CACHES))
     block = model.BLOCK if cases.block is None else cases.block
     size = QUICK_SIZE if cases.size is None else cases.size
     wanted = model.Cases(size, block, tiles, caches, orders.access())
-    with progress_bar("simulating", len(tiles) * len(caches), quiet=quiet) as step:
-        table = model.tile_table(wanted, time, progress=step)
-    if as_json:
-        print_json(table)
-    else:
-        print_text(tile_grids(table), console())
-    warn_if_overrun(time)
+    with (
+        time_limit(budget) as limit,
+        progress_bar("simulating", len(tiles) * len(caches), quiet=quiet) as step,
+    ):
+        table = model.tile_table(wanted, limit, progress=step)
+    show(table, tile_grids(table), as_json)

@@ -9,7 +9,7 @@ from gpgpu_legacy.cli.cache import AccessOptions, CacheOutput, MemoryOptions, si
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
 from gpgpu_legacy.cli.predict import CacheOptions
-from gpgpu_legacy.cli.shared import ChipName, Json, PredictedChip, console, print_json
+from gpgpu_legacy.cli.shared import ChipName, Json, PredictedChip, show
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -34,16 +34,12 @@ def count_command(
     and checked at sizes that took no part.
     """
     from gpgpu_legacy.api.plan_counts_table import plan_counts, plan_counts_grids
-    from gpgpu_legacy.present.grid import print_text
 
     family, settings = recipe.recipe(), recipe.given()
     built = family.build(settings)
     found = _formulas(family, settings, built, over) if over else None
     counts = plan_counts(built.plan, built.parameters, found)
-    if as_json:
-        print_json(counts)
-    else:
-        print_text(plan_counts_grids(counts), console())
+    show(counts, plan_counts_grids(counts), as_json)
 
 
 def _formulas(
@@ -73,14 +69,10 @@ def check_command(recipe: RecipeOptions, chip: ChipName, as_json: Json = False) 
     from gpgpu_legacy.chips.check_plan import check_plan
     from gpgpu_legacy.chips.profile import find_profile
     from gpgpu_legacy.chips.table import plan_verdict_grids
-    from gpgpu_legacy.present.grid import print_text
 
     profile = find_profile(chip)
     verdict = check_plan(recipe.built().plan, profile)
-    if as_json:
-        print_json(verdict)
-    else:
-        print_text(plan_verdict_grids(verdict, profile), console())
+    show(verdict, plan_verdict_grids(verdict, profile), as_json)
     if verdict.exceeded:
         sys.exit(1)
 
@@ -96,13 +88,9 @@ def predict_command(
     """
     from gpgpu_legacy.predict.plan_table import plan_prediction_grids, plan_prediction_record
     from gpgpu_legacy.predict.plans import predict_plan
-    from gpgpu_legacy.present.grid import print_text
 
     predicted = predict_plan(recipe.built().plan, chip, through.model())
-    if as_json:
-        print_json(plan_prediction_record(predicted))
-    else:
-        print_text(plan_prediction_grids(predicted), console())
+    show(plan_prediction_record(predicted), plan_prediction_grids(predicted), as_json)
 
 
 @plan_app.command("cache")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,12 +18,12 @@ from gpgpu_legacy.cli.shared import (
     ResultsFile,
     check_output,
     check_plot,
-    console,
+    draw,
     plot_option,
-    print_json,
     progress_bar,
+    show,
+    time_limit,
     warn_if_busy,
-    warn_if_overrun,
     writer_to,
 )
 from gpgpu_legacy.errors import InputError
@@ -114,9 +113,9 @@ def bench_command(
     constructed with the inputs and the parameters that it names; start() puts everything as it was,
     compute() runs all passes to their end and is timed, and outputs() gives the arrays.
     """
+    from gpgpu_legacy.measure.plan_bench.plot import draw_plan_bench
     from gpgpu_legacy.measure.plan_bench.record import PlanBench
     from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
-    from gpgpu_legacy.present.grid import print_text
     from gpgpu_legacy.serial import read_recorded
 
     files.check()
@@ -127,15 +126,8 @@ def bench_command(
         writer_to(files.output)(result)
     else:
         result = _measure(recipe, inputs, rounds, files.output, quiet=quiet)
-    if as_json:
-        print_json(result)
-    else:
-        print_text(plan_bench_grids(result), console())
-    if files.plot is not None:
-        from gpgpu_legacy.measure.plan_bench.plot import draw_plan_bench
-
-        draw_plan_bench(result, files.plot)
-        print(f"wrote {files.plot}", file=sys.stderr)
+    show(result, plan_bench_grids(result), as_json)
+    draw(result, draw_plan_bench, files.plot)
 
 
 def _measure(
@@ -146,23 +138,22 @@ def _measure(
     *,
     quiet: bool,
 ) -> PlanBench:
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.measure.plan_bench.model import bench_plans, count_steps
 
     if not recipe.what:
         raise InputError("there is no plan to measure; give WHAT, or --from for recorded results")
-    budget = Budget(rounds.budget)
-    cases, names = _cases(recipe, inputs, rounds), rounds.executor or ()
-    with progress_bar("measuring", count_steps(cases, names, rounds.repeat), quiet=quiet) as step:
-        result = bench_plans(
-            cases,
-            names,
-            repeat=rounds.repeat,
-            budget=budget,
-            progress=step or (lambda _: None),
-            save=writer_to(output),
-        )
-    warn_if_overrun(budget)
+    with time_limit(rounds.budget) as budget:
+        cases, names = _cases(recipe, inputs, rounds), rounds.executor or ()
+        total = count_steps(cases, names, rounds.repeat)
+        with progress_bar("measuring", total, quiet=quiet) as step:
+            result = bench_plans(
+                cases,
+                names,
+                repeat=rounds.repeat,
+                budget=budget,
+                progress=step,
+                save=writer_to(output),
+            )
     warn_if_busy(result.busy_share)
     return result
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
-from gpgpu_legacy.cli.shared import Json, MachineOptions, console, print_json
+from gpgpu_legacy.cli.shared import Json, MachineOptions, show
 
 
 @plan_app.command("run")
@@ -40,7 +40,6 @@ def run_command(
     from gpgpu_legacy.api.plan_run import run_plan
     from gpgpu_legacy.api.plan_run_table import run_grids
     from gpgpu_legacy.api.recipes import caption
-    from gpgpu_legacy.present.grid import print_text
 
     built = recipe.built()
     files = {n: Path(f) for n, f in pairs("--output", output, "x=x.npy").items()}
@@ -52,11 +51,8 @@ def run_command(
     run = replace(run, reference=built.reference, parameters=built.parameters)
     record = run.record(check=check)
     written = write(run.outputs)
-    if as_json:
-        print_json(record)
-        return
-    print_text(run_grids(record, caption(built)), console())
-    for path in written:
+    show(record, run_grids(record, caption(built)), as_json)
+    for path in written if not as_json else ():
         print(f"wrote {path}")
 
 
