@@ -92,6 +92,15 @@ def fields_of(record: Record) -> dict[str, Any]:
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
+def as_record(kind: type[S], /, *sources: object, **fields: Any) -> S:
+    """A record of these fields and, for the others, of the first source that has each."""
+    for name in kind.__struct_fields__:
+        for source in sources:
+            if name not in fields and hasattr(source, name):
+                fields[name] = getattr(source, name)
+    return kind(**fields)
+
+
 def with_fields(record: S, **fields: Any) -> S:
     """A copy of a record with other values in these fields."""
     return msgspec.structs.replace(record, **fields)

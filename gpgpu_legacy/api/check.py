@@ -10,7 +10,7 @@ from gpgpu_legacy.count.resources import resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.serial import Record, as_record
 
 
 class FaultyProgram(Record, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ def checked(program: Program, verdict: Verdict | None = None) -> ProgramReport:
     taken = resources_by_name(program)
     if verdict is None:
         return CheckedProgram(program=program.name, resources=taken)
-    return JudgedProgram(program=program.name, resources=taken, **fields_of(verdict))
+    return as_record(JudgedProgram, verdict, program=program.name, resources=taken)
 
 
 def resources_by_name(program: Program) -> dict[str, int]:

@@ -13,7 +13,7 @@ from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.serial import Record, as_record, fields_of
 
 TARGET = "target"
 
@@ -109,19 +109,16 @@ def count_program(
     if size is None:
         return counts
     area = size[0] * size[1]
-    return RectangleCounts(
-        **fields_of(counts), size=size, fragments=area, total=fragment.times(area)
-    )
+    return as_record(RectangleCounts, counts, size=size, fragments=area, total=fragment.times(area))
 
 
 def _fragment(program: Program, formats: Formats) -> FragmentCounts:
     counts = count_instructions(program)
     looked_up = sum(unit.bytes for unit in _units(program, formats))
     written = program.color_outputs * formats.target.texel_bytes
-    return FragmentCounts(
-        arithmetic=counts.arithmetic,
-        lookup=counts.lookup,
-        kill=counts.kill,
+    return as_record(
+        FragmentCounts,
+        counts,
         instructions=counts.total,
         bytes_looked_up=looked_up,
         bytes_written=written,

@@ -15,7 +15,7 @@ from gpgpu_legacy.runtime.exactness import INSTRUCTIONS
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import names_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 _KERNEL_METHOD = "opengl-compute-tiled"
 
@@ -130,9 +130,10 @@ def _inexact(executor: Executor) -> tuple[str, ...]:
 def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
     capabilities = executor.capabilities
     flushed = _flushed(executor) if works else None
-    return ExecutorRecord(
-        name=executor.name,
-        summary=executor.summary,
+    return as_record(
+        ExecutorRecord,
+        executor,
+        capabilities,
         works=works,
         detail=detail,
         passes=tuple(sorted(names_of(frozenset({kind})) for kind in capabilities.passes)),
@@ -140,6 +141,5 @@ def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
         exact=capabilities.exact and (not flushed if flushed is not None else not works),
         inexact=_inexact(executor) if works and capabilities.exact else (),
         denormals=None if flushed is None else in_words(flushed),
-        fuses_passes=capabilities.fuses_passes,
         tuning=tuple(sorted(capabilities.tuning)),
     )

@@ -7,13 +7,13 @@ from typing import Any
 
 from gpgpu_legacy.count.by_pass import PassCounts, count_by_pass
 from gpgpu_legacy.count.formulas import COUNTED, ClosedForm, Formulas
-from gpgpu_legacy.count.traffic import POSITIONS_ALONE, Accounting, Counts, count_plan
+from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.plan.expand import rect_numbers
 from gpgpu_legacy.plan.numbers import PerIteration
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, read_by, written_by
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 
 class PassRecord(Record, frozen=True, kw_only=True):
@@ -50,10 +50,7 @@ class PlanCounts(Record, frozen=True, kw_only=True):
 
 
 def plan_counts(
-    plan: Plan,
-    parameters: Mapping[str, Any] | None = None,
-    found: Formulas | None = None,
-    accounting: Accounting = POSITIONS_ALONE,
+    plan: Plan, parameters: Mapping[str, Any] | None = None, found: Formulas | None = None
 ) -> PlanCounts:
     """Count a plan, in total and by pass. found: its formulas, from count/formulas.py.
 
@@ -62,23 +59,23 @@ def plan_counts(
     return PlanCounts(
         plan=plan.name,
         parameters=dict(parameters or {}),
-        counts=count_plan(plan, accounting),
-        passes=tuple(map(_pass_record, count_by_pass(plan, accounting))),
+        counts=count_plan(plan),
+        passes=tuple(map(_pass_record, count_by_pass(plan))),
         over=() if found is None else found.over,
         formulas={} if found is None else found.formulas,
     )
 
 
 def _pass_record(group: PassCounts) -> PassRecord:
-    return PassRecord(
+    return as_record(
+        PassRecord,
+        group,
         numbers=numbers_text(group.numbers),
-        runs=group.runs,
         kind=kind_of_pass(group.pass_),
         program=name_of_pass(group.pass_),
         reads=tuple(dict.fromkeys(read_by(group.pass_))),
         writes=tuple(dict.fromkeys(written_by(group.pass_))),
         size=_size_text(group.pass_),
-        counts=group.counts,
     )
 
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
 from gpgpu_legacy.api.prepared import prepared
-from gpgpu_legacy.api.seconds import Seconds, seconds_of
+from gpgpu_legacy.api.seconds import Seconds
 from gpgpu_legacy.arguments import (
     as_whole,
     kind_of,
@@ -32,7 +32,7 @@ from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 DEFAULT_MACHINE = Machine()
 
@@ -128,14 +128,11 @@ class PlanRun:
     def record(self, *, check: bool = True) -> PlanRunRecord:
         """The run as it is written. check: whether to compute the error from the reference."""
         error = self.max_error if check else None
-        return PlanRunRecord(
+        return as_record(
+            PlanRunRecord,
+            self,
             plan=self.plan.name,
-            parameters=dict(self.parameters),
-            executor=self.executor,
-            device=self.device,
-            arithmetic=self.arithmetic,
-            seconds=seconds_of(self.seconds),
-            counts=self.counts,
+            seconds=as_record(Seconds, self.seconds),
             outputs={name: _output_record(values) for name, values in self.outputs.items()},
             max_error=None if error is None or not isfinite(error) else error,
         )

@@ -27,10 +27,10 @@ def _times(run: PlanRunRecord) -> Grid:
     rows = tuple(
         (name, 1e3 * value)
         for name, value in (
-            ("prepare", seconds.prepare),
-            ("upload", seconds.upload),
-            ("compute", seconds.compute),
-            ("read back", seconds.readback),
+            ("prepare", seconds.prepare_s),
+            ("upload", seconds.upload_s),
+            ("compute", seconds.compute_s),
+            ("read back", seconds.readback_s),
         )
     )
     return Grid("seconds", "Times", ("part", "ms"), rows)

@@ -17,7 +17,7 @@ from gpgpu_legacy.api.trace_table import (
     texel_place,
     value_lines,
 )
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 _WIDTH = 80  # of the columns, where no instructions are shown
 _INDENT = 8
@@ -182,36 +182,24 @@ class PlanTraceRecord(Record, frozen=True, kw_only=True):
 
 def plan_trace_record(trace: PlanTrace) -> PlanTraceRecord:
     """A trace as it is written."""
-    return PlanTraceRecord(
-        plan=trace.plan,
-        executor=trace.executor,
-        arithmetic=trace.arithmetic,
+    return as_record(
+        PlanTraceRecord,
+        trace,
         texel=(trace.x, trace.y),
-        textures=trace.textures,
-        size=trace.size,
-        passes=trace.passes,
-        writing=trace.writing,
-        outside=trace.outside,
-        discarded=trace.discarded,
-        unchanged=trace.unchanged,
-        left_out=trace.left_out,
         visits=tuple(_visit_record(visit) for visit in trace.visits),
     )
 
 
 def _visit_record(visit: Visit) -> VisitRecord:
-    return VisitRecord(
+    return as_record(
+        VisitRecord,
+        visit,
+        visit.place,
         pass_=visit.place.number,
-        iteration=visit.place.iteration,
-        kind=visit.kind,
         program=visit.program or None,
-        line=visit.line,
-        fate=visit.fate,
-        blends=visit.blends,
-        sources=visit.sources,
         reads=tuple(_read_record(read) for read in visit.reads),
         written=tuple(
-            WrittenRecord(texture=w.texture, before=numbers(w.before), after=numbers(w.after))
+            as_record(WrittenRecord, w, before=numbers(w.before), after=numbers(w.after))
             for w in visit.written
         ),
         steps=tuple(step_record(step) for step in visit.steps) or None,
@@ -219,14 +207,10 @@ def _visit_record(visit: Visit) -> VisitRecord:
 
 
 def _read_record(read: Read) -> ReadRecord:
-    return ReadRecord(
-        texture=read.texture,
-        x=read.texel.x,
-        y=read.texel.y,
-        layer=read.texel.layer,
-        linear=read.texel.linear,
-        unit=read.texel.unit,
-        line=read.line,
+    return as_record(
+        ReadRecord,
+        read,
+        read.texel,
         coordinates=None if read.coordinates is None else numbers(read.coordinates),
         value=numbers(read.value),
     )

@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.operands import check_operands, product_bytes, prod
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
 from gpgpu_legacy.api.prepared import prepared
-from gpgpu_legacy.api.seconds import Seconds, seconds_of
+from gpgpu_legacy.api.seconds import Seconds
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32, FP32
@@ -28,7 +28,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result, Timings
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 
 class RunRecord(Record, frozen=True, kw_only=True):
@@ -134,19 +134,13 @@ class Run:
         """The run as it is written. check: whether to compute the error against float64."""
         error = self.max_relative_error if check else nan
         shape = self.shape
-        return RunRecord(
-            method=self.method,
+        return as_record(
+            RunRecord,
+            self,
+            self.options,
             shape=(shape.m, shape.l, shape.n),
-            block=self.options.block,
-            accumulate=self.options.accumulate,
-            texture_format=self.options.texture_format,
-            arithmetic=self.arithmetic,
-            executor=self.executor,
-            device=self.device,
             max_relative_error=error if isfinite(error) else None,
-            seconds=seconds_of(self.seconds),
-            gflops=self.gflops,
-            counts=self.counts,
+            seconds=as_record(Seconds, self.seconds),
         )
 
 

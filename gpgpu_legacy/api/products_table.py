@@ -8,7 +8,7 @@ from gpgpu_legacy.api.follow import Follower
 from gpgpu_legacy.api.products import Run, RunRecord
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.serial import Record, as_record
 
 
 class SightingRecord(Record, frozen=True, kw_only=True, rename={"pass_": "pass"}):
@@ -35,15 +35,15 @@ def run_record(run: Run, follower: Follower | None = None, *, check: bool = True
     if follower is None:
         return record
     sightings = tuple(
-        SightingRecord(
+        as_record(
+            SightingRecord,
+            sighting,
             pass_=sighting.number,
-            kind=sighting.kind,
-            texture=sighting.texture,
             value=sighting.value if isfinite(sighting.value) else None,
         )
         for sighting in follower.sightings
     )
-    return FollowedRunRecord(**fields_of(record), follow=sightings)
+    return as_record(FollowedRunRecord, record, follow=sightings)
 
 
 def run_text(run: Run, *, check: bool = True) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpgpu_legacy.api.seconds import Seconds, seconds_of
+from gpgpu_legacy.api.seconds import Seconds
 from gpgpu_legacy.api.trace import Trace
 from gpgpu_legacy.api.trace_table import TraceRecord, trace_record
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import F32, Timings
-from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.serial import Record, as_record, fields_of
 
 
 class ChannelRecord(Record, frozen=True, kw_only=True):
@@ -60,13 +60,13 @@ def program_run(
         executor=executor.name,
         device=executor.device(),
         size=(width, height),
-        seconds=seconds_of(timings),
+        seconds=as_record(Seconds, timings),
         discarded=discarded,
         buffers=tuple(_buffer(image) for image in images),
     )
     if traced is None:
         return run
-    return TracedRun(**fields_of(run), trace=trace_record(traced))
+    return as_record(TracedRun, run, trace=trace_record(traced))
 
 
 def _buffer(image: F32) -> BufferRecord:
@@ -86,10 +86,10 @@ def _channel(values: F32) -> ChannelRecord:
 
 def run_grids(run: ProgramRun, name: str) -> list[Grid]:
     """A run as tables, one for each draw buffer. name: of the program."""
-    width, height = run.size
+    (width, height), seconds = run.size, run.seconds
     notes = (
-        f"Run by {run.executor} on {run.device} in {run.seconds.compute * 1e3:.4g} ms, prepared in "
-        f"{run.seconds.prepare * 1e3:.4g} ms.",
+        f"Run by {run.executor} on {run.device} in {seconds.compute_s * 1e3:.4g} ms, prepared in "
+        f"{seconds.prepare_s * 1e3:.4g} ms.",
         f"{run.discarded} of {width * height} fragments discarded.",
     )
     heads = ("channel", "min", "max", "mean", "not finite")

@@ -11,7 +11,7 @@ import numpy as np
 from gpgpu_legacy.api.trace import Step, Texel, Trace
 from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.plan.textures import TextureKind
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 WIDTH = 120
 """Columns of a trace."""
@@ -154,9 +154,10 @@ class TraceRecord(Record, frozen=True, kw_only=True):
 
 def trace_record(trace: Trace) -> TraceRecord:
     """A trace as it is written."""
-    return TraceRecord(
+    return as_record(
+        TraceRecord,
+        trace,
         fragment=(trace.x, trace.y),
-        discarded=trace.discarded,
         fog=trace.fog or None,
         steps=tuple(step_record(step) for step in trace.steps),
         pixels=tuple(numbers(pixel) for pixel in trace.pixels),
@@ -165,18 +166,16 @@ def trace_record(trace: Trace) -> TraceRecord:
 
 def step_record(step: Step) -> StepRecord:
     """An instruction as it is written."""
-    return StepRecord(
-        number=step.number,
-        line=step.line,
+    return as_record(
+        StepRecord,
+        step,
         instruction=step.text,
         operands=tuple(
-            OperandRecord(text=operand.text, value=numbers(operand.value))
+            as_record(OperandRecord, operand, value=numbers(operand.value))
             for operand in step.operands
         ),
         destination=step.destination or None,
         result=numbers(step.result) if step.result else None,
-        texel=step.texel,
-        discards=step.discards,
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 from gpgpu_legacy.algorithms.matmul.method import Method
@@ -23,7 +23,15 @@ from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.runtime.machine import Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
-from gpgpu_legacy.serial import Record, Recorded, fields_of, provenance, read_recorded, write_json
+from gpgpu_legacy.serial import (
+    Record,
+    Recorded,
+    as_record,
+    fields_of,
+    provenance,
+    read_recorded,
+    write_json,
+)
 from gpgpu_legacy.userdirs import data_folder
 
 VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
@@ -85,14 +93,8 @@ class WayRecord(Record, frozen=True, kw_only=True):
 def way_record(way: Way) -> WayRecord:
     """A way as it is recorded."""
     tuning = way.tuning or Tuning()
-    group = None if tuning.group is None else GroupRecord(**asdict(tuning.group))
-    return WayRecord(
-        executor=way.executor,
-        block=way.block,
-        accumulate=way.accumulate,
-        group=group,
-        tile=tuning.tile,
-    )
+    group = tuning.group and as_record(GroupRecord, tuning.group)
+    return as_record(WayRecord, way, tuning, group=group)
 
 
 def way_of(record: WayRecord) -> Way:
@@ -179,7 +181,7 @@ def _read() -> _Everywhere:
 
 def _write(everywhere: _Everywhere) -> None:
     places = tuple(
-        TunedPlatform(device=platform.device, driver=platform.driver, kept=tuple(kept.values()))
+        as_record(TunedPlatform, platform, kept=tuple(kept.values()))
         for platform, kept in everywhere.items()
         if kept
     )

@@ -10,7 +10,7 @@ from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import TunedMethod, is_off, tuned_methods, tuning_file, way_of
 from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 
 class TuningReport(Record, frozen=True, kw_only=True):
@@ -43,11 +43,11 @@ def tuning_report(names: Sequence[str] = (), busy_share: float | None = None) ->
         file = str(tuning_file())
     except InputError:
         file = None
-    return TuningReport(
+    return as_record(
+        TuningReport,
+        platform,
         file=file,
         off=is_off(),
-        device=platform.device,
-        driver=platform.driver,
         kept=tuple(t for t in tuned_methods() if not wanted or t.method in wanted),
         busy_share=busy_share,
     )

@@ -136,7 +136,7 @@ def test_a_plan_is_prepared_once_for_all_its_runs(monkeypatch: pytest.MonkeyPatc
     close_prepared()
     assert [each.closed for each in clock.prepared] == [True]
     assert found.seconds.prepare_s == 7
-    assert found.record().seconds.prepare == 7
+    assert found.record().seconds.prepare_s == 7
 
 
 def test_gflops_are_2mln_over_the_compute_time(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ from gpgpu_legacy.measure.jobs import Listener, Measured, NotRun, Outcome
 from gpgpu_legacy.measure.platform import settings, this_platform, versions
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.serial import provenance
+from gpgpu_legacy.serial import as_record, provenance
 
 
 def count_steps(entered: Sequence[Entrant], sizes: Iterable[int], repeat: int) -> int:
@@ -56,17 +56,17 @@ def measure(
     platform, packages = this_platform(), versions()
 
     def bench(measured: Measured[Entrant, Checked]) -> Bench:
-        return Bench(
+        return as_record(
+            Bench,
+            platform,
+            measured,
             **provenance(platform.driver),
-            device=platform.device,
             versions=packages,
             settings=settings(),
             whole=whole,
             seed=seed,
             repeat=repeat,
             budget_s=budget.seconds,
-            spent_s=measured.spent_s,
-            busy_share=measured.busy_share,
             results=tuple(_result(outcome) for outcome in measured.outcomes),
             not_run=tuple(_skipped(entry) for entry in measured.not_run),
         )
@@ -86,23 +86,18 @@ def measure(
 
 
 def _result(outcome: Outcome[Entrant, Checked]) -> Result:
-    entrant, size, seconds = outcome.job.series, outcome.job.size, outcome.seconds
+    entrant, size = outcome.job.series, outcome.job.size
     error = outcome.checked.max_relative_error
-    return Result(
-        method=entrant.method,
-        of=entrant.of,
+    return as_record(
+        Result,
+        entrant,
+        outcome,
         peer=entrant.is_peer,
-        executor=entrant.executor,
-        device=entrant.device,
         size=size,
-        block=entrant.block,
-        accumulate=entrant.accumulate.value if entrant.accumulate else None,
-        seconds=seconds,
-        spread=outcome.spread,
+        accumulate=entrant.accumulate and entrant.accumulate.value,
         runs=len(outcome.samples),
         first_run=outcome.is_first_run,
-        samples=outcome.samples,
-        gflops=Shape(size, size, size).gflops(seconds),
+        gflops=Shape(size, size, size).gflops(outcome.seconds),
         max_relative_error=error if np.isfinite(error) else None,
         rows_checked=outcome.checked.rows,
     )
@@ -110,12 +105,10 @@ def _result(outcome: Outcome[Entrant, Checked]) -> Result:
 
 def _skipped(entry: NotRun[Entrant, Checked]) -> Skipped:
     entrant = entry.job.series
-    return Skipped(
-        method=entrant.method,
-        of=entrant.of,
-        executor=entrant.executor,
+    return as_record(
+        Skipped,
+        entrant,
+        entry,
         size=entry.job.size,
-        block=entrant.block,
-        accumulate=entrant.accumulate.value if entrant.accumulate else None,
-        reason=entry.reason,
+        accumulate=entrant.accumulate and entrant.accumulate.value,
     )

@@ -15,7 +15,7 @@ from gpgpu_legacy.bounded import (
     Spread,
     Whole,
 )
-from gpgpu_legacy.serial import Record, Recorded, read_recorded
+from gpgpu_legacy.serial import Record, Recorded, as_record, read_recorded
 
 
 class Result(Record, frozen=True, kw_only=True):
@@ -167,13 +167,9 @@ def _timed(bench: Bench) -> str:
 
 
 def _speed_up(old: Result, new: Result) -> SpeedUp:
-    return SpeedUp(
-        method=new.method,
-        of=new.of,
-        executor=new.executor,
-        size=new.size,
-        block=new.block,
-        accumulate=new.accumulate,
+    return as_record(
+        SpeedUp,
+        new,
         old_seconds=old.seconds,
         new_seconds=new.seconds,
         ratio=old.seconds / new.seconds,

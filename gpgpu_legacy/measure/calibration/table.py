@@ -7,7 +7,7 @@ from pathlib import Path
 from gpgpu_legacy.measure.calibration.model import Calibration, Ceiling
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 
 class CalibrationRecord(Record, frozen=True, kw_only=True):
@@ -29,14 +29,7 @@ class CalibrationsRecord(Record, frozen=True, kw_only=True):
 
 def calibration_record(calibration: Calibration, file: Path) -> CalibrationRecord:
     """A calibration whose profile was written to a file."""
-    return CalibrationRecord(
-        name=calibration.profile.name,
-        executor=calibration.executor,
-        device=calibration.device,
-        file=str(file),
-        ceilings=dict(calibration.ceilings),
-        busy_share=calibration.busy_share,
-    )
+    return as_record(CalibrationRecord, calibration, name=calibration.profile.name, file=str(file))
 
 
 def calibration_grid(calibration: Calibration) -> Grid:

@@ -40,7 +40,7 @@ from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, names_of
 from gpgpu_legacy.runtime.prepared import Timings, check_operands
-from gpgpu_legacy.serial import provenance
+from gpgpu_legacy.serial import as_record, provenance
 
 DEFAULT_ROUNDS = 5
 DEFAULT_BUDGET_S = 60.0
@@ -360,17 +360,17 @@ class _Bench:
             return order[str(entry.job.case), entry.job.series]
 
         outcomes = sorted(measured.outcomes, key=place)
-        return PlanBench(
+        return as_record(
+            PlanBench,
+            platform,
+            measured,
             **provenance(platform.driver),
-            device=platform.device,
             versions=versions(),
             settings=settings(),
             arithmetic=self.machine.arithmetic.name,
             exact=self.machine.exact,
             repeat=self.rounds.count,
             budget_s=self.budget.seconds if isfinite(self.budget.seconds) else None,
-            spent_s=measured.spent_s,
-            busy_share=measured.busy_share,
             cases=tuple(
                 CaseRecord(
                     case=label,
@@ -400,16 +400,15 @@ class _Bench:
         function = [o.seconds for o in same if o.job.series.is_reference]
         runs = subject.timings.get(entrant)
         timings = median_timings(runs) if runs else None
-        return PlanResult(
+        return as_record(
+            PlanResult,
+            outcome,
             case=label,
             executor=entrant.name,
             is_reference=entrant.is_reference,
             is_peer=entrant.is_peer,
             device=entrant.device,
-            seconds=outcome.seconds,
-            spread=outcome.spread,
             first_run=outcome.is_first_run,
-            samples=outcome.samples,
             prepare_s=runs[0].prepare_s if runs else None,
             upload_s=timings.upload_s if timings else None,
             readback_s=timings.readback_s if timings else None,
