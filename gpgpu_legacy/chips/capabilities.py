@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
-from gpgpu_legacy.bounded import Line, OneLine, Several
-from gpgpu_legacy.chips.profile import Amount, Fact, Named, check_named, find_named
-from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.bounded import Line, Several
+from gpgpu_legacy.chips.profile import Amount, Fact, Named, NamedFile, find_named, read_named
 
 
 class Capability(Named, frozen=True, kw_only=True):
@@ -27,20 +25,16 @@ class Capability(Named, frozen=True, kw_only=True):
     resident_blocks: Fact[Amount]
 
 
-class _File(Record, frozen=True, kw_only=True):
-    """capabilities.toml. sources: by the tags that its facts have."""
+class _File(NamedFile, frozen=True, kw_only=True):
+    """capabilities.toml."""
 
-    sources: dict[OneLine, OneLine]
     capability: Several[Capability]
 
 
 @cache
 def capabilities() -> tuple[Capability, ...]:
     """All compute capabilities that are known here, in the file's order."""
-    text = files("gpgpu_legacy.chips").joinpath("capabilities.toml").read_text("utf-8")
-    file = from_toml(text, _File, "capabilities.toml")
-    check_named(file.capability, file.sources, "capabilities.toml")
-    return file.capability
+    return read_named(_File, "capabilities.toml").capability
 
 
 def find_capability(name: str) -> Capability:

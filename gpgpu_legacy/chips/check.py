@@ -23,7 +23,6 @@ from gpgpu_legacy.chips.verdict import (
     make_side,
     make_verdict,
     number_side,
-    range_side,
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
@@ -198,7 +197,7 @@ def _native_limits(
         (Resource.INSTRUCTIONS, chip.native.instructions, fog + native.lookups),
     ):
         fewest, most = native.fewest + others, native.most + others
-        side = range_side(fewest, most, fact)
+        side = number_side(fewest, fact, most=most)
         beyond = None
         if fact is not None and side.outcome is not Outcome.WITHIN:
             beyond = native.first_beyond(fact.value - others)

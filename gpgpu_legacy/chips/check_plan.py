@@ -21,7 +21,6 @@ from gpgpu_legacy.chips.verdict import (
     make_verdict,
     number_side,
     unknown_side,
-    with_passes,
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resources, resources
@@ -30,6 +29,7 @@ from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_passes, numbers_text
 from gpgpu_legacy.plan.plan import Blend, ComputePass, CopyPass, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Filter, Texture
+from gpgpu_legacy.serial import with_fields
 
 MIB = 2**20
 
@@ -62,7 +62,7 @@ def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Ver
     expanded: tuple[Expanded, ...] = ()
     for program, taken, passes in programs:
         of_program = check_counted(program, taken, chip)
-        rows += (with_passes(row, *_in_words(passes)) for row in of_program.limits)
+        rows += (_with_passes(row, passes) for row in of_program.limits)
         nodes = max(nodes, of_program.nodes, key=len)
         expanded += of_program.expanded
     rows += _kernels(uses.dispatches, chip)
@@ -74,14 +74,15 @@ def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Ver
 
 def _kernels(dispatches: list[PassNumbers], chip: Profile) -> Iterator[Row]:
     if dispatches:
-        sides, passes = yes_or_no_sides(chip.programs.kernels, chip), _in_words(dispatches)
-        yield make_row("compute kernels", "used", sides, passes=passes)
-        yield make_row("work groups", "used", (None, unknown_side()), passes=passes)
+        kernels = yes_or_no_sides(chip.programs.kernels, chip)
+        yield _with_passes(make_row("compute kernels", "used", kernels), dispatches)
+        yield _with_passes(make_row("work groups", "used", (None, unknown_side())), dispatches)
 
 
-def _in_words(passes: Sequence[PassNumbers]) -> tuple[str, int]:
-    """The numbers of passes in words, and how many passes they are."""
-    return _text(tuple(passes)), sum(numbers.count for numbers in passes)
+def _with_passes(row: Row, passes: Sequence[PassNumbers]) -> Row:
+    """The same row, with the passes that use its program, or what exceeds its limit."""
+    count = sum(numbers.count for numbers in passes)
+    return with_fields(row, passes=_text(tuple(passes)), pass_count=count)
 
 
 _text = lru_cache(maxsize=256)(numbers_text)  # one text for all limits and chips
@@ -248,8 +249,8 @@ def _row(
     limit: str, found: int | str, side: Side, over: _Textures, chip: Profile, *, advice: str = ""
 ) -> Row:
     """A row on textures. over: those that exceed the limit."""
-    sides, passes = both_sides(side, chip), _in_words(over.numbers)
-    return make_row(limit, found, sides, where=over.names, advice=advice, passes=passes)
+    row = make_row(limit, found, both_sides(side, chip), where=over.names, advice=advice)
+    return _with_passes(row, over.numbers)
 
 
 def _memory(plan: Plan, chip: Profile) -> Iterator[Row]:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 
-from gpgpu_legacy.bounded import Line, OneLine, Several
+from gpgpu_legacy.bounded import Line, Several
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
-from gpgpu_legacy.chips.profile import Amount, Fact, Name, Named, Rate, check_named
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.chips.profile import (
+    Amount,
+    Fact,
+    Name,
+    Named,
+    NamedFile,
+    Rate,
+    find_named,
+    hyphenated,
+    read_named,
+)
 
 
 class Host(Named, frozen=True, kw_only=True):
@@ -48,31 +55,20 @@ class Host(Named, frozen=True, kw_only=True):
         )
 
 
-class _HostsFile(Record, frozen=True, kw_only=True):
-    """hosts.toml. sources: by the tags that its facts have."""
+class HostsFile(NamedFile, frozen=True, kw_only=True):
+    """hosts.toml."""
 
-    sources: dict[OneLine, OneLine]
     host: Several[Host]
 
 
 @cache
 def hosts() -> tuple[Host, ...]:
     """All hosts, in the file's order."""
-    return read_hosts(files("gpgpu_legacy.chips").joinpath("hosts.toml").read_text("utf-8"))
+    return read_named(HostsFile, "hosts.toml").host
 
 
 def find_host(name: str) -> Host:
     """The host of that name or alias; InputError, with the known names, if there is none."""
-    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
-    for host in hosts():
-        if plain in {host.name, *host.aliases}:
-            return host
-    known = ", ".join(host.name for host in hosts())
-    raise InputError(f"there is no host {name!r}; choose from {known}")
-
-
-def read_hosts(text: str) -> tuple[Host, ...]:
-    """The hosts of a file's text; InputError if the text does not have that form."""
-    file = from_toml(text, _HostsFile, "hosts.toml")
-    check_named(file.host, file.sources, "hosts.toml")
-    return file.host
+    plain = hyphenated(name)
+    named = (host.name for host in hosts() if plain in {host.name, *host.aliases})
+    return find_named(next(named, name), hosts(), "host")

@@ -261,7 +261,8 @@ class _Counter:
         [src] = instruction.srcs
         read = _coordinates(instruction)
         plain = all(src.swizzle[c] is Selector(c) and not src.negate[c] for c in read)
-        pieces = () if plain and _is_interpolated(src) else self.known.pieces(src, read)
+        is_parameter = isinstance(src.register, Parameter)  # lookups cannot read these
+        pieces = self.known.pieces(src, read) if is_parameter or not plain else ()
         moved = (Moved(0, pieces),) if pieces else ()
         extras = [sum(ends) for ends in zip((0, 0), *self._extras(instruction), strict=True)]
         vector = sum(any(c != _W for c in piece) for piece in pieces)
@@ -294,11 +295,6 @@ def _coordinates(instruction: Instruction) -> Components:
         return (0, 1, 2, 3)
     last = () if instruction.mnemonic == "TEX" else (_W,)
     return (*range(instruction.texture.target.coordinates), *last)
-
-
-def _is_interpolated(src: Src) -> bool:
-    """Whether an operand is in a register that lookups can read: parameters are not."""
-    return not isinstance(src.register, Parameter)
 
 
 def _is_literal(src: Src) -> bool:

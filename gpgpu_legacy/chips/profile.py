@@ -21,7 +21,7 @@ from warnings import warn
 
 from gpgpu_legacy.bounded import Line, Meta, OneLine, Several
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
-from gpgpu_legacy.serial import Record, Recorded, from_toml, read_toml
+from gpgpu_legacy.serial import Record, Recorded, fields_of, from_toml, read_toml
 from gpgpu_legacy.userdirs import data_folder
 
 T_co = TypeVar("T_co", covariant=True)
@@ -106,6 +106,15 @@ class Named(Section, frozen=True, kw_only=True):
 
 
 N = TypeVar("N", bound=Named)
+
+
+class NamedFile(Record, frozen=True, kw_only=True):
+    """A file of tables of facts, its last field. sources: by the tags that its facts have."""
+
+    sources: dict[OneLine, OneLine]
+
+
+F = TypeVar("F", bound=NamedFile)
 
 
 class Hardware(Section, frozen=True, kw_only=True):
@@ -295,21 +304,29 @@ def read_profile(text: str, file: str) -> Profile:
 
 def _sourced(profile: Profile, file: str) -> Profile:
     """The profile; InputError if one of its facts has no known source."""
-    check_sources(profile.facts(), all_sources(), file)
+    _check_sources(profile.facts(), all_sources(), file)
     return profile
 
 
-def check_sources(facts: Iterable[tuple[str, Fact[Any]]], tags: Container[str], file: str) -> None:
+def _check_sources(facts: Iterable[tuple[str, Fact[Any]]], tags: Container[str], file: str) -> None:
     """InputError if a fact's source is not among the tags."""
     for place, fact in facts:
         if fact.source not in tags:
             raise InputError(f"{file}, {place}: there is no source {fact.source!r}")
 
 
-def check_named(known: Iterable[Named], tags: Container[str], file: str) -> None:
-    """InputError if a source of a fact of any of these is not among the tags."""
-    for one in known:
-        check_sources(one.facts(), tags, f"{file}, {one.name}")
+def read_named(kind: type[F], file: str, text: str | None = None) -> F:
+    """The record of a file beside this module; InputError if it does not have that form.
+
+    text: in place of what the file has.
+    """
+    if text is None:
+        text = files("gpgpu_legacy.chips").joinpath(file).read_text("utf-8")
+    read = from_toml(text, kind, file)
+    *_, tables = fields_of(read).values()
+    for table in tables:
+        _check_sources(table.facts(), read.sources, f"{file}, {table.name}")
+    return read
 
 
 def find_named(name: str, known: Sequence[N], what: str) -> N:
@@ -416,13 +433,18 @@ def _own_profile(path: Path) -> Profile:
 # Finding them -------------------------------------------------------------------------------
 
 
+def hyphenated(name: str) -> str:
+    """A name in small letters and hyphens: Radeon 9700 as radeon-9700."""
+    return "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+
+
 def find_profile(name: str) -> Profile:
     """The profile of that name or alias: the package's, a recorded one, or one calibrated here.
 
     Capitals, spaces and underscores make no difference: `Radeon 9700` is radeon-9700. Raises
     InputError, with the nearest names, if there is none.
     """
-    plain = "-".join(name.lower().replace("_", " ").replace("-", " ").split())
+    plain = hyphenated(name)
     # Few files have the name in them: the others need not be parsed.
     likely = (_packaged(file) for file, text in _packaged_texts().items() if f'"{plain}"' in text)
     for profile in likely:

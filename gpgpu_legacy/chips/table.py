@@ -44,13 +44,18 @@ class ChipsRecord(Record, frozen=True, kw_only=True):
 
 
 def verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
-    """One row per limit and, if there are too many texture indirections, one per node."""
+    """One row per limit and, if it does not load, the passes of a plan that exceed a limit.
+
+    If there are too many texture indirections, there is one row per node as well.
+    """
     several = len({row.program for row in verdict.limits if row.program}) > 1
     heads = ("limit", "found", "native", "result", "first exceeded by", "advertised", "sources")
     rows = tuple(_verdict_row(row, several=several) for row in verdict.limits)
     advice = (f"{row.limit}: {row.advice}." for row in verdict.limits if row.advice)
     notes = (*advice, *chip.notes, *_source_notes(_tags(verdict)))
     grids = [Grid("verdict", _verdict_caption(verdict, chip), heads, rows, notes)]
+    if any(row.pass_count for row in verdict.exceeded):
+        grids.append(_passes_grid(verdict))
     if any(row.limit == Resource.INDIRECTIONS.value for row in verdict.exceeded):
         grids.append(_nodes_grid(verdict.nodes))
     if verdict.expanded:
@@ -58,28 +63,16 @@ def verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
     return grids
 
 
-def plan_verdict_grids(verdict: Verdict, chip: Profile) -> list[Grid]:
-    """The same for a plan and, if it does not load, the passes that exceed a limit."""
-    grids = verdict_grids(verdict, chip)
-    if any(row.pass_count for row in verdict.exceeded):
-        grids.insert(1, _passes_grid(verdict))
-    return grids
-
-
 def _passes_grid(verdict: Verdict) -> Grid:
     """The passes that would not have loaded: one row per limit that they exceed."""
     heads = ("passes", "number", "program or textures", "why")
     rows = tuple(
-        (row.passes, row.pass_count, row.program or row.where, excess(row, *_sides_of(row)))
+        (row.passes, row.pass_count, row.program or row.where, excess(row, *row.sides))
         for row in verdict.exceeded
         if row.pass_count
     )
     caption = f"The passes that exceed a limit, of {verdict.pass_count} passes."
     return Grid("passes", caption, heads, rows)
-
-
-def _sides_of(row: Row) -> tuple[Side | None, Side | None]:
-    return row.advertised, row.native
 
 
 def _verdict_caption(verdict: Verdict, chip: Profile) -> str:
@@ -95,17 +88,13 @@ def _verdict_row(row: Row, *, several: bool) -> tuple[Entry, ...]:
     limit = f"{row.limit} ({row.program})" if several and row.program else row.limit
     return (
         limit,
-        _number(row.found),
+        plain(row.found),
         allowed(row.native),
         _RESULTS[row.outcome],
         row.where,
         allowed(row.advertised),
         ", ".join(dict.fromkeys(_row_tags(row))),
     )
-
-
-def _number(found: int | str) -> str:
-    return found if isinstance(found, str) else plain(found)
 
 
 def allowed(side: Side | None) -> str:
@@ -129,12 +118,11 @@ def value_text(value: object) -> str:
 
 
 def _row_tags(row: Row) -> list[str]:
-    sides = (row.advertised, row.native)
-    return [f"{s.source} ({s.confidence.value})" for s in sides if s and s.source and s.confidence]
+    return [f"{s.source} ({s.confidence.value})" for s in row.sides if s and s.confidence]
 
 
 def _tags(verdict: Verdict) -> list[str]:
-    sides = (side for row in verdict.limits for side in (row.advertised, row.native))
+    sides = (side for row in verdict.limits for side in row.sides)
     return [side.source for side in sides if side and side.source]
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from gpgpu_legacy.chips.profile import Confidence, Fact, Kind, Number, Profile
 from gpgpu_legacy.count.resources import Node
-from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.serial import Record
 
 
 class Outcome(Enum):
@@ -69,6 +69,11 @@ class Row(Record, frozen=True, kw_only=True):
     advice: str = ""
     passes: str = ""
     pass_count: int = 0
+
+    @property
+    def sides(self) -> Sides:
+        """What the driver says of the limit, and what the chip does."""
+        return self.advertised, self.native
 
 
 class ChainNode(Record, frozen=True, kw_only=True):
@@ -131,10 +136,10 @@ class Verdict(Record, frozen=True, kw_only=True):
     def _repr_html_(self) -> str:
         """A row for each limit, as a table for a notebook."""
         from gpgpu_legacy.chips.profile import find_profile
-        from gpgpu_legacy.chips.table import plan_verdict_grids
+        from gpgpu_legacy.chips.table import verdict_grids
         from gpgpu_legacy.present.html import grids_html
 
-        return grids_html(plan_verdict_grids(self, find_profile(self.chip)))
+        return grids_html(verdict_grids(self, find_profile(self.chip)))
 
     @property
     def exceeded(self) -> tuple[Row, ...]:
@@ -147,16 +152,13 @@ class Verdict(Record, frozen=True, kw_only=True):
         return tuple(
             row
             for row in self.limits
-            if any(
-                side and side.outcome is Outcome.UNKNOWN for side in (row.advertised, row.native)
-            )
+            if any(side and side.outcome is Outcome.UNKNOWN for side in row.sides)
         )
 
     @property
     def excesses(self) -> tuple[str, ...]:
         """Each limit that is exceeded, in words: `texture instructions 65 > 32`."""
-        texts = (excess(row, row.advertised, row.native) for row in self.exceeded)
-        return tuple(dict.fromkeys(texts))
+        return tuple(dict.fromkeys(excess(row, *row.sides) for row in self.exceeded))
 
 
 def excess(row: Row, *sides: Side | None) -> str:
@@ -193,25 +195,20 @@ def unknown_side() -> Side:
     return Side(outcome=Outcome.UNKNOWN)
 
 
-def number_side(found: int, fact: Fact[Number] | None, *, at_least: bool = False) -> Side:
-    """A number against a limit. at_least: the limit is a minimum, and may be higher."""
+def number_side(
+    found: int, fact: Fact[Number] | None, *, most: int = 0, at_least: bool = False
+) -> Side:
+    """A number against a limit. at_least: the limit is a minimum, and may be higher.
+
+    most: of a number of which only a range is known, from `found` on.
+    """
     if fact is None:
         return unknown_side()
-    if found <= fact.value:
+    if max(found, most) <= fact.value:
         return make_side(Outcome.WITHIN, fact.value, fact, at_least=at_least)
-    higher = at_least or (fact.up_to is not None and found <= fact.up_to)
-    outcome = Outcome.UNKNOWN if higher else Outcome.EXCEEDED
+    higher = at_least or fact.value < found <= fact.most
+    outcome = Outcome.UNKNOWN if higher or found <= fact.value else Outcome.EXCEEDED
     return make_side(outcome, fact.value, fact, at_least=higher)
-
-
-def range_side(fewest: int, most: int, fact: Fact[Number] | None) -> Side:
-    """A number of which only a range is known, against a limit."""
-    if fact is None:
-        return unknown_side()
-    if most <= fact.value:
-        return make_side(Outcome.WITHIN, fact.value, fact)
-    outcome = Outcome.EXCEEDED if fewest > fact.value else Outcome.UNKNOWN
-    return make_side(outcome, fact.value, fact)
 
 
 def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
@@ -235,11 +232,9 @@ def make_row(
     where: str = "",
     advice: str = "",
     program: str = "",
-    passes: tuple[str, int] = ("", 0),
 ) -> Row:
-    """A row, whose outcome is the worse one of its sides. passes: their numbers, and how many."""
+    """A row, whose outcome is the worse one of its sides."""
     advertised, native = sides
-    numbers, pass_count = passes
     return Row(
         limit=limit,
         program=program,
@@ -249,14 +244,7 @@ def make_row(
         native=native,
         where=where,
         advice=advice,
-        passes=numbers,
-        pass_count=pass_count,
     )
-
-
-def with_passes(row: Row, numbers: str, pass_count: int) -> Row:
-    """The same row, with the passes that use its program."""
-    return Row(**{**fields_of(row), "passes": numbers, "pass_count": pass_count})
 
 
 def make_verdict(
@@ -295,11 +283,8 @@ def chain_node(node: Node) -> ChainNode:
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:
-    given = set(outcomes)
-    for outcome in (Outcome.EXCEEDED, Outcome.UNKNOWN):
-        if outcome in given:
-            return outcome
-    return Outcome.WITHIN
+    worst_last = (Outcome.WITHIN, Outcome.UNKNOWN, Outcome.EXCEEDED)
+    return max(outcomes, key=worst_last.index, default=Outcome.WITHIN)
 
 
 def _answer(outcomes: Iterable[Outcome]) -> Answer:

@@ -81,13 +81,13 @@ def predict_command(
     `gpgpu-legacy calibrate` once before. With --cache, memory serves the misses of that simulated
     cache; without it, memory serves each texel that a pass touches once per pass.
     """
-    from gpgpu_legacy.predict.products import predict_product
+    from gpgpu_legacy.predict.plans import predict_plan
     from gpgpu_legacy.predict.table import prediction_grids, prediction_record
 
     options = product.options(block)
     known, shape = find_method(method), product.dimensions()
-    prediction = predict_product(known, shape, options, chip, through.model())
-    show(prediction_record(prediction), prediction_grids(prediction), as_json)
+    predicted = predict_plan(known.plan(shape, options), chip, through.model())
+    show(prediction_record(predicted, shape), prediction_grids(predicted, shape), as_json)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.serial import Record, fields_of, from_toml
+from gpgpu_legacy.serial import Record, from_toml, with_fields
 
 
 class Origin(Enum):
@@ -101,8 +101,7 @@ def read_log() -> CaseLog:
 def log_of(text: str, name: str) -> CaseLog:
     """The cases of a file's text; InputError if the text does not have that form."""
     log = from_toml(text, CaseLog, name)
-    cases = tuple(_explained(case, log.reasons) for case in log.case)
-    return CaseLog(tolerance=log.tolerance, reasons=log.reasons, case=cases)
+    return with_fields(log, case=tuple(_explained(case, log.reasons) for case in log.case))
 
 
 def _explained(case: Case, reasons: dict[str, str]) -> Case:
@@ -111,7 +110,7 @@ def _explained(case: Case, reasons: dict[str, str]) -> Case:
             f"mispredictions.toml: {case.method} on {case.chip} has the reason {case.reason!r}; "
             f"choose from {', '.join(reasons)}"
         )
-    return Case(**{**fields_of(case), "reason": reasons[case.reason]})
+    return with_fields(case, reason=reasons[case.reason])
 
 
 def compare_all() -> Mispredictions:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
@@ -54,13 +55,14 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
             replace(served, stage=term.stage) if term.name == "memory" else term for term in terms
         ]
     if rates.knows_run_overhead:
-        terms.append(Term("run overhead", Stage.RUN, 1, "runs", rates.runs()))
+        terms.append(Term("run overhead", Stage.RUN, 1, "runs", rates.of_overhead("run_us")))
+    upload, readback = map(rates.transfers, ("upload_gb_per_s", "readback_gb_per_s"))
     terms += [
         Term("copies", Stage.COPY, work.copy_bytes, "bytes", memory),
         Term("clears", Stage.CLEAR, work.clear_bytes, "bytes", memory),
-        Term("passes", Stage.PASS, work.passes, "passes", rates.passes()),
-        Term("upload", Stage.UPLOAD, transfers.upload_bytes, "bytes", rates.upload()),
-        Term("read-back", Stage.READBACK, transfers.readback_bytes, "bytes", rates.readback()),
+        Term("passes", Stage.PASS, work.passes, "passes", rates.of_overhead("pass_us")),
+        Term("upload", Stage.UPLOAD, transfers.upload_bytes, "bytes", upload),
+        Term("read-back", Stage.READBACK, transfers.readback_bytes, "bytes", readback),
     ]
     return Prediction(chip, plan.name, tuple(term for term in terms if term.count))
 
@@ -71,20 +73,17 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
 def _drawn(work: Work, rates: Rates, memory: Rate) -> Iterator[Term]:
     yield _arithmetic(work, rates)
     yield _by_bits("lookups", work.lookups, "lookups", rates.lookups)
-    shared = _occupied(rates.staged_lookups(), work.occupancy)
+    shared = _occupied(rates.known("shared_memory_gb_per_s"), work.occupancy)
     yield Term("shared memory", Stage.DRAW, work.shared_bytes, "bytes", shared)
     yield Term("memory", Stage.DRAW, work.memory_bytes, "bytes", memory)
-    for name, counts, rate_of in (
-        ("fill", work.fills, rates.fills),
-        ("blend", work.blends, rates.blends),
-    ):
-        written = _by_bits(name, counts, "fragments", rate_of)
+    for name, counts in (("fill", work.fills), ("blend", work.blends)):
+        written = _by_bits(name, counts, "fragments", partial(rates.writes, f"{name}s"))
         yield written if rates.writes_overlap else replace(written, stage=Stage.WRITE)
 
 
 def _arithmetic(work: Work, rates: Rates) -> Term:
     """Multiply-adds and dot products, one after another; instructions on a chip of vectors."""
-    rate, dots = rates.fragment_arithmetic(), rates.dot_products()
+    rate, dots = rates.fragment_arithmetic(), rates.known("dots_g_per_s")
     if rates.instruction_width > 1:
         return Term("arithmetic", Stage.DRAW, work.instructions, "instructions", rate)
     if not work.dots or dots.per_s is None or rate.per_s is None:

@@ -10,13 +10,14 @@ from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
 from gpgpu_legacy.count.by_pass import work_of_pass
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.pass_names import PassNumbers
-from gpgpu_legacy.plan.plan import Pass, Plan
+from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.parts import Part, parts_of
 from gpgpu_legacy.predict.prediction import TRANSFERS, Prediction, Stage
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.access import Access
@@ -87,24 +88,20 @@ def find_chip(name: str, plan: Plan) -> Profile:
 # By pass ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class PassTime:
+class PassTime(Record, frozen=True, kw_only=True):
     """The least time of the passes of a plan that do the same work, all together.
 
-    passes: the first of them; several, if the chip fuses the passes of a Repeat. numbers: of all.
-    seconds: None if no rate of their drawing or dispatches is known. binds: the name of the term
-    that takes most of it, in most of the passes; None if no rate is known.
+    numbers: of the passes, from 1, in words. runs: how many passes they are, fused or not. what:
+    each of them does; several, if the chip fuses the passes of a Repeat. seconds: None if no rate
+    of their drawing or dispatches is known. binds: the name of the term that takes most of it, in
+    most of the passes; None if no rate is known.
     """
 
-    passes: tuple[Pass, ...]
-    numbers: tuple[PassNumbers, ...]
+    numbers: str
+    runs: int
+    what: tuple[str, ...]
     seconds: float | None
     binds: str | None
-
-    @property
-    def runs(self) -> int:
-        """How many passes they are, fused or not."""
-        return sum(numbers.count for numbers in self.numbers)
 
 
 def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
@@ -131,11 +128,14 @@ def _pass_time(group: list[tuple[Part, Prediction]]) -> PassTime:
         if (term := prediction.bottleneck) is not None and term.seconds is not None:
             before = bottlenecks.get(term.name, 0.0)
             bottlenecks[term.name] = before + part.times * term.seconds
+    numbers = sorted((n for part, _ in group for n in part.numbers), key=lambda n: n.first)
+    passes = group[0][0].passes
     return PassTime(
-        group[0][0].passes,
-        tuple(sorted((n for part, _ in group for n in part.numbers), key=lambda n: n.first)),
-        sum(seconds) if len(seconds) == len(times) else None,
-        max(bottlenecks, key=bottlenecks.__getitem__, default=None),
+        numbers=numbers_text(numbers),
+        runs=sum(n.count for n in numbers),
+        what=tuple(f"{kind_of_pass(p)} {name_of_pass(p)}".rstrip() for p in passes),
+        seconds=sum(seconds) if len(seconds) == len(times) else None,
+        binds=max(bottlenecks, key=bottlenecks.__getitem__, default=None),
     )
 
 

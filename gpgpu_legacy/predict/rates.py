@@ -66,14 +66,10 @@ class Rates:
             return rate
         return Rate(rate.per_s, (*rate.facts, *self._facts("arithmetic_width")))
 
-    def dot_products(self) -> Rate:
-        """Dot products of four components per second."""
-        return self.known("dots_g_per_s", 1e9)
-
     def kernel_arithmetic(self) -> Rate:
         """Operations of kernels per second; the same units compute fragments."""
-        rate = self.known("compute_peak_gflops", 1e9)
-        return rate if rate.per_s else self.known("fragment_peak_gflops", 1e9)
+        rate = self.known("compute_peak_gflops")
+        return rate if rate.per_s else self.known("fragment_peak_gflops")
 
     # Textures and targets -----------------------------------------------------------------------
 
@@ -82,25 +78,20 @@ class Rates:
         size = _size_class(bits)
         if size is None:
             return Rate(None, why=f"the rate of lookups of {bits} bits is not known")
-        rate = self.known(f"lookups_{size}_bits_g_per_s", 1e9)
+        rate = self.known(f"lookups_{size}_bits_g_per_s")
         if rate.per_s is not None:
             return rate
         why = "texture units × clock / clocks per lookup"
         clocks = f"lookup_clocks_{size}_bits"
         return self._per_clocks(clocks, ("texture_units", "core_clock_mhz"), why)
 
-    def fills(self, bits: int) -> Rate:
-        """Fragments written per second."""
-        return self._writes("fills", bits)
+    def writes(self, kind: str, bits: int) -> Rate:
+        """Fragments written per second, or added to what the target holds: "fills" or "blends".
 
-    def blends(self, bits: int) -> Rate:
-        """Fragments per second that are added to what the target holds."""
-        return self._writes("blends", bits)
-
-    def _writes(self, kind: str, bits: int) -> Rate:
-        """The measured rate; without one, one fragment per pipeline and clock."""
+        The measured rate; without one, one fragment per pipeline and clock.
+        """
         size = _size_class(bits)
-        rate = Rate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s", 1e9)
+        rate = Rate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
         if rate.per_s is not None:
             return rate
         why = "one per pipeline and clock"
@@ -115,14 +106,10 @@ class Rates:
         """
         mib = self.hardware.cached_mib
         if mib is not None and texture_bytes is not None and texture_bytes <= mib.value << 20:
-            cached = self.known("cached_gb_per_s", 1e9)
+            cached = self.known("cached_gb_per_s")
             if cached.per_s is not None:
                 return cached
-        return self.known("memory_gb_per_s", 1e9)
-
-    def staged_lookups(self) -> Rate:
-        """Bytes per second that invocations read from shared memory, in tiles of fragments."""
-        return self.known("shared_memory_gb_per_s", 1e9)
+        return self.known("memory_gb_per_s")
 
     def shared_memory(self) -> Rate:
         """Steps of kernels' requests to shared memory per second."""
@@ -133,31 +120,14 @@ class Rates:
         names = ("cores", "core_clock_mhz", "accesses_per_clock", "register_bits")
         return self._product(names, 1e6 / WORD_BITS, "a register for each core and clock")
 
-    def upload(self) -> Rate:
-        """Bytes per second to the chip."""
-        return self._transfer("upload_gb_per_s")
-
-    def readback(self) -> Rate:
-        """Bytes per second from the chip."""
-        return self._transfer("readback_gb_per_s")
-
-    def _transfer(self, name: str) -> Rate:
-        rate = self.known(name, 1e9)
-        return rate if rate.per_s is not None else self.known("bus_gb_per_s", 1e9)
-
-    # Overheads ----------------------------------------------------------------------------------
-
-    def passes(self) -> Rate:
-        """Passes per second that draw next to nothing."""
-        return self._inverse("pass_us")
-
-    def runs(self) -> Rate:
-        """Runs per second of a plan that does next to nothing."""
-        return self._inverse("run_us")
+    def transfers(self, name: str) -> Rate:
+        """Bytes per second to the chip, or from it, by the name of that rate."""
+        rate = self.known(name)
+        return rate if rate.per_s is not None else self.known("bus_gb_per_s")
 
     # From facts ---------------------------------------------------------------------------------
 
-    def known(self, name: str, scale: float) -> Rate:
+    def known(self, name: str, scale: float = 1e9) -> Rate:
         """The rate that the profile has under that name, in units of `scale` per second."""
         return self._product((name,), scale)
 
@@ -180,8 +150,8 @@ class Rates:
         rate = self._product(names, 1e6 / fact.value, why)
         return Rate(rate.per_s, (*rate.facts, _rate_fact(clocks, fact, fact.value)), rate.why)
 
-    def _inverse(self, name: str) -> Rate:
-        """The rate of what takes a number of microseconds."""
+    def of_overhead(self, name: str) -> Rate:
+        """How often per second what takes a number of microseconds can be done."""
         fact = getattr(self.hardware, name)
         if fact is None:
             return Rate(None, why=f"the profile has no {name}")

@@ -1,12 +1,14 @@
-"""Predictions as tables and as a record."""
+"""Predictions of plans and of products as tables and as records."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.chips.profile import all_sources
 from gpgpu_legacy.chips.table import name_and_unit, value_text
+from gpgpu_legacy.predict.plans import PassTime, PlanPrediction, predict_passes
 from gpgpu_legacy.predict.prediction import Prediction, Rate, RateFact, Stage, Term
-from gpgpu_legacy.predict.products import ProductPrediction
 from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.serial import Record
 
@@ -49,28 +51,60 @@ class PredictionRecord(Record, frozen=True, kw_only=True):
     exceeds: tuple[str, ...]
 
 
-def prediction_record(product: ProductPrediction) -> PredictionRecord:
-    """A prediction for other programs."""
-    prediction, shape = product.prediction, product.shape
-    bottleneck = prediction.bottleneck
+class PlanPredictionRecord(Record, frozen=True, kw_only=True):
+    """A prediction for any plan; the fields are those of PredictionRecord.
+
+    memory_bytes: what memory serves behind a simulated cache; None without one. passes: each bound
+    by its own slowest unit.
+    """
+
+    chip: str
+    plan: str
+    terms: tuple[TermRecord, ...]
+    binds: str | None
+    unknown: tuple[str, ...]
+    compute_seconds: float | None
+    transfer_seconds: float | None
+    seconds: float | None
+    memory_bytes: int | None
+    passes: tuple[PassTime, ...]
+    exceeds: tuple[str, ...]
+
+
+def prediction_record(predicted: PlanPrediction, shape: Shape) -> PredictionRecord:
+    """The prediction of a product of that shape for other programs."""
     return PredictionRecord(
-        chip=prediction.chip.name,
-        method=prediction.plan,
+        **_in_both(predicted),
+        method=predicted.plan.name,
         shape=(shape.m, shape.l, shape.n),
-        terms=term_records(prediction),
-        binds=None if bottleneck is None else bottleneck.name,
-        unknown=tuple(term.name for term in prediction.unknown),
-        compute_seconds=prediction.compute_s,
-        transfer_seconds=prediction.transfer_s,
-        seconds=prediction.total_s,
-        gflops=shape.gflops(prediction.compute_s),
-        exceeds=product.exceeds,
+        gflops=shape.gflops(predicted.prediction.compute_s),
     )
 
 
-def term_records(prediction: Prediction) -> tuple[TermRecord, ...]:
-    """The terms of a prediction for other programs."""
-    return tuple(_term_record(prediction, term) for term in prediction.terms)
+def plan_prediction_record(predicted: PlanPrediction) -> PlanPredictionRecord:
+    """The prediction of a plan for other programs."""
+    return PlanPredictionRecord(
+        **_in_both(predicted),
+        plan=predicted.plan.name,
+        memory_bytes=predicted.memory_bytes,
+        passes=predict_passes(predicted.plan, predicted.prediction.chip),
+    )
+
+
+def _in_both(predicted: PlanPrediction) -> dict[str, Any]:
+    """The fields that both records have."""
+    prediction = predicted.prediction
+    bottleneck = prediction.bottleneck
+    return {
+        "chip": prediction.chip.name,
+        "terms": tuple(_term_record(prediction, term) for term in prediction.terms),
+        "binds": None if bottleneck is None else bottleneck.name,
+        "unknown": tuple(term.name for term in prediction.unknown),
+        "compute_seconds": prediction.compute_s,
+        "transfer_seconds": prediction.transfer_s,
+        "seconds": prediction.total_s,
+        "exceeds": predicted.exceeds,
+    }
 
 
 def _term_record(prediction: Prediction, term: Term) -> TermRecord:
@@ -90,12 +124,31 @@ def _term_record(prediction: Prediction, term: Term) -> TermRecord:
 # Tables -----------------------------------------------------------------------------------------
 
 
-def prediction_grids(product: ProductPrediction) -> list[Grid]:
-    """The terms, and their total."""
-    shape = product.shape
-    what = f"{product.prediction.plan}, {shape.m}×{shape.l} by {shape.l}×{shape.n}"
-    terms = terms_grid(product.prediction, what, product.exceeds)
-    return [terms, _total_grid(product.prediction, shape)]
+def prediction_grids(predicted: PlanPrediction, shape: Shape) -> list[Grid]:
+    """The terms of a product of that shape, and their total."""
+    what = f"{predicted.plan.name}, {shape.m}×{shape.l} by {shape.l}×{shape.n}"
+    terms = terms_grid(predicted.prediction, what, predicted.exceeds)
+    return [terms, _total_grid(predicted.prediction, shape)]
+
+
+def plan_prediction_grids(predicted: PlanPrediction) -> list[Grid]:
+    """The terms of a plan, its passes, and the total."""
+    prediction = predicted.prediction
+    terms = terms_grid(prediction, predicted.plan.name, predicted.exceeds)
+    return [terms, _passes_grid(predicted), _total_grid(prediction)]
+
+
+def _passes_grid(predicted: PlanPrediction) -> Grid:
+    rows = tuple(
+        (one.numbers, one.runs, " and ".join(one.what), _milliseconds(one.seconds), one.binds)
+        for one in predict_passes(predicted.plan, predicted.prediction.chip)
+    )
+    notes = (
+        "Passes that do the same work are one row, and each is bound by its own slowest unit, "
+        "without a simulated cache.",
+    )
+    caption = f"{predicted.plan.name}: the least time of its passes"
+    return Grid("passes", caption, ("passes", "runs", "what", "ms", "bottleneck"), rows, notes)
 
 
 def terms_grid(prediction: Prediction, what: str, exceeds: tuple[str, ...]) -> Grid:
@@ -119,13 +172,13 @@ def _term_row(prediction: Prediction, term: Term) -> tuple[Entry, ...]:
         int(term.count),
         term.unit,
         term.rate.per_s,
-        milliseconds(term.seconds),
+        _milliseconds(term.seconds),
         "unknown" if term.seconds is None else mark,
         _origin(term.rate),
     )
 
 
-def milliseconds(seconds: float | None) -> float | None:
+def _milliseconds(seconds: float | None) -> float | None:
     """Seconds in milliseconds."""
     return None if seconds is None else 1e3 * seconds
 
@@ -164,21 +217,18 @@ def _source_notes(prediction: Prediction) -> list[str]:
     return [f"{tag}: {text}." for tag, text in all_sources().items() if tag in tags]
 
 
-def _total_grid(prediction: Prediction, shape: Shape) -> Grid:
-    uploads, readbacks = (prediction.stage_s(stage) for stage in (Stage.UPLOAD, Stage.READBACK))
-    row = (
-        milliseconds(prediction.compute_s),
-        shape.gflops(prediction.compute_s),
-        milliseconds(uploads),
-        milliseconds(readbacks),
-        milliseconds(prediction.total_s),
-        transfer_share(prediction),
-    )
-    heads = ("compute, ms", "GFLOPS", "upload, ms", "read-back, ms", "total, ms", "transfers, %")
-    return Grid("sum", "The total, a lower bound.", heads, (row,))
-
-
-def transfer_share(prediction: Prediction) -> float | None:
-    """The part of the total that transfers take, in per cent; None if it is not known."""
+def _total_grid(prediction: Prediction, shape: Shape | None = None) -> Grid:
+    """The times of all terms together. shape: of a product, whose GFLOPS are told, too."""
     total, compute = prediction.total_s, prediction.compute_s
-    return 100.0 * (total - compute) / total if total and compute is not None else None
+    entries: dict[str, Entry] = {
+        "compute, ms": _milliseconds(compute),
+        **({"GFLOPS": shape.gflops(compute)} if shape else {}),
+        "upload, ms": _milliseconds(prediction.stage_s(Stage.UPLOAD)),
+        "read-back, ms": _milliseconds(prediction.stage_s(Stage.READBACK)),
+        "total, ms": _milliseconds(total),
+        "transfers, %": 100.0 * (total - compute) / total
+        if total and compute is not None
+        else None,
+    }
+    heads, row = tuple(entries), tuple(entries.values())
+    return Grid("sum", "The total, a lower bound.", heads, (row,))

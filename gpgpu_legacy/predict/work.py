@@ -10,7 +10,7 @@ part of the chip is idle.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from typing import TypeGuard
@@ -92,7 +92,8 @@ class Work:
 def count_work(plan: Plan, rates: Rates) -> Work:
     """Count what a chip does to draw a plan, with its passes fused if the chip fuses them."""
     work = Work()
-    work.add(_work(plan, _Manner.of(rates)), 1)
+    manner = _Manner(rates.fuses_passes, rates.stages_lookups, rates.tiles_at_once)
+    work.add(_work(plan, manner), 1)
     return work
 
 
@@ -103,10 +104,6 @@ class _Manner:
     fuses_passes: bool
     stages_lookups: bool
     tiles_at_once: float
-
-    @classmethod
-    def of(cls, rates: Rates) -> _Manner:
-        return cls(rates.fuses_passes, rates.stages_lookups, rates.tiles_at_once)
 
 
 @lru_cache(maxsize=32)
@@ -167,16 +164,13 @@ class _Counter:
 
     def add_pass(self, pass_: Pass, times: int) -> None:
         """A pass that is not analysed: its lookups are only counted."""
-        if isinstance(pass_, CopyPass):
-            self.work.copy_bytes += count_repeated(self.plan, pass_, times).copy_bytes
-        elif isinstance(pass_, ClearPass):
-            self.work.clear_bytes += count_repeated(self.plan, pass_, times).clear_bytes
+        if isinstance(pass_, CopyPass | ClearPass):
+            moved = count_repeated(self.plan, pass_, times)
+            self.work.copy_bytes += moved.copy_bytes
+            self.work.clear_bytes += moved.clear_bytes
         elif isinstance(pass_, FragmentPass):
-            draw = _unanalysed(pass_)
-            self._add_arithmetic(draw, times)
-            self._add_lookups(draw, times)
+            self._add_draw(_unanalysed(pass_), times, {})
             self._add_writes(pass_, times)
-            self.work.memory_bytes += times * self._read_bytes(draw)
         self.work.passes += times
 
     def add_in_time(self, repeat: UnfusedRepeat) -> None:
@@ -210,7 +204,11 @@ class _Counter:
         self.work.passes += 1 if fused else step.count
         draws = [draw for draw in step.body if isinstance(draw, Draw)]  # not copies of registers
         for draw in draws:
-            self._add_draw(draw, step, tiled=shape is not None, fused=fused)
+            own = Counter(look.texture for look in draw.lookups if isinstance(look, OwnLookup))
+            registers = None if shape is not None else own if fused else {}
+            self._add_draw(draw, step.count, registers)
+            if not fused:
+                self._add_writes(draw.pass_, step.count)
         if fused:
             self._add_sums(draws, content, step.count)
             self._add_results(step)
@@ -220,14 +218,12 @@ class _Counter:
         count = round(self.manner.tiles_at_once)
         return group_shape(content, (step.width, step.height), Multiprocessors.of_gpu(count))
 
-    def _add_draw(self, draw: Draw, step: FusedPasses, *, tiled: bool, fused: bool) -> None:
-        self._add_arithmetic(draw, step.count)
-        if not tiled:
-            own = Counter(look.texture for look in draw.lookups if isinstance(look, OwnLookup))
-            self._add_lookups(draw, step.count, own if fused else Counter())
-        self.work.memory_bytes += step.count * self._read_bytes(draw)
-        if not fused:
-            self._add_writes(draw.pass_, step.count)
+    def _add_draw(self, draw: Draw, times: int, registers: Mapping[str, int] | None) -> None:
+        """What a pass computes and reads. registers: see `_add_lookups`; None if tiled."""
+        self._add_arithmetic(draw, times)
+        if registers is not None:
+            self._add_lookups(draw, times, registers)
+        self.work.memory_bytes += times * self._read_bytes(draw)
 
     def _add_sums(self, draws: Sequence[Draw], content: Content, times: int) -> None:
         """What blending adds in registers, unless the multiply-add of a product does."""
@@ -286,7 +282,7 @@ class _Counter:
         targets = (pass_.targets[result.index],) if separate else pass_.targets
         return max(self.plan.texture(target).format.channels for target in targets)
 
-    def _add_lookups(self, draw: Draw, times: int, registers: Counter[str] | None = None) -> None:
+    def _add_lookups(self, draw: Draw, times: int, registers: Mapping[str, int]) -> None:
         """Lookups of a pass. registers: how many of them, by texture, read registers instead."""
         pass_ = draw.pass_
         fragments = times * constant_rect(pass_.rect).area
@@ -294,7 +290,7 @@ class _Counter:
         for instruction in pass_.program.instructions:
             if instruction.texture is not None:
                 self.work.lookups[texel_bits[instruction.texture.unit]] += fragments
-        for name, number in (registers or Counter()).items():
+        for name, number in registers.items():
             self.work.lookups[self._texel_bits(name)] -= fragments * number
 
     def _add_tiled_lookups(

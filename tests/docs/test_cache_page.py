@@ -11,16 +11,15 @@ import pytest
 from markdown_pages import ROOT
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.derive.caches import Cached, share_from_memory
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.predict.plans import CacheModel
+from gpgpu_legacy.predict.plans import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.predict.products import predict_product
 from gpgpu_legacy.published.schema import PlanChange
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, IN_FLIGHT, CacheTable, Setting
@@ -86,13 +85,11 @@ def gigabytes() -> str:
 @cache
 def predictions() -> dict[tuple[str, str, int], Prediction]:
     """By raster order, layout and number in flight: n = 1024 on a GeForce 6800 Ultra."""
-    method = find_method(BLOCKED[1])
+    plan = find_method(BLOCKED[1]).plan(SHAPE)
     memory = Memory((parse_cache("8K,4way,64B"),))
     return {
-        (raster, layout, n): predict_product(
-            method,
-            SHAPE,
-            method.options(Options()),
+        (raster, layout, n): predict_plan(
+            plan,
             "geforce-6800-ultra",
             CacheModel(memory, parse_access(layout, raster, in_flight=n)),
         ).prediction

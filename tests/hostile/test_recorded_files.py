@@ -25,9 +25,9 @@ from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips import table as chip_tables
 from gpgpu_legacy.chips.check_plan import check_plan
-from gpgpu_legacy.chips.hosts import read_hosts
-from gpgpu_legacy.chips.processors import read_processors
-from gpgpu_legacy.chips.profile import calibrated, find_profile
+from gpgpu_legacy.chips.hosts import HostsFile
+from gpgpu_legacy.chips.processors import ProcessorsFile
+from gpgpu_legacy.chips.profile import calibrated, find_profile, read_named
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
 from gpgpu_legacy.measure.bench.plot import draw_bench
 from gpgpu_legacy.measure.bench.record import compare, read_bench
@@ -120,12 +120,12 @@ def _profile(path: Path) -> None:
 
 
 def _hosts(path: Path) -> None:
-    for host in read_hosts(_text(path)):
+    for host in read_named(HostsFile, "hosts.toml", _text(path)).host:
         assert host.hierarchy.memory_bytes > 0
 
 
 def _processors(path: Path) -> None:
-    for processor in read_processors(_text(path)):
+    for processor in read_named(ProcessorsFile, "processors.toml", _text(path)).processor:
         assert processor.clock_ghz.value * processor.memory_gb_per_s.value > 0.0
 
 

@@ -19,7 +19,8 @@ from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.cache.paging import Kind, Paging
-from gpgpu_legacy.chips.hosts import Host, find_host, hosts, read_hosts
+from gpgpu_legacy.chips.hosts import Host, HostsFile, find_host, hosts
+from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.cli import anomaly as command
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.grid import as_text
@@ -245,7 +246,7 @@ def test_a_file_that_does_not_keep_to_the_form() -> None:
     table = '[sources]\nS002 = "a paper"\n[[host]]\nname = "one"\ntitle = "One"\naliases = []\n'
     table += 'about = "x"\n'
     with pytest.raises(InputError, match="host\\[0\\]: object missing required field `clock_ghz`"):
-        read_hosts(table)
+        read_named(HostsFile, "hosts.toml", table)
 
 
 # What is found -----------------------------------------------------------------------------------

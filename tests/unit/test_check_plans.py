@@ -7,7 +7,7 @@ from sorting import sort_plan
 
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.table import plan_verdict_grids
+from gpgpu_legacy.chips.table import verdict_grids
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.formats import R32F
@@ -89,6 +89,6 @@ def test_a_plan_that_loads_has_no_table_of_passes() -> None:
     verdict = check_plan(plan, find_profile("geforce-6800"))
     assert verdict.answer is not Answer.DOES_NOT_LOAD
     assert verdict.pass_count == count_plan(plan).passes == 36
-    assert [g.id for g in plan_verdict_grids(verdict, RADEON)] == ["verdict"]
+    assert [g.id for g in verdict_grids(verdict, RADEON)] == ["verdict"]
     alone = row(verdict, "ALU instructions")
     assert (alone.passes, alone.pass_count) == ("1–36", 36)

@@ -19,15 +19,14 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Table
-from gpgpu_legacy.plan.pass_names import numbers_text
 from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.parts import parts_of
-from gpgpu_legacy.predict.plan_table import plan_prediction_record
 from gpgpu_legacy.predict.plans import CacheModel, predict_passes, predict_plan
 from gpgpu_legacy.predict.prediction import Stage
 from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.predict.table import plan_prediction_record
 from gpgpu_legacy.predict.work import Work, count_work
 
 RADEON = find_profile("radeon-9700-pro")
@@ -113,9 +112,9 @@ def test_each_pass_is_bound_by_its_own_unit() -> None:
     plan = show(steps, q, others=[p])
     fill, copy = predict_passes(plan, XT)
     assert fill.seconds == pytest.approx(5 * 4096 * 4 / (26.4e9 / 8))
-    assert (fill.binds, fill.runs, numbers_text(fill.numbers)) == ("arithmetic", 5, "1, 3, 5, … 9")
+    assert (fill.binds, fill.runs, fill.numbers) == ("arithmetic", 5, "1, 3, 5, … 9")
     assert copy.seconds == pytest.approx(4 * 2 * 4 * 4096 / 23.36e9)
-    assert (copy.binds, copy.runs, numbers_text(copy.numbers)) == ("copies", 4, "2, 4, 6, … 8")
+    assert (copy.binds, copy.runs, copy.numbers) == ("copies", 4, "2, 4, 6, … 8")
     whole_plan = predict(plan, XT).compute_s
     assert whole_plan == pytest.approx(fill.seconds + copy.seconds)
 
@@ -139,9 +138,9 @@ def test_fused_passes_are_one_row() -> None:
     back = FragmentPass(look, (Binding(0, "Q"),), ("P",), whole)
     plan = show([Repeat(50, (there, back))], p, others=[q])
     [fused] = predict_passes(plan, find_profile("xeon-jit"))
-    assert (len(fused.passes), fused.runs) == (2, 100)
+    assert (len(fused.what), fused.runs) == (2, 100)
     [apart] = predict_passes(plan, find_profile("xeon-gl-raster"))  # there and back are one work
-    assert (len(apart.passes), apart.runs, numbers_text(apart.numbers)) == (1, 100, "1–100")
+    assert (len(apart.what), apart.runs, apart.numbers) == (1, 100, "1–100")
     assert fused.seconds is not None and apart.seconds is not None
     assert fused.seconds < apart.seconds
 

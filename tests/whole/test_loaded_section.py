@@ -12,7 +12,7 @@ from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
 from gpgpu_legacy.page.sections.loaded import largest, make_section
-from gpgpu_legacy.predict.products import predict_product
+from gpgpu_legacy.predict.plans import predict_plan
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 MODEL = "hall-carr-hart-model"  # 256 instructions, and unlimited lookups
@@ -84,7 +84,8 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
 def test_what_loads_has_the_predicted_time(data: Loading) -> None:
     case, chip = case_of(data, MULTI), "geforce-fx-5900-ultra"
     shape, at = Shape(data.size, data.size, data.size), case.blocks.index(32)
-    prediction = predict_product(find_method(MULTI), shape, Options(block=32), chip).prediction
+    plan = find_method(MULTI).plan(shape, Options(block=32))
+    prediction = predict_plan(plan, chip).prediction
     on_chip = case.chips[chip_number(chip)]
     assert on_chip.seconds[at] == pytest.approx(prediction.compute_s, rel=0.01)
     [*_, (_, number)] = [run for run in on_chip.binds if run[0] <= at]

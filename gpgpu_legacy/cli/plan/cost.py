@@ -68,11 +68,11 @@ def check_command(recipe: RecipeOptions, chip: ChipName, as_json: Json = False) 
     """
     from gpgpu_legacy.chips.check_plan import check_plan
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.chips.table import plan_verdict_grids
+    from gpgpu_legacy.chips.table import verdict_grids
 
     profile = find_profile(chip)
     verdict = check_plan(recipe.built().plan, profile)
-    show(verdict, plan_verdict_grids(verdict, profile), as_json)
+    show(verdict, verdict_grids(verdict, profile), as_json)
     if verdict.exceeded:
         sys.exit(1)
 
@@ -86,8 +86,8 @@ def predict_command(
     With --cache, memory serves the misses of that simulated cache; without it, memory serves each
     texel that a pass touches once per pass.
     """
-    from gpgpu_legacy.predict.plan_table import plan_prediction_grids, plan_prediction_record
     from gpgpu_legacy.predict.plans import predict_plan
+    from gpgpu_legacy.predict.table import plan_prediction_grids, plan_prediction_record
 
     predicted = predict_plan(recipe.built().plan, chip, through.model())
     show(plan_prediction_record(predicted), plan_prediction_grids(predicted), as_json)
