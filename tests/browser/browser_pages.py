@@ -44,10 +44,8 @@ _PATIENCE, _MOMENT = 300, 50  # looks at a page that starts, and the millisecond
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 
 
-@cache
-def section_of(name: str) -> Section:
-    """A section of the page, made once for all tests that open it."""
-    return sections.section_of(name)
+section_of = cache(sections.section_of)
+"""A section of the page by its name, made once for all tests that open it."""
 
 
 def browser_path() -> str | None:
@@ -150,14 +148,21 @@ class Opener:
         self._browsers, self._renderer, self._folder = browsers, renderer, folder
         self._pages: list[Page] = []
 
-    def __call__(self, what: str | Sequence[Section], view: View = WIDE, at: str = "") -> Page:
-        """A page that has started.
+    def __call__(
+        self, what: str | Sequence[str | Section], view: View = WIDE, at: str = ""
+    ) -> Page:
+        """A page of a section, or of several, that has started.
 
-        what: its HTML, or its sections. at: what stands behind # in its address.
+        at: what stands behind # in its address.
         """
-        html = what if isinstance(what, str) else page_text("A page", "", what)
+        named = [what] if isinstance(what, str) else what
+        made = [section_of(one) if isinstance(one, str) else one for one in named]
+        return self.html(page_text("A page", "", made), view, at)
+
+    def html(self, text: str, view: View = WIDE, at: str = "") -> Page:
+        """A page of that HTML."""
         file = self._folder / f"page-{len(self._pages)}.html"
-        file.write_text(html, "utf-8")
+        file.write_text(text, "utf-8")
         return self.open(file, view, at)
 
     def open(self, file: Path, view: View = WIDE, at: str = "") -> Page:
@@ -209,7 +214,7 @@ class Modules:
     @cached_property
     def page(self) -> Page:
         scripts = "\n".join(map(script_text, dict.fromkeys(("base.js", *self._names))))
-        return self._opener(_MODULE.replace("SCRIPTS", scripts))
+        return self._opener.html(_MODULE.replace("SCRIPTS", scripts))
 
     def run(self, code: str, given: Any = None) -> Any:
         """The value of an expression, awaited, in which `given` is what is given as JSON."""

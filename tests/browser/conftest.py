@@ -39,7 +39,7 @@ def renderer() -> str:
 
 @pytest.fixture
 def open_page(browsers: Browsers, renderer: str, tmp_path: Path) -> Iterator[Opener]:
-    """Opens a page: `open_page(sections, View(width=390))`; fails if a page of it complains."""
+    """Opens a page: `open_page("cache", View(width=390))`; fails if a page of it complains."""
     opener = Opener(browsers, renderer, tmp_path)
     yield opener
     opener.close()

@@ -4,19 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
-from browser_pages import PHONE, Opener, View, section_of
+from browser_pages import PHONE, Opener, View
 from playwright.sync_api import Page
 
-from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.published.papers import papers
-
-
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return section_of("audit")
 
 
 def claims() -> list[Judged]:
@@ -29,9 +22,9 @@ def shown(page: Page) -> list[str]:
     return names
 
 
-def test_the_bar_filters_and_the_address_keeps_it(open_page: Opener, section: Section) -> None:
+def test_the_bar_filters_and_the_address_keeps_it(open_page: Opener) -> None:
     counts = Counter(one.entry.verdict.value for one in claims())
-    page = open_page([section])
+    page = open_page("audit")
     assert len(shown(page)) == counts["differs"]
     page.get_by_role("button", name="unchecked").click()
     assert len(shown(page)) == counts["unchecked"]
@@ -40,8 +33,8 @@ def test_the_bar_filters_and_the_address_keeps_it(open_page: Opener, section: Se
     assert len(shown(page)) == counts.total()
 
 
-def test_words_and_a_paper_filter_too(open_page: Opener, section: Section) -> None:
-    page = open_page([section], at="audit.verdict=all")
+def test_words_and_a_paper_filter_too(open_page: Opener) -> None:
+    page = open_page("audit", at="audit.verdict=all")
     page.get_by_label("Words").fill("swizzl")
     with_word = shown(page)
     assert 0 < len(with_word) < len(claims())
@@ -51,31 +44,17 @@ def test_words_and_a_paper_filter_too(open_page: Opener, section: Section) -> No
     assert shown(page) == [] and "0 of" in page.locator("output").inner_text()
 
 
-def test_a_link_shows_its_claim_whatever_is_filtered(open_page: Opener, section: Section) -> None:
+def test_a_link_shows_its_claim_whatever_is_filtered(open_page: Opener) -> None:
     agrees = next(one.name for one in claims() if one.entry.verdict.value == "agrees")
-    page = open_page([section], PHONE, at=f"audit.claim={agrees}")
+    page = open_page("audit", PHONE, at=f"audit.claim={agrees}")
     claim = page.locator(f'[data-claim="{agrees}"]')
     assert claim.is_visible() and claim.get_attribute("open") is not None
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
 
 
-def test_the_claims_of_a_cause_are_one_click_away(open_page: Opener, section: Section) -> None:
+def test_the_claims_of_a_cause_are_one_click_away(open_page: Opener) -> None:
     cause = "the CPU counts 4n³"
     names = {one.name for one in claims() if one.entry.cause == cause}
-    page = open_page([section], View(calm=True), at=f"audit.claim={min(names)}")
+    page = open_page("audit", View(calm=True), at=f"audit.claim={min(names)}")
     page.locator(f'[data-claim="{min(names)}"]').get_by_role("button").click()
     assert set(shown(page)) == names and len(names) > 1
-
-
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Section) -> None:
-    at = "audit.verdict=perhaps&audit.paper=none&audit.claim=none/at-all"
-    page = open_page([section], at=at)
-    said = page.locator("#audit form > .said").inner_text()
-    assert "“perhaps”" in said and "“none”" in said and "“none/at-all”" in said
-    assert len(shown(page)) == len(claims())
-
-
-def test_without_javascript_all_claims_stand(open_page: Opener, section: Section) -> None:
-    page = open_page([section], View(javascript=False))
-    assert len(page.locator("[data-claim]").all()) == len(claims())
-    assert not page.locator("form").is_visible()

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 import pytest
-from browser_pages import PHONE, Opener, View, section_of
+from browser_pages import Opener, View, section_of
 
 from gpgpu_legacy.sources import recorded_file
 from gpgpu_legacy.studies.cache_table.model import BEFORE, Case, Row, Setting
@@ -33,7 +33,7 @@ def choose(page: Page, label: str, value: str | int) -> None:
 
 
 def test_every_list_changes_the_sentence(open_page: Opener) -> None:
-    page = open_page([section_of("cache")])
+    page = open_page("cache")
     where = Setting("32K,2way,128B", "scan", "linear", 16)
     choose(page, "cache", where.cache)
     choose(page, "order of fragments", where.raster)
@@ -59,7 +59,7 @@ def test_every_list_changes_the_sentence(open_page: Opener) -> None:
 
 def test_a_moment_is_sent_in_the_address(open_page: Opener) -> None:
     at = f"cache.method={SINGLE}&cache.b=2&cache.raster=scan&cache.layout=linear&cache.flight=1"
-    page = open_page([section_of("cache")], at=at)
+    page = open_page("cache", at=at)
     where = Setting("8K,4way,64B", "scan", "linear", 1)
     share = rows()[Case(SINGLE, 2, where)].operand_share
     assert f"At b = 2, memory sends {100 * share:.3g} % " in sentence(page)
@@ -69,7 +69,7 @@ def test_a_moment_is_sent_in_the_address(open_page: Opener) -> None:
 
 
 def test_nonsense_in_the_address_is_a_sentence(open_page: Opener) -> None:
-    page = open_page([section_of("cache")], at="cache.b=77&cache.cache=<b>")
+    page = open_page("cache", at="cache.b=77&cache.cache=<b>")
     said = page.locator("#cache .said").inner_text()
     assert "cache.b=77, which is none of 1, 2, 4, 8, 16, 32, 64, 128; shown is 32." in said
     assert "cache.cache=<b>" in said and "At b = 32" in sentence(page)
@@ -82,7 +82,7 @@ def test_nonsense_in_the_address_is_a_sentence(open_page: Opener) -> None:
 
 
 def test_the_curve_and_the_ratios_choose_too(open_page: Opener) -> None:
-    page = open_page([section_of("cache")])
+    page = open_page("cache")
     page.locator("#cache .hit").nth(1).click()
     assert "At b = 2," in sentence(page)
     ratio = page.get_by_label(re.compile("^scan, 8x8, 16K,4way,64B"))
@@ -100,7 +100,7 @@ def test_the_curve_and_the_ratios_choose_too(open_page: Opener) -> None:
 
 
 def test_labels_of_the_curve_do_not_touch(open_page: Opener) -> None:
-    page = open_page([section_of("cache")])
+    page = open_page("cache")
     for cached in section_of("cache").data["caches"]:
         choose(page, "cache", cached)
         boxes = page.evaluate(
@@ -118,7 +118,7 @@ def test_labels_of_the_curve_do_not_touch(open_page: Opener) -> None:
 
 
 def test_a_map_is_read_by_the_keyboard(open_page: Opener) -> None:
-    page = open_page([section_of("cache")])
+    page = open_page("cache")
     page.locator("#cache canvas").nth(1).focus()
     page.keyboard.press("ArrowUp")
     read = page.locator(".cache-maps > p").last
@@ -126,14 +126,3 @@ def test_a_map_is_read_by_the_keyboard(open_page: Opener) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowUp")
     assert "fragment (1, 1)" in read.inner_text()
-
-
-@pytest.mark.parametrize("view", [PHONE, View(width=390, dark=True), View(dark=True)])
-def test_nothing_is_wider_than_the_screen(open_page: Opener, view: View) -> None:
-    page = open_page([section_of("cache")], view)
-    assert page.evaluate("document.documentElement.scrollWidth") <= view.width
-
-
-def test_without_scripts_the_ratios_are_there(open_page: Opener) -> None:
-    page = open_page([section_of("cache")], View(javascript=False))
-    assert page.locator("#cache tbody tr").count() == 6

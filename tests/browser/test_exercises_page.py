@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from browser_pages import PHONE, Opener, View, section_of
+from browser_pages import Opener, View
+from playwright.sync_api import Page
 
-from gpgpu_legacy.page.section import Section
-
-
-def sections() -> list[Section]:
-    return [section_of(name) for name in ("loaded", "lineage", "exercises")]
+SECTIONS = ("loaded", "lineage", "exercises")
 
 
-def in_view(page: object, selector: str) -> bool:
+def in_view(page: Page, selector: str) -> bool:
     script = """(selector) => {
         const {top, bottom} = document.querySelector(selector).getBoundingClientRect();
         return top < innerHeight && bottom > 0;
     }"""
-    return bool(page.evaluate(script, selector))  # type: ignore[attr-defined]
+    return bool(page.evaluate(script, selector))
 
 
 def test_a_link_leads_to_the_chip_and_the_block(open_page: Opener) -> None:
-    page = open_page(sections())
+    page = open_page(SECTIONS)
     link = page.get_by_role("link", name="Begin with b = 1")
     link.scroll_into_view_if_needed()
     assert not in_view(page, "#loaded-title")
@@ -38,13 +35,13 @@ def test_a_link_leads_to_the_chip_and_the_block(open_page: Opener) -> None:
 
 
 def test_a_moment_that_was_sent_is_in_view(open_page: Opener) -> None:
-    page = open_page(sections(), at="lineage.device=cpu&lineage.method=mali-sgemm")
+    page = open_page(SECTIONS, at="lineage.device=cpu&lineage.method=mali-sgemm")
     assert in_view(page, "#lineage-title") and not in_view(page, "#exercises-title")
 
 
 def test_answers_unfold_by_the_keyboard_and_without_scripts(open_page: Opener) -> None:
     for view in (View(), View(javascript=False)):
-        page = open_page(sections()[2:], view)
+        page = open_page("exercises", view)
         answers = page.locator("#exercises details")
         assert answers.count() == 3
         for answer in answers.all():
@@ -52,9 +49,3 @@ def test_answers_unfold_by_the_keyboard_and_without_scripts(open_page: Opener) -
             answer.locator("summary").focus()
             page.keyboard.press("Enter")
             assert answer.get_attribute("open") is not None
-
-
-def test_nothing_is_wider_than_a_phone(open_page: Opener) -> None:
-    page = open_page(sections()[2:], PHONE)
-    page.evaluate("for (const one of document.querySelectorAll('details')) one.open = true")
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE.width

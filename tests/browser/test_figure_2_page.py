@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View, section_of, turn
+from browser_pages import EACH_RENDERER, PHONE, Opener, View, turn
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
@@ -21,11 +20,6 @@ from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
 F32 = NDArray[np.float32]
 
 CALM = View(calm=True)
-
-
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return section_of("figure-2")
 
 
 def in_address(matrix: F32) -> str:
@@ -73,40 +67,32 @@ def word(page: Page, name: str) -> str:
 
 
 PRODUCTS = [
-    ("larson-mcallister", (3, 5, 2), {"texture_format": "r32f"}),
-    ("hall-carr-hart-single", (5, 7, 3), {"block": 4, "accumulate": Accumulate.COPY}),
-    ("hall-carr-hart-single", (1, 6, 8), {"block": 2, "accumulate": Accumulate.BLEND}),
-    ("hall-carr-hart-multi", (7, 5, 6), {"block": 2, "accumulate": Accumulate.PING_PONG}),
-    ("hall-carr-hart-multi", (8, 8, 8), {"block": 1, "accumulate": Accumulate.COPY}),
+    ("hall-carr-hart-single", (1, 6, 8), 2, "blend"),
+    ("hall-carr-hart-multi", (7, 5, 6), 4, "ping-pong"),
 ]
 
 
 @EACH_RENDERER
-@pytest.mark.parametrize(("method", "shape", "chosen"), PRODUCTS)
+@pytest.mark.parametrize(("method", "shape", "block", "mode"), PRODUCTS)
 def test_products_have_the_bits_of_numpy(
-    open_page: Opener, section: Section, method: str, shape: tuple[int, int, int], chosen: Any
+    open_page: Opener, method: str, shape: tuple[int, int, int], block: int, mode: str
 ) -> None:
     m, inner, n = shape
     random = np.random.default_rng(sum(shape))
     a = random.standard_normal((m, inner)).astype(np.float32)
     b = random.standard_normal((inner, n)).astype(np.float32)
-    more = {
-        word: value.value if isinstance(value, Accumulate) else value
-        for word, value in zip(("block", "mode"), chosen.values(), strict=False)
-        if method != "larson-mcallister"
-    }
-    page = open_page([section], CALM, at=address(method, a, b, **more))
-    expected = by_numpy(method, a, b, Options(**chosen))
+    page = open_page("figure-2", CALM, at=address(method, a, b, block=block, mode=mode))
+    expected = by_numpy(method, a, b, Options(block=block, accumulate=Accumulate(mode)))
     assert np.array_equal(numbers(page, "Framebuffer"), expected)
     device = page.locator(".figure2-pictures > .note").last.inner_text()
     assert "your GPU" in device and "bit for bit" in device
 
 
-def test_eight_bits_saturate(open_page: Opener, section: Section) -> None:
+def test_eight_bits_saturate(open_page: Opener) -> None:
     a = np.array([[0.5, 0.75], [0.25, 0.125], [3, -1]], np.float32)
     b = np.array([[1, 0.5], [0.75, 0.25]], np.float32)
     at = address("larson-mcallister", a, b, format="unorm8", texel="0_0")
-    page = open_page([section], CALM, at=at)
+    page = open_page("figure-2", CALM, at=at)
     options = Options(texture_format="unorm8")
     assert np.array_equal(
         numbers(page, "Framebuffer"), by_numpy("larson-mcallister", a, b, options)
@@ -120,8 +106,8 @@ def test_eight_bits_saturate(open_page: Opener, section: Section) -> None:
     assert typed.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["2,0", "2,1"]
 
 
-def test_a_fragment_is_opened_by_a_click_and_by_enter(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM)
+def test_a_fragment_is_opened_by_a_click_and_by_enter(open_page: Opener) -> None:
+    page = open_page("figure-2", CALM)
     cells = page.get_by_role("grid", name="Framebuffer")
     cells.get_by_role("gridcell").nth(6).click()
     fragment = page.locator(".figure2-fragment")
@@ -137,8 +123,8 @@ def test_a_fragment_is_opened_by_a_click_and_by_enter(open_page: Opener, section
     assert word(page, "texel") == "2_2"
 
 
-def test_the_pass_is_marked_and_what_it_adds_is_shown(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="figure-2.pass=3")  # the clear, and two passes
+def test_the_pass_is_marked_and_what_it_adds_is_shown(open_page: Opener) -> None:
+    page = open_page("figure-2", CALM, at="figure-2.pass=3")  # the clear, and two passes
     places = "frames => frames.map(frame => frame.style.gridArea)"
     assert page.locator('.elements[aria-label="A"] .pass').evaluate_all(places) == ["1 / 2 / 5 / 3"]
     assert page.locator('.elements[aria-label="B"] .pass').evaluate_all(places) == ["2 / 1 / 3 / 5"]
@@ -159,10 +145,8 @@ TYPED = [
 ]
 
 
-def test_nonsense_in_a_cell_is_said_and_the_matrix_stays(
-    open_page: Opener, section: Section
-) -> None:
-    page = open_page([section], CALM)
+def test_nonsense_in_a_cell_is_said_and_the_matrix_stays(open_page: Opener) -> None:
+    page = open_page("figure-2", CALM)
     before = numbers(page, "Framebuffer")
     cell = page.get_by_label("A, row 2, column 1", exact=True)
     for typed, sentence in TYPED:
@@ -191,8 +175,8 @@ PASTE = """(cell, text) => {
 }"""
 
 
-def test_tables_are_pasted(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM)
+def test_tables_are_pasted(open_page: Opener) -> None:
+    page = open_page("figure-2", CALM)
     cell = page.get_by_label("A, row 1, column 1", exact=True)
     cell.evaluate(PASTE, "1\t2\t3\n4\t5\t6")
     page.get_by_label("B, row 3, column 4", exact=True).wait_for()
@@ -211,8 +195,8 @@ def test_tables_are_pasted(open_page: Opener, section: Section) -> None:
         assert numbers(page, "A").tolist() == [[1, 2, 3], [4, 5, 6]]
 
 
-def test_shapes_and_fillings(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM)
+def test_shapes_and_fillings(open_page: Opener) -> None:
+    page = open_page("figure-2", CALM)
     page.get_by_label("Inner", exact=True).fill("2")
     page.get_by_label("Rows", exact=True).press("Tab")
     page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 8")
@@ -230,8 +214,8 @@ def test_shapes_and_fillings(open_page: Opener, section: Section) -> None:
     assert np.array_equal(numbers(page, "A"), np.array(DEMONSTRATION_A, np.float32))
 
 
-def test_a_moment_is_sent(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM)
+def test_a_moment_is_sent(open_page: Opener) -> None:
+    page = open_page("figure-2", CALM)
     page.get_by_label("Method").select_option("hall-carr-hart-multi")
     page.get_by_label("Sums from pass to pass").select_option("ping-pong")
     page.get_by_label("Block b").select_option("1")
@@ -247,7 +231,7 @@ def test_a_moment_is_sent(open_page: Opener, section: Section) -> None:
         page.locator(".figure2-moment").inner_text(),
     )
     fragment = page.locator(".figure2-fragment").inner_text()
-    other = open_page([section], CALM, at=at)
+    other = open_page("figure-2", CALM, at=at)
     assert other.get_by_label("Method").input_value() == "hall-carr-hart-multi"
     assert np.array_equal(numbers(other, "B"), state[0]) and state[0][3, 3] == np.float32(-0.1)
     assert np.array_equal(numbers(other, "Framebuffer"), state[1])
@@ -269,9 +253,9 @@ NONSENSE = [
 ]
 
 
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Section) -> None:
+def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
     """As the page opens, and while it is open."""
-    page = open_page([section], CALM, at=f"figure-2.{NONSENSE[0][0]}")
+    page = open_page("figure-2", CALM, at=f"figure-2.{NONSENSE[0][0]}")
     expected = (np.array(DEMONSTRATION_A) @ np.array(DEMONSTRATION_B)).astype(np.float32)
     for nonsense, sentence in NONSENSE:
         turn(page, f"figure-2.{nonsense}")
@@ -279,48 +263,25 @@ def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Se
         assert np.array_equal(numbers(page, "Framebuffer"), expected)
 
 
-def test_it_plays_when_it_is_seen_and_keeps_its_address(
-    open_page: Opener, section: Section
-) -> None:
-    page = open_page([section])
+def test_it_plays_when_it_is_seen_and_keeps_its_address(open_page: Opener) -> None:
+    page = open_page("figure-2")
     # Faster, but not by a choice of the reader, which the address would keep.
     page.get_by_label("Step: speed").evaluate("(speed) => { speed.value = 16; }")
     page.locator(".figure2 .transport").scroll_into_view_if_needed()
     page.get_by_text("The product is complete.").wait_for()
+    outcome = page.locator(".figure2-outcome").inner_text()
+    assert "16 of its 16 numbers are the true product" in outcome
     page.wait_for_timeout(400)
     assert "#" not in page.url
     page.get_by_role("button", name="Back").click()
     assert word(page, "pass") == "4"
 
 
-def test_it_plays_to_the_end(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="figure-2.pass=0")
-    assert not numbers(page, "Framebuffer").any()
-    page.get_by_label("Step: speed").select_option("16")
-    page.get_by_role("button", name="Play").click()
-    page.get_by_text("The product is complete.").wait_for()
-    assert (
-        "16 of its 16 numbers are the true product" in page.locator(".figure2-outcome").inner_text()
-    )
-
-
-def test_it_fits_a_phone_at_its_largest(open_page: Opener, section: Section) -> None:
+def test_it_fits_a_phone_at_its_largest(open_page: Opener) -> None:
     eight = np.full((8, 8), -0.12345, np.float32)
     for method in ("larson-mcallister", "hall-carr-hart-multi"):
-        page = open_page([section], PHONE, at=address(method, eight, eight, **{"pass": 2}))
+        page = open_page("figure-2", PHONE, at=address(method, eight, eight, **{"pass": 2}))
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
-
-
-def test_without_javascript_the_picture_stands(open_page: Opener, section: Section) -> None:
-    page = open_page([section], View(javascript=False))
-    assert page.locator(".figure2-still img").is_visible()
-    live = open_page([section], CALM)
-    assert not live.locator(".figure2-still").is_visible() and live.locator(".figure2").is_visible()
-    live.emulate_media(media="print")
-    assert (
-        live.locator(".figure2-still img").is_visible()
-        and not live.locator(".figure2").is_visible()
-    )
 
 
 EXHAUST = """() => {
@@ -332,10 +293,8 @@ EXHAUST = """() => {
 }"""
 
 
-def test_a_gpu_that_is_taken_away_leaves_the_interpreter(
-    open_page: Opener, section: Section
-) -> None:
-    page = open_page([section], CALM, at="figure-2.pass=2")
+def test_a_gpu_that_is_taken_away_leaves_the_interpreter(open_page: Opener) -> None:
+    page = open_page("figure-2", CALM, at="figure-2.pass=2")
     page.evaluate(EXHAUST)  # a browser keeps some contexts, and takes the oldest away
     page.get_by_role("button", name="To the end").click()
     device = page.locator(".figure2-pictures > .note").last
@@ -344,10 +303,10 @@ def test_a_gpu_that_is_taken_away_leaves_the_interpreter(
     assert np.array_equal(numbers(page, "Framebuffer"), expected)
 
 
-def test_huge_numbers_overflow_and_are_shown(open_page: Opener, section: Section) -> None:
+def test_huge_numbers_overflow_and_are_shown(open_page: Opener) -> None:
     a = np.array([[3e38, 1]], np.float32)
     b = np.array([[2, -1e-3], [0, 1]], np.float32)
-    page = open_page([section], CALM, at=address("hall-carr-hart-single", a, b, block=2))
+    page = open_page("figure-2", CALM, at=address("hall-carr-hart-single", a, b, block=2))
     with np.errstate(over="ignore"):
         assert shown(page, "Framebuffer")[0][0] == "inf" and np.isinf(a[0, 0] * b[0, 0])
     assert "the same number" not in page.locator(".figure2-products").inner_text()

@@ -31,7 +31,6 @@ from strategies import Scene, draw_scene, whole_scenes
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.api.plan_trace import Fate, Visit, trace_plan
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import AttributeKind, Fog
@@ -164,59 +163,6 @@ def test_formats_round_as_the_machines_do(modules: Callable[..., Modules], name:
     found = modules(*INTERPRETER).run(code, {"values": values.tolist(), "name": name})
     with np.errstate(over="ignore"):
         assert_same_bits(found, decode(encode(values, FORMATS[name]), FORMATS[name]))
-
-
-def test_an_attribute_of_negative_zero_is_zero(interpreted: Interpreted) -> None:
-    text = program("RCP result.color, fragment.color.x;")
-    four = ((-0.0, 0.0, 0.0, 0.0),) * 4
-    pass_ = FragmentPass(
-        text,
-        (),
-        ("target",),
-        Rect(0, 0, 1, 1),
-        attributes=(AttributeCorners(AttributeKind.COLOR, four),),
-    )
-    plan = show([pass_], texture("target", 1, 1, RGBA32F))
-    assert (interpreted.run(plan, {}).outputs["result"] == np.inf).all()
-
-
-def test_a_colour_that_no_instruction_writes_is_behind_fog(interpreted: Interpreted) -> None:
-    options = "OPTION ARB_draw_buffers;\nOPTION ARB_fog_linear;"
-    _, other = draw_all(
-        program("MOV result.color[0], {1, 1, 1, 1};", temporaries=options),
-        (1, 1),
-        attributes=(AttributeCorners(AttributeKind.FOGCOORD, ((0.25, 0.0, 0.0, 0.0),) * 4),),
-        state={"state.fog.color": (8.0, 4.0, 2.0, 1.0)},
-        targets=(RGBA32F, RGBA32F),
-        executor=interpreted,
-    )
-    assert other.ravel().tolist() == [
-        2.0,
-        1.0,
-        0.5,
-        0.0,
-    ]  # a quarter of the fog
-
-
-@pytest.mark.parametrize(
-    ("name", "parameters"),
-    [
-        ("jacobi", {"n": 9, "passes": 5}),
-        ("reduction", {"n": 8, "operation": "max"}),
-        ("reduction", {"n": 11, "operation": "sum"}),
-        ("bitonic-sort", {"n": 128}),
-        ("life", {"width": 8, "height": 16, "generations": 4}),
-    ],
-)
-def test_shipped_algorithms(
-    interpreted: Interpreted, name: str, parameters: dict[str, Any]
-) -> None:
-    plan = Pipeline.find(name, **parameters).plan()
-    operands = random_operands(plan)
-    expected = NUMPY.run(plan, operands, EXACT).outputs
-    found = interpreted.run(plan, operands).outputs
-    for matrix in plan.results:
-        assert_same_bits(found[matrix.name], expected[matrix.name])
 
 
 # Functions that no two libraries compute alike -----------------------------------------------

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from browser_pages import PHONE, Opener, View, section_of
+from browser_pages import Opener
 
 from gpgpu_legacy.sources import recorded_file
 
@@ -47,7 +47,7 @@ def ungrouped(text: str) -> str:
 
 
 def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:
-    page = open_page([section_of("lineage")])
+    page = open_page("lineage")
     choose(page, "shown as", "ratio")
     for file, device in (
         ("lineage-h100.json", "H100, drawn"),
@@ -62,7 +62,7 @@ def test_ratios_are_to_the_origin_on_the_same_device(open_page: Opener) -> None:
 
 
 def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
-    page = open_page([section_of("lineage")])
+    page = open_page("lineage")
     choose(page, "method", OLD)
     choose(page, "device in colour", "cpu")
     choose(page, "size n", 4096)
@@ -84,7 +84,7 @@ def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
 
 def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
     page = open_page(
-        [section_of("lineage")],
+        "lineage",
         at="lineage.method=mali-sgemm&lineage.device=h100-drawn&lineage.n=7",
     )
     assert sentence(page).startswith("At n = 1024 on H100, drawn, mali-sgemm takes ")
@@ -93,7 +93,7 @@ def test_a_moment_and_nonsense_in_the_address(open_page: Opener) -> None:
 
 
 def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
-    page = open_page([section_of("lineage")])
+    page = open_page("lineage")
     page.locator("#lineage .lineage-row").nth(2).click()
     method = page.locator("#lineage-hall-carr-hart-multi")
     assert method.get_attribute("open") is not None
@@ -105,7 +105,7 @@ def test_a_row_of_the_chart_unfolds_its_method(open_page: Opener) -> None:
 
 @pytest.mark.parametrize("unit", ["gflops", "ms", "ratio"])
 def test_labels_are_whole_and_no_line_goes_through_them(open_page: Opener, unit: str) -> None:
-    page = open_page([section_of("lineage")], at=f"lineage.unit={unit}")
+    page = open_page("lineage", at=f"lineage.unit={unit}")
     cut = page.evaluate(
         """() => {
             const { left, right } = document.querySelector("#lineage .chart")
@@ -127,12 +127,3 @@ def test_labels_are_whole_and_no_line_goes_through_them(open_page: Opener, unit:
         }"""
     )
     assert page.locator("#lineage .chart path").count() > 1 and touching == 0
-
-
-@pytest.mark.parametrize("view", [PHONE, View(width=390, dark=True), View(dark=True)])
-def test_nothing_is_wider_than_the_screen(open_page: Opener, view: View) -> None:
-    page = open_page([section_of("lineage")], view)
-    for summary in page.locator("#lineage summary").all()[:6]:
-        if summary.is_visible():
-            summary.click()
-    assert page.evaluate("document.documentElement.scrollWidth") <= view.width

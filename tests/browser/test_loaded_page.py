@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import pytest
-from browser_pages import PHONE, Opener, View, section_of
+from browser_pages import PHONE, Opener
 from playwright.sync_api import Page
 
-from gpgpu_legacy.page.section import Section
-
 R300 = "loaded.program=hall-carr-hart-multi&loaded.chip=radeon-9700-pro&loaded.block="
-
-
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return section_of("loaded")
 
 
 def verdict(page: Page) -> str:
     return page.locator(".loaded-verdict").inner_text()
 
 
-def test_the_slider_goes_beyond_a_limit(open_page: Opener, section: Section) -> None:
-    page = open_page([section], at=f"{R300}3")
+def test_the_slider_goes_beyond_a_limit(open_page: Opener) -> None:
+    page = open_page("loaded", at=f"{R300}3")
     assert "loads" in verdict(page) and "does not" not in verdict(page)
     page.get_by_role("slider").press("ArrowRight")
     assert "does not load: texture indirections 5 > 4." in verdict(page)
@@ -31,37 +23,24 @@ def test_the_slider_goes_beyond_a_limit(open_page: Opener, section: Section) -> 
     assert "5 of 4" in full.inner_text()
 
 
-def test_another_chip_loads_it(open_page: Opener, section: Section) -> None:
-    page = open_page([section], at=f"{R300}32")
+def test_another_chip_loads_it(open_page: Opener) -> None:
+    page = open_page("loaded", at=f"{R300}32")
     page.get_by_role("button", name="GeForce FX 5900 Ultra").click()
     assert "as far as is known" in verdict(page) and "binds" in verdict(page)
     assert "loaded.chip=geforce-fx-5900-ultra" in page.url
 
 
-def test_a_program_without_a_block_has_no_slider(open_page: Opener, section: Section) -> None:
-    page = open_page([section], PHONE, at=f"{R300}3")
+def test_a_program_without_a_block_has_no_slider(open_page: Opener) -> None:
+    page = open_page("loaded", PHONE, at=f"{R300}3")
     page.get_by_label("Program").select_option("larson-mcallister")
     assert page.get_by_role("slider").is_disabled()
     assert "larson-mcallister on ATI Radeon 9700 Pro" in verdict(page)
     assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
 
 
-def test_native_moves_are_listed_on_a_chip_that_needs_them(
-    open_page: Opener, section: Section
-) -> None:
-    page = open_page([section], at=f"{R300}8")
+def test_native_moves_are_listed_on_a_chip_that_needs_them(open_page: Opener) -> None:
+    page = open_page("loaded", at=f"{R300}8")
     moves = page.locator("li", has_text="MAD")
     assert moves.count() == 2 and "and 7 like it" in moves.first.inner_text()
     page.get_by_role("button", name="GeForce FX 5900 Ultra").click()
     assert moves.count() == 0
-
-
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Section) -> None:
-    at = "loaded.program=none&loaded.chip=voodoo&loaded.block=17.5"
-    said = open_page([section], at=at).locator(".loaded-controls > .said").inner_text()
-    assert "“none”" in said and "“voodoo”" in said and "“17.5”" in said
-
-
-def test_without_javascript_the_table_stands(open_page: Opener, section: Section) -> None:
-    page = open_page([section], View(javascript=False))
-    assert page.get_by_role("cell", name="ATI Radeon 9700 Pro (R300)").is_visible()

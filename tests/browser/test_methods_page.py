@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Opener, View, section_of, turn
+from browser_pages import EACH_RENDERER, Opener, View, turn
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.traffic import count_plan
-from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.published.papers import papers
 
 CALM = View(calm=True)
@@ -23,11 +22,6 @@ COUNTED = {
     "Bytes requested": "bytes_requested",
     "Bytes copied": "copy_bytes",
 }
-
-
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return section_of("methods")
 
 
 def counters(page: Page) -> list[dict[str, tuple[int, int]]]:
@@ -47,10 +41,10 @@ def counters(page: Page) -> list[dict[str, tuple[int, int]]]:
     ("n", "block", "mode"), [(8, 2, "copy"), (6, 4, "ping-pong"), (4, 1, "blend")]
 )
 def test_the_counts_are_those_of_the_plans(
-    open_page: Opener, section: Section, n: int, block: int, mode: str
+    open_page: Opener, n: int, block: int, mode: str
 ) -> None:
     at = f"methods.n={n}&methods.block={block}&methods.mode={mode}"
-    page = open_page([section], CALM, at=at)
+    page = open_page("methods", CALM, at=at)
     for name, found in zip(METHODS, counters(page), strict=True):
         method = find_method(name)
         options = (
@@ -64,21 +58,21 @@ def test_the_counts_are_those_of_the_plans(
     assert "equal, bit for bit" in page.locator(".methods-verdict").inner_text()
 
 
-def test_the_papers_formulas_are_beside_the_counts(open_page: Opener, section: Section) -> None:
+def test_the_papers_formulas_are_beside_the_counts(open_page: Opener) -> None:
     n, b = 8, 4
-    page = open_page([section], CALM, at=f"methods.n={n}&methods.block={b}")
+    page = open_page("methods", CALM, at=f"methods.n={n}&methods.block={b}")
     paper = next(paper for paper in papers() if paper.id == "hall-carr-hart-2003")
     for table in paper.tables:
         for row in table.rows:
             card = page.locator(".methods-card").nth(METHODS.index(row.method))
             value = eval(row.total, {"n": n, "b": b})
             expect(card).to_contain_text(f"= {int(value)}")
-    odd = open_page([section], CALM, at="methods.n=6&methods.block=4")
+    odd = open_page("methods", CALM, at="methods.n=6&methods.block=4")
     expect(odd.locator(".methods-card").nth(2)).to_contain_text("before padding")
 
 
-def test_one_slider_moves_the_three(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="methods.at=4")
+def test_one_slider_moves_the_three(open_page: Opener) -> None:
+    page = open_page("methods", CALM, at="methods.at=4")
     halves = counters(page)
     assert all(now * 2 == end for card in halves for now, end in card.values())
     slider = page.get_by_role("slider", name="Progress")
@@ -88,15 +82,15 @@ def test_one_slider_moves_the_three(open_page: Opener, section: Section) -> None
     assert all(now == 0 for card in counters(page) for now, _ in card.values())
 
 
-def test_the_multichannel_method_wins_the_race(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="methods.clock=bytes&methods.block=4&methods.at=40")
+def test_the_multichannel_method_wins_the_race(open_page: Opener) -> None:
+    page = open_page("methods", CALM, at="methods.clock=bytes&methods.block=4&methods.at=40")
     done = [card["Passes"] for card in counters(page)]
     assert done[2][0] == done[2][1] and done[0][0] < done[0][1]
     assert "Multichannel" in page.locator(".methods-verdict").inner_text()
 
 
-def test_lines_join_the_channels_of_the_paper(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="methods.instruction=5")
+def test_lines_join_the_channels_of_the_paper(open_page: Opener) -> None:
+    page = open_page("methods", CALM, at="methods.instruction=5")
     picture = page.locator("svg.swizzles")
     # Equation (9): X_rrbb Y_rgrg.
     words = "r: r with r; g: r with g; b: b with r; a: b with g"
@@ -115,8 +109,8 @@ def test_lines_join_the_channels_of_the_paper(open_page: Opener, section: Sectio
     expect(page.locator(".swizzles-sentence")).to_contain_text("becomes the texel of A at")
 
 
-def test_a_fragment_is_chosen_in_a_framebuffer(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="methods.at=4")
+def test_a_fragment_is_chosen_in_a_framebuffer(open_page: Opener) -> None:
+    page = open_page("methods", CALM, at="methods.at=4")
     grid = page.get_by_role("grid", name="Framebuffer of Single-channel")
     grid.get_by_role("gridcell").nth(8 * 2 + 5).click()
     expect(page.locator(".methods-program")).to_contain_text("the fragment at (5, 2)")
@@ -127,8 +121,8 @@ def test_a_fragment_is_chosen_in_a_framebuffer(open_page: Opener, section: Secti
     assert sorted(places) == ["3 / 3 / 4 / 5", "3 / 6 / 4 / 7", "3 / 6 / 5 / 7"]
 
 
-def test_the_sums_in_the_picture_are_right(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="methods.instruction=6")
+def test_the_sums_in_the_picture_are_right(open_page: Opener) -> None:
+    page = open_page("methods", CALM, at="methods.instruction=6")
     texts = "[...cell.querySelectorAll('text')].map(text => text.textContent.replaceAll('−', '-'))"
     cells = page.locator("svg.swizzles g").evaluate_all(f"cells => cells.map(cell => {texts})")
     computed = [cell for cell in cells if any("×" in line for line in cell)]
@@ -137,20 +131,20 @@ def test_the_sums_in_the_picture_are_right(open_page: Opener, section: Section) 
         assert eval(formula.replace("×", "*")) == float(result.removeprefix("= "))
 
 
-def test_a_moment_is_sent(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="methods.n=6&methods.at=3&methods.instruction=4")
+def test_a_moment_is_sent(open_page: Opener) -> None:
+    page = open_page("methods", CALM, at="methods.n=6&methods.at=3&methods.instruction=4")
     page.get_by_label("Block b").select_option("4")
     page.get_by_label("The slider counts").select_option("instructions")
     page.wait_for_timeout(400)
     at = page.url.split("#")[1]
     seen = (counters(page), page.locator(".methods-program").inner_text())
-    other = open_page([section], CALM, at=at)
+    other = open_page("methods", CALM, at=at)
     assert (counters(other), other.locator(".methods-program").inner_text()) == seen
 
 
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Section) -> None:
+def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
     """As the page opens, and while it is open."""
-    page = open_page([section], CALM, at="methods.n=5")
+    page = open_page("methods", CALM, at="methods.n=5")
     words = ("n=5", "block=x", "mode=magic", "clock=sundial", "at=soon", "instruction=-1", "x=a")
     for nonsense in words:
         turn(page, f"methods.{nonsense}")
@@ -159,15 +153,15 @@ def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Se
         assert all(now == end for card in counters(page) for now, end in card.values())
 
 
-def test_numbers_beyond_the_ends_show_the_ends(open_page: Opener, section: Section) -> None:
-    page = open_page([section], CALM, at="methods.at=999&methods.instruction=999&methods.x=99")
+def test_numbers_beyond_the_ends_show_the_ends(open_page: Opener) -> None:
+    page = open_page("methods", CALM, at="methods.at=999&methods.instruction=999&methods.x=99")
     assert all(now == end for card in counters(page) for now, end in card.values())
     expect(page.locator(".methods-program [aria-current]")).to_contain_text("ADD result.color")
 
 
-def test_the_matrices_of_figure_2_are_taken(open_page: Opener, section: Section) -> None:
+def test_the_matrices_of_figure_2_are_taken(open_page: Opener) -> None:
     page = open_page(
-        [section_of("figure-2"), section],
+        ("figure-2", "methods"),
         CALM,
         at="methods.n=figure-2&figure-2.A=1_2~3_4~5_6&figure-2.B=1_2~3_4",
     )
@@ -178,11 +172,3 @@ def test_the_matrices_of_figure_2_are_taken(open_page: Opener, section: Section)
     page.get_by_label("A, row 1, column 1", exact=True).fill("7")
     first = page.locator(".methods-card").first.locator(".methods-C .element").first
     assert first.inner_text() == "" or np.isclose(float(first.text_content() or "nan"), 13)
-
-
-def test_it_fits_a_phone(open_page: Opener, section: Section) -> None:
-    page = open_page([section], PHONE, at="methods.at=3")
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
-    still = open_page([section], View(width=390, javascript=False))
-    assert still.locator(".methods-still").is_visible()
-    assert still.evaluate("document.documentElement.scrollWidth") == 390

@@ -30,7 +30,7 @@ def test_a_plan_s_page_plays_to_its_end(open_page: Opener) -> None:
     """Whatever its address asks for."""
     sort = find_recipe("bitonic-sort").build({"n": 16})
     html = plan_page(sort.plan, sample_inputs(sort.plan, sort.samples))
-    page = open_page(html, at="%ff/plan=9e99&pass=-1")
+    page = open_page.html(html, at="%ff/plan=9e99&pass=-1")
     page.get_by_role("button", name="To the end").click()
     assert "bit for bit" in page.locator(".plan > .note").inner_text()
 
@@ -43,10 +43,10 @@ def test_code_runs_in_the_scope_of_the_scripts(modules: Callable[..., Modules]) 
 def test_a_page_is_looked_at_as_one_says(open_page: Opener) -> None:
     html = "<title>Colours</title><body style='color-scheme: light dark'><p>text"
     query = "[innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
-    assert open_page(html, PHONE).evaluate(query) == [390, False]
-    assert open_page(html, View(dark=True)).evaluate(query) == [1280, True]
+    assert open_page.html(html, PHONE).evaluate(query) == [390, False]
+    assert open_page.html(html, View(dark=True)).evaluate(query) == [1280, True]
     calm = "matchMedia('(prefers-reduced-motion: reduce)').matches"
-    assert open_page(html, View(calm=True)).evaluate(calm)
+    assert open_page.html(html, View(calm=True)).evaluate(calm)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_a_page_is_looked_at_as_one_says(open_page: Opener) -> None:
     ],
 )
 def test_a_page_complains(open_page: Opener, html: str, complaint: str) -> None:
-    open_page(f"<title>Wrong</title><body>{html}")
+    open_page.html(f"<title>Wrong</title><body>{html}")
     open_page.close()
     assert complaint in " ".join(open_page.complaints)
     open_page.complaints.clear()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View, section_of, turn
+from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, section_of, turn
 from playwright.sync_api import expect
 
 from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_plan, trace_plan
@@ -55,7 +55,7 @@ def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
 
 @EACH_RENDERER
 def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
-    page = open_page(sort_page())
+    page = open_page.html(sort_page())
     page.get_by_role("button", name="To the end").click()
     given = sample_inputs(sort().plan, sort().samples)
     name = sort().plan.outputs[0].texture
@@ -66,7 +66,7 @@ def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
 
 
 def test_the_counts_are_the_packages(open_page: Opener) -> None:
-    page = open_page(sort_page())
+    page = open_page.html(sort_page())
     counts = count_plan(sort().plan)
     page.get_by_role("button", name="To the end").click()
     rows = {
@@ -86,7 +86,7 @@ def test_a_fragment_is_traced_as_the_package_traces_it(open_page: Opener) -> Non
     plan, given = sort().plan, sample_inputs(sort().plan, sort().samples)
     number = 3
     target = expand(plan).steps[number - 1].targets[0]
-    page = open_page(sort_page(), at=f"plan.pass={number}&plan.texel={target}:2,1")
+    page = open_page.html(sort_page(), at=f"plan.pass={number}&plan.texel={target}:2,1")
     trace = trace_plan(plan, given, 2, 1, target, instructions=True, every_pass=True)
     visit = next(visit for visit in trace.visits if visit.place.number == number)
     steps = page.locator(".plan-trace li")
@@ -101,11 +101,11 @@ def test_a_fragment_is_traced_as_the_package_traces_it(open_page: Opener) -> Non
 
 
 def test_the_moment_is_in_the_address(open_page: Opener) -> None:
-    page = open_page(sort_page())
+    page = open_page.html(sort_page())
     page.get_by_role("button", name="Forward").click()
     page.get_by_label("y: ", exact=False).first.press("ArrowRight")
     assert page.evaluate("location.hash") == "#plan.pass=1&plan.texel=y%3A0%2C0"
-    again = open_page(sort_page(), at="plan.pass=1&plan.texel=y%3A0%2C0")
+    again = open_page.html(sort_page(), at="plan.pass=1&plan.texel=y%3A0%2C0")
     assert again.locator(".plan").inner_text() == page.locator(".plan").inner_text()
 
 
@@ -120,7 +120,7 @@ NONSENSE = [
 
 def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
     """As the page opens, and while it is open."""
-    page = open_page(sort_page(), at=NONSENSE[0][0])
+    page = open_page.html(sort_page(), at=NONSENSE[0][0])
     last = sort().plan.pass_count
     for at, named in NONSENSE:
         turn(page, at)
@@ -130,7 +130,7 @@ def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
 
 
 def test_the_keys_choose_a_texel(open_page: Opener) -> None:
-    page = open_page(sort_page(), PHONE)
+    page = open_page.html(sort_page(), PHONE)
     canvas = page.get_by_label("values: ", exact=False).first
     for key, place in (("Enter", "0, 0"), ("ArrowRight", "1, 0"), ("ArrowDown", "1, 1"),
                        ("ArrowUp", "1, 0"), ("ArrowUp", "1, 0")):  # fmt: skip
@@ -145,7 +145,7 @@ def test_a_large_plan_is_compared_where_that_is_quick_and_traced_from_the_gpu(
 ) -> None:
     built = find_recipe("jacobi").build({"n": 192, "passes": 40})
     given = sample_inputs(built.plan, built.samples)
-    page = open_page(plan_page(built.plan, given), at="plan.pass=40&plan.texel=x:96,97")
+    page = open_page.html(plan_page(built.plan, given), at="plan.pass=40&plan.texel=x:96,97")
     assert "bit for bit" not in page.locator(".plan > .note").inner_text()
     run = find_executor("numpy").run(built.plan, given)
     said = page.locator(".texels-said", has_text="texel").inner_text()
@@ -168,7 +168,7 @@ def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
     p.draw(source, {0: x}, into=(one, two))
     p.output("b", one)
     values = np.arange(15, dtype=np.float32).reshape(3, 5)
-    page = open_page(plan_page(p.plan(), {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
+    page = open_page.html(plan_page(p.plan(), {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
     assert "of one, two" in page.locator(".plan-moment").inner_text()
     assert page.locator(".plan-fragment h3").inner_text().endswith("(4, 2) of two")
 
@@ -210,7 +210,7 @@ def names() -> list[str]:
 
 
 def test_every_algorithm_plays_to_its_end(open_page: Opener) -> None:
-    page = open_page([section_of("algorithms")])
+    page = open_page("algorithms")
     select = page.get_by_role("combobox", name="Algorithm", exact=True)
     for name in names():
         select.select_option(name)
@@ -229,7 +229,7 @@ def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
     given["cells"][[16, 16, 17, 17, 18], [17, 18, 16, 17, 17]] = 1
     plan = find_recipe("life").build({"width": 32, "height": 32, "generations": 9}).plan
     cells = run_plan(plan, given, executor="numpy", machine=Machine()).outputs["cells"]
-    page = open_page([section_of("algorithms")], at="algorithms.name=life&algorithms.pass=9")
+    page = open_page("algorithms", at="algorithms.name=life&algorithms.pass=9")
     alive = np.argwhere(cells == 1)
     dead = np.argwhere(cells[12:24, 12:24] == 0) + 12
     texture = expand(plan).steps[8].targets[0]
@@ -241,15 +241,7 @@ def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
 
 
 def test_an_unknown_algorithm_is_named_and_the_first_is_shown(open_page: Opener) -> None:
-    page = open_page(
-        [section_of("algorithms")], at="algorithms.name=quicksort&algorithms.pass=1000"
-    )
+    page = open_page("algorithms", at="algorithms.name=quicksort&algorithms.pass=1000")
     said = page.locator("#algorithms .said").inner_text()
     assert "“quicksort”" in said and "“1000”" in said
     assert page.get_by_role("combobox", name="Algorithm", exact=True).input_value() == names()[0]
-
-
-def test_without_scripts_the_algorithms_are_listed(open_page: Opener) -> None:
-    page = open_page([section_of("algorithms")], View(javascript=False))
-    text = page.locator("#algorithms").inner_text()
-    assert all(name in text for name in names())

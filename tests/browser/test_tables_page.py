@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-from browser_pages import PHONE, Opener, View, section_of
-
-from gpgpu_legacy.page.section import Section
+from browser_pages import Opener
 
 
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return section_of("tables")
-
-
-def test_a_number_opens_by_the_keyboard(open_page: Opener, section: Section) -> None:
-    page = open_page([section])
+def test_a_number_opens_by_the_keyboard(open_page: Opener) -> None:
+    page = open_page("tables")
     number = page.locator(".tables-how > summary").first
     number.focus()
     number.press("Enter")
@@ -22,8 +14,8 @@ def test_a_number_opens_by_the_keyboard(open_page: Opener, section: Section) -> 
     assert "Table 1, L-M: passes" in page.locator(".tables-how[open]").inner_text()
 
 
-def test_what_differs_stands_alone(open_page: Opener, section: Section) -> None:
-    page = open_page([section])
+def test_what_differs_stands_alone(open_page: Opener) -> None:
+    page = open_page("tables")
     page.get_by_label("only what differs").check()
     lines = page.locator("[data-claim-of]:not([hidden])")
     assert lines.count() == page.locator(".audit-differs").count() > 0
@@ -32,27 +24,11 @@ def test_what_differs_stands_alone(open_page: Opener, section: Section) -> None:
     assert page.locator("[data-claim-of][hidden]").count() == 0
 
 
-def test_a_verdict_leads_to_its_claim(open_page: Opener, section: Section) -> None:
-    page = open_page([section, section_of("audit")], at="tables.differs=yes")
+def test_a_verdict_leads_to_its_claim(open_page: Opener) -> None:
+    page = open_page(("tables", "audit"), at="tables.differs=yes")
     line = page.locator("[data-claim-of]:not([hidden])").first
     name = line.get_attribute("data-claim-of")
     line.get_by_role("link").click()
     claim = page.locator(f'[data-claim="{name}"]')
     claim.locator("dl").wait_for()
     assert claim.get_attribute("open") is not None
-
-
-def test_a_phone_shows_cards(open_page: Opener, section: Section) -> None:
-    page = open_page([section], PHONE)
-    assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
-
-
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener, section: Section) -> None:
-    page = open_page([section], at="tables.differs=perhaps")
-    assert "“perhaps”" in page.locator(".tables-only > .said").inner_text()
-
-
-def test_without_javascript_the_tables_open(open_page: Opener, section: Section) -> None:
-    page = open_page([section], View(javascript=False))
-    page.locator(".tables-table > summary").last.click()
-    assert page.locator("[data-claim-of]").last.is_visible()

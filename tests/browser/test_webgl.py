@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,8 @@ from gpgpu_legacy import PlanBuilder
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import PLAYER
-from gpgpu_legacy.plan.plan import Plan, Repeat
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
@@ -91,16 +89,6 @@ def test_products(page: Modules, method: Method, way: Accumulate | None, sized: 
         assert_same_bits(drawn.run(plan, operands).outputs["C"], expected)
 
 
-@EACH_RENDERER
-def test_products_of_bytes(page: Modules) -> None:
-    method = find_method("larson-mcallister")
-    plan = method.plan(Shape(9, 5, 6), Options(texture_format="unorm8"))
-    operands = random_operands(plan, low=0.0, high=0.7)
-    expected = NUMPY.run(plan, operands, EXACT).outputs["C"]
-    assert_same_bits(Interpreted(page, DRAWN).run(plan, operands).outputs["C"], expected)
-    assert (expected == 1.0).any() and (expected < 1.0).any()
-
-
 @pytest.mark.parametrize(("renderer", "sized"), tuple(zip(SOFTWARE, SIZED, strict=True)))
 def test_random_plans(page: Modules, sized: bool) -> None:
     drawn = Interpreted(page, DRAWN, sized=sized)
@@ -114,19 +102,6 @@ def test_random_plans(page: Modules, sized: bool) -> None:
             assert_same_bits(mine, theirs)
 
     check()
-
-
-@EACH_RENDERER
-def test_a_program_that_kills_every_fragment(page: Modules) -> None:
-    kills = assemble("!!ARBfp1.0\nKIL {-1, 0, 0, 0};\nMOV result.color, 1;\nEND\n", "kills.fp")
-    plan = product()
-    steps = tuple(
-        replace(step, body=tuple(replace(pass_, program=kills) for pass_ in step.body))
-        for step in plan.steps
-        if isinstance(step, Repeat)
-    )
-    found = Interpreted(page, DRAWN).run(replace(plan, steps=steps), random_operands(plan))
-    assert not found.outputs["C"].any()
 
 
 @EACH_RENDERER

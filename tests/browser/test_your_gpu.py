@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-from itertools import product
+from copy import deepcopy
 
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, WIDE, Opener, View, section_of
+from browser_pages import EACH_RENDERER, PHONE, Opener, section_of
 from playwright.sync_api import Page, expect
 
-from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.page.sections.your_gpu import METHODS, SIZES
 
 PATIENCE_MS = 120_000
-
-
-@pytest.fixture(scope="module")
-def section() -> Section:
-    return section_of("your-gpu")
 
 
 def rows(page: Page) -> list[list[str]]:
@@ -26,18 +20,24 @@ def rows(page: Page) -> list[list[str]]:
     return found
 
 
-def started(page: Page, most: int) -> None:
+def start(page: Page, most: int) -> None:
     page.get_by_label("up to n =").select_option(str(most))
     page.get_by_role("button", name="Start").click()
 
 
+def time_the_least(page: Page) -> str:
+    """Products of the least size are timed; what the page says at the end."""
+    start(page, SIZES[0])
+    progress = page.locator(".yours-progress")
+    expect(progress).to_contain_text("Done", timeout=PATIENCE_MS)
+    return progress.inner_text()
+
+
 @EACH_RENDERER
-def test_products_are_timed_and_right(open_page: Opener, section: Section, renderer: str) -> None:
-    page = open_page([section])
+def test_products_are_timed_and_right(open_page: Opener, renderer: str) -> None:
+    page = open_page("your-gpu")
     assert rows(page) == []
-    started(page, SIZES[0])
-    expect(page.locator(".yours-progress")).to_contain_text("Done", timeout=PATIENCE_MS)
-    assert renderer in page.locator(".yours-progress").inner_text().lower()
+    assert renderer in time_the_least(page).lower()
     found = rows(page)
     assert [row[0] for row in found] == [str(SIZES[0])] * len(METHODS)
     assert [row[1].partition(",")[0] for row in found] == list(METHODS)
@@ -46,32 +46,28 @@ def test_products_are_timed_and_right(open_page: Opener, section: Section, rende
         assert float(ms) * float(gflops) == pytest.approx(2e-6 * SIZES[0] ** 3, rel=0.02)
         assert re.fullmatch(r"64 elements: none beyond the rounding bound, at most [\d.]+ % of it",
                             checked)  # fmt: skip
+    page.set_viewport_size({"width": PHONE.width, "height": PHONE.height})
+    assert page.evaluate("document.documentElement.scrollWidth") == PHONE.width
 
 
-def test_a_wrong_product_is_said(open_page: Opener, section: Section) -> None:
-    products = [dict(product) for product in section.data["products"][:1]]
-    scene = products[0]["scene"]
-    text = scene["shaders"]["texts"][0]
-    fragment = text["fragment"].replace("target0 = colour0;", "target0 = colour0 * 1.001;")
-    wrong = {**text, "fragment": fragment}
-    products[0]["scene"] = {**scene, "shaders": {**scene["shaders"], "texts": [wrong]}}
-    data = {**section.data, "products": products}
-    page = open_page([Section(section.id, section.title, section.html, data, section.scripts)])
-    started(page, SIZES[0])
-    expect(page.locator(".yours-progress")).to_contain_text("Done", timeout=PATIENCE_MS)
+def test_a_wrong_product_is_said(open_page: Opener) -> None:
+    section = deepcopy(section_of("your-gpu"))
+    del section.data["products"][1:]
+    text = section.data["products"][0]["scene"]["shaders"]["texts"][0]
+    text["fragment"] = text["fragment"].replace("colour0;", "colour0 * 1.001;")
+    page = open_page([section])
+    time_the_least(page)
     [[*_, checked, _]] = rows(page)
     assert re.fullmatch(r"\d+ of 64 elements beyond the rounding bound", checked)
 
 
-def test_it_stops_and_starts_again(open_page: Opener, section: Section) -> None:
-    page = open_page([section])
-    started(page, SIZES[-1])
+def test_it_stops_and_starts_again(open_page: Opener) -> None:
+    page = open_page("your-gpu")
+    start(page, SIZES[-1])
     page.get_by_role("button", name="Stop").click()
-    progress = page.locator(".yours-progress")
-    expect(progress).to_contain_text("Stopped", timeout=PATIENCE_MS)
+    expect(page.locator(".yours-progress")).to_contain_text("Stopped", timeout=PATIENCE_MS)
     assert len(rows(page)) < len(SIZES) * len(METHODS)
-    started(page, SIZES[0])
-    expect(progress).to_contain_text("Done", timeout=PATIENCE_MS)
+    time_the_least(page)
     assert len(rows(page)) == len(METHODS)
 
 
@@ -84,36 +80,18 @@ LACKING = """(() => {
 })()"""
 
 
-def test_without_webgl2_it_says_so(open_page: Opener, section: Section) -> None:
-    page = open_page([section])
+def test_without_webgl2_it_says_so(open_page: Opener) -> None:
+    page = open_page("your-gpu")
     page.evaluate(NO_WEBGL)
-    started(page, SIZES[0])
+    start(page, SIZES[0])
     expect(page.locator(".yours-progress")).to_contain_text("gives the page no WebGL2")
     assert page.get_by_role("button", name="Start").is_enabled()
 
 
-def test_what_a_gpu_lacks_is_said_of_each_product(open_page: Opener, section: Section) -> None:
-    page = open_page([section])
+def test_what_a_gpu_lacks_is_said_of_each_product(open_page: Opener) -> None:
+    page = open_page("your-gpu")
     page.evaluate(LACKING % "EXT_float_blend")
-    started(page, SIZES[0])
-    expect(page.locator(".yours-progress")).to_contain_text("Done", timeout=PATIENCE_MS)
+    time_the_least(page)
     said = {row[1].partition(",")[0]: row[5] for row in rows(page)}
     assert "does not blend floats" in said["larson-mcallister"]
     assert "none beyond" in said["hall-carr-hart-multi"]
-
-
-def test_nothing_overflows(open_page: Opener, section: Section) -> None:
-    page = open_page([section], PHONE)
-    started(page, SIZES[0])
-    expect(page.locator(".yours-progress")).to_contain_text("Done", timeout=PATIENCE_MS)
-    page.locator("#your-gpu summary").click()
-    for width, colours in product((PHONE.width, WIDE.width), ("light", "dark")):
-        page.set_viewport_size({"width": width, "height": PHONE.height})
-        page.emulate_media(color_scheme=colours)
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-
-
-def test_without_javascript_times_from_elsewhere_stand(open_page: Opener, section: Section) -> None:
-    page = open_page([section], View(javascript=False))
-    page.locator("#your-gpu summary").click()
-    assert page.locator("#your-gpu td", has_text="benchmarks/").first.is_visible()
