@@ -6,14 +6,18 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
+from PIL import Image
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.measure.other_work import OtherWork
+from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 
 # The same examples on every run and no time limit an example, so that a slow machine is no failure.
 settings.register_profile(
-    "steady", derandomize=True, deadline=None, max_examples=60, database=None, print_blob=False
+    "steady", derandomize=True, deadline=None, max_examples=40, database=None, print_blob=False
 )
 settings.load_profile("steady")
 
@@ -59,6 +63,23 @@ def quiet_machine() -> Iterator[None]:
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture
+def check_golden(update_golden: bool, tmp_path: Path) -> Callable[[Image.Image, str], None]:
+    """Compare a picture with the golden one of a name, or write it anew."""
+
+    def check(image: Image.Image, name: str) -> None:
+        golden = Path(__file__).parent / "golden" / name
+        if update_golden:
+            save_png(image, golden)
+            return
+        save_png(image, tmp_path / name)
+        advice = f"compare {golden} with {tmp_path / name}; --update-golden takes the new one"
+        with Image.open(golden) as expected:
+            assert np.array_equal(np.asarray(image), np.asarray(expected)), advice
+
+    return check
 
 
 @pytest.fixture

@@ -345,15 +345,14 @@ def test_measurements_as_json() -> None:
 # The command line and the plots ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper", [OPENGL, DOBRAVEC, MALI])
-@pytest.mark.parametrize("kind", ["text", "markdown", "csv", "latex", "json"])
-def test_published_tables_in_every_format(run: Command, paper: str, kind: str) -> None:
-    arguments = ("tables", "--paper", paper, "--no-measure", "--format", kind)
-    code, out, _ = run(*arguments)
+@pytest.mark.parametrize(
+    ("paper", "kind", "number"),
+    [(OPENGL, "text", "75.05"), (DOBRAVEC, "latex", "2169"), (MALI, "json", "1316.41")],
+)
+def test_published_tables_in_formats(run: Command, paper: str, kind: str, number: str) -> None:
+    code, out, _ = run("tables", "--paper", paper, "--no-measure", "--format", kind)
     assert code == 0
-    assert {OPENGL: "75.05", DOBRAVEC: "2169", MALI: "1316.41"}[paper] in (
-        out.replace("\u202f", "").replace(r"\,", "")
-    )
+    assert number in out.replace("\u202f", "").replace(r"\,", "")
     assert "not run" not in out
     if kind == "json":
         data = json.loads(out)
@@ -387,18 +386,12 @@ def test_errors_are_a_line(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    ("paper", "names"),
-    [
-        (DOBRAVEC, {"dobravec-bulic-2017-figure-1.png", "dobravec-bulic-2017-figure-2.png"}),
-        (OPENGL, {"opengl-compute-gflops.png", "opengl-compute-speed-up.png"}),
-    ],
-)
-def test_plots_are_pictures(tmp_path: Path, paper: str, names: set[str]) -> None:
+def test_plots_are_pictures(tmp_path: Path) -> None:
     clock = Clock()
-    measurements = measure(paper, 60.0, Fake("jit", clock, 5.0), Fake("gl-compute", clock))
-    bare = write_plots(find_paper(paper), tmp_path / "bare")
-    full = write_plots(find_paper(paper), tmp_path / "full", measurements)
+    measurements = measure(OPENGL, 60.0, Fake("jit", clock, 5.0), Fake("gl-compute", clock))
+    bare = write_plots(find_paper(OPENGL), tmp_path / "bare")
+    full = write_plots(find_paper(OPENGL), tmp_path / "full", measurements)
+    names = {"opengl-compute-gflops.png", "opengl-compute-speed-up.png"}
     assert {p.name for p in bare} == {p.name for p in full} == names
     for before, after in zip(bare, full, strict=True):
         with Image.open(before) as one, Image.open(after) as two:

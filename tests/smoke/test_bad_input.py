@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -51,3 +53,34 @@ def test_bad_input_is_one_line(
     assert first.startswith(("gpgpu-legacy: ", "bad.fp:2:19: R7 is not declared"))
     assert len(shown) == (2 if first.startswith("bad.fp") else 0)  # the fault in its line
     assert {path.name for path in tmp_path.iterdir()} == FILES.keys()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "exec p.fp --size 4",
+        "count p.fp",
+        "check p.fp",
+        "translate p.fp --to numpy",
+        "plan run p.json",
+        "plan run p.py",
+    ],
+)
+def test_no_command_waits_for_a_named_pipe(
+    words: str,
+    run: Callable[..., tuple[int, str, str]],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    [name] = (word for word in words.split() if word.startswith("p."))
+    os.mkfifo(name)
+    before = signal.signal(signal.SIGALRM, lambda *_: pytest.fail("it waits for the pipe"))
+    signal.alarm(20)
+    try:
+        code, out, err = run(*words.split())
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{name} is a pipe; write what comes through it to a file first" in err

@@ -224,7 +224,7 @@ def forms_and_values(
 
 
 @given(probed(SMALL_NUMBER))
-@settings(max_examples=40)
+@settings(max_examples=25)
 def test_a_known_form_is_what_the_machine_computes(made: tuple[str, FragmentPass]) -> None:
     """Exactly, at each fragment of some iterations."""
     for form, found, iteration in forms_and_values(*made, rounds=False):

@@ -142,8 +142,11 @@ PAGINGS = [
 ]
 
 
-@pytest.mark.parametrize("paging", PAGINGS, ids=str)
-@pytest.mark.parametrize(("pages", "piece"), [(14, 4000), (40, 77), (70, 1000)])
+@pytest.mark.parametrize(
+    ("paging", "pages", "piece"),
+    [(PAGINGS[0], 14, 4000), *((paging, 40, 1000) for paging in PAGINGS[1:]), (RANDOM, 70, 77)],
+    ids=str,
+)
 def test_random_accesses_find_what_they_do_in_plain_python(
     paging: Paging, pages: int, piece: int
 ) -> None:
@@ -251,7 +254,7 @@ def test_a_file_that_does_not_keep_to_the_form() -> None:
 
 # What is found -----------------------------------------------------------------------------------
 
-ORDINARY = (992, 1008, 1040, 1056, 1504, 1520, 1552, 1568)
+ORDINARY = (992, 1056, 1552)
 
 
 @pytest.fixture(scope="module")
@@ -265,7 +268,7 @@ def misses() -> dict[tuple[str, str, int], HostMisses]:
     simulated = [(host.hierarchy, paging) for host, paging in cases]
     return {
         (host.name, str(paging), size): found
-        for size in (*ORDINARY, 512, 768, 1024, 1280, 1536, 2048)
+        for size in (*ORDINARY, 512, 1024, 1536)
         for (host, paging), found in zip(cases, simulate_host(size, simulated, rows=1), strict=True)
     }
 
@@ -375,13 +378,10 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     [outlier] = data["outliers"]
     assert outlier["beside"] == [992, 1008, 1040, 1056]
     assert outlier["predicted_extra_ns"] == pytest.approx(outlier["published_extra_ns"], rel=0.01)
+    assert outlier["n"] == 1024 and outlier["published_extra_ns"] == pytest.approx(20.3, abs=0.05)
     assert outlier["misses_asked_for"] == pytest.approx(1.004, abs=0.005)
     assert outlier["misses_without_walks"] == pytest.approx(1.0, abs=0.005)
     assert outlier["dtlb_miss_would_cost_ns"] > 1000
-    assert (outlier["matrices_bytes"], outlier["memory_bytes"]) == (12 << 20, 4 << 30)
-    assert outlier["n"] == 1024 and outlier["published_extra_ns"] == pytest.approx(20.3, abs=0.05)
-    assert data["models"][0]["rows"] == data["rows"]
-    assert list(data).index("evidence") < list(data).index("fit")
     found = data["evidence"]
     assert [call["n"] for call in found["sizes"]] == [480, 992, 1008, 1024, 1040, 1056]
     assert (found["hits"], found["misses"], found["false_alarms"]) == (1, 0, 0)
@@ -392,12 +392,9 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     assert rests_on["left_out_ns"][0] is None is rests_on["left_out_ns"][3]
     low, high = rests_on["miss_range_ns"]
     assert 21.3 < low < fit["miss_ns"] < high < 21.8
-    assert outlier["published_extra_relative"] == outlier["simulated_extra_relative"] == 1.0
-    assert [anchor["n"] for anchor in data["anchors"]] == [480, None]
     anchor, without = data["anchors"]
-    assert anchor["fit"] == fit and anchor["stride_bytes"] == 1920
-    assert without["fit"]["dtlb_ns"] is None
-    assert without["fit"]["miss_ns"] == pytest.approx(fit["miss_ns"], abs=0.1)
+    assert (anchor["n"], without["n"]) == (480, None)
+    assert anchor["fit"] == fit and without["fit"]["dtlb_ns"] is None
 
 
 def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
@@ -428,12 +425,10 @@ def test_the_help_says_what_there_is() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--machine", "i7"), "there is no host 'i7'"),
         (("--paging", "red"), "write coloured, random, miscoloured:0.1"),
         (("--policy", "mru"), "write one of lru, fifo, random, plru, random-plru"),
         (("--size", "0"), "n is 0; it must be at least 3"),
         (("--rows", "0"), "at least 1"),
-        (("--plot", "picture.gif"), "let it end in one of .png, .svg, .pdf"),
     ],
 )
 def test_errors_are_one_line(run, words: tuple[str, ...], complaint: str) -> None:  # type: ignore[no-untyped-def]

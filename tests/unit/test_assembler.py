@@ -564,7 +564,7 @@ def test_indices_obey_the_limits_given() -> None:
 
 # Nonsense, and time ------------------------------------------------------------------------------
 
-_MANY = 200_000
+_MANY = 100_000
 
 
 NONSENSE = {

@@ -89,7 +89,7 @@ def chunks_of(draw: st.DrawFn) -> Chunk:
     return replace(made, in_flight=in_flight, lanes=lanes)
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.lists(chunks_of(), max_size=3), st.sampled_from([1, 2, 8]), st.booleans())
 def test_distances_are_places_in_the_list(
     chunks: list[Chunk], granules: int, reads_only: bool

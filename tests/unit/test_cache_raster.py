@@ -46,10 +46,10 @@ def test_quads_come_in_the_same_order(name: str, width: int, height: int) -> Non
     assert places(parse_raster(name), width, height, quads=True) == expected
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.sampled_from(NAMES),
-    st.sampled_from(((1, 70000), (70000, 1), (300, 500), (513, 257), (4097, 3))),
+    st.sampled_from(((1, 70000), (513, 257), (4097, 3))),
 )
 def test_each_fragment_comes_once_over_many_chunks(name: str, size: Place) -> None:
     width, height = size

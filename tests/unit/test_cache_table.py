@@ -325,17 +325,12 @@ def test_the_verdict_says_how_many_fragments_it_takes(
     [
         (("--workers", "0"), "give at least 1"),
         (("--resume", "{tmp}/x.json"), "there is no file"),
-        (("--size", "0"), "it must be at least 1"),
         (("--block", "0"), "it must be at least 1"),
-        (("--cache", "8K"), "has no ways"),
-        (("--raster", "spiral"), "no raster order"),
         (("--in-flight", "0"), "in_flight is 0; it must be at least 1"),
         (("--in-flight", "65537"), "in_flight is 65537; it must be at most 65536"),
         (("--budget", "nan"), "give a number of seconds"),
         (("-o", "{tmp}/x.txt"), "should end in .json"),
-        (("-o", "{tmp}/none/x.json"), "there is no folder"),
         (("--plot", "{tmp}/x.gif"), "let it end in one of .png, .svg, .pdf"),
-        (("--from", "{tmp}/x.json"), "there is no file"),
         (("--from", "{tmp}/x.json", "--size", "4"), "leave the simulation's options out"),
         (("--cache", "64,direct,8B"), "does not hold whole texels"),
     ],
@@ -344,7 +339,7 @@ def test_bad_input_of_the_table_is_one_line(
     run: Command, tmp_path: Path, words: tuple[str, ...], complaint: str
 ) -> None:
     words = tuple(word.replace("{tmp}", str(tmp_path)) for word in words)
-    size = () if {"--size", "--from"} & set(words) else ("--size", "4")
+    size = () if "--from" in words else ("--size", "4")
     code, out, err = run("cache-table", *size, *words)
     assert (code, out) == (2, "")
     assert complaint in err

@@ -196,7 +196,7 @@ SHAPES: list[tuple[str, Callable[[Place], Place]]] = [
 ]
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(FACTORS, LOCALS, st.sampled_from(GUARDS), st.sampled_from(SHAPES))
 def test_transactions_thread_by_thread(
     factors: tuple[int, int, int, int, int],
@@ -220,7 +220,6 @@ def test_transactions_thread_by_thread(
         )  # fmt: skip
 
 
-@settings(max_examples=60)
 @given(FACTORS, LOCALS, st.sampled_from(GUARDS), st.sampled_from(SHAPES))
 def test_bank_conflicts_thread_by_thread(
     factors: tuple[int, int, int, int, int],

@@ -148,12 +148,3 @@ def test_the_command_line_says_it_in_a_line(
     )
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert " or exactly on numpy" in err
-
-
-def test_doctor_tells_it(run_json: Callable[..., dict[str, object]]) -> None:
-    for found in run_json("doctor")["executors"]:
-        assert (found["denormals"] is None) == (not found["works"])
-        if found["name"] in ("numpy", "jit"):
-            assert (found["denormals"], found["exact"]) == ("kept", True)
-        if found["denormals"] == "flushed":
-            assert found["exact"] is False

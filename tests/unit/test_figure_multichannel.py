@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,6 @@ from PIL import Image
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.present.pictures import save_png
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
@@ -129,7 +129,7 @@ def pixels(demonstration: Demonstration, fragment: tuple[int, int] | None = None
     return np.asarray(draw_multichannel(demonstration, fragment)).astype(int)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [(1, 1, 1), (8, 3, 8)])
 def test_nothing_reaches_into_the_margin(shape: tuple[int, int, int]) -> None:
     x, y = operands(*shape)
     drawn = pixels(demonstrate(numpy_executor(), -1234.5 * x, y))
@@ -156,7 +156,7 @@ def test_one_number_shows_where_it_is_used_and_nowhere_else() -> None:
 
 
 def test_the_animation_goes_through_the_fragments(tmp_path: Path) -> None:
-    demonstration = demonstrate(numpy_executor())
+    demonstration = demonstrate(numpy_executor(), *operands(3, 2, 2))
     animate_multichannel(demonstration, tmp_path / "m.gif")
     with Image.open(tmp_path / "m.gif") as animation:
         frames = []
@@ -164,7 +164,7 @@ def test_the_animation_goes_through_the_fragments(tmp_path: Path) -> None:
             animation.seek(number)
             frames.append(np.asarray(animation.convert("RGB")).astype(int))
             assert animation.info["duration"] == 3000
-    assert len(frames) == 4
+    assert len(frames) == 2
     assert all((f != g).any() for f, g in pairwise(frames))
     for frame, fragment in zip(frames, demonstration.fragments, strict=True):
         off = np.abs(frame - pixels(demonstration, fragment)).max(axis=-1)
@@ -188,19 +188,8 @@ def test_the_command_refuses_in_one_line(arguments: tuple[str, ...], words: str)
 # The golden -------------------------------------------------------------------------------------
 
 
-def test_golden_figure(update_golden: bool, tmp_path: Path) -> None:
-    image = draw_multichannel(demonstrate(numpy_executor()))
-    if update_golden:
-        save_png(image, GOLDEN)
-        return
-    assert GOLDEN.is_file(), f"{GOLDEN} is missing; --update-golden writes it"
-    save_png(image, tmp_path / GOLDEN.name)
-    with Image.open(GOLDEN) as golden:
-        expected, found = np.asarray(golden), np.asarray(image)
-    advice = f"compare {GOLDEN} with {tmp_path / GOLDEN.name}; --update-golden takes the new one"
-    assert found.shape == expected.shape, f"{found.shape} pixels, not {expected.shape}; {advice}"
-    changed = int((found != expected).any(axis=-1).sum())
-    assert changed == 0, f"{changed} of {found[..., 0].size} pixels changed; {advice}"
+def test_golden_figure(check_golden: Callable[[Image.Image, str], None]) -> None:
+    check_golden(draw_multichannel(demonstrate(numpy_executor())), "multichannel.png")
 
 
 def test_the_committed_figure_is_the_golden() -> None:

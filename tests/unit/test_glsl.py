@@ -273,7 +273,7 @@ def context(ready: Callable[[str], Executor]) -> gl.GlContext:
 
 @pytest.mark.gl
 @given(data=st.data())
-@settings(max_examples=40)
+@settings(max_examples=15)
 def test_a_compiler_takes_any_program(context: gl.GlContext, data: st.DataObject) -> None:
     """Every name is declared before it is used, once, and of the type that it is used with."""
     text = assemble(data.draw(program_texts(reach=data.draw(reaches()))))

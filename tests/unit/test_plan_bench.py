@@ -335,7 +335,7 @@ def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:
     assert expand(beginning(plan, 9)).steps == expand(plan).steps
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(plans(), st.integers(1, 40))
 def test_a_beginning_is_a_valid_plan_of_the_first_passes(made: Made, size: int) -> None:
     first = beginning(made.plan, size)

@@ -91,7 +91,7 @@ def test_numbers_keep_their_types() -> None:
     assert repr(found.value) == "(1, 1.0, -0.0, 0.10000000149011612)"
 
 
-@settings(max_examples=30)
+@settings(max_examples=20)
 @given(plans())
 def test_random_plans_that_draw_come_back(made: Made) -> None:
     """Two of their infinities are equal, and so is a NaN to itself; others are strings alike."""
@@ -154,9 +154,9 @@ def test_files_fit_the_schema(schema: Draft202012Validator) -> None:
 
 def test_what_the_schema_refuses_is_refused(schema: Draft202012Validator) -> None:
     refused = 0
-    for data in mutants(80, seed=5):
+    for data in mutants(50, seed=5):
         if not schema.is_valid(data):
             refused += 1
             with pytest.raises(InputError):
                 plan_from_json(json.dumps(data))
-    assert refused > 20
+    assert refused > 12

@@ -64,7 +64,7 @@ def programs() -> list[Any]:
 
 
 @pytest.mark.parametrize(("method", "way", "texture_format", "arithmetic"), programs())
-@settings(max_examples=8)
+@settings(max_examples=4)
 @given(
     sizes=st.tuples(st.integers(1, 6), st.integers(1, 40), st.integers(1, 6)),
     scale=st.integers(-12, 3),

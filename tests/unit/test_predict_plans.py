@@ -37,7 +37,7 @@ def work_of(made: Made) -> Work:
 
 
 @given(plans())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_the_work_of_any_plan_is_what_its_passes_count(made: Made) -> None:
     """The counter of plans reads each pass by itself; a chip of the time fuses none."""
     work, counts = work_of(made), count_plan(replace(made.plan, inputs=(), outputs=()))

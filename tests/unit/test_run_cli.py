@@ -77,6 +77,10 @@ def test_doctor_says_what_executors_can_do(run: Command) -> None:
     assert found["numpy"]["fuses_passes"] is False
     assert found["jit"]["fuses_passes"] is found["jit"]["exact"] is True
     assert found["gl-raster"]["passes"] == ["clears", "copies", "fragment passes"]
+    assert found["numpy"]["denormals"] == found["jit"]["denormals"] == "kept"
+    for each in found.values():
+        assert (each["denormals"] is None) == (not each["works"])
+        assert not (each["denormals"] == "flushed" and each["exact"])
     assert "what it can do" in run("doctor")[1]
 
 

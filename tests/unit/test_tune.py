@@ -214,11 +214,9 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
 # Shapes that are asked for -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ["hall-carr-hart-multi", "hall-carr-hart-single"])
-@pytest.mark.parametrize("tile", [(1, 1), (1, 4), (3, 2), (8, 1), (8, 4), (50, 50)])
-def test_every_tile_gives_the_numpy_machine_s_product(method: str, tile: tuple[int, int]) -> None:
-    shape = Shape(45, 18, 37)
-    plan = find_method(method).plan(shape, Options(block=4))
+@pytest.mark.parametrize("tile", [(1, 1), (1, 4), (3, 2), (8, 1), (50, 50)])
+def test_every_tile_gives_the_numpy_machine_s_product(tile: tuple[int, int]) -> None:
+    plan = MULTI.plan(Shape(45, 18, 37), Options(block=4))
     rng = np.random.default_rng(1)
     operands = {
         "A": rng.random((45, 18), np.float32), "B": rng.random((18, 37), np.float32)
@@ -233,8 +231,7 @@ def test_every_tile_gives_the_numpy_machine_s_product(method: str, tile: tuple[i
     "group",
     [
         GroupShape((8, 8), 2, 2, 4, 2, 1),
-        GroupShape((16, 8), 4, 4, 8, 8, 4),
-        GroupShape((8, 16), 8, 4, 16, 1, 2),
+        GroupShape((8, 16), 4, 2, 16, 1, 2),
     ],
 )
 def test_every_group_gives_the_product(ready: Callable[[str], Any], group: GroupShape) -> None:
@@ -468,10 +465,7 @@ def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
     ("words", "complaint"),
     [
         (["hall"], "there is no method hall"),
-        (["--size", "0"], "the size is 0"),
-        (["--budget", "-1"], "the budget is -1"),
         (["--budget", "nan"], "the budget is nan"),
-        (["--executor", "quantum"], "there is no executor quantum"),
         (["--show", "--forget"], "--show or --forget"),
         (["dobravec-bulic-host", "--executor", "gl-raster"], "gl-raster does not run"),
     ],
