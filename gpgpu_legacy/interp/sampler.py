@@ -25,7 +25,6 @@ Planes = list[F32]
 Index = NDArray[np.intp]
 
 _HALF, _ONE = np.float32(0.5), np.float32(1.0)
-_NEAREST_TO_EDGE = Sampler()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +67,6 @@ def sample(storage: Storage, sampler: Sampler, s: F32, t: F32, r: F32) -> Planes
     planes = [_filtered(storage, plane, taps_s, taps_t, taps_r) for plane in storage.planes]
     missing = [np.full((1, 1), value, np.float32) for value in MISSING[len(planes) :]]
     return planes + missing
-
-
-def sample_rect(storage: Storage, s: F32, t: F32) -> Planes:
-    """Look up a RECT texture with the nearest filter, clamped to the edge.
-
-    It reads texel (i, j) for i ≤ t < i + 1 and j ≤ s < j + 1. Shapes and result are those of
-    `sample`.
-    """
-    return sample(storage, _NEAREST_TO_EDGE, s, t, s)
 
 
 # Coordinates to taps -------------------------------------------------------------------------

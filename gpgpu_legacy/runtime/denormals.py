@@ -24,17 +24,8 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     Texcoords,
 )
-from gpgpu_legacy.plan.textures import (
-    Extent,
-    Input,
-    Matrix,
-    Output,
-    Packing,
-    Rect,
-    Region,
-    Texture,
-    TextureKind,
-)
+from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.runtime.measuring_plan import measuring_plan
 from gpgpu_legacy.runtime.prepared import F32, Result
 
 if TYPE_CHECKING:
@@ -74,11 +65,11 @@ PARAM given = program.local[0];
 PARAM root = program.local[1];
 PARAM up = program.local[2];
 TEMP texel, product, shown;
-TEX texel, fragment.texcoord[0], texture[0], RECT;
+TEX texel, fragment.position, texture[0], RECT;
 MUL shown.x, texel.x, up.x;
 MUL shown.y, given.x, up.x;
 MUL shown.z, denormal.x, up.x;
-MUL shown.w, fragment.texcoord[1].x, up.x;
+MUL shown.w, fragment.texcoord[0].x, up.x;
 MOV result.color[0], shown;
 MUL product, root.x, root.x;
 MUL shown.x, product.x, up.x;
@@ -145,60 +136,33 @@ def _plan() -> Plan:
     """One fragment: the operations, drawn to two textures, and a colour blended to a third."""
     from gpgpu_legacy.languages.arb.parser import assemble
 
-    texel, one = Rect(0, 0, 1, 1), Extent(1, 1)
-    rows = {"given": (R32F, 1), "first": (RGBA32F, 4), "second": (RGBA32F, 4), "blended": (R32F, 1)}
-
-    def transfer(name: str) -> tuple[Region, str, Rect, Packing]:
-        count = rows[name][1]
-        return Region(0, 0, count, 1), name, texel, Packing(tuple((c, 0) for c in range(count)))
-
     def everywhere(x: float) -> NumberVec4:
         return (x, 0.0, 0.0, 1.0)
 
     parameters = tuple(
         ParameterValue(index, everywhere(x)) for index, x in enumerate((_DENORMAL, _ROOT, _UP))
     )
-    texcoords = (
-        Texcoords(
-            0,
-            (
-                (0.0, 0.0, 0.0, 1.0),
-                (1.0, 0.0, 0.0, 1.0),
-                (1.0, 1.0, 0.0, 1.0),
-                (0.0, 1.0, 0.0, 1.0),
-            ),
-        ),
-        Texcoords(1, (everywhere(_DENORMAL),) * 4),
-    )
-    results = ("first", "second", "blended")
-    return Plan(
+    texel, formats = Rect(0, 0, 1, 1), {"given": R32F, "first": RGBA32F, "second": RGBA32F}
+    return measuring_plan(
         "denormals",
-        (Matrix("given", 1, 1),),
-        tuple(Matrix(name, rows[name][1], 1) for name in results),
-        tuple(
-            Texture(name, TextureKind.RECT, one, texel_format, (0.0, 0.0, 0.0, 0.0))
-            for name, (texel_format, _) in rows.items()
+        1,
+        formats | {"blended": R32F},
+        ("given",),
+        (0.0, 0.0, 0.0, 0.0),
+        FragmentPass(
+            assemble(_OPERATIONS, name="denormals"),
+            (Binding(0, "given"),),
+            ("first", "second"),
+            texel,
+            (Texcoords(0, (everywhere(_DENORMAL),) * 4),),
+            parameters,
         ),
-        (Input("given", *transfer("given")),),
-        (
-            FragmentPass(
-                assemble(_OPERATIONS, name="denormals"),
-                (Binding(0, "given"),),
-                ("first", "second"),
-                texel,
-                texcoords,
-                parameters,
-            ),
-            FragmentPass(
-                assemble(_BLENDED, name="denormals"),
-                (),
-                ("blended",),
-                texel,
-                (),
-                parameters[:1],
-                (),
-                Blend.ADD,
-            ),
+        FragmentPass(
+            assemble(_BLENDED, name="denormals"),
+            (),
+            ("blended",),
+            texel,
+            locals=parameters[:1],
+            blend=Blend.ADD,
         ),
-        tuple(Output(name, *transfer(name)) for name in results),
     )

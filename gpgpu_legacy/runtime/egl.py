@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from ctypes import byref, c_int, c_ubyte, c_uint
+from ctypes import byref, c_int
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -128,26 +128,10 @@ def more_limits() -> dict[str, int]:
 
     Empty where it is no EGL context; a limit that the driver does not have is missing.
     """
-    egl = load_egl()
-    get_integer, get_error = (
-        load_function(egl, name, GL_FUNCTIONS[name]) for name in ("glGetIntegerv", "glGetError")
-    )
-    limits = {}
+    gl, limits = functions(("glGetIntegerv", "glGetError")), {}
     for name, number in _MORE_LIMITS.items():
         value = c_int()
-        get_integer(number, byref(value))
-        if get_error() == GL.NO_ERROR:
+        gl.glGetIntegerv(number, byref(value))
+        if gl.glGetError() == GL.NO_ERROR:
             limits[name] = value.value
     return limits
-
-
-_KINDS = ("Buffer", "Framebuffer", "Program", "ProgramARB", "Sampler", "Texture", "VertexArray")
-
-
-def objects_alive(numbers: Iterable[int]) -> dict[str, int]:
-    """How many of these numbers name objects of each kind, in the context that is current."""
-    egl, counts = load_egl(), {}
-    for kind in _KINDS:
-        is_alive = load_function(egl, f"glIs{kind}", (c_ubyte, c_uint))
-        counts[kind] = sum(bool(is_alive(number)) for number in numbers)
-    return counts

@@ -24,17 +24,8 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     StateValue,
 )
-from gpgpu_legacy.plan.textures import (
-    Extent,
-    Input,
-    Matrix,
-    Output,
-    Packing,
-    Rect,
-    Region,
-    Texture,
-    TextureKind,
-)
+from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.runtime.measuring_plan import measuring_plan
 from gpgpu_legacy.runtime.prepared import F32
 
 Outputs = Callable[[Plan, Mapping[str, F32]], Mapping[str, F32]]
@@ -78,11 +69,6 @@ def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> fr
     return _measured(run, reference).inexact(names & INSTRUCTIONS)
 
 
-@cache
-def _measured(run: Outputs, reference: Outputs) -> _Measured:
-    return _Measured(run, reference)
-
-
 class _Measured:
     """What is known of a device: whether each instruction that was asked for is exact."""
 
@@ -109,6 +95,9 @@ class _Measured:
         found, expected = self._run(plan, operands), self._reference(plan, operands)
         for name, matrix in zip(names, plan.results, strict=True):
             self._is_exact[name] = np.array_equal(found[matrix.name], expected[matrix.name])
+
+
+_measured = cache(_Measured)
 
 
 def _operands() -> dict[str, F32]:
@@ -156,35 +145,17 @@ def _plan(option: str, lines: Sequence[str], count: int, blended: Format | None 
     """
     from gpgpu_legacy.languages.arb.parser import assemble
 
-    whole, targets = Rect(0, 0, SIDE, SIDE), [f"result{n}" for n in range(count)]
+    targets = [f"result{n}" for n in range(count)]
     loads = [f"TEX {o}, fragment.position, texture[{n}], RECT;" for n, o in enumerate(_OPERANDS)]
     text = "\n".join(["!!ARBfp1.0", option, "TEMP A, B, C;", *loads, *lines, "END"])
-
-    formats = dict.fromkeys(_OPERANDS, RGBA32F) | dict.fromkeys(targets, blended or RGBA32F)
-
-    def transfer(name: str) -> tuple[Region, str, Rect, Packing]:
-        channels = formats[name].channels
-        packing = Packing(tuple((c * SIDE, 0) for c in range(channels)))
-        return Region(0, 0, channels * SIDE, SIDE), name, whole, packing
-
     pass_ = FragmentPass(
         assemble(text, name="exactness"),
         tuple(Binding(n, name) for n, name in enumerate(_OPERANDS)),
         tuple(targets),
-        whole,
+        Rect(0, 0, SIDE, SIDE),
         blend=Blend.ADD if blended else Blend.NONE,
         attributes=(AttributeCorners(AttributeKind.FOGCOORD, _DISTANCES),),
         state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
     )
-    return Plan(
-        "exactness",
-        tuple(Matrix(name, 4 * SIDE, SIDE) for name in _OPERANDS),
-        tuple(Matrix(name, formats[name].channels * SIDE, SIDE) for name in targets),
-        tuple(
-            Texture(name, TextureKind.RECT, Extent(SIDE, SIDE), texel_format, _HELD)
-            for name, texel_format in formats.items()
-        ),
-        tuple(Input(name, *transfer(name)) for name in _OPERANDS),
-        (pass_,),
-        tuple(Output(name, *transfer(name)) for name in targets),
-    )
+    formats = dict.fromkeys(_OPERANDS, RGBA32F) | dict.fromkeys(targets, blended or RGBA32F)
+    return measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, pass_)

@@ -18,7 +18,13 @@ from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words, paths_of
+from gpgpu_legacy.runtime.denormals import (
+    DataPath,
+    flushed_by,
+    in_words,
+    paths_of,
+    thread_keeps_denormals,
+)
 from gpgpu_legacy.runtime.exactness import inexact_among, instructions_of
 from gpgpu_legacy.runtime.machine import Capabilities, Machine, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
@@ -41,9 +47,9 @@ class Executor(ABC):
     def device(self) -> str:
         """The device, in words; ExecutorUnavailableError if the executor cannot run here."""
 
-    @abstractmethod
     def is_hardware(self) -> bool:
         """Whether the device is a GPU; ExecutorUnavailableError if the executor cannot run here."""
+        return False
 
     @abstractmethod
     def memory_bytes(self, plan: Plan) -> int:
@@ -109,8 +115,13 @@ class Executor(ABC):
         return f"denormals are {in_words(flushed)} by {self.device()}"
 
     def flushed_paths(self) -> frozenset[DataPath]:
-        """The data paths on which the device flushes denormals; measured once a process."""
-        return flushed_by(self.run)
+        """The data paths on which the device flushes denormals; measured once a process.
+
+        The CPU keeps them, unless a library has made this thread flush.
+        """
+        if not self.capabilities.is_of_host:
+            return flushed_by(self.run)
+        return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def inexact_among(self, instructions: frozenset[str]) -> frozenset[str]:
         """Those of which the device has other bits than the reference; measured once a process.

@@ -76,29 +76,20 @@ class GlContext(SharedContext[ModernglContext]):
 
         current: access to what is current on a thread, if the context came through EGL.
         """
-        super().__init__()
-        self._moderngl, self._current = native, current
+        super().__init__(native)
+        self._current = current
         self.bound = BoundBuffers()
         self._egl_handle = current.handle() if current else None
-        self._info: Mapping[str, Any] = {
+        self.info: Mapping[str, Any] = {
             **native.info,
             **(egl.more_limits() if current else {}),
         }
+        """The driver's names and limits, by OpenGL's names."""
         self.version_code: int = native.version_code
         self.functions = egl.functions(_FUNCTIONS) if current else None
         """OpenGL's own functions of buffers and of waiting; None if it did not come through EGL."""
         native.disable_direct(GL_DITHER)
         native.disable_direct(GL_FRAMEBUFFER_SRGB)
-
-    @property
-    def handle(self) -> ModernglContext:
-        """Moderngl's context."""
-        return self._moderngl
-
-    @property
-    def info(self) -> Mapping[str, Any]:
-        """The driver's names and limits, by OpenGL's names."""
-        return self._info
 
     @property
     def device_name(self) -> str:
@@ -120,8 +111,8 @@ class GlContext(SharedContext[ModernglContext]):
 
         The context is current. Raises NoDeviceRoomError where there was none.
         """
-        made = self._moderngl.buffer(reserve=size_bytes)
-        if self._moderngl.error == "GL_OUT_OF_MEMORY":
+        made = self.handle.buffer(reserve=size_bytes)
+        if self.handle.error == "GL_OUT_OF_MEMORY":
             made.release()
             raise NoDeviceRoomError(
                 f"{self.info['GL_RENDERER']} has no room for a buffer of {in_words(size_bytes)}; "
@@ -137,7 +128,7 @@ class GlContext(SharedContext[ModernglContext]):
         if self.functions is not None:
             self.functions.glFinish()
         else:
-            self._moderngl.finish()
+            self.handle.finish()
 
     def compile(self, name: str, **stages: str) -> Any:
         """A moderngl program of GLSL texts, by moderngl's names of the stages.
@@ -149,8 +140,8 @@ class GlContext(SharedContext[ModernglContext]):
 
         try:
             if "compute_shader" in stages:
-                return self._moderngl.compute_shader(stages["compute_shader"])
-            return self._moderngl.program(**stages)
+                return self.handle.compute_shader(stages["compute_shader"])
+            return self.handle.program(**stages)
         except moderngl.Error as error:
             complaint = " ".join(str(error).split())
             raise PlanError(
@@ -162,7 +153,7 @@ class GlContext(SharedContext[ModernglContext]):
         import moderngl
 
         try:
-            buffer = self._moderngl.buffer(PROBE)
+            buffer = self.handle.buffer(PROBE)
         except moderngl.Error:
             return False
         answer: bytes = buffer.read()
@@ -173,7 +164,7 @@ class GlContext(SharedContext[ModernglContext]):
         return self._current is not None and self._current.handle() == self._egl_handle
 
     def _make_current(self) -> None:
-        self._moderngl.__enter__()
+        self.handle.__enter__()
         self.bound.forget()
 
     def _save(self) -> object:
@@ -183,7 +174,7 @@ class GlContext(SharedContext[ModernglContext]):
         if isinstance(before, egl.SavedContext) and self._current is not None:
             self._current.restore(before)
         elif not before:
-            self._moderngl.__exit__(None, None, None)
+            self.handle.__exit__(None, None, None)
 
 
 def _make() -> GlContext:

@@ -30,7 +30,7 @@ from gpgpu_legacy.plan.plan import (
     StateValue,
     written_by,
 )
-from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.textures import Rect, constant_rect, full_rect
 from gpgpu_legacy.runtime.gl_arbfp_context import Context
 from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Rows, State, Target
 from gpgpu_legacy.runtime.gl_arbfp_objects import (
@@ -83,7 +83,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
     # Preparing ----------------------------------------------------------------------------
 
     def _build(self) -> None:
-        self._gl: SimpleNamespace = self.context.gl
+        self._gl: SimpleNamespace = self.context.handle
         self._bound = Bound(self._gl)
         self._gl_objects = objects = Objects(self.context, self.plan, self._objects)
         for texture in self.plan.textures:
@@ -269,7 +269,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
         extent = texture.extent
         shape = (extent.rows, extent.width, texture.format.channels)
         stored = np.empty(shape, TEXELS[texture.format].dtype)
-        self._read(name, Rect(0, 0, extent.width, extent.rows), stored)
+        self._read(name, full_rect(texture), stored)
         return decode(stored, texture.format)
 
     def _read(self, name: str, rect: Rect, stored: Stored) -> None:

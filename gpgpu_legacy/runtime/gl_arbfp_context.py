@@ -15,7 +15,7 @@ from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.devices import is_gpu
-from gpgpu_legacy.runtime.egl import CurrentContext, SavedContext, load_egl, load_function
+from gpgpu_legacy.runtime.egl import CurrentContext, SavedContext, functions, load_egl
 from gpgpu_legacy.runtime.gl_headers import EGL, GL, GL_FUNCTIONS
 from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
 
@@ -43,27 +43,16 @@ class Context(SharedContext[SimpleNamespace]):
 
     def __init__(self, egl: SimpleNamespace, display: int, context: int) -> None:
         """Take over an EGL context, which must be current."""
-        super().__init__()
+        super().__init__(functions(GL_FUNCTIONS))
         self._egl, self._display, self._context = egl, display, context
         self._current = CurrentContext(egl)
-        self.gl = SimpleNamespace(
-            **{
-                name: load_function(egl, name, signature)
-                for name, signature in GL_FUNCTIONS.items()
-            }
-        )
         self.renderer = self._string(GL.RENDERER)
         self.version = self._string(GL.VERSION)
         self.extensions = frozenset(self._string(GL.EXTENSIONS).split())
 
     def _string(self, name: int) -> str:
-        value = self.gl.glGetString(name)
+        value = self.handle.glGetString(name)
         return value.decode("ascii", "replace") if value else ""
-
-    @property
-    def handle(self) -> SimpleNamespace:
-        """OpenGL's functions."""
-        return self.gl
 
     @property
     def is_hardware(self) -> bool:
@@ -73,15 +62,15 @@ class Context(SharedContext[SimpleNamespace]):
     def integer(self, name: int) -> int:
         """The value of a state variable or limit of one integer; the context is current."""
         value = c_int()
-        self.gl.glGetIntegerv(name, byref(value))
+        self.handle.glGetIntegerv(name, byref(value))
         return value.value
 
     def finish(self) -> None:
         """Wait until all earlier calls are done; the context is current."""
-        self.gl.glFinish()
+        self.handle.glFinish()
 
     def _answers(self) -> bool:
-        gl, name, answer = self.gl, c_uint(), create_string_buffer(len(PROBE))
+        gl, name, answer = self.handle, c_uint(), create_string_buffer(len(PROBE))
         gl.glGenBuffers(1, byref(name))
         gl.glBindBuffer(GL.ARRAY_BUFFER, name.value)
         gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)

@@ -103,7 +103,7 @@ class Objects:
     def __init__(self, context: Context, plan: Plan, objects: list[Releasable]) -> None:
         """objects: the list that owns what is allocated here; its holder releases it."""
         self.context, self.plan, self._objects = context, plan, objects
-        self.gl: SimpleNamespace = context.gl
+        self.gl: SimpleNamespace = context.handle
         self.described = {texture.name: texture for texture in plan.textures}
         self._textures: dict[str, int] = {}
         self._framebuffers: dict[tuple[Surface, ...], int] = {}

@@ -62,12 +62,20 @@ class LoadedProgram:
 
     def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
         """Load the text; PlanError, which names `who`, where the driver refuses it."""
-        gl = context.gl
+        gl = context.handle
         name = Name(generate(gl.glGenProgramsARB), gl.glDeleteProgramsARB)
-        refusal = load_text(context, stage, name.number, text)
-        if refusal:
+        encoded = text.encode("ascii")
+        gl.glBindProgramARB(stage, name.number)
+        gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
+        position = context.integer(GL.PROGRAM_ERROR_POSITION)
+        if position != -1:
             name.release()
-            raise PlanError(f"{context.renderer} refuses {who} {refusal}")
+            gl.glGetError()
+            message = gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
+            raise PlanError(
+                f"{context.renderer} refuses {who} at position {position}: "
+                f"{' '.join(message.split())}"
+            )
         context.release_with(self, [name])
         self.number = name.number
         self.attributes: tuple[Attribute, ...] = ()
@@ -127,17 +135,3 @@ def generate(generator: Any) -> int:
     name = c_uint()
     generator(1, byref(name))
     return name.value
-
-
-def load_text(context: Context, stage: int, name: int, text: str) -> str:
-    """Load a program's text; returns where and why the driver refuses it, or nothing."""
-    encoded = text.encode("ascii")
-    gl = context.gl
-    gl.glBindProgramARB(stage, name)
-    gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
-    position = context.integer(GL.PROGRAM_ERROR_POSITION)
-    if position == -1:
-        return ""
-    gl.glGetError()
-    message = gl.glGetString(GL.PROGRAM_ERROR_STRING).decode("ascii", "replace")
-    return f"at position {position}: {' '.join(message.split())}"

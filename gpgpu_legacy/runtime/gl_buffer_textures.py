@@ -7,31 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from ctypes import byref, c_uint
-from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Texture
-from gpgpu_legacy.runtime.egl import load_egl, load_function
+from gpgpu_legacy.runtime.egl import functions
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Bind, GlBuffer
-from gpgpu_legacy.runtime.gl_headers import GL, GL_FUNCTIONS
+from gpgpu_legacy.runtime.gl_headers import GL
 
 _FORMATS = {1: GL.R32F, 4: GL.RGBA32F}
 
 _NAMES = ("glGenTextures", "glDeleteTextures", "glActiveTexture", "glBindTexture", "glTexBuffer")
-
-
-@dataclass(frozen=True, slots=True)
-class _Functions:
-    """OpenGL's, by their names without `gl`, in the order of _NAMES."""
-
-    generate: Any
-    delete: Any
-    activate: Any
-    bind: Any
-    attach: Any
 
 
 class BufferTextures:
@@ -39,8 +26,7 @@ class BufferTextures:
 
     def __init__(self, textures: Iterable[Texture], buffers: Mapping[str, GlBuffer]) -> None:
         """buffers: of these textures, by name. The caller calls `release`."""
-        egl = load_egl()
-        self._gl = _Functions(*(load_function(egl, name, GL_FUNCTIONS[name]) for name in _NAMES))
+        self._gl = functions(_NAMES)
         self._channels = {texture.name: texture.format.channels for texture in textures}
         self._buffers, self._made = buffers, dict[str, int]()
 
@@ -53,20 +39,20 @@ class BufferTextures:
     def release(self) -> None:
         """Release all of them."""
         for number in self._made.values():
-            self._gl.delete(1, byref(c_uint(number)))
+            self._gl.glDeleteTextures(1, byref(c_uint(number)))
         self._made.clear()
 
     def _make(self, name: str) -> int:
         number = c_uint()
-        self._gl.generate(1, byref(number))
-        self._gl.bind(GL.TEXTURE_BUFFER, number)
+        self._gl.glGenTextures(1, byref(number))
+        self._gl.glBindTexture(GL.TEXTURE_BUFFER, number)
         texel = _FORMATS[self._channels[name]]
-        self._gl.attach(GL.TEXTURE_BUFFER, texel, self._buffers[name].glo)
+        self._gl.glTexBuffer(GL.TEXTURE_BUFFER, texel, self._buffers[name].glo)
         return number.value
 
     def _bind(self, number: int, unit: int) -> None:
-        self._gl.activate(GL.TEXTURE0 + unit)
-        self._gl.bind(GL.TEXTURE_BUFFER, number)
+        self._gl.glActiveTexture(GL.TEXTURE0 + unit)
+        self._gl.glBindTexture(GL.TEXTURE_BUFFER, number)
 
 
 def can_be_fetched(plan: Plan, context: GlContext) -> bool:

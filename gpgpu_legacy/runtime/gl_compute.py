@@ -62,11 +62,6 @@ class GlComputePrepared(GlPrepared[GlContext]):
         self._recordings: dict[bool, _Recording] = {}  # by whether the run is observed
         super().__init__(context, plan, machine)
 
-    @property
-    def runs_fused(self) -> bool:
-        """Whether any passes are fused where nobody observes them."""
-        return self._recordings[False].has_fused_passes
-
     def _build(self) -> None:
         info = self.context.info
         check_textures(self.plan, info)

@@ -10,7 +10,6 @@ from ctypes import (
     c_float,
     c_int,
     c_ssize_t,
-    c_ubyte,
     c_uint,
     c_uint64,
     c_void_p,
@@ -91,12 +90,6 @@ class GL:
     CURRENT_MATRIX = 0x8641
     PROGRAM_ERROR_POSITION = 0x864B
     FRAGMENT_PROGRAM = 0x8804
-    PROGRAM_ALU_INSTRUCTIONS = 0x8805
-    PROGRAM_TEX_INSTRUCTIONS = 0x8806
-    PROGRAM_TEX_INDIRECTIONS = 0x8807
-    PROGRAM_NATIVE_ALU_INSTRUCTIONS = 0x8808
-    PROGRAM_NATIVE_TEX_INSTRUCTIONS = 0x8809
-    PROGRAM_NATIVE_TEX_INDIRECTIONS = 0x880A
     RGBA32F = 0x8814
     RGBA16F = 0x881A
     MAX_DRAW_BUFFERS = 0x8824
@@ -105,15 +98,6 @@ class GL:
     PROGRAM_ERROR_STRING = 0x8874
     PROGRAM_FORMAT_ASCII = 0x8875
     ARRAY_BUFFER = 0x8892
-    PROGRAM_INSTRUCTIONS = 0x88A0
-    PROGRAM_NATIVE_INSTRUCTIONS = 0x88A2
-    PROGRAM_TEMPORARIES = 0x88A4
-    PROGRAM_NATIVE_TEMPORARIES = 0x88A6
-    PROGRAM_PARAMETERS = 0x88A8
-    PROGRAM_NATIVE_PARAMETERS = 0x88AA
-    PROGRAM_ATTRIBS = 0x88AC
-    PROGRAM_NATIVE_ATTRIBS = 0x88AE
-    PROGRAM_UNDER_NATIVE_LIMITS = 0x88B6
     MATRIX0 = 0x88C0
     STREAM_READ = 0x88E1
     CLAMP_VERTEX_COLOR = 0x891A
@@ -229,12 +213,7 @@ GL_FUNCTIONS: Signatures = {
     "glGetError": (c_uint,),
     "glGetFloatv": (None, c_uint, POINTER(c_float)),
     "glGetIntegerv": (None, c_uint, POINTER(c_int)),
-    "glGetProgramivARB": (None, c_uint, c_uint, POINTER(c_int)),
     "glGetString": (c_char_p, c_uint),
-    "glIsFramebuffer": (c_ubyte, c_uint),
-    "glIsProgramARB": (c_ubyte, c_uint),
-    "glIsSampler": (c_ubyte, c_uint),
-    "glIsTexture": (c_ubyte, c_uint),
     "glLightModelfv": (None, c_uint, POINTER(c_float)),
     "glLightf": (None, c_uint, c_uint, c_float),
     "glLightfv": (None, c_uint, c_uint, POINTER(c_float)),
@@ -257,7 +236,6 @@ GL_FUNCTIONS: Signatures = {
     "glTexImage1D": (None, c_uint, *(c_int,) * 4, c_uint, c_uint, c_void_p),
     "glTexImage2D": (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p),
     "glTexImage3D": (None, c_uint, *(c_int,) * 6, c_uint, c_uint, c_void_p),
-    "glTexParameteri": (None, c_uint, c_uint, c_int),
     "glTexSubImage1D": (None, c_uint, *(c_int,) * 3, c_uint, c_uint, c_void_p),
     "glTexSubImage2D": (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p),
     "glTexSubImage3D": (None, c_uint, *(c_int,) * 7, c_uint, c_uint, c_void_p),

@@ -14,7 +14,7 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import decode, slices, unpack
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
+from gpgpu_legacy.plan.textures import Input, Matrix, Output, full_rect
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_shader import UniformTable
 from gpgpu_legacy.runtime.gl_staging import touched
@@ -85,8 +85,7 @@ class Matrices:
 
     def _is_contiguous(self, transfer: Input | Output) -> bool:
         """Whether a texture's buffer has the layout of the matrix."""
-        extent = self._storage.textures[transfer.texture].extent
-        is_whole = transfer.rect == Rect(0, 0, extent.width, extent.rows)
+        is_whole = transfer.rect == full_rect(self._storage.textures[transfer.texture])
         return is_whole and has_matrix_layout(transfer, self._matrices[transfer.matrix])
 
     def _record(self, text: str, transfer: Input | Output, size: tuple[int, int]) -> Dispatch:

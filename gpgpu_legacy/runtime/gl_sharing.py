@@ -80,23 +80,23 @@ def _lost() -> ExecutorUnavailableError:
     )
 
 
+KEPT_PROGRAMS = 64
+"""How many programs are kept that no prepared plan uses any more."""
+
+
 class SharedContext(ABC, Generic[_Handle]):
     """An OpenGL context that any thread may use, one at a time."""
 
-    def __init__(self, kept_programs: int = 64) -> None:
-        """kept_programs: how many programs are kept that no prepared plan uses any more."""
+    def __init__(self, handle: _Handle) -> None:
+        """handle: the object through which OpenGL is called."""
+        self.handle = handle
         self._lock = Lock()
         self._owner: int | None = None  # the thread that holds the lock
         self._before: list[object] = []  # what was current before each use of that thread
         self._pid = os.getpid()
         self._lost = False
         self._discarded: deque[Releasable] = deque()
-        self.programs = ContentCache(kept_programs)
-
-    @property
-    @abstractmethod
-    def handle(self) -> _Handle:
-        """The object through which OpenGL is called."""
+        self.programs = ContentCache(KEPT_PROGRAMS)
 
     @property
     @abstractmethod
@@ -221,11 +221,10 @@ class SharedContext(ABC, Generic[_Handle]):
         """Release objects, last first, at the next use of the context. Any thread may call it."""
         self._discarded.extend(reversed(list(objects)))
 
-    def release_with(self, owner: object, objects: list[Releasable]) -> finalize[[Any], object]:
+    def release_with(self, owner: object, objects: list[Releasable]) -> None:
         """Discard the objects of a list when their owner is collected."""
         finalizer = finalize(owner, self.discard, objects)
         finalizer.atexit = False
-        return finalizer
 
     def collect(self) -> None:
         """Release the discarded objects; the context is current."""
@@ -295,12 +294,9 @@ class OnePerProcess(Generic[_Context]):
         if self._context is None:
             with self._lock:
                 if self._context is None:
-                    self._context = self._try()
+                    try:
+                        self._context = self._make()
+                    except ExecutorUnavailableError as error:
+                        self._problem = error
+                        raise
         return self._context
-
-    def _try(self) -> _Context:
-        try:
-            return self._make()
-        except ExecutorUnavailableError as error:
-            self._problem = error
-            raise

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.prepared import F32
-from gpgpu_legacy.runtime.workers import Started, start
+from gpgpu_legacy.runtime.workers import Started
 
 GlBuffer = Any
 """moderngl has no type annotations."""
@@ -271,7 +271,7 @@ def _is_copied_here(number: int, size: int) -> bool:
 def _copying(target: Bytes, source: Bytes, *, here: bool) -> Started | None:
     """Copy a piece on this thread if it is small or `here`; else let another one begin."""
     if not here and len(source) >= LEAST_PIECE_BYTES:
-        return start(np.copyto, target, source)
+        return Started(np.copyto, target, source)
     np.copyto(target, source)
     return None
 
@@ -285,6 +285,6 @@ def touched(values: F32) -> list[Started]:
     pages = values.reshape(-1).view(np.uint8)[::_PAGE_BYTES]
     step = max(LEAST_PIECE_BYTES // _PAGE_BYTES, -(-len(pages) // (4 * COPYING)))
     return [
-        start(np.copyto, pages[first : first + step], np.uint8(0))
+        Started(np.copyto, pages[first : first + step], np.uint8(0))
         for first in range(0, len(pages), step)
     ]

@@ -22,18 +22,15 @@ _SetIndexed = Callable[[SimpleNamespace, int, Vec4], object]
 """The same for a light or a texture unit, by its index; other state has index 0."""
 
 _FACES = {"front": GL.FRONT, "back": GL.BACK}
-_MATERIAL_COLORS = {
-    "ambient": GL.AMBIENT,
-    "diffuse": GL.DIFFUSE,
-    "specular": GL.SPECULAR,
-    "emission": GL.EMISSION,
-}
-_LIGHT_VECTORS = {
-    "ambient": GL.AMBIENT,
-    "diffuse": GL.DIFFUSE,
-    "specular": GL.SPECULAR,
-    "position": GL.POSITION,
-}
+_COLORS = {"ambient": GL.AMBIENT, "diffuse": GL.DIFFUSE, "specular": GL.SPECULAR}
+_MATERIAL_COLORS = {**_COLORS, "emission": GL.EMISSION}
+_LIGHT_VECTORS = {**_COLORS, "position": GL.POSITION}
+_ATTENUATION = (
+    GL.CONSTANT_ATTENUATION,
+    GL.LINEAR_ATTENUATION,
+    GL.QUADRATIC_ATTENUATION,
+    GL.SPOT_EXPONENT,
+)
 
 
 def _material_color(face: int, color: int) -> _SetIndexed:
@@ -49,11 +46,8 @@ def _light_vector(name: int) -> _SetIndexed:
 
 
 def _set_attenuation(gl: SimpleNamespace, light: int, value: Vec4) -> None:
-    constant, linear, quadratic, spot_exponent = value
-    gl.glLightf(GL.LIGHT0 + light, GL.CONSTANT_ATTENUATION, constant)
-    gl.glLightf(GL.LIGHT0 + light, GL.LINEAR_ATTENUATION, linear)
-    gl.glLightf(GL.LIGHT0 + light, GL.QUADRATIC_ATTENUATION, quadratic)
-    gl.glLightf(GL.LIGHT0 + light, GL.SPOT_EXPONENT, spot_exponent)
+    for name, number in zip(_ATTENUATION, value, strict=True):
+        gl.glLightf(GL.LIGHT0 + light, name, number)
 
 
 def _set_spot(gl: SimpleNamespace, light: int, value: Vec4) -> None:
@@ -78,9 +72,8 @@ def _set_fog_color(gl: SimpleNamespace, _: int, value: Vec4) -> None:
 
 def _set_fog(gl: SimpleNamespace, _: int, value: Vec4) -> None:
     """OpenGL itself computes the fourth of the parameters, 1 / (end - start)."""
-    gl.glFogf(GL.FOG_DENSITY, value[0])
-    gl.glFogf(GL.FOG_START, value[1])
-    gl.glFogf(GL.FOG_END, value[2])
+    for name, number in zip((GL.FOG_DENSITY, GL.FOG_START, GL.FOG_END), value, strict=False):
+        gl.glFogf(name, number)
 
 
 def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:

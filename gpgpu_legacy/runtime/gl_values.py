@@ -14,7 +14,7 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
-from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace
+from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
 from gpgpu_legacy.lower.values import (
     F64,
@@ -86,14 +86,9 @@ def _attributes(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
         name = attribute_name(attribute)
         if attribute.kind is AttributeKind.POSITION or not wanted(f"{name}_base"):
             continue
-        corners = corner_values.get(attribute) or _default_corners(attribute)
+        corners = corner_values.get(attribute) or (ATTRIBUTE_DEFAULTS[attribute.kind],) * 4
         for part, values in zip(("base", "dx", "dy"), _planes(corners, rect, count), strict=True):
             yield f"{name}_{part}", values
-
-
-def _default_corners(attribute: Attribute) -> Corners:
-    value = ATTRIBUTE_DEFAULTS[attribute.kind]
-    return (value, value, value, value)
 
 
 @lru_cache(maxsize=1024)

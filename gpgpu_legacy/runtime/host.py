@@ -12,7 +12,7 @@ from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
-from gpgpu_legacy.plan.textures import Extent, Rect, Texture, constant_rect
+from gpgpu_legacy.plan.textures import Texture, constant_rect, full_rect
 from gpgpu_legacy.runtime.denormals import thread_keeps_denormals
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
@@ -34,7 +34,7 @@ class HostPrepared(Prepared):
         filled = {
             input_.texture
             for input_ in plan.inputs
-            if input_.rect == _whole(plan.texture(input_.texture).extent)
+            if input_.rect == full_rect(plan.texture(input_.texture))
         }
         self._reset = tuple(cleared_first(plan).keys() - filled)
 
@@ -99,10 +99,6 @@ class PassByPass(HostPrepared):
             if not copied_or_cleared(pass_, self.textures):
                 self._run_pass(pass_, self.textures)
             yield pass_
-
-
-def _whole(extent: Extent) -> Rect:
-    return Rect(0, 0, extent.width, extent.rows)
 
 
 def copied_or_cleared(pass_: Pass, textures: Textures) -> bool:

@@ -12,7 +12,6 @@ import sys
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cache
 from threading import RLock
 from time import sleep
@@ -159,13 +158,8 @@ class NativeCode:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Key:
-    """All that code depends on, for one processor."""
-
-    content: Content
-    exact: bool
-    tile: tuple[int, int] | None
+_Key = tuple[Content, bool, tuple[int, int] | None]
+"""All that code depends on, for one processor: its Content, whether it is exact, its tile."""
 
 
 class _Host:
@@ -193,9 +187,8 @@ class _Host:
         if code is None:
             require_addresses(COMPILER_ADDRESSES, "LLVM")
             try:
-                emitted = emit_fused_passes(
-                    key.content, self.processor, exact=key.exact, tile=key.tile
-                )
+                content, exact, tile = key
+                emitted = emit_fused_passes(content, self.processor, exact=exact, tile=tile)
                 ordered = emitted.tile.rows * emitted.tile.vectors > 1
                 code = NativeCode(emitted, self._load(emitted.text, ordered=ordered))
             except UnsupportedError as error:
@@ -262,7 +255,7 @@ def native_code(
     tile: as for emit_fused_passes. Raises UnsupportedError (lower/content.py).
     """
     with _LOCK:
-        return _host().code(_Key(content, exact, tile))
+        return _host().code((content, exact, tile))
 
 
 class ScheduleCode:

@@ -5,7 +5,7 @@ The arrays are allocated once for a prepared plan, and filled by each run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from itertools import combinations
 from types import MappingProxyType
 
@@ -23,7 +23,6 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
-    Repeat,
     read_by,
     written_by,
 )
@@ -165,7 +164,7 @@ def undefined_textures(plan: Plan) -> tuple[str, ...]:
         if rects and _cover(rects, texture.extent):
             seen.add(texture.name)
     undefined: dict[str, None] = {}
-    for pass_ in _first_passes(plan):
+    for _, pass_ in plan.weighted_passes():  # in the order in which they first run
         for name in (*read_by(pass_), *written_by(pass_)):
             if name not in seen:
                 seen.add(name)
@@ -176,15 +175,6 @@ def undefined_textures(plan: Plan) -> tuple[str, ...]:
         if output.texture not in seen:
             undefined[output.texture] = None
     return tuple(undefined)
-
-
-def _first_passes(plan: Plan) -> Iterable[Pass]:
-    """Passes in the order in which they first run."""
-    for step in plan.steps:
-        if isinstance(step, Repeat):
-            yield from step.body if step.count else ()
-        else:
-            yield step
 
 
 def _fills(pass_: Pass, extent: Extent) -> bool:

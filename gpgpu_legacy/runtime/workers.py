@@ -61,13 +61,16 @@ class Started:
 
     __slots__ = ("_future", "_task")
 
-    def __init__(self, task: Callable[[], object]) -> None:
-        """Begin a task, where there are workers."""
-        self._task, pool = task, _pool()
+    def __init__(self, task: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> None:
+        """Begin task(*arguments) on a worker, where there are any.
+
+        The caller calls `finish`, once; tasks must not wait.
+        """
+        self._task, pool = partial(task, *arguments, **keywords), _pool()
         self._future: Future[object] | None = None
         if pool is not None:
             with suppress(RuntimeError):  # Python ends, and with it the pool
-                self._future = pool.submit(task)
+                self._future = pool.submit(self._task)
 
     def finish(self) -> None:
         """Return when the task has ended. Raises what it raised."""
@@ -75,11 +78,6 @@ class Started:
             self._task()
         else:
             self._future.result()
-
-
-def start(task: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> Started:
-    """Begin task(*arguments) on a worker. The caller calls `finish`, once; tasks must not wait."""
-    return Started(partial(task, *arguments, **keywords))
 
 
 def _pool() -> ThreadPoolExecutor | None:

@@ -388,8 +388,11 @@ END
 """
 CHILD = """
 import sys
-from gpgpu_legacy.runtime.gl_arbfp_resources import program_resources
-program_resources(sys.stdin.read())
+from gpgpu_legacy.runtime.gl_arbfp_context import context
+from gpgpu_legacy.runtime.gl_arbfp_programs import LoadedProgram
+from gpgpu_legacy.runtime.gl_headers import GL
+with context().current():
+    loaded = LoadedProgram(context(), GL.FRAGMENT_PROGRAM, sys.stdin.read(), "the program")
 print("loaded")
 """
 

@@ -21,7 +21,6 @@ from gpgpu_legacy.plan.formats import FORMATS, RGBA8, RGBA16F, RGBA32F, UNORM8, 
 from gpgpu_legacy.plan.plan import AttributeCorners, Corners, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_arbfp_resources import program_resources
 from gpgpu_legacy.runtime.machine import Machine
 
 pytestmark = pytest.mark.gl
@@ -308,27 +307,3 @@ def test_no_arithmetic_but_the_drivers_own(driver: Executor) -> None:
             continue
         with pytest.raises(PlanError, match=f"gl-arbfp computes in fp32, not in {arithmetic.name}"):
             draw(show("3"), executor=driver, machine=machine)
-
-
-# What the driver says of a program --------------------------------------------------------------
-
-
-def test_resources_of_a_program(driver: Executor) -> None:
-    """Mesa counts END among the instructions and no indirections, other drivers do as they do."""
-    text = """!!ARBfp1.0
-TEMP coordinate, colour;
-PARAM step = program.local[0];
-ADD coordinate, fragment.texcoord[0], step;
-TEX colour, coordinate, texture[0], RECT;
-TEX coordinate, colour, texture[1], 2D;
-MAD result.color, coordinate, colour, fragment.color;
-END
-"""
-    counted = program_resources(text).text
-    assert counted.alu_instructions == 2
-    assert counted.tex_instructions == 2
-    assert counted.instructions in (4, 5)
-    assert (counted.temporaries, counted.parameters, counted.attributes) == (2, 1, 2)
-    assert counted.tex_indirections in (0, 3)
-    with pytest.raises(PlanError, match=r"refuses the program at position \d+: \S"):
-        program_resources(text.replace("END", ""))

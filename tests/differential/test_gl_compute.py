@@ -62,7 +62,7 @@ def limit(compute: Executor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
     """Changes what the device says of its limits."""
 
     def change(**values: Any) -> None:
-        monkeypatch.setattr(gl.context(), "_info", {**gl.context().info, **values})
+        monkeypatch.setattr(gl.context(), "info", {**gl.context().info, **values})
 
     return change
 

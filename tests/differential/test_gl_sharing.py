@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import c_ubyte, c_uint
 from dataclasses import replace
 from pathlib import Path
 from threading import Barrier, Thread
@@ -398,10 +399,17 @@ def test_observers_run_other_products(ready: Ready, name: str) -> None:
 # What is left behind -----------------------------------------------------------------------------
 
 
+KINDS = ("Buffer", "Framebuffer", "Program", "ProgramARB", "Sampler", "Texture", "VertexArray")
+
+
 def kinds_alive(name: str) -> dict[str, int]:
     """How many objects of each kind the executor's context has, by names that a suite may reach."""
+    functions, alive = egl.load_egl(), {}
     with context_of(name).current():
-        return egl.objects_alive(range(1, 1 << 15))
+        for kind in KINDS:
+            is_alive = egl.load_function(functions, f"glIs{kind}", (c_ubyte, c_uint))
+            alive[kind] = sum(map(bool, map(is_alive, range(1, 1 << 15))))
+    return alive
 
 
 @drawing

@@ -196,7 +196,7 @@ def test_matrices_of_any_shape_lie_on_the_sheet(rows: int, columns: int, form: F
 @pytest.mark.gl
 def test_what_is_too_large_for_the_sheet_goes_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     info = {**gl.context().info, "GL_MAX_TEXTURE_SIZE": 64}
-    monkeypatch.setattr(gl.context(), "_info", info)
+    monkeypatch.setattr(gl.context(), "info", info)
     assert_moves(drawn(moved(40, 50, 50, 40)))
 
 

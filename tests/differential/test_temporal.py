@@ -80,7 +80,7 @@ def tuned(machine: Machine, shape: TemporalShape | None) -> Machine:
 def is_tiled(prepared: object) -> bool:
     """Whether it runs fewer dispatches than passes."""
     assert isinstance(prepared, GlComputePrepared)
-    return prepared.runs_fused
+    return prepared._recordings[False].has_fused_passes
 
 
 def assert_same_as_passes(
@@ -213,7 +213,7 @@ def test_with_few_buffers(
     """The shader has three textures, and the second buffer of one."""
     assert relaxed(compute)
     info = {**gl.context().info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": blocks}
-    monkeypatch.setattr(gl.context(), "_info", info)
+    monkeypatch.setattr(gl.context(), "info", info)
     assert relaxed(compute) is tiled
 
 

@@ -22,14 +22,14 @@ from strategies import ANY_FLOAT, SMALL_NUMBER, Scene, draw_scene, scenes, vec4,
 
 from gpgpu_legacy.interp import machine as reference
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.interp.sampler import sample_rect
+from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA8, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, Blend, FragmentPass, Texcoords
-from gpgpu_legacy.plan.textures import Rect
+from gpgpu_legacy.plan.textures import Rect, Sampler
 from gpgpu_legacy.runtime.machine import Machine
 
 NAN, INF = float("nan"), float("inf")
@@ -157,14 +157,14 @@ def storage(values: np.ndarray) -> Storage:
 @pytest.mark.parametrize("columns", [[2, 1, 0], [0, 0, 2], [1], [0, 2], [1, 2], [2, 2]])
 def test_columns_are_picked_in_any_order_with_repetitions(columns: list[int]) -> None:
     s = (np.array(columns, np.float32) + 0.5)[None, :]
-    result = sample_rect(storage(SMALL), s, np.full((1, 1), 1.5, np.float32))[0]
+    result = sample(storage(SMALL), Sampler(), s, np.full((1, 1), 1.5, np.float32), s)[0]
     assert result.tolist() == [[SMALL[1, c, 0] for c in columns]]
 
 
 def test_coordinates_that_vary_along_both_axes_pick_texel_by_texel() -> None:
     s = np.array([[0.5, 2.5], [1.5, 0.5]], np.float32)
     t = np.array([[0.5, 1.5], [1.5, 0.5]], np.float32)
-    assert sample_rect(storage(SMALL), s, t)[0].tolist() == [[1, 6], [5, 1]]
+    assert sample(storage(SMALL), Sampler(), s, t, s)[0].tolist() == [[1, 6], [5, 1]]
 
 
 @pytest.mark.parametrize("blend", list(Blend))

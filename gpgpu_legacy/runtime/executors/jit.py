@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.denormals import DataPath, thread_keeps_denormals
-from gpgpu_legacy.runtime.devices import processor_name, thread_count
+from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import Prepared
@@ -24,16 +23,7 @@ class JitExecutor(Executor):
 
     def device(self) -> str:
         """The processor, as the operating system names it, and how many threads work."""
-        threads = thread_count()
-        return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
-
-    def is_hardware(self) -> bool:
-        """Never a GPU."""
-        return False
-
-    def flushed_paths(self) -> frozenset[DataPath]:
-        """None, unless a library has made this thread flush; see thread_keeps_denormals."""
-        return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
+        return processor()
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures, with room at the end of their rows, and results."""

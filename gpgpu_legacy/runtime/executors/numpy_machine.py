@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
-from gpgpu_legacy.runtime.denormals import DataPath, thread_keeps_denormals
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine
@@ -25,14 +24,6 @@ class NumpyExecutor(Executor):
     def device(self) -> str:
         """The processor, as the operating system names it."""
         return processor_name()
-
-    def is_hardware(self) -> bool:
-        """Never a GPU."""
-        return False
-
-    def flushed_paths(self) -> frozenset[DataPath]:
-        """None, unless a library has made this thread flush; see thread_keeps_denormals."""
-        return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures and results; passes run in bands of rows, which need little memory."""
