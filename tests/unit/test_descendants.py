@@ -30,14 +30,6 @@ from gpgpu_legacy.runtime.registry import find_executor
 NUMPY = find_executor("numpy")
 PACKED, ROWS = find_method("packed-2x2"), find_method("row-packed")
 BOTH = pytest.mark.parametrize("method", [PACKED, ROWS], ids=lambda m: m.name)
-SHAPES = pytest.mark.parametrize(
-    ("shape", "largest"),
-    [
-        ((1, 1, 1), 1), ((2, 3, 4), 1), ((13, 17, 11), 8192), ((1, 97, 1), 8192),
-        ((61, 1, 1), 8192), ((53, 59, 61), 8192), ((19, 37, 23), 3), ((41, 67, 43), 16),
-    ],
-    ids=str,
-)  # fmt: skip
 
 
 def assert_right(
@@ -54,32 +46,24 @@ def assert_right(
                for t in plan.textures)  # fmt: skip
 
 
-@SHAPES
+@pytest.mark.parametrize(
+    ("shape", "largest"),
+    [((1, 1, 1), 1), ((2, 3, 4), 1), ((53, 59, 61), 8192), ((19, 37, 23), 3), ((41, 67, 43), 16)],
+    ids=str,
+)
 @BOTH
 def test_products(method: Method, shape: tuple[int, int, int], largest: int) -> None:
     assert_right(NUMPY, method, shape, Options(largest_texture=largest), same=False)
 
 
 @pytest.mark.gl
-@SHAPES
+@pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp"])
 @BOTH
-def test_products_by_gl_raster(
-    ready: Callable[[str], Executor], method: Method, shape: tuple[int, int, int], largest: int
-) -> None:
-    executor = ready("gl-raster")
-    assert_right(executor, method, shape, Options(largest_texture=largest), same=True)
-
-
-@pytest.mark.gl
-@SHAPES
-@BOTH
-def test_products_by_the_drivers_own_fragment_programs(
-    ready: Callable[[str], Executor], method: Method, shape: tuple[int, int, int], largest: int
-) -> None:
-    """The extension leaves the order of a DP4's sum open; llvmpipe takes another."""
-    executor = ready("gl-arbfp")
-    same = method is PACKED and driver_of(executor).keeps_order
-    assert_right(executor, method, shape, Options(largest_texture=largest), same=same)
+def test_products_by_drivers(ready: Callable[[str], Executor], name: str, method: Method) -> None:
+    """ARB_fragment_program leaves the order of a DP4's sum open; llvmpipe takes another."""
+    executor = ready(name)
+    same = name == "gl-raster" or (method is PACKED and driver_of(executor).keeps_order)
+    assert_right(executor, method, (13, 17, 11), Options(largest_texture=8), same=same)
 
 
 @BOTH

@@ -157,58 +157,6 @@ def test_every_room_there_is_has_a_place_and_is_visited() -> None:
     assert rooms <= set(LEVELS)
 
 
-# The check itself --------------------------------------------------------------------------------
-
-
-def tree(folder: Path, **files: str) -> Path:
-    """A package of one line a file; `runtime__gl` is runtime/gl.py."""
-    root = folder / PACKAGE
-    for name, text in {"__init__": "", **files}.items():
-        path = root / f"{name.replace('__', '/') if name != '__init__' else name}.py"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
-    return root
-
-
-@pytest.mark.parametrize(
-    ("file", "text", "complaint"),
-    [
-        ("isa__ir", "from gpgpu_legacy.languages.arb import parser", "isa imports languages"),
-        ("isa__ir", "import gpgpu_legacy.plan.plan", "isa imports plan, which is above it"),
-        ("isa__ir", "if TYPE_CHECKING:\n    import gpgpu_legacy.cli", "isa/ir.py:2: isa imports"),
-        ("isa__ir", "from gpgpu_legacy import matmul", "the package itself"),
-        ("isa__ir", "from ..plan.plan import Plan", "isa imports plan"),
-        ("errors", "from .isa import ir", "errors imports isa"),
-        ("count__traffic", "from gpgpu_legacy.cache.trace import Trace", "is beside it"),
-        ("api__one", "try:\n    import gpgpu_legacy.papers\nexcept ImportError: pass", "above"),
-        ("runtime__gl_raster", "import moderngl", "moderngl is imported in runtime/gl.py only"),
-        ("cli", "import matplotlib.pyplot", "matplotlib is imported in present/*, *plot.py only"),
-        ("lower__tiling", "import re", "re is not imported in lower/"),
-        ("attic__old", "x = 1", "the room attic has no place in the order"),
-    ],
-)  # fmt: skip
-def test_a_bad_import_is_found(tmp_path: Path, file: str, text: str, complaint: str) -> None:
-    [found] = complaints(tree(tmp_path, **{file: text}))
-    assert complaint in found
-
-
-def test_good_imports_are_not_complained_about(tmp_path: Path) -> None:
-    root = tree(
-        tmp_path,
-        cli="from gpgpu_legacy.page.page import page\nimport numpy",
-        present__text="from PIL import Image\nfrom gpgpu_legacy.errors import InputError",
-        page__page="from .text import words\nfrom gpgpu_legacy.present import text",
-        algorithms__one="from gpgpu_legacy.languages.arb.shaders import load_program",
-        runtime__gl="import moderngl",
-        runtime__egl="from ctypes import byref",
-        isa__ir="import re",
-        lower__jit="import numba\nfrom gpgpu_legacy.plan.plan import Plan",
-        errors="x = 1",
-    )
-    (root / "__init__.py").write_text("from gpgpu_legacy.cli import main\n", encoding="utf-8")
-    assert complaints(root) == []
-
-
 # Text of code -----------------------------------------------------------------------------------
 
 CODE = re.compile(r"[(){}]| = |;$", re.MULTILINE)

@@ -90,26 +90,11 @@ def test_a_csv_written_by_hand(tmp_path: Path) -> None:
     assert read_matrix(path).tolist() == [[1, 2.5, -300], [4, 5, 6]]
 
 
-def test_a_sparse_matrix_market_file_is_filled_with_zeros(tmp_path: Path) -> None:
-    path = tmp_path / "a.mtx"
-    path.write_text(
-        "%%MatrixMarket matrix coordinate real general\n% a comment\n2 3 2\n1 1 1.5\n2 3 -4\n",
-        encoding="utf-8",
-    )
-    assert read_matrix(path).tolist() == [[1.5, 0, 0], [0, 0, -4]]
-
-
-def test_a_symmetric_matrix_market_file_is_filled_in(tmp_path: Path) -> None:
-    path = tmp_path / "a.mtx"
-    path.write_text(
-        "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 1\n2 1 5\n", encoding="utf-8"
-    )
-    assert read_matrix(path).tolist() == [[1, 5], [5, 0]]
-
-
 @pytest.mark.parametrize(
     ("lines", "matrix"),
     [
+        ("coordinate real general/% a comment/2 3 2/1 1 1.5/2 3 -4", [[1.5, 0, 0], [0, 0, -4]]),
+        ("coordinate real symmetric/2 2 2/1 1 1/2 1 5", [[1, 5], [5, 0]]),
         ("coordinate pattern general/2 3 2/1 3/2 1", [[0, 0, 1], [1, 0, 0]]),
         ("coordinate integer skew-symmetric/2 2 1/2 1 5", [[0, -5], [5, 0]]),
         ("array integer general/2 3/1/4/2/5/3/6", [[1, 2, 3], [4, 5, 6]]),
@@ -117,7 +102,9 @@ def test_a_symmetric_matrix_market_file_is_filled_in(tmp_path: Path) -> None:
         ("array real skew-symmetric/3 3/2/3/5", [[0, -2, -3], [2, 0, -5], [3, 5, 0]]),
     ],
 )
-def test_kinds_of_matrix_market_files(tmp_path: Path, lines: str, matrix: list[list[int]]) -> None:
+def test_kinds_of_matrix_market_files(
+    tmp_path: Path, lines: str, matrix: list[list[float]]
+) -> None:
     """As NIST describes them: column by column, and of a mirrored one the lower triangle."""
     path = tmp_path / "a.mtx"
     path.write_text("%%MatrixMarket matrix " + lines.replace("/", "\n"), encoding="utf-8")
@@ -160,17 +147,11 @@ def test_a_coloured_image_is_no_matrix(tmp_path: Path, mode: str) -> None:
 
 
 def test_a_product_as_a_picture_is_clamped_and_rounded(tmp_path: Path) -> None:
-    matrix = np.array([[-1.0, 0.25, 0.2], [1.0, 7.0, np.nan]], np.float32)
+    matrix = np.array([[-1.0, 0.25, 0.2, -np.inf], [1.0, 7.0, np.nan, np.inf]], np.float32)
     write(tmp_path / "c.png", matrix)
     with Image.open(tmp_path / "c.png") as image:
         assert image.mode == "L"
-        assert np.asarray(image).tolist() == [[0, 64, 51], [255, 255, 0]]
-
-
-def test_infinities_in_a_picture_are_white_and_black(tmp_path: Path) -> None:
-    write(tmp_path / "c.png", np.array([[np.inf, -np.inf]], np.float32))
-    with Image.open(tmp_path / "c.png") as image:
-        assert np.asarray(image).tolist() == [[255, 0]]
+        assert np.asarray(image).tolist() == [[0, 64, 51, 0], [255, 255, 0, 255]]
 
 
 def test_an_empty_product_makes_no_picture(tmp_path: Path) -> None:
@@ -179,11 +160,6 @@ def test_an_empty_product_makes_no_picture(tmp_path: Path) -> None:
 
 
 # Files that cannot be read -----------------------------------------------------------------------
-
-
-def npy_bytes(tmp_path: Path) -> bytes:
-    np.save(tmp_path / "good.npy", MATRIX)
-    return (tmp_path / "good.npy").read_bytes()
 
 
 @pytest.mark.parametrize("suffix", [".npy", ".csv", ".mtx", ".png"])
@@ -201,30 +177,9 @@ def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name:
     refused(lambda: read_matrix(path), ".npy", ".csv", ".mtx", ".png")
 
 
-@pytest.mark.parametrize("length", [0, 9, 100, -1])
-def test_a_truncated_npy(tmp_path: Path, length: int) -> None:
-    whole = npy_bytes(tmp_path)
-    path = tmp_path / "cut.npy"
-    path.write_bytes(whole[:length])
-    refused(lambda: read_matrix(path), str(path))
-
-
-def test_an_npy_full_of_something_else(tmp_path: Path) -> None:
-    path = tmp_path / "a.npy"
-    path.write_bytes(b"1,2,3\n4,5,6\n")
-    refused(lambda: read_matrix(path), str(path))
-
-
 def test_an_npy_of_python_objects_is_not_unpickled(tmp_path: Path) -> None:
     path = tmp_path / "a.npy"
     np.save(path, np.array([[1, None]], object), allow_pickle=True)
-    refused(lambda: read_matrix(path), str(path))
-
-
-def test_an_npy_that_claims_to_be_huge(tmp_path: Path) -> None:
-    whole = npy_bytes(tmp_path)
-    path = tmp_path / "a.npy"
-    path.write_bytes(whole.replace(b"(2, 3), }      ", b"(2, 999999999), }"[:15] + b""))
     refused(lambda: read_matrix(path), str(path))
 
 
@@ -235,12 +190,6 @@ def test_an_npy_that_claims_to_be_huge(tmp_path: Path) -> None:
 def test_a_damaged_csv(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.csv"
     path.write_text(text, encoding="latin-1")
-    refused(lambda: read_matrix(path), str(path))
-
-
-def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"\xff\xfe1\x00,\x002\x00")
     refused(lambda: read_matrix(path), str(path))
 
 
@@ -261,15 +210,6 @@ def test_a_csv_that_is_not_utf_8(tmp_path: Path) -> None:
 def test_a_damaged_mtx(tmp_path: Path, text: str) -> None:
     path = tmp_path / "a.mtx"
     path.write_text(text, encoding="utf-8")
-    refused(lambda: read_matrix(path), str(path))
-
-
-@pytest.mark.parametrize("length", [0, 20, 60])
-def test_a_truncated_picture(tmp_path: Path, length: int) -> None:
-    noise = np.random.default_rng(0).integers(0, 256, (20, 20), np.uint8)
-    Image.fromarray(noise).save(tmp_path / "good.png")
-    path = tmp_path / "cut.png"
-    path.write_bytes((tmp_path / "good.png").read_bytes()[:length])
     refused(lambda: read_matrix(path), str(path))
 
 

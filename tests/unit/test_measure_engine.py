@@ -201,10 +201,12 @@ def test_an_error_in_a_round_leaves_the_other_jobs_alone() -> None:
 
 def test_what_has_no_room_is_closed_between_rounds() -> None:
     world = World()
-    jobs = [world.job(name, 8, repeat(1.0)) for name in ("one", "two")]
+    one = world.job("one", 8, iter([9.0, 9.0, 7.0, 1.0, 7.0, 2.0]))
+    jobs = [one, world.job("two", 8, repeat(1.0))]
     measured = measure(jobs, Budget(1e9, world), TWO_ROUNDS, room=lambda _: 1)
     assert world.most_open == 1
-    assert [len(outcome.samples) for outcome in measured.outcomes] == [2, 2]
+    samples = [outcome.samples for outcome in measured.outcomes]
+    assert samples == [(1.0, 2.0), (1.0, 1.0)]  # a first run after opening is not measured
 
 
 def test_results_come_as_they_are_measured_and_an_interrupt_leaves_them() -> None:

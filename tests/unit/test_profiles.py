@@ -7,7 +7,6 @@ import pytest
 from gpgpu_legacy.chips.profile import (
     Confidence,
     Fact,
-    Kind,
     Limits,
     Profile,
     find_profile,
@@ -17,22 +16,7 @@ from gpgpu_legacy.chips.profile import (
 )
 from gpgpu_legacy.errors import InputError
 
-CHIPS = (
-    "geforce3", "geforce3-ti-500", "geforce4-ti-4600", "3dlabs-p10", "radeon-9700-pro",
-    "geforce-fx-5800-ultra", "radeon-9800-xt", "radeon-x800-xt", "geforce-fx-5200",
-    "geforce-fx-5900-ultra", "geforce-6800-ultra", "geforce-7900-gtx", "geforce-8800-gtx",
-    "geforce-8600m-gt", "geforce-9400m-g", "quadro-4000", "mali-t604", "h100-sxm5",
-)  # fmt: skip
-APIS = (
-    "arbfp1.0-minimum", "ps-1-1", "ps-1-4", "ps-2-0", "ps-2-a", "ps-2-b", "ps-3-0",
-    "nv-fragment-program", "register-combiners", "texture-env-combine", "hall-carr-hart-model",
-)  # fmt: skip
 FACTS = [(p.name, place, fact) for p in profiles() for place, fact in p.facts()]
-
-
-def test_every_chip_and_api_is_there() -> None:
-    assert {p.name for p in profiles() if p.kind is Kind.CHIP} == set(CHIPS)
-    assert {p.name for p in profiles() if p.kind is Kind.API} == set(APIS)
 
 
 @pytest.mark.parametrize(("name", "place", "fact"), FACTS, ids=[f"{n}:{p}" for n, p, _ in FACTS])
@@ -105,52 +89,17 @@ def test_multiply_adds_of_unified_shaders_follow_from_cores_and_clocks() -> None
         assert hardware.fragment_peak_gflops.value == pytest.approx(peak, rel=0.01)
 
 
-AGP = (
-    "geforce3", "geforce3-ti-500", "geforce4-ti-4600", "radeon-9700-pro", "geforce-fx-5800-ultra",
-    "geforce-fx-5900-ultra", "radeon-9800-xt", "radeon-x800-xt", "geforce-6800-ultra",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("name", AGP)
-def test_agp_cards_are_read_back_at_pci_rates(name: str) -> None:
+def test_agp_cards_are_read_back_at_pci_rates() -> None:
     """PCI at 66 MHz moves 4 bytes per clock; AGP 4x and 8x strobe 4 and 8 times per clock."""
-    hardware = find_profile(name).hardware
-    assert hardware.bus and hardware.bus_gb_per_s and hardware.readback_gb_per_s
-    strobes = int(hardware.bus.value.removeprefix("AGP ").removesuffix("x"))
-    assert hardware.bus_gb_per_s.value == pytest.approx(strobes * 0.2667, rel=0.02)
-    assert hardware.readback_gb_per_s.most == pytest.approx(0.2667, rel=0.01)
-    assert 0.133 < hardware.readback_gb_per_s.value < hardware.readback_gb_per_s.most
-
-
-PUBLISHED = (
-    # core MHz, pipelines, texture units, GB/s, MiB: the GPU tables
-    ("geforce3", 200, 4, 8, 7.36, 64),
-    ("geforce3-ti-500", 240, 4, 8, 8.0, 64),
-    ("geforce4-ti-4600", 300, 4, 8, 10.4, 128),
-    ("3dlabs-p10", 250, 4, 8, 20, 64),
-    ("radeon-9700-pro", 325, 8, 8, 19.84, 128),
-    ("geforce-fx-5800-ultra", 500, 4, 8, 16.0, 128),
-    ("radeon-9800-xt", 412, 8, 8, 23.36, 256),
-    ("geforce-fx-5900-ultra", 450, 4, 8, 27.2, 128),
-    ("radeon-x800-xt", 500, 16, 16, 32.0, 256),
-    ("geforce-6800-ultra", 400, 16, 16, 35.2, 256),
-    ("geforce-7900-gtx", 650, 24, 24, 51.2, 512),
-    ("geforce-8800-gtx", 575, None, 32, 86.4, 768),
-    ("geforce-8600m-gt", 475, None, 16, 12.8, 256),
-    ("geforce-9400m-g", 450, None, 8, 12.8, 256),
-    ("h100-sxm5", 1980, None, None, 3352, 81559),
-)
-
-
-@pytest.mark.parametrize(("name", "numbers"), [(n, rest) for n, *rest in PUBLISHED])
-def test_the_published_numbers(name: str, numbers: list[float | None]) -> None:
-    hardware = find_profile(name).hardware
-    found = (
-        hardware.core_clock_mhz, hardware.pixel_pipelines, hardware.texture_units,
-        hardware.memory_gb_per_s, hardware.memory_mib,
-    )  # fmt: skip
-    given = [fact.value if fact else None for fact in found]
-    assert given == numbers
+    chips = [p.hardware for p in profiles() if p.hardware.bus and p.hardware.readback_gb_per_s]
+    cards = [chip for chip in chips if "AGP" in chip.bus.value]  # type: ignore[union-attr]
+    assert len(cards) >= 9
+    for card in cards:
+        assert card.bus and card.bus_gb_per_s and card.readback_gb_per_s
+        strobes = int(card.bus.value.removeprefix("AGP ").removesuffix("x"))
+        assert card.bus_gb_per_s.value == pytest.approx(strobes * 0.2667, rel=0.02)
+        assert card.readback_gb_per_s.most == pytest.approx(0.2667, rel=0.01)
+        assert 0.133 < card.readback_gb_per_s.value < card.readback_gb_per_s.most
 
 
 # Finding -----------------------------------------------------------------------------------------
@@ -199,27 +148,13 @@ FACT = 'source = "M", confidence = "high"'
             "native.temporaries: object missing required field `confidence`",
         ),
         (
-            ("[native]", 'temporaries = { value = 3, confidence = "low" }'),
-            "missing required field `source`",
-        ),
-        (("[native]", f"temporaries = {{ {FACT} }}"), "missing required field `value`"),
-        (
             ("[native]", f'temporaries = {{ value = "3", {FACT} }}'),
             "temporaries.value: expected `int | float`",
-        ),
-        (
-            ("[native]", f"temporaries = {{ value = true, {FACT} }}"),
-            "expected `int | float`, got `bool`",
         ),
         (
             ("[formats]", f"rectangle_textures = {{ value = 1, {FACT} }}"),
             "expected `bool`, got `int`",
         ),
-        (
-            ("[formats]", f"largest_texture_texels = {{ value = 1.5, {FACT} }}"),
-            "expected `int`, got `float`",
-        ),
-        (("[native]", f"temporaries = {{ value = 3, {FACT}, unit = 1 }}"), "unknown field `unit`"),
         (
             ("[native]", 'temporaries = { value = 3, source = "hearsay", confidence = "high" }'),
             "native.temporaries: there is no source 'hearsay'",

@@ -120,38 +120,10 @@ def test_the_sort_is_one_repeat_with_tables() -> None:
 
 # The Game of Life --------------------------------------------------------------------------------
 
-Cells = set[tuple[int, int]]
-
-BLINKER = {(2, 1), (2, 2), (2, 3)}
-BLOCK = {(1, 1), (1, 2), (2, 1), (2, 2)}
-GLIDER = {(0, 1), (1, 2), (2, 0), (2, 1), (2, 2)}
-
-
-def grid(cells: Cells, height: int, width: int) -> F64:
-    array = np.zeros((height, width))
-    for row, column in cells:
-        array[row % height, column % width] = 1
-    return array
-
 
 def generations(cells: F64, count: int) -> Any:
     height, width = cells.shape
     return ran("life", cells, width=width, height=height, generations=count)
-
-
-@pytest.mark.parametrize(
-    ("before", "count", "after"),
-    [
-        (BLINKER, 1, {(1, 2), (2, 2), (3, 2)}),
-        (BLINKER, 2, BLINKER),
-        (BLOCK, 7, BLOCK),
-        (GLIDER, 4, {(row + 1, column + 1) for row, column in GLIDER}),
-        (GLIDER, 0, GLIDER),
-        ({(3, 3)}, 1, set()),
-    ],
-)
-def test_patterns_that_everybody_knows(before: Cells, count: int, after: Cells) -> None:
-    assert np.array_equal(generations(grid(before, 8, 9), count), grid(after, 8, 9))
 
 
 @settings(max_examples=25)
@@ -328,11 +300,3 @@ def test_a_pipeline_is_found_with_its_parameters_reference_and_samples() -> None
     assert set(np.unique(run.inputs["b"])) == {-1, 0, 1}
     with pytest.raises(InputError, match=r"no parameter nn; did you mean n\?"):
         Pipeline.find("jacobi", nn=5)
-
-
-@every_algorithm
-def test_each_runs_by_its_name(algorithm: Algorithm, run_json) -> None:  # type: ignore[no-untyped-def]
-    settings_ = [f"{name}={value}" for name, value in SMALL[algorithm.name].items()]
-    data = run_json("plan", "run", algorithm.name, "--set", *settings_, "--executor", "numpy")
-    assert data["plan"] == algorithm.name
-    assert data["max_error"] < 1e-6
