@@ -169,21 +169,6 @@ def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
     assert f"in {counts(1024, better(Measure.FEWER_BYTES), *BLOCKED)} of the 30 settings." in text
 
 
-def test_by_an_independent_simulator() -> None:
-    """n = 256, b = 32, a cache of 8 KB with 4 ways and lines of 64 bytes: single and multi."""
-    for raster, layout, in_flight, expected in (
-        ("scan", "linear", 1, (242, 60.9)),
-        ("scan", "linear", 256, (15.1, 7.6)),
-        ("tiled:8x8", "8x8", 1, (8.5, 3.7)),
-        ("tiled:8x8", "8x8", 16, (0.98, 1.45)),
-        ("tiled:8x8", "8x8", 64, (0.48, 0.67)),
-        ("tiled:8x8", "8x8", 256, (0.47, 0.56)),
-    ):
-        at = shares(256)[raster, layout, "8K,4way,64B"]
-        ours = [at[method, in_flight] for method in BLOCKED]
-        assert ours == pytest.approx(expected, rel=0.01)
-
-
 def test_the_claim_of_the_audit_is_a_row_of_the_recorded_table() -> None:
     entry = recorded().claims["hall-carr-hart-2003 section-6-cache-coherence"]
     numbers = [entry.computed, *re.findall(r": ([\d.]+) times", entry.otherwise)]

@@ -13,7 +13,6 @@ import time
 import tomllib
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -51,7 +50,7 @@ from gpgpu_legacy.studies.cache_table.verdict import verdict
 from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
 from gpgpu_legacy.studies.lineage.table import lineage_grid
-from gpgpu_legacy.studies.roofline.model import _roofs, recorded, roofline
+from gpgpu_legacy.studies.roofline.model import Roofline, _roofs, recorded, roofline
 from gpgpu_legacy.studies.roofline.plot import draw_roofline
 
 ROOT = Path(__file__).parents[2]
@@ -184,6 +183,21 @@ _TUNING = {
 }  # fmt: skip
 
 
+_USES = {
+    "benchmarks/bench*.json": _bench,
+    "benchmarks/lineage*.json": _lineage,
+    "benchmarks/cache-table*.json": _cache_table,
+    "gpgpu_legacy/papers/audit/verdicts.json": _verdicts,
+    "gpgpu_legacy/chips/profiles/**/*.toml": _profile,
+    "gpgpu_legacy/chips/hosts.toml": _hosts,
+    "gpgpu_legacy/chips/processors.toml": _processors,
+    "gpgpu_legacy/papers/recorded.toml": _times,
+    "gpgpu_legacy/predict/mispredictions.toml": _log,
+    "gpgpu_legacy/published/*.toml": _paper,
+}
+"""What reads and uses the files of the checkout."""
+
+
 def _few_rows(text: str) -> str:
     """A cache table of three settings, which takes a tenth of the time."""
     data = json.loads(text)
@@ -193,26 +207,12 @@ def _few_rows(text: str) -> str:
 
 def _files() -> Iterator[tuple[str, str, Callable[[Path], None]]]:
     """The name of each file, its text, and what reads and uses it."""
-    readers = {"bench": _bench, "lineage": _lineage, "cache-table": _cache_table}
-    for path in sorted(BENCHMARKS.glob("*.json")):
-        for kind, use in readers.items():
-            if path.name.startswith(kind):
-                text = path.read_text(encoding="utf-8")
-                yield path.name, _few_rows(text) if use == _cache_table else text, use
     yield "tuning.json", json.dumps(_TUNING), _tuning
-    yield "verdicts.json", audit.RECORD.read_text(encoding="utf-8"), _verdicts
-    for path in sorted((PACKAGE / "chips" / "profiles").rglob("*.toml")):
-        if path.name != "sources.toml":
-            yield path.name, path.read_text(encoding="utf-8"), _profile
-    yield "hosts.toml", (PACKAGE / "chips" / "hosts.toml").read_text(encoding="utf-8"), _hosts
-    processors = PACKAGE / "chips" / "processors.toml"
-    yield processors.name, processors.read_text(encoding="utf-8"), _processors
-    times = PACKAGE / "papers" / "recorded.toml"
-    yield times.name, times.read_text(encoding="utf-8"), _times
-    log = PACKAGE / "predict" / "mispredictions.toml"
-    yield log.name, log.read_text(encoding="utf-8"), _log
-    for path in sorted((PACKAGE / "published").glob("*.toml")):
-        yield path.name, path.read_text(encoding="utf-8"), _paper
+    for pattern, use in _USES.items():
+        for path in sorted(ROOT.glob(pattern)):
+            text = path.read_text(encoding="utf-8")
+            if path.name != "sources.toml":
+                yield path.name, _few_rows(text) if use == _cache_table else text, use
 
 
 FILES = tuple(_files())
@@ -255,50 +255,35 @@ def test_a_damaged_file_is_used_right_or_refused_in_one_line(
     tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
 ) -> None:
     random, path = ATTACK.random(f"records {name}"), tmp_path / name
-    for _ in range(ATTACK.count(1, 140)):
+    for _ in range(ATTACK.count(2, 220)):
         path.write_bytes(damaged(random, name, text))
         is_refused(use, path)
 
 
 def damaged(random: Random, name: str, text: str) -> bytes:
-    """The file with one fault, in its bytes, its text or what it has."""
-    kind = random.randrange(4)
+    """The file with one fault, in its bytes, its text, what it has, or a number of it."""
+    kind = random.randrange(6)
     if kind == 0:
         return mutated_bytes(random, text.encode())
-    if kind == 1:
-        return mutated_text(random, text).encode("utf-8", "surrogatepass")
+    data = data_of(name, text)
+    numbers = [place for place, value in _leaves(data) if type(value) in (int, float)]
+    if kind > 3 and numbers:
+        _put(data, random.choice(numbers), "the number")
+        word = random.choice((*_NUMBERS, *_WORDS[Path(name).suffix]))
+        return written(name, data).replace('"the number"', word).encode()
     try:
-        return written(name, mutated_json(random, data_of(name, text))).encode()
+        if kind > 1:
+            return written(name, mutated_json(random, data)).encode()
     except (TypeError, ValueError, OverflowError):  # what TOML cannot say
-        return mutated_text(random, text).encode("utf-8", "surrogatepass")
+        pass
+    return mutated_text(random, text).encode("utf-8", "surrogatepass")
 
-
-# Numbers ------------------------------------------------------------------------------------------
 
 _NUMBERS = (
     *("0", "-1", "-0.0", "1e308", "-1e308", "5e-324", "1e-300", "1e999", "0.5", "1e15", "1e-15"),
     *("2147483647", "9223372036854775807", "9223372036854775808", "1" + "0" * 400, "9" * 5000),
 )
 _WORDS = {".json": ("NaN", "Infinity", "-Infinity"), ".toml": ("nan", "inf", "-inf")}
-
-
-@pytest.mark.parametrize(("name", "text", "use"), FILES, ids=NAMES)
-def test_numbers_beyond_sense_are_refused_where_something_is_computed_of_them(
-    tmp_path: Path, name: str, text: str, use: Callable[[Path], None]
-) -> None:
-    random, path = ATTACK.random(f"numbers {name}"), tmp_path / name
-    places = [
-        place
-        for place, value in _leaves(data_of(name, text))
-        if isinstance(value, int | float) and not isinstance(value, bool)
-    ]
-    words = (*_NUMBERS, *_WORDS[path.suffix])
-    for _ in range(ATTACK.count(1, 80) if places else 0):
-        data = data_of(name, text)
-        _put(data, random.choice(places), "the number")
-        new = written(name, data).replace('"the number"', random.choice(words))
-        path.write_text(new, encoding="utf-8")
-        is_refused(use, path)
 
 
 # Files that are no data at all --------------------------------------------------------------------
@@ -388,35 +373,26 @@ def test_one_bad_profile_leaves_all_others(tmp_path: Path) -> None:
 _NAMES = ("$", "$x$", "a $\\\\frac $ b", "😀 é ²", "\u202e", "%s {x} [red]", "x" * 200)
 
 
-def _draw_bench(path: Path, picture: Path) -> None:
-    draw_bench(read_bench(path), picture)
-
-
-def _draw_lineage(path: Path, picture: Path) -> None:
-    draw_lineage([read_lineage(path)], picture)
-
-
-def _draw_cache_table(path: Path, picture: Path) -> None:
-    draw_cache_table(read_cache_table(path), picture)
-
-
-def _draw_roofline(path: Path, picture: Path) -> None:
-    chip = find_profile("h100-sxm5")
-    draw_roofline(roofline([chip], 64, recorded(path)), picture)
+def _roofline(path: Path) -> Roofline:
+    return roofline([find_profile("h100-sxm5")], 64, recorded(path))
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"][: ATTACK.count(1, 3)])
 @pytest.mark.parametrize(
-    ("name", "draw"),
+    ("name", "read", "draw"),
     [
-        ("bench-cpu.json", _draw_bench),
-        ("lineage-h100.json", _draw_lineage),
-        ("cache-table.json", _draw_cache_table),
-        ("lineage-h100.json", _draw_roofline),
+        ("bench-cpu.json", read_bench, draw_bench),
+        ("lineage-h100.json", lambda path: [read_lineage(path)], draw_lineage),
+        ("cache-table.json", read_cache_table, draw_cache_table),
+        ("lineage-h100.json", _roofline, draw_roofline),
     ],
 )
 def test_whatever_is_read_can_be_drawn(
-    tmp_path: Path, name: str, draw: Callable[[Path, Path], None], suffix: str
+    tmp_path: Path,
+    name: str,
+    read: Callable[[Path], Any],
+    draw: Callable[[Any, Path], None],
+    suffix: str,
 ) -> None:
     random, path = ATTACK.random(f"drawn {name} {suffix}"), tmp_path / name
     text = next(text for known, text, _ in FILES if known == name)
@@ -429,7 +405,8 @@ def test_whatever_is_read_can_be_drawn(
             _put(data, random.choice(numbers), random.choice((1e15, 1e-15, 1.0)))
         path.write_text(json.dumps(data), encoding="utf-8")
         picture = tmp_path / f"picture{suffix}"
-        assert is_refused(partial(draw, picture=picture), path) or picture.stat().st_size > 1000
+        refused = is_refused(lambda path, to=picture: draw(read(path), to), path)
+        assert refused or picture.stat().st_size > 1000
 
 
 def _leaves(data: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
@@ -451,7 +428,7 @@ def test_a_picture_has_no_more_than_can_be_seen(tmp_path: Path) -> None:
     data["results"] = [{**data["results"][0], "method": f"m{n}"} for n in range(2_000)]
     (tmp_path / "bench.json").write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(InputError, match="a picture of 2000 lines"):
-        _draw_bench(tmp_path / "bench.json", tmp_path / "x.png")
+        draw_bench(read_bench(tmp_path / "bench.json"), tmp_path / "x.png")
     data["results"] = []
     data["ceilings"] = data["not_run"] = [{}] * 20_000
     (tmp_path / "bench.json").write_text(json.dumps(data), encoding="utf-8")

@@ -1,13 +1,12 @@
 """The command `cache`: runs, sweeps, curves and heat maps.
 
-Expected values come from a plain Python list of the accesses that Larson & McAllister's method
-makes, through a list that is a fully associative LRU cache; from the counter; and from hand work.
+Expected values come from hand work, and from runs of the simulator, which its own tests compare
+with plain Python.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
@@ -27,7 +26,6 @@ from gpgpu_legacy.cache.layout import LAYOUTS
 from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.cli.shared import LAYOUT_HELP, RASTER_HELP
-from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.studies.cache_sweep.model import Orders, mapped_run, product_cases
 from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 
@@ -41,121 +39,7 @@ def as_rgb(path: Path) -> np.ndarray:
         return np.asarray(image.convert("RGB"))
 
 
-# Plain Python -------------------------------------------------------------------------------------
-
-Place = tuple[int, int]
-Access = tuple[str, int, int, bool, Place]
-"""Texture, row, column, whether it is a write, and the fragment, y before x."""
-
-
-def larson_mcallister(size: int, groups: list[list[Place]]) -> Iterator[Access]:
-    """Figure 1 of Hall, Carr & Hart 2003: column i of A by row i of B, blended into C.
-
-    groups: fragments that take each access in turn; one each, or a quad's.
-    """
-    for i in range(size):
-        for group in groups:
-            for texture, is_write in (("A", False), ("B", False), ("C", False), ("C", True)):
-                for y, x in group:
-                    row, column = {"A": (y, i), "B": (i, x), "C": (y, x)}[texture]
-                    yield texture, row, column, is_write, (y, x)
-
-
-def line_of(access: Access, size: int, line_bytes: int) -> int:
-    """In linear r32f textures, each aligned to 4 KiB."""
-    texture, row, column, _, _ = access
-    base = "ABC".index(texture) * (-(-size * size * 4 // 4096) * 4096)
-    return (base + (row * size + column) * 4) // line_bytes
-
-
-def fully_associative(
-    accesses: Iterable[Access], size: int, lines: int, line_bytes: int, *, allocate: bool = False
-) -> list[tuple[Access, bool]]:
-    """Each access with whether it hit an LRU cache of so many lines."""
-    held: list[int] = []
-    outcomes = []
-    for access in accesses:
-        line = line_of(access, size, line_bytes)
-        hit = line in held
-        if hit:
-            held.remove(line)
-        if hit or allocate or not access[3]:
-            held.append(line)
-            del held[:-lines]
-        outcomes.append((access, hit))
-    return outcomes
-
-
-def scan(size: int) -> list[list[Place]]:
-    return [[(y, x)] for y in range(size) for x in range(size)]
-
-
-def tiles_of_3x3(size: int) -> list[list[Place]]:
-    return [
-        [(y, x)]
-        for top, left in product(range(0, size, 3), repeat=2)
-        for y in range(top, min(size, top + 3))
-        for x in range(left, min(size, left + 3))
-    ]
-
-
-def quads(size: int) -> list[list[Place]]:
-    order = ((0, 0), (0, 1), (1, 0), (1, 1))  # y before x: x goes first
-    return [
-        [(y + j, x + i) for j, i in order if y + j < size and x + i < size]
-        for y, x in product(range(0, size, 2), repeat=2)
-    ]
-
-
-ORDERS = {("scan",): scan, ("3x3",): tiles_of_3x3, ("scan", "--quads"): quads}
-
-
 # One run ------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("order", ORDERS, ids="+".join)
-@pytest.mark.parametrize("size", [6, 7])
-def test_a_run_against_plain_python(
-    run_json: JsonCommand, order: tuple[str, ...], size: int
-) -> None:
-    data = run_json(
-        "cache", LM, "--size", str(size), "--cache", "192,fully,32B", "--raster", *order
-    )
-    outcomes = fully_associative(larson_mcallister(size, ORDERS[order](size)), size, 6, 32)
-    assert data["accesses"] == len(outcomes) == 4 * size**3
-    assert data["hits"] == sum(hit for _, hit in outcomes)
-    assert data["misses"] == data["accesses"] - data["hits"]
-    assert data["bytes_requested"] == 16 * size**3
-    read_misses = Counter(access[0] for access, hit in outcomes if not access[3] and not hit)
-    assert data["bytes_from_memory"] == 32 * sum(read_misses.values())
-    assert data["bytes_to_memory"] == 4 * size**3
-    assert set(data["by_texture"]) == set("ABC")
-    for name, found in data["by_texture"].items():
-        reads = [hit for access, hit in outcomes if access[0] == name and not access[3]]
-        writes = [hit for access, hit in outcomes if access[0] == name and access[3]]
-        assert (found["reads"], found["read_hits"]) == (len(reads), sum(reads))
-        assert (found["writes"], found["write_hits"]) == (len(writes), sum(writes))
-        assert found["bytes_from_memory"] == 32 * read_misses[name]
-    assert (data["method"], data["size"], data["block"]) == (LM, size, None)
-    assert (data["cache"], data["layout"], data["exact"]) == ("192,fully,32B", "linear", True)
-    assert data["raster"] == {"3x3": "tiled:3x3"}.get(order[0], order[0])
-    assert data["quads"] == ("--quads" in order)
-    assert data["write_policy"] == "no-allocate"
-
-
-@pytest.mark.parametrize("method", [method.name for method in methods()])
-def test_bytes_requested_are_the_counters(run_json: JsonCommand, method: str) -> None:
-    data = run_json("cache", method, "--size", "8")
-    counts = count_plan(find_method(method).plan(Shape(8, 8, 8)))
-    requested = sum(
-        each["bytes_requested"]
-        for name, each in data["by_texture"].items()
-        if name not in {"As", "Bs", "A_s", "B_s"}  # shared arrays, which the counter has apart
-    )
-    assert requested == counts.bytes_requested + counts.copy_bytes
-    assert data["raster"] == (None if counts.dispatches else "scan")
-    assert data["accesses"] == sum(each["accesses"] for each in data["by_texture"].values())
-    assert data["levels"][0] == {"hits": data["hits"], "misses": data["misses"]}
 
 
 def test_what_memory_and_writes_are_is_passed_on(run_json: JsonCommand) -> None:
@@ -175,6 +59,10 @@ def test_what_memory_and_writes_are_is_passed_on(run_json: JsonCommand) -> None:
     result = cache_run(plan, memory, parse_access("2x2", "hilbert", quads=True))
     assert [data["hits"], data["bytes_from_memory"]] == [result.hits, result.bytes_from_memory]
     assert [each["hits"] for each in data["levels"]] == [each.hits for each in result.levels]
+    for region in result.regions:
+        each = data["by_texture"][region.name]
+        for name in ("reads", "read_hits", "writes", "write_hits", "bytes_from_memory"):
+            assert each[name] == getattr(region, name)
     assert data["write_policy"] == "allocate"
     assert (data["second_level"], data["per_texture"]) == ("1K,4way,64B", True)
     assert memory_bytes(result) == data["bytes_from_memory"] + data["bytes_to_memory"]
@@ -259,20 +147,15 @@ def test_what_the_budget_leaves_out_is_said_and_not_counted(
 # Curves -------------------------------------------------------------------------------------------
 
 
-def test_a_curve_is_that_of_plain_lru_caches(run_json: JsonCommand, tmp_path: Path) -> None:
+def test_a_curve_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
+    """A line is a matrix row: there are 12. With one, each fragment misses at A, B and C."""
     plot = tmp_path / "curve.png"
-    words = ("cache", LM, "--size", "7", "--curve", "--cache", "1K,2way,32B")
+    words = ("cache", LM, "--size", "4", "--curve", "--cache", "1K,2way,16B")
     data = run_json(*words, "--plot", str(plot))
-    accesses = list(larson_mcallister(7, scan(7)))
-    assert data["accesses"] == len(accesses)
-    assert data["cold_misses"] == len({line_of(access, 7, 32) for access in accesses})
-    for point in data["curve"]:
-        outcomes = fully_associative(accesses, 7, point["lines"], 32, allocate=True)
-        assert point["misses"] == sum(not hit for _, hit in outcomes)
-        assert point["bytes"] == 32 * point["lines"]
-    misses = [point["misses"] for point in data["curve"]]
-    assert data["curve"][0]["lines"] == 1 and misses[-1] == data["cold_misses"]
-    assert misses == sorted(set(misses), reverse=True)
+    points = [(point["lines"], point["bytes"], point["misses"]) for point in data["curve"]]
+    assert points[0] == (1, 16, 3 * 4**3)
+    assert points[-1][2] == data["cold_misses"] == 12 and data["accesses"] == 4**4
+    assert points == sorted(points) and len({misses for *_, misses in points}) == len(points)
     assert as_rgb(plot).std() > 2.0
 
 
@@ -299,13 +182,16 @@ def test_a_product_of_no_size_has_no_heat_map(run: Command, tmp_path: Path) -> N
 # Heat maps ----------------------------------------------------------------------------------------
 
 
-def test_a_heat_map_by_hand(run: Command, tmp_path: Path, drawn_figures: list[Figure]) -> None:
+@pytest.mark.parametrize("order", [("scan",), ("3x3",), ("scan", "--quads")])
+def test_a_heat_map_by_hand(
+    run: Command, tmp_path: Path, drawn_figures: list[Figure], order: tuple[str, ...]
+) -> None:
     """Products at n = 4, a line a matrix row, room for all.
 
     A fragment makes 3 reads in each of 4 passes. Those at x = 0 are the first to read their rows of
     A and C: 2 of 12 miss. The one at (0, 0) is the first to read each row of B too: 6 of 12.
     """
-    words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B")
+    words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B", "--raster", *order)
     code, _, err = run(*words, "--heat-map", str(tmp_path / "map.png"))
     assert code == 0, err
     [figure] = drawn_figures
@@ -321,20 +207,6 @@ def test_a_heat_map_by_hand(run: Command, tmp_path: Path, drawn_figures: list[Fi
     assert scale.get_ylim() == (0.5, 1.0)
     words_shown = " ".join(text.get_text() for text in figure.texts)
     assert "180 of 192 reads hit" in words_shown
-
-
-@pytest.mark.parametrize("order", ORDERS, ids="+".join)
-def test_a_heat_map_by_fragment_against_plain_python(order: tuple[str, ...]) -> None:
-    size = 7
-    plan = find_method(LM).plan(Shape(size, size, size))
-    memory = Memory((parse_cache("192,fully,32B"),))
-    result, found = heat_map(plan, memory, parse_access(raster=order[0], quads=len(order) > 1))
-    hits = np.zeros((size, size), int)
-    for access, hit in fully_associative(larson_mcallister(size, ORDERS[order](size)), size, 6, 32):
-        hits[access[4]] += hit and not access[3]
-    assert (found.reads == 3 * size).all()
-    assert found.hits.tolist() == hits.tolist()
-    assert result.exact
 
 
 def test_a_heat_map_of_blocked_layouts_copies_and_clears() -> None:

@@ -22,25 +22,17 @@ Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 LIFE = str(ROOT / "shaders" / "examples" / "life.fp")
-BLUR = str(ROOT / "shaders" / "examples" / "blur.fp")
 
 CHEAP = [
-    ("methods",),
     ("doctor",),
-    ("chips",),
     ("tables", "--no-measure"),
     ("tables", "--no-measure", "--paper", "dobravec-bulic-2017"),
     ("audit", "dobravec-bulic-2017"),
-    ("fit", "hall-carr-hart-multi", "--chip", "radeon-9700-pro"),
     ("predict", "hall-carr-hart-multi", "--chip", "radeon-9700-pro", "--size", "256"),
     ("check", LIFE, "--chip", "radeon-9700-pro"),
-    ("count", BLUR),
-    ("run", "mali-sgemm", "--sdk-example", "--executor", "numpy"),
     ("run", "hall-carr-hart-multi", "--size", "8", "--executor", "numpy", "--follow", "1,1"),
     ("cache", "hall-carr-hart-multi", "--size", "32", "--block", "4", "8"),
-    ("cache", "hall-carr-hart-multi", "--size", "32", "--curve"),
     ("cache-table", "--from", "{part}"),
-    ("bench", "--from", str(BENCHMARKS / "bench-h100.json")),
 ]
 
 
