@@ -7,18 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import EXACT, as_exact_as_it_can, assert_same_bits
+from drawing import EXACT, as_exact_as_it_can, assert_same_bits, on
 
 from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
 
-DRAWING = [
-    pytest.param(executor.name, marks=[pytest.mark.gl] if executor.name.startswith("gl-") else [])
-    for executor in executors()
-    if FragmentPass in executor.capabilities.passes
-]
+drawing = on(*(each.name for each in executors() if FragmentPass in each.capabilities.passes))
 
 CASES: list[tuple[str, dict[str, Any]]] = [
     ("jacobi", {"n": 9, "passes": 5}),
@@ -29,24 +25,24 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "parameters"), CASES)
-@pytest.mark.parametrize("executor", DRAWING)
+@pytest.mark.parametrize(("algorithm", "parameters"), CASES)
+@drawing
 def test_every_executor_has_the_reference_machines_bits(
-    ready: Callable[[str], Executor], executor: str, name: str, parameters: dict[str, Any]
+    ready: Callable[[str], Executor], name: str, algorithm: str, parameters: dict[str, Any]
 ) -> None:
-    pipeline = Pipeline.find(name, **parameters)
-    machine = as_exact_as_it_can(ready(executor), pipeline.plan())
-    run = pipeline.run(executor=executor, machine=machine, seed=4)
+    pipeline = Pipeline.find(algorithm, **parameters)
+    machine = as_exact_as_it_can(ready(name), pipeline.plan())
+    run = pipeline.run(executor=name, machine=machine, seed=4)
     wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
     for output, values in run.outputs.items():
         assert_same_bits(values, wanted.outputs[output])
     assert run.max_error == pytest.approx(0, abs=1e-6)
 
 
-@pytest.mark.parametrize("executor", DRAWING)
-def test_a_sort_of_a_few_thousand_numbers(ready: Callable[[str], Executor], executor: str) -> None:
+@drawing
+def test_a_sort_of_a_few_thousand_numbers(ready: Callable[[str], Executor], name: str) -> None:
     pipeline = Pipeline.find("bitonic-sort", n=2048)
-    machine = as_exact_as_it_can(ready(executor), pipeline.plan())
+    machine = as_exact_as_it_can(ready(name), pipeline.plan())
     values = np.random.default_rng(6).permutation(2048) - 1000
-    run = pipeline.run(values=values, executor=executor, machine=machine)
+    run = pipeline.run(values=values, executor=name, machine=machine)
     assert np.array_equal(run.sorted, np.arange(2048) - 1000)

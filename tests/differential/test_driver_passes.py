@@ -94,7 +94,7 @@ def samplers(draw: st.DrawFn) -> tuple[TextureKind, Sampler]:
 LOOKUPS = {"TEX": 1.0, "TXP": 2.0, "TXB": -0.5}  # with the fourth coordinate that each is given
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(samplers())
 def test_every_target_filter_and_wrap(
     driver: Executor, looked_up: tuple[TextureKind, Sampler]

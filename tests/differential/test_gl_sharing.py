@@ -16,9 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import F32, as_exact_as_it_can, assert_same_bits, on, program, show, texture
-from numpy.typing import NDArray
-from products import plan_of, random_operands
+from drawing import EXACT, F32, as_exact_as_it_can, assert_same_bits, on, program, show, texture
+from products import plan_of, random_operands, whole_operands
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
@@ -36,11 +35,9 @@ from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime import egl, gl, gl_arbfp_context, gl_prepared
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl_sharing import ContentCache, SharedContext
-from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
-EXACT = Machine(exact=True, denormals=False)
 THREADS = 8
 SECONDS = 120  # after which a process is taken to hang
 
@@ -48,18 +45,9 @@ drawing = on("gl-raster", "gl-arbfp", "gl-compute")
 everywhere = on("numpy", "jit", "gl-raster", "gl-arbfp", "gl-compute")
 THREADED = [  # gl-raster and gl-compute have one context
     pytest.param(names, marks=[pytest.mark.gl] * (names[0] != "jit"))
-    for names in (["jit", "numpy"], ["gl-raster", "gl-compute"], ["gl-arbfp"],
-                  ["gl-raster", "gl-arbfp", "gl-compute", "jit", "numpy"])
-]  # fmt: skip
+    for names in (["jit", "numpy"], ["gl-raster", "gl-arbfp", "gl-compute", "jit", "numpy"])
+]
 Ready = Callable[[str], Executor]
-
-
-def whole_numbers(plan: Plan, seed: int) -> dict[str, NDArray[np.float32]]:
-    """Operands whose products and sums are exact, and so the same bits on every device."""
-    rng = np.random.default_rng(seed)
-    return {
-        m.name: rng.integers(-8, 9, (m.rows, m.columns)).astype(np.float32) for m in plan.operands
-    }
 
 
 def product(n: int = 24) -> Plan:
@@ -90,7 +78,7 @@ def in_threads(count: int, work: Callable[[int], object]) -> None:
 def test_threads_each_get_the_answer(ready: Ready, names: list[str]) -> None:
     executors = [ready(name) for name in names]
     plan = product()
-    operands = [whole_numbers(plan, seed) for seed in range(THREADS)]
+    operands = [whole_operands(plan, seed) for seed in range(THREADS)]
     expected = [NUMPY.run(plan, each, EXACT).outputs["C"] for each in operands]
 
     def work(number: int) -> None:
@@ -109,7 +97,7 @@ def test_threads_each_get_the_answer(ready: Ready, names: list[str]) -> None:
 @everywhere
 def test_threads_share_a_prepared_plan(ready: Ready, name: str) -> None:
     plan = product()
-    operands = [whole_numbers(plan, seed) for seed in range(THREADS)]
+    operands = [whole_operands(plan, seed) for seed in range(THREADS)]
     expected = [NUMPY.run(plan, each, EXACT).outputs["C"] for each in operands]
     with ready(name).prepare(plan) as prepared:
 
@@ -460,10 +448,10 @@ def test_many_programs_are_forgotten_but_for_the_last(
     programs = ContentCache(3)
     monkeypatch.setattr(shared, "programs", programs)
     before: dict[str, int] | None = None
-    for n in range(12):
-        found = executor.run(filling(halves(12)[n]), {}).outputs["result"]
+    for n in range(7):
+        found = executor.run(filling(halves(7)[n]), {}).outputs["result"]
         assert (found[:, 0] == n + 0.5).all()
-        if n == 5:
+        if n == 3:
             before = kinds_alive(name)
     assert kinds_alive(name) == before
     assert len(programs) == 3
@@ -510,7 +498,7 @@ def test_a_context_that_the_driver_gave_up_is_said_to_be_lost(
     """A long run has the context asked whether it works."""
     executor, plan = ready(name), product(8)
     monkeypatch.setattr(gl_prepared, "PATIENCE_S", -1.0)
-    operands = whole_numbers(plan, 1)
+    operands = whole_operands(plan, 1)
     with executor.prepare(plan) as prepared:
         assert isinstance(prepared, gl_prepared.GlPrepared)
         context = prepared.context

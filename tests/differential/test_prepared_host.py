@@ -9,12 +9,12 @@ from weakref import ref
 import numpy as np
 import pytest
 from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, stacked, texture
-from sorting import distances, in_order, shuffled, sort_plan
+from sorting import in_order, shuffled, sort_plan
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
-from gpgpu_legacy.plan.numbers import Affine, Table
+from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
     ClearPass,
@@ -22,7 +22,6 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     ParameterValue,
     Repeat,
-    written_by,
 )
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime import native
@@ -153,23 +152,6 @@ def test_code_lives_as_long_as_a_prepared_plan_has_it(monkeypatch: pytest.Monkey
 # Processes ---------------------------------------------------------------------------------------
 
 
-def sorts(executor: Executor, number: int) -> None:
-    with executor.prepare(sort_plan(16, 8), EXACT) as prepared:
-        for seed in range(2):
-            values = shuffled(16, 8, 10 * number + seed)
-            found = prepared.run({"values": values}).outputs["sorted"]
-            np.testing.assert_array_equal(found, in_order(values))
-
-
-def multiplies(executor: Executor, method: str, number: int) -> None:
-    """Whole numbers, of which every sum is exact."""
-    generator = np.random.default_rng(number)
-    a, b = (generator.integers(-8, 8, (19, 19)).astype(np.float32) for _ in range(2))
-    plan = find_method(method).plan(Shape(19, 19, 19), find_method(method).options(Options()))
-    with executor.prepare(plan, EXACT) as prepared:
-        np.testing.assert_array_equal(prepared.run({"A": a, "B": b}).outputs["C"], a @ b)
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_child_runs_plans_too() -> None:
@@ -183,9 +165,8 @@ def test_a_forked_child_runs_plans_too() -> None:
             try:
                 found = prepared.run({"values": values}).outputs["sorted"]
                 np.testing.assert_array_equal(found, in_order(values))
-                for number in range(2):
-                    sorts(JIT, number)
-                    multiplies(JIT, "hall-carr-hart-multi", number)
+                found = JIT.run(sort_plan(16, 8), {"values": values[:8, :16]}).outputs["sorted"]
+                np.testing.assert_array_equal(found, in_order(values[:8, :16]))
                 code = 0
             finally:
                 os._exit(code)
@@ -193,15 +174,3 @@ def test_a_forked_child_runs_plans_too() -> None:
         assert os.waitstatus_to_exitcode(status) == 0
         again = prepared.run({"values": values}).outputs["sorted"]
     np.testing.assert_array_equal(again, in_order(values))
-
-
-def test_the_sort_is_the_one_that_it_says_it_is() -> None:
-    """By hand for four elements: runs of 2 by neighbours, then of 4 by halves and neighbours."""
-    assert list(distances(4)) == [(2, 1), (4, 2), (4, 1)]
-    plan = sort_plan(16, 16, tables=True)
-    [repeat] = plan.steps
-    assert isinstance(repeat, Repeat)
-    assert repeat.count == 18
-    assert [written_by(each) for each in repeat.body] == [("Q",), ("P",)]
-    [local] = repeat.body[0].locals  # type: ignore[union-attr]
-    assert all(isinstance(number, Table) for number in local.value)

@@ -28,7 +28,7 @@ from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.schedule import RepeatRun, Stage
 
-EXAMPLES = int(os.environ.get("RELAXATIONS", "8"))
+EXAMPLES = int(os.environ.get("RELAXATIONS", "6"))
 SHORT_CODE = Tuning(tile=(2, 1))  # of random programs; shipped ones have the tile of the rule
 BLOCKS = st.tuples(st.integers(1, 5), st.sampled_from((1, 3, 16, 64)))  # rows and columns
 Force = Callable[[int, int, int, int], None]

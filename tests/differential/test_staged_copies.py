@@ -12,7 +12,7 @@ import pytest
 from drawing import EXACT, assert_same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from products import F32
+from products import F32, random_operands
 
 from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
 from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
@@ -146,18 +146,12 @@ def assert_as_the_reference(walk: Walk, group: GroupShape | None, operands: dict
     assert_same_bits(found, NUMPY.run(plan, operands, EXACT).outputs["C"])
 
 
-def random_numbers(plan: Plan) -> dict[str, F32]:
-    rng = np.random.default_rng(7)
-    return {m.name: rng.random((m.rows, m.columns), np.float32) - np.float32(0.5)
-            for m in plan.operands}  # fmt: skip
-
-
 @pytest.mark.parametrize("group", SHAPES)
 @pytest.mark.usefixtures("hardware")
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(WALKS)
 def test_walks_through_textures_of_every_layout(group: GroupShape | None, walk: Walk) -> None:
-    assert_as_the_reference(walk, group, random_numbers(walk.plan()))
+    assert_as_the_reference(walk, group, random_operands(walk.plan()))
 
 
 @pytest.mark.parametrize("steps", [1, 8])
@@ -170,7 +164,7 @@ def test_aligned_texels_are_fetched_four_at_a_time(
     for skipped, spare, aligned in (((0, 4), (0, 4), True), ((2, 1), (2, 3), False)):
         walk = Walk(32, 16, 32 // steps, steps, transposed, skipped, spare)
         hardware.clear()
-        assert_as_the_reference(walk, group, random_numbers(walk.plan()))
+        assert_as_the_reference(walk, group, random_operands(walk.plan()))
         assert ("= quads" in hardware[-1]) is aligned
 
 

@@ -34,7 +34,7 @@ from gpgpu_legacy.runtime.registry import find_executor
 
 pytestmark = pytest.mark.gl
 
-EXAMPLES = int(os.environ.get("RELAXATIONS", "8"))
+EXAMPLES = int(os.environ.get("RELAXATIONS", "6"))
 """How many random plans are run: drivers take most of a second to compile one's shaders."""
 
 NUMPY = find_executor("numpy")
