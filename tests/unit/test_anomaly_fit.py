@@ -11,17 +11,14 @@ from gpgpu_legacy.cache.host import HostCounts
 from gpgpu_legacy.chips.hosts import find_host, hosts
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.studies.host_anomaly.cases import make_cases
-from gpgpu_legacy.studies.host_anomaly.evidence import (
-    Outcome,
-    evidence,
-    lines_per_set,
-    ways_between,
-)
+from gpgpu_legacy.studies.host_anomaly.evidence import Outcome, evidence
 from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES
 from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers
 from gpgpu_legacy.studies.host_anomaly.penalties import fit, support
 from gpgpu_legacy.studies.host_anomaly.published import published_times
 from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses
+
+CACHE = find_host("core2-3mb").hierarchy.l2
 
 # The time model -----------------------------------------------------------------------------------
 
@@ -131,33 +128,32 @@ def test_outliers_are_counted_against_the_published_ones() -> None:
     found = evidence(
         {n: found_at(n, each) for n, each in {**misses, 5000: 1.0}.items()},
         {n: milliseconds(n, each) for n, each in ns.items()},
-        64,
+        CACHE,
     )
     outcomes = {call.size: call.outcome for call in found.calls}
     assert outcomes == {
         900: Outcome.NEITHER, 940: Outcome.FALSE_ALARM, 1000: Outcome.NEITHER,
         1024: Outcome.HIT, 1040: Outcome.NEITHER, 1060: Outcome.NEITHER,
     }  # fmt: skip
-    assert [found.count(outcome) for outcome in Outcome] == [1, 0, 1, 4]
+    assert (found.hits, found.misses, found.false_alarms) == (1, 0, 1)
 
 
 def test_the_published_outliers_are_those_that_5_to_12_ways_have() -> None:
     """By the lines of a column in a set: 16 at 1024, 12 at 1536, and 4 at most elsewhere."""
     published = published_times()
-    found = evidence({n: found_at(n, 0.0) for n in published}, published, 64)
-    cache = find_host("core2-3mb").hierarchy.l2
-    lines = {n: lines_per_set(n, cache) for n in published}
+    found = evidence({n: found_at(n, 0.0) for n in published}, published, CACHE)
+    lines = {call.size: call.lines_a_set for call in found.calls}
     by_hand = {
         n: max(Counter(row * n * 4 // 64 % 4096 for row in range(n)).values()) for n in published
     }
     assert lines == by_hand
     assert (lines[1024], lines[1536], max(lines[n] for n in lines if n < 992)) == (16, 12, 4)
-    assert ways_between(found, cache) == (5, 12)
-    assert found.count(Outcome.MISS) == 2
+    assert found.ways == (5, 12)
+    assert found.misses == 2
     # Were 1040 an outlier, too, no number of ways would do.
     slow = {**published, 1040: 3 * published[1040]}
-    found = evidence({n: found_at(n, 0.0) for n in slow}, slow, 64)
-    assert ways_between(found, cache) is None
+    found = evidence({n: found_at(n, 0.0) for n in slow}, slow, CACHE)
+    assert found.ways is None
 
 
 def test_the_cases_are_those_asked_for() -> None:

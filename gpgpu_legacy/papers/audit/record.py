@@ -18,7 +18,7 @@ from gpgpu_legacy.papers.derive.registry import Rounded, Value
 from gpgpu_legacy.provenance import checkout
 from gpgpu_legacy.published.claims import Published
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.serial import Record, Recorded, provenance, read_recorded, write_json
+from gpgpu_legacy.serial import Record, Recorded, as_record, provenance, read_recorded, write_json
 
 RECORD = Path(__file__).parent / "verdicts.json"
 """The verdicts as they were last recorded."""
@@ -102,7 +102,7 @@ def audit_record(
             for name in papers
         },
         left_out=tuple(
-            LeftOutRecord(paper=name, where=left.where, numbers=left.numbers, reason=left.reason)
+            as_record(LeftOutRecord, left, paper=name)
             for name, paper in papers.items()
             for left in paper.left_out
         ),
@@ -114,29 +114,21 @@ def audit_record(
 def _claim(finding: Finding, *, turn: bool) -> ClaimRecord:
     claim = finding.claim
     after = turned(finding) if turn else None
-    return ClaimRecord(
+    return as_record(
+        ClaimRecord,
+        finding,
+        claim,
         paper=finding.paper.id,
-        id=claim.id,
-        where=claim.where,
-        quote=claim.quote,
-        published=claim.published,
-        reading=claim.reading,
-        unit=claim.unit,
         computed=_plain(finding.computed),
-        off=finding.off,
-        verdict=finding.verdict,
-        reason=finding.reason,
         repaired=claim.repaired or None,
         cause=finding.cause if finding.verdict is Verdict.DIFFERS else None,
         turned_by=words(claim) or None,
-        turned=None if after is None else _turned(after),
+        turned=None
+        if after is None
+        else TurnedRecord(computed=_plain(after.computed), verdict=after.verdict),
         derived_by=claim.derive,
         derived=finding.how or None,
     )
-
-
-def _turned(after: Finding) -> TurnedRecord:
-    return TurnedRecord(computed=_plain(after.computed), verdict=after.verdict)
 
 
 def _plain(value: Value) -> Published:
@@ -169,12 +161,12 @@ class Verdicts(Recorded, frozen=True, kw_only=True):
 def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
     """What is recorded of these findings."""
     claims = {
-        finding.name: VerdictRecord(
+        finding.name: as_record(
+            VerdictRecord,
+            finding,
+            finding.claim,
             published=printed(finding.claim.published),
-            unit=finding.claim.unit,
-            repaired=finding.claim.repaired,
             computed=shown(finding.computed),
-            verdict=finding.verdict,
             cause=finding.cause if finding.verdict is Verdict.DIFFERS else "",
             otherwise="; ".join(finding.otherwise),
         )

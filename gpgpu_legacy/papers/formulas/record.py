@@ -8,7 +8,7 @@ from gpgpu_legacy.count.traffic import Counts
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.formulas.model import MethodCost, Row, Table
 from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, Measured, MethodTimes, NotRun
-from gpgpu_legacy.serial import Record, Recorded, provenance
+from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
 
 
 class RowRecord(Record, frozen=True, kw_only=True):
@@ -72,7 +72,9 @@ def record_of(
 ) -> FormulaTables:
     """Regenerated tables as a record, with what was timed beside the rows."""
     is_timed = bool(times.measured or times.not_run)
-    return FormulaTables(
+    return as_record(
+        FormulaTables,
+        times,
         **(provenance(this_platform().driver) if is_timed else {}),
         size=tables[0].size if tables else None,
         block=tables[0].block if tables else None,
@@ -81,33 +83,28 @@ def record_of(
             for table in tables
         ),
         methods=tuple(
-            CostRecord(
+            as_record(
+                CostRecord,
+                cost,
+                cost.method,
                 method=cost.method.name,
-                year=cost.method.year,
-                block=cost.block,
-                counts=cost.counts,
                 bytes_transacted=dict(cost.transacted),
             )
             for cost in costs
         ),
-        not_run=times.not_run,
-        busy_share=times.busy_share,
     )
 
 
 def _row(row: Row, times: MethodTimes) -> RowRecord:
-    return RowRecord(
-        method=row.method,
+    return as_record(
+        RowRecord,
+        row,
+        row.counts,
         passes=row.passes.value,
         fragments_per_pass=row.fragments_per_pass.value,
         per_fragment=row.per_fragment.value,
         total=row.total.value,
         published=row.total.published,
         counted=None if row.total.counted is None else str(row.total.counted),
-        agrees=row.agrees,
-        copy_bytes=row.counts.copy_bytes,
-        geometry_bytes=row.counts.geometry_bytes,
-        lookups_per_fragment=row.lookups_per_fragment,
-        program_length=row.program_length,
         measured=tuple(m for m in times.measured if m.method == row.method),
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.measured.model import (
     MS_PER_S,
@@ -14,7 +16,7 @@ from gpgpu_legacy.papers.measured.model import (
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Quantity
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
-from gpgpu_legacy.serial import Record, Recorded, provenance
+from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
 
 
 class MeasuredRecord(Record, frozen=True, kw_only=True):
@@ -81,26 +83,24 @@ class MeasuredTables(Recorded, frozen=True, kw_only=True):
     """
 
     paper: str
-    budget_s: float | None
-    spent_s: float | None
-    busy_share: float | None
-    devices: dict[str, str]
+    budget_s: float | None = None
+    spent_s: float | None = None
+    busy_share: float | None = None
+    devices: Mapping[str, str] = {}
     measured_tables: tuple[TableRecord, ...]
 
 
 def record_of(paper: Paper, measurements: Measurements | None = None) -> MeasuredTables:
     """A paper's tables of measurements as a record, with those made here beside."""
-    return MeasuredTables(
+    return as_record(
+        MeasuredTables,
+        measurements,
         **(provenance(this_platform().driver) if measurements else {}),
         paper=paper.id,
-        budget_s=measurements.budget_s if measurements else None,
-        spent_s=measurements.spent_s if measurements else None,
-        busy_share=measurements.busy_share if measurements else None,
-        devices=dict(measurements.devices) if measurements else {},
         measured_tables=tuple(
-            TableRecord(
-                id=table.id,
-                where=table.where,
+            as_record(
+                TableRecord,
+                table,
                 rows=tuple(_row(paper, table, row, measurements) for row in table.rows),
             )
             for table in paper.measured
@@ -145,14 +145,12 @@ def _cell(
     table: MeasuredTable, series: Series, cell: MeasuredCell, measurements: Measurements | None
 ) -> CellRecord:
     is_timed = series.quantity is Quantity.TIME and series.method is not None
-    return CellRecord(
+    return as_record(
+        CellRecord,
+        cell,
+        series,
         series=series.label,
-        method=series.method,
-        block=cell.block,
-        dynamic=series.dynamic,
         published=cell.value,
-        unit=cell.unit,
-        where=cell.where,
         printed=cell.printed or None,
         repaired=cell.repaired or None,
         recomputed_rate=rate(table.rate, cell.size, cell.value / MS_PER_S) if is_timed else None,
@@ -164,9 +162,10 @@ def _measured(
     table: MeasuredTable, series: Series, cell: MeasuredCell, measurements: Measurements
 ) -> tuple[MeasuredRecord, ...]:
     return tuple(
-        MeasuredRecord(
+        as_record(
+            MeasuredRecord,
+            outcome,
             executor=name,
-            status=outcome.status,
             value=None if outcome.seconds is None else MS_PER_S * outcome.seconds,
             rate=rate(table.rate, cell.size, outcome.seconds),
             reason=outcome.reason or None,

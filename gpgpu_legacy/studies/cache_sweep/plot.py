@@ -185,7 +185,7 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
     largest = 1
     for number, curve in enumerate(curves):
         case, distances = curve.case, curve.distances
-        line_bytes = case.memory.levels[0].line_bytes
+        line_bytes = distances.line_bytes
         lines, misses = distances.curve()
         largest = max(largest, int(lines[-1]) * line_bytes)
         sizes = [one.text(one.of(case)) for one in _sizes(case) if one.of(case) is not None]
@@ -199,7 +199,7 @@ def draw_curves(curves: Sequence[Curve], path: Path) -> None:
             label=label,
         )
     first = curves[0].case
-    smallest = first.memory.levels[0].line_bytes
+    smallest = curves[0].distances.line_bytes
     powers = [1 << k for k in range(smallest.bit_length() - 1, largest.bit_length() + 1)]
     set_powers_of_two(axes, powers, bytes_text)
     set_plain_numbers(axes)

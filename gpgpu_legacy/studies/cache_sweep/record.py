@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.cache.simulate import LevelTally, Tally
-from gpgpu_legacy.serial import UNSET, Record, Unset
+from gpgpu_legacy.cache.simulate import LevelTally
+from gpgpu_legacy.serial import UNSET, Record, Unset, as_record
 from gpgpu_legacy.studies.cache_sweep.model import (
     Case,
     Curve,
@@ -135,29 +135,20 @@ def run_record(run: Run) -> RunRecord:
     """A run as it is printed."""
     result, memory = run.result, run.case.memory
     first, *second = memory.levels
-    return RunRecord(
+    return as_record(
+        RunRecord,
+        result,
+        memory,
+        run,
         **_subject(run.case),
         cache=str(first),
         second_level=str(second[0]) if second else None,
-        per_texture=memory.per_texture,
         write_policy="allocate" if memory.allocate else "no-allocate",
-        seed=memory.seed,
-        accesses=result.accesses,
-        hits=result.hits,
-        misses=result.misses,
         hit_ratio=result.hit_ratio if result.accesses else None,
-        bytes_requested=result.bytes_requested,
-        bytes_from_memory=result.bytes_from_memory,
-        bytes_to_memory=result.bytes_to_memory,
-        levels=result.levels,
-        by_texture={tally.name: _region(tally) for tally in result.regions},
-        iterations=result.iterations,
-        iterations_simulated=result.iterations_simulated,
-        iterations_repeated=result.iterations_repeated,
-        iterations_left_out=result.iterations_left_out,
-        accesses_left_out=result.accesses_left_out,
-        exact=result.exact,
-        seconds=run.seconds,
+        by_texture={
+            tally.name: as_record(RegionRecord, tally, misses=tally.accesses - tally.hits)
+            for tally in result.regions
+        },
     )
 
 
@@ -172,23 +163,23 @@ def sweep_record(sweep: Sweep) -> SweepRecord | RunRecord:
 
 def _curve_record(curve: Curve) -> CurveRecord:
     """A curve as it is printed: one line, then every size at which the misses fall."""
-    distances, line_bytes = curve.distances, curve.case.memory.levels[0].line_bytes
+    distances = curve.distances
     sizes, counts = distances.curve()
-    return CurveRecord(
+    return as_record(
+        CurveRecord,
+        distances,
+        curve,
         **_subject(curve.case),
-        line_bytes=line_bytes,
-        accesses=distances.accesses,
         cold_misses=distances.cold,
         curve=tuple(
             CurvePoint(
-                bytes=lines * line_bytes,
+                bytes=lines * distances.line_bytes,
                 lines=lines,
                 misses=misses,
                 miss_ratio=misses / max(1, distances.accesses),
             )
             for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
         ),
-        seconds=curve.seconds,
     )
 
 
@@ -230,19 +221,4 @@ def _subject(case: Case) -> dict[str, Any]:
 def _not_run(not_run: NotRun) -> NotRunRecord:
     return NotRunRecord(
         **_subject(not_run.case), cache=str(not_run.case.memory.levels[0]), reason=not_run.reason
-    )
-
-
-def _region(tally: Tally) -> RegionRecord:
-    return RegionRecord(
-        accesses=tally.accesses,
-        hits=tally.hits,
-        misses=tally.accesses - tally.hits,
-        reads=tally.reads,
-        read_hits=tally.read_hits,
-        writes=tally.writes,
-        write_hits=tally.write_hits,
-        bytes_requested=tally.bytes_requested,
-        bytes_from_memory=tally.bytes_from_memory,
-        bytes_to_memory=tally.bytes_to_memory,
     )

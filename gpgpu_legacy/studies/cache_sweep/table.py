@@ -234,7 +234,7 @@ def curve_grids(curves: Curves) -> list[Grid]:
 
 
 def _curve_grid(curve: Curve) -> Grid:
-    distances, line_bytes = curve.distances, curve.case.memory.levels[0].line_bytes
+    distances, line_bytes = curve.distances, curve.distances.line_bytes
     rows = tuple(
         (lines * line_bytes, lines, distances.misses(lines), _miss_ratio(curve, lines))
         for lines in _powers(curve)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.files import write_text
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.serial import Record, fields_of, json_lines_text, read_recorded
+from gpgpu_legacy.serial import Record, as_record, json_lines_text, read_recorded, with_fields
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, NotRun, RecordedVerdict, Row
 from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, verdict
@@ -57,7 +58,7 @@ class PrintedTable(Record, frozen=True, kw_only=True):
     """A CacheTable with everything that follows from its rows."""
 
     size: int
-    accumulate: str
+    accumulate: Accumulate
     budget_s: float | None
     spent_s: float
     rows: tuple[PrintedRow, ...]
@@ -67,23 +68,20 @@ class PrintedTable(Record, frozen=True, kw_only=True):
 
 def printed_table(table: CacheTable) -> PrintedTable:
     """What `gpgpu-legacy cache-table --json` prints."""
-    recorded = _verdict(table)
-    return PrintedTable(
-        size=table.size,
-        accumulate=table.accumulate.value,
-        budget_s=table.budget_s,
-        spent_s=table.spent_s,
+    return as_record(
+        PrintedTable,
+        table,
         rows=tuple(
-            PrintedRow(
-                **fields_of(row),
+            as_record(
+                PrintedRow,
+                row,
                 hit_ratio=round(row.access_hit_ratio, _DIGITS),
                 bytes_per_multiply_add=round(row.bytes_from_memory / table.multiply_adds, _DIGITS),
             )
             for row in table.rows
         ),
-        not_run=table.not_run,
-        verdict=PrintedVerdict(
-            **fields_of(recorded), settings=tuple(map(_judgement_record, judge(table)))
+        verdict=as_record(
+            PrintedVerdict, _verdict(table), settings=tuple(map(_judgement_record, judge(table)))
         ),
     )
 
@@ -93,8 +91,7 @@ def write_cache_table(path: Path, table: CacheTable) -> None:
 
     Its provenance is that of its simulation, also where it was itself read from a file.
     """
-    recorded = CacheTable(**{**fields_of(table), "verdict": _verdict(table)})
-    write_text(path, json_lines_text(recorded))
+    write_text(path, json_lines_text(with_fields(table, verdict=_verdict(table))))
 
 
 def read_cache_table(path: Path) -> CacheTable:
@@ -112,12 +109,10 @@ def _verdict(table: CacheTable) -> RecordedVerdict:
 
 def _judgement_record(judgement: Judgement) -> JudgementRecord:
     best, setting = judgement.best, judgement.setting
-    return JudgementRecord(
-        method=judgement.method,
-        cache=setting.cache,
-        raster=setting.raster,
-        layout=setting.layout,
-        in_flight=setting.in_flight,
+    return as_record(
+        JudgementRecord,
+        judgement,
+        setting,
         best_block=best.block,
         bytes_from_memory=round(best.bytes_from_memory, _DIGITS),
         bytes_requested=round(best.bytes_requested, _DIGITS),

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from enum import Enum
 
 import numpy as np
 
 from gpgpu_legacy.cache.caches import Cache
+from gpgpu_legacy.serial import Record
 from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers, times_beside
 from gpgpu_legacy.studies.host_anomaly.simulation import WORD_BYTES, HostMisses
 
@@ -23,37 +23,55 @@ class Outcome(Enum):
     NEITHER = "neither"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A size with a published time.
+_OUTCOMES = {
+    (True, True): Outcome.HIT,
+    (False, True): Outcome.MISS,
+    (True, False): Outcome.FALSE_ALARM,
+    (False, False): Outcome.NEITHER,
+}
+"""By whether there is a simulated one, and a published one."""
 
-    misses: simulated, per iteration. published_ns: per iteration; beside: that over the times
-    beside it, None where there are none.
+
+class Call(
+    Record,
+    frozen=True,
+    kw_only=True,
+    rename={
+        "size": "n",
+        "misses": "misses_per_iteration",
+        "beside": "times_beside",
+        "is_simulated": "simulated_outlier",
+        "is_published": "published_outlier",
+    },
+):
+    """A size with a published time: an outlier by simulated misses, by the published time.
+
+    lines_a_set: of a column of B, at most. misses: simulated, per iteration. published_ns: per
+    iteration; beside: that over the times beside it, None where there are none.
     """
 
     size: int
+    lines_a_set: int
     misses: float
     published_ns: float
     beside: float | None
     is_simulated: bool
     is_published: bool
-
-    @property
-    def outcome(self) -> Outcome:
-        if self.is_simulated:
-            return Outcome.HIT if self.is_published else Outcome.FALSE_ALARM
-        return Outcome.MISS if self.is_published else Outcome.NEITHER
+    outcome: Outcome
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """All sizes with published times that were simulated, in order."""
+class Evidence(Record, frozen=True, kw_only=True, rename={"calls": "sizes"}):
+    """All sizes with published times that were simulated, in order: nothing is fitted.
+
+    ways: the fewest and the most that a column fills exactly at the published outliers, where
+    pages are perfectly coloured; the sets and lines are level 2's. None where no number does.
+    """
 
     calls: tuple[Call, ...]
-
-    def count(self, outcome: Outcome) -> int:
-        """How many sizes have this outcome."""
-        return Counter(call.outcome for call in self.calls)[outcome]
+    hits: int
+    misses: int
+    false_alarms: int
+    ways: tuple[int, int] | None
 
     @property
     def is_right(self) -> bool:
@@ -62,27 +80,36 @@ class Evidence:
 
 
 def evidence(
-    simulated: Mapping[int, HostMisses], published_ms: Mapping[int, float], line_bytes: int
+    simulated: Mapping[int, HostMisses], published_ms: Mapping[int, float], cache: Cache
 ) -> Evidence:
     """The outliers simulated beside those published, at all sizes that are both.
 
-    Published outliers are found among all published times, whether these sizes are simulated or
-    not.
+    cache: level 2. Published outliers are found among all published times, whether these sizes are
+    simulated or not.
     """
     outliers, beside = find_outliers(published_ms), times_beside(published_ms)
-    return Evidence(
-        tuple(
+    calls = []
+    for n in sorted({*simulated} & {*published_ms}):
+        found = is_outlier(simulated[n], cache.line_bytes), n in outliers
+        calls.append(
             Call(
-                n,
-                simulated[n].misses,
-                published_ms[n] * 1e6 / n**3,
-                beside.get(n),
-                is_outlier(simulated[n], line_bytes),
-                n in outliers,
+                size=n,
+                lines_a_set=lines_per_set(n, cache),
+                misses=simulated[n].misses,
+                published_ns=published_ms[n] * 1e6 / n**3,
+                beside=beside.get(n),
+                is_simulated=found[0],
+                is_published=found[1],
+                outcome=_OUTCOMES[found],
             )
-            for n in sorted(simulated)
-            if n in published_ms
         )
+    counts = Counter(call.outcome for call in calls)
+    return Evidence(
+        calls=tuple(calls),
+        hits=counts[Outcome.HIT],
+        misses=counts[Outcome.MISS],
+        false_alarms=counts[Outcome.FALSE_ALARM],
+        ways=_ways(calls),
     )
 
 
@@ -105,13 +132,7 @@ def lines_per_set(size: int, cache: Cache) -> int:
     return int(np.bincount(lines % cache.sets).max())
 
 
-def ways_between(found: Evidence, cache: Cache) -> tuple[int, int] | None:
-    """The fewest and the most ways with which a column fills sets exactly at published outliers.
-
-    The sets and lines are the cache's, and pages are perfectly coloured. None where no number of
-    ways does.
-    """
-    filled = {call: lines_per_set(call.size, cache) for call in found.calls}
-    most = min((lines for call, lines in filled.items() if call.is_published), default=0)
-    fewest = 1 + max((lines for call, lines in filled.items() if not call.is_published), default=0)
+def _ways(calls: Sequence[Call]) -> tuple[int, int] | None:
+    most = min((call.lines_a_set for call in calls if call.is_published), default=0)
+    fewest = 1 + max((call.lines_a_set for call in calls if not call.is_published), default=0)
     return (fewest, most) if fewest <= most else None

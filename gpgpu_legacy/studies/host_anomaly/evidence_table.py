@@ -6,13 +6,7 @@ from collections.abc import Sequence
 
 from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.studies.host_anomaly.cells import digits, listed
-from gpgpu_legacy.studies.host_anomaly.evidence import (
-    Evidence,
-    Outcome,
-    lines_per_set,
-    needed_misses,
-    ways_between,
-)
+from gpgpu_legacy.studies.host_anomaly.evidence import Evidence, needed_misses
 from gpgpu_legacy.studies.host_anomaly.model import Anomaly, first_of_each_machine
 
 
@@ -31,9 +25,8 @@ def _by_size(machines: Sequence[Anomaly]) -> Grid:
     rows = []
     for calls in zip(*(one.evidence.calls for one in machines), strict=True):
         cells: list[Entry] = [calls[0].size]
-        for one, call in zip(machines, calls, strict=True):
-            lines = lines_per_set(call.size, one.case.hierarchy.l2)
-            cells += [lines, digits(call.misses, 4), _mark(call.is_simulated)]
+        for call in calls:
+            cells += [call.lines_a_set, digits(call.misses, 4), _mark(call.is_simulated)]
         cells += [
             digits(calls[0].published_ns, 2),
             digits(calls[0].beside, 2),
@@ -60,10 +53,10 @@ def _mark(is_outlier: bool) -> str | None:
 
 
 def _counted(found: Evidence) -> str:
-    hits, misses, alarms, neither = (found.count(outcome) for outcome in Outcome)
+    published = found.hits + found.misses
     return (
-        f"of {hits + misses} published outliers {hits} simulated, and {alarms} at the other "
-        f"{alarms + neither} sizes"
+        f"of {published} published outliers {found.hits} simulated, and {found.false_alarms} at "
+        f"the other {len(found.calls) - published} sizes"
     )
 
 
@@ -82,15 +75,14 @@ def _margins(found: Evidence) -> str:
 
 
 def _ways(anomaly: Anomaly) -> str:
-    cache = anomaly.case.hierarchy.l2
-    ways = ways_between(anomaly.evidence, cache)
+    ways = anomaly.evidence.ways
     if ways is None:
         return "No number of ways is filled at the published outliers and at no other size."
     return (
         f"A column fills all ways at the published outliers, and at no other size, if there are "
         f"{ways[0]} to {ways[1]} of them: it is this that the sizes alone decide, for "
-        f"{cache.sets} sets. How far a full set overflows at 1536 decides the rest, and depends "
-        "on the paging."
+        f"{anomaly.case.hierarchy.l2.sets} sets. How far a full set overflows at 1536 decides the "
+        "rest, and depends on the paging."
     )
 
 
@@ -132,8 +124,8 @@ def _case_row(anomaly: Anomaly) -> tuple[Entry, ...]:
     return (
         anomaly.name,
         listed(tuple(call.size for call in calls if call.is_simulated)) or None,
-        anomaly.evidence.count(Outcome.MISS),
-        anomaly.evidence.count(Outcome.FALSE_ALARM),
+        anomaly.evidence.misses,
+        anomaly.evidence.false_alarms,
         *(digits(outlier.misses, 4) for outlier in anomaly.outliers),
         *(digits(anomaly.extra_misses(outlier), 2) for outlier in anomaly.outliers),
     )

@@ -243,7 +243,7 @@ def _anomaly(
     )
     return Anomaly(
         case,
-        evidence(simulated, published_ms, case.hierarchy.l2.line_bytes),
+        evidence(simulated, published_ms, case.hierarchy.l2),
         penalties,
         None if penalties is None else support(penalties, simulated, published_ms),
         tuple(row_at[n] for n in shown),

@@ -22,7 +22,7 @@ from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.measure.tuned import Choice, choose
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import provenance
+from gpgpu_legacy.serial import as_record, provenance
 from gpgpu_legacy.studies.lineage.record import Ceiling, Lineage, Step
 
 QUICK_S = 2.0  # a job that takes longer is run once
@@ -137,18 +137,13 @@ def _step(member: _Member, size: int, ceilings: Mapping[str, Ceiling], measured:
     fraction = None
     if gflops and ceiling and ceiling.gflops and not ceiling.disturbed:
         fraction = gflops / ceiling.gflops
-    return Step(
-        year=method.year,
+    return as_record(
+        Step,
+        method,
+        entrant,
+        counts,
         method=method.name,
-        paper=method.paper,
-        lacked=method.lacked,
-        executor=entrant.executor,
-        device=entrant.device,
-        block=entrant.block,
-        accumulate=entrant.accumulate,
         multiply_adds_per_byte=size**3 / counts.bytes_requested,
-        bytes_requested=counts.bytes_requested,
-        arithmetic=counts.arithmetic,
         seconds=outcome.seconds if outcome else None,
         spread=outcome.spread if outcome else None,
         runs=len(outcome.samples) if outcome else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.studies.sdk_example.model import ORDER, SEED, Example
 
 _TITLES = {
@@ -65,15 +65,10 @@ class ExampleRecord(Record, frozen=True, kw_only=True):
 
 def example_record(example: Example) -> ExampleRecord:
     """The example as it is written."""
-    return ExampleRecord(
+    return as_record(
+        ExampleRecord,
+        example.scalars,
+        example.run,
         seed=SEED,
-        alpha=example.scalars.alpha,
-        beta=example.scalars.beta,
-        residual=example.scalars.residual,
-        executor=example.run.executor,
-        device=example.run.device,
-        matrices=tuple(
-            MatrixRecord(name=c.name, ours=c.ours, page=c.page, equal=c.equal)
-            for c in example.comparisons
-        ),
+        matrices=tuple(as_record(MatrixRecord, each) for each in example.comparisons),
     )
