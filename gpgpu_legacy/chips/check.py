@@ -29,6 +29,7 @@ from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resour
 from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, Src, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
+from gpgpu_legacy.serial import as_record
 
 
 def check_program(program: Program, chip: Profile) -> Verdict:
@@ -219,14 +220,13 @@ def _expanded(program: Program, native: NativeCount | None) -> tuple[Expanded, .
         if use.most > (OPCODES[use.instruction.mnemonic].cost is Cost.ARITHMETIC):
             kinds.setdefault(_kind(use), []).append(use)
     return tuple(
-        Expanded(
+        as_record(
+            Expanded,
+            uses[0],
             program=program.name,
             lines=tuple(use.instruction.span.line for use in uses),
             instruction=print_instruction(uses[0].instruction).removesuffix(";"),
             operands=tuple(_operands(uses[0])),
-            moves=uses[0].moves,
-            fewest=uses[0].fewest,
-            most=uses[0].most,
         )
         for uses in kinds.values()
     )

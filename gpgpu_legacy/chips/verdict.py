@@ -13,7 +13,7 @@ from typing import Any
 
 from gpgpu_legacy.chips.profile import Confidence, Fact, Kind, Number, Profile
 from gpgpu_legacy.count.resources import Node
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 
 class Outcome(Enum):
@@ -273,13 +273,7 @@ def make_verdict(
 
 def chain_node(node: Node) -> ChainNode:
     """The record of a node."""
-    return ChainNode(
-        number=node.number,
-        line=node.opener.span.line if node.opener else None,
-        why=node.why,
-        avoidable=node.avoidable,
-        advice=node.advice,
-    )
+    return as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:

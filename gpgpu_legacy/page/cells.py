@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gpgpu_legacy.count.closed_form import evaluate
 from gpgpu_legacy.page.recordings import DEVICES, Time, recordings
 from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.model import how_derived, printed
@@ -37,13 +38,12 @@ class Number:
 class Line:
     """A published cell: its row and column, and what the other columns have of it.
 
-    claim: its name in the audit, `PAPER/CLAIM`.
+    claim: of the audit.
     """
 
     row: str
     column: str
-    claim: str
-    verdict: str
+    claim: Judged
     published: Number
     derived: Number | None = None
     counted: Number | None = None
@@ -83,9 +83,7 @@ class _Maker:
 
     def of_formulas(self, table: Table) -> Cells:
         published = table.published
-        lines = tuple(
-            self._formula(table, row, column) for row in table.rows for column in _COLUMNS
-        )
+        lines = tuple(self._formula(table, row, column) for row in table.rows for column in _HEADS)
         caption = f"{published.where}: {published.caption} "
         caption += f"Counted at n = {table.size}, b = {table.block}."
         return Cells(_title(table), caption, (published.note,), lines)
@@ -93,15 +91,15 @@ class _Maker:
     def _formula(self, table: Table, row: Row, column: str) -> Line:
         claim = self.claims[f"{table.published.name}/{row.label}/{column}"]
         cell: Cell = getattr(row, column)
-        head = _head(column, table)
+        head = _HEADS[column].format(unit=table.published.unit)
         place = f"{self.paper.short}, {_title(table)}, {row.label}: {head}."
-        value = f"At n = {table.size}, b = {table.block} it is {plain(_value(cell, table))}."
+        here = int(evaluate(cell.published, table.size, table.block))
+        value = f"At n = {table.size}, b = {table.block} it is {plain(here)}."
         times = self.times.get((row.method, table.size), []) if column == "total" else []
         return Line(
             row=row.method,
             column=head,
-            claim=claim.name,
-            verdict=claim.entry.verdict.value,
+            claim=claim,
             published=Number(pretty(cell.published), (place, value), _audit(claim)),
             derived=_recovered(cell, row),
             counted=_counted(cell, row, column, table),
@@ -115,11 +113,12 @@ class _Maker:
                 cell = series.at(*row)
                 if cell is not None:
                     line = self._measurement(table, series, cell)
-                    lines.setdefault(line.claim, line)
+                    lines.setdefault(line.claim.name, line)
         return Cells(table.where, table.caption, table.notes, tuple(lines.values()))
 
     def _measurement(self, table: MeasuredTable, series: Series, cell: MeasuredCell) -> Line:
-        by_threads = f"/{cell.threads} threads" if _is_by_threads(table, cell) else ""
+        is_by_threads = table.key is Key.THREADS and cell.threads is not None
+        by_threads = f"/{cell.threads} threads" if is_by_threads else ""
         claim = self.claims[f"{table.name}/{series.label}/{cell.size}{by_threads}"]
         repaired = f"The text has {cell.printed}: {cell.repaired}." if cell.repaired else ""
         is_time = series.quantity is Quantity.TIME
@@ -128,8 +127,7 @@ class _Maker:
         return Line(
             row=f"n = {cell.size}{by_threads.replace('/', ', ')}",
             column=f"{series.label}{unit}",
-            claim=claim.name,
-            verdict=claim.entry.verdict.value,
+            claim=claim,
             published=Number(
                 printed(claim.claim.published),
                 tuple(filter(None, (f"{cell.where} of {self.paper.short}.", repaired))),
@@ -161,8 +159,7 @@ class _Maker:
         return Line(
             row=f"row {row}",
             column=f"column {column}",
-            claim=claim.name,
-            verdict=claim.entry.verdict.value,
+            claim=claim,
             published=Number(claim.claim.quote, (f"{claim.claim.where}.",), _audit(claim)),
             derived=_derived(claim),
         )
@@ -191,31 +188,17 @@ def _derived(claim: Judged) -> Number | None:
 
 # Formulas ---------------------------------------------------------------------------------------
 
-_COLUMNS = ("passes", "fragments_per_pass", "per_fragment", "total")
+_HEADS = {
+    "passes": "passes",
+    "fragments_per_pass": "fragments / pass",
+    "per_fragment": "{unit} / fragment",
+    "total": "total {unit}",
+}
+"""Of the columns, by the fields of a row."""
 
 
 def _title(table: Table) -> str:
     return table.published.name.replace("-", " ").capitalize()
-
-
-def _head(column: str, table: Table) -> str:
-    unit = table.published.unit
-    return {
-        "passes": "passes",
-        "fragments_per_pass": "fragments / pass",
-        "per_fragment": f"{unit} / fragment",
-        "total": f"total {unit}",
-    }[column]
-
-
-def _value(cell: Cell, table: Table) -> int:
-    """The published formula where the table is counted."""
-    from sympy import symbols, sympify
-
-    n, b = symbols("n b", positive=True)
-    return int(
-        sympify(cell.published, locals={"n": n, "b": b}).subs({n: table.size, b: table.block})
-    )
 
 
 def _recovered(cell: Cell, row: Row) -> Number | None:
@@ -267,10 +250,6 @@ def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
 
 
 # Measurements -----------------------------------------------------------------------------------
-
-
-def _is_by_threads(table: MeasuredTable, cell: MeasuredCell) -> bool:
-    return table.key is Key.THREADS and cell.threads is not None
 
 
 def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:

@@ -143,19 +143,20 @@ COST_SIZE, COST_BLOCKS = 64, (1, 2, 4, 8, 16, 32)
 
 def costs(method: str) -> Costs:
     """The costs of a multiply-add by a method, counted and recovered."""
-    at = [
-        Cost(
-            block,
-            *(Fraction(number, COST_SIZE**3) for number in _numbers(method, COST_SIZE, block)),
-        )
-        for block in COST_BLOCKS
-    ]
-    lookups, requested = (_form(method, place) for place in range(2))
-    block = COST_BLOCKS[0]
+    multiply_adds = COST_SIZE**3
+    counts = {block: _counts(method, COST_SIZE, block) for block in COST_BLOCKS}
+    lookups, requested = _form(method, "lookup"), _form(method, "bytes_requested")
     return Costs(
         method=method,
-        per_step=Fraction(COST_SIZE**3, block * _counts(method, COST_SIZE, block).fragments),
-        at=tuple(at),
+        per_step=Fraction(multiply_adds, counts[1].fragments),
+        at=tuple(
+            Cost(
+                block,
+                Fraction(one.lookup, multiply_adds),
+                Fraction(one.bytes_requested, multiply_adds),
+            )
+            for block, one in counts.items()
+        ),
         lookups=pretty(str(lookups)),
         bytes_requested=pretty(str(requested)),
         lookup_limit=_limit(lookups),
@@ -168,16 +169,11 @@ def _counts(method: str, size: int, block: int) -> Counts:
     return count_plan(plan)
 
 
-def _numbers(method: str, size: int, block: int) -> tuple[int, int]:
-    counts = _counts(method, size, block)
-    return counts.lookup, counts.bytes_requested
-
-
-def _form(method: str, place: int) -> Any:
-    """A number for each multiply-add, as a formula in b."""
+def _form(method: str, name: str) -> Any:
+    """One of the counts for each multiply-add, as a formula in b."""
     from sympy import Symbol, factor
 
-    recovered = closed_form.recover(lambda n, b: _numbers(method, n, b)[place])
+    recovered = closed_form.recover(lambda n, b: getattr(_counts(method, n, b), name))
     return factor(recovered / Symbol("n", positive=True) ** 3)
 
 

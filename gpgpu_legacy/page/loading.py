@@ -11,19 +11,22 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
 from math import inf
+from typing import TypeVar
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Kind, Profile, all_sources, profiles
-from gpgpu_legacy.chips.verdict import Answer, Row, Side, Verdict
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record, with_fields
+
+T = TypeVar("T")
 
 SIZE = 1024
 """Of the n×n matrices, as in the papers' tables."""
@@ -42,15 +45,15 @@ Run = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A method as it is loaded. first: steps whose coordinates are computed first, at most."""
+    """A method as it is loaded. first: whether coordinates are computed first, of some steps."""
 
     method: Method
-    first: int | None = None
+    first: bool = False
 
     @property
     def name(self) -> str:
         """What it is called in the address of the page."""
-        return self.method.name if self.first is None else f"{self.method.name}-coordinates-first"
+        return f"{self.method.name}{'-coordinates-first' if self.first else ''}"
 
     @property
     def blocks(self) -> tuple[int | None, ...]:
@@ -59,20 +62,20 @@ class Case:
             return (None,)
         if self.method.blocks:
             return self.method.blocks[-_BLOCKS_OF_KERNELS:]
-        return _BLOCKS if self.first is None else tuple(b for b in _BLOCKS if b <= _MOST_OF_VARIANT)
+        return tuple(b for b in _BLOCKS if b <= _MOST_OF_VARIANT or not self.first)
 
     def plan(self, block: int | None) -> Plan:
         """The plan of a product with that block."""
-        first = None if self.first is None or block is None else min(self.first, block)
+        first = min(_MOST_FIRST, block) if self.first and block is not None else None
         return self.method.plan(
             Shape(SIZE, SIZE, SIZE), Options(block=block, coordinates_first=first)
         )
 
 
 class SideData(Record, frozen=True, kw_only=True):
-    """A limit on one side. outcome: as Outcome has it. source: a tag."""
+    """A limit on one side. source: a tag."""
 
-    outcome: str
+    outcome: Outcome
     allowed: int | float | str | None
     at_least: bool
     source: str | None
@@ -92,7 +95,7 @@ class ChipData(Record, frozen=True, kw_only=True):
 
     name: str
     title: str
-    kind: str
+    kind: Kind
     year: str | None
     notes: tuple[str, ...]
 
@@ -108,7 +111,7 @@ class NativeData(Record, frozen=True, kw_only=True):
     moves: int
     fewest: int
     most: int
-    lines: tuple[int, ...]
+    lines: tuple[int, ...] = ()
 
 
 class OnChip(Record, frozen=True, kw_only=True):
@@ -156,7 +159,7 @@ def cases() -> tuple[Case, ...]:
     """The methods of the papers, and the default one with its coordinates computed first."""
     measured = (s.method for p in papers() for t in p.measured for s in t.series if s.method)
     names = dict.fromkeys((*methods_of_tables(), *measured))
-    variant = Case(find_method(DEFAULT_METHOD), _MOST_FIRST)
+    variant = Case(find_method(DEFAULT_METHOD), first=True)
     return (*(Case(find_method(name)) for name in names), variant)
 
 
@@ -186,15 +189,14 @@ class _Numbers:
     said: dict[Said, int] = field(default_factory=dict)
 
 
+def _number(known: dict[T, int], one: T) -> int:
+    """The number that stands for something, a new one if it is not known."""
+    return known.setdefault(one, len(known))
+
+
 def _chip(profile: Profile) -> ChipData:
     released = profile.released.value if profile.kind is Kind.CHIP and profile.released else None
-    return ChipData(
-        name=profile.name,
-        title=profile.title,
-        kind=profile.kind.value,
-        year=released[:4] if released else None,
-        notes=profile.notes,
-    )
+    return as_record(ChipData, profile, year=released[:4] if released else None)
 
 
 def _case(case: Case, chips: Sequence[Profile], numbers: _Numbers) -> CaseData:
@@ -206,7 +208,7 @@ def _case(case: Case, chips: Sequence[Profile], numbers: _Numbers) -> CaseData:
         _on_chip([one.verdicts[n] for one in by_block], [one.times[n] for one in by_block], numbers)
         for n in range(len(chips))
     )
-    first = "" if case.first is None else f", coordinates first, up to {case.first} steps at a time"
+    first = f", coordinates first, up to {_MOST_FIRST} steps at a time" if case.first else ""
     return CaseData(
         name=case.name,
         method=case.method.name,
@@ -285,7 +287,7 @@ def _crossing(low: int, below: _Checked, high: int, beyond: _Checked) -> int:
 
 def _allowed(row: Row) -> float:
     """The tighter of both sides' limits; infinite where neither is a number."""
-    sides = (side.allowed for side in (row.advertised, row.native) if side)
+    sides = (side.allowed for side in row.sides if side)
     return min((n for n in sides if isinstance(n, int | float)), default=inf)
 
 
@@ -299,32 +301,19 @@ def _found(
     ]
     limits = dict.fromkeys(limit for one in taken for limit in one)
     return {
-        numbers.limits.setdefault(limit, len(numbers.limits)): tuple(
-            one.get(limit) for one in taken
-        )
-        for limit in limits
+        _number(numbers.limits, limit): tuple(one.get(limit) for one in taken) for limit in limits
     }
 
 
 def _natives(by_block: Sequence[_Checked]) -> tuple[NativeData, ...]:
     """The instructions that are several natively, where one of the chips lacks swizzles."""
-    kinds: dict[tuple[str, tuple[str, ...], int, int, int], list[int]] = {}
+    kinds: dict[NativeData, list[int]] = {}
     for index, one in enumerate(by_block):
         expanded = next((v.expanded for v in one.verdicts if v.expanded), ())
         for each in expanded:
-            key = (each.instruction, each.operands, each.moves, each.fewest, each.most)
-            kinds.setdefault(key, [0] * len(by_block))[index] += len(each.lines)
-    return tuple(
-        NativeData(
-            instruction=instruction,
-            operands=operands,
-            moves=moves,
-            fewest=fewest,
-            most=most,
-            lines=tuple(lines),
-        )
-        for (instruction, operands, moves, fewest, most), lines in kinds.items()
-    )
+            kind = as_record(NativeData, each, lines=())
+            kinds.setdefault(kind, [0] * len(by_block))[index] += len(each.lines)
+    return tuple(with_fields(kind, lines=tuple(lines)) for kind, lines in kinds.items())
 
 
 def _on_chip(
@@ -335,20 +324,13 @@ def _on_chip(
     limits: dict[int, list[int | None]] = {}
     for index, verdict in enumerate(verdicts):
         for row in verdict.limits:
-            limit = numbers.limits.setdefault(row.limit, len(numbers.limits))
-            said = Said(
-                advertised=_side(row.advertised),
-                native=_side(row.native),
-                where=row.where,
-                advice=row.advice,
-            )
-            number = numbers.said.setdefault(said, len(numbers.said))
-            limits.setdefault(limit, [None] * len(verdicts))[index] = number
+            limit = _number(numbers.limits, row.limit)
+            advertised, native = map(_side, row.sides)
+            said = as_record(Said, row, advertised=advertised, native=native)
+            known = limits.setdefault(limit, [None] * len(verdicts))
+            known[index] = _number(numbers.said, said)
     seconds = tuple(time for time, _ in times)
-    terms = [
-        None if name is None else numbers.terms.setdefault(name, len(numbers.terms))
-        for _, name in times
-    ]
+    terms = [None if name is None else _number(numbers.terms, name) for _, name in times]
     timed = any(time is not None for time in seconds)
     return OnChip(
         limits={limit: _runs(row) for limit, row in limits.items()},
@@ -362,14 +344,7 @@ def _on_chip(
 
 
 def _side(side: Side | None) -> SideData | None:
-    if side is None:
-        return None
-    return SideData(
-        outcome=side.outcome.value,
-        allowed=side.allowed,
-        at_least=side.at_least,
-        source=side.source,
-    )
+    return None if side is None else as_record(SideData, side)
 
 
 def _runs(numbers: Iterable[int | None]) -> tuple[Run, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
@@ -16,6 +17,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class Player:
     """A page that plays a plan; a notebook shows it in a frame. `player` makes one.
 
@@ -23,8 +25,9 @@ class Player:
     the frame, in pixels.
     """
 
-    def __init__(self, name: str, page: str, height: int) -> None:
-        self.name, self.page, self.height = name, page, height
+    name: str
+    page: str
+    height: int
 
     def __repr__(self) -> str:
         return f"<Player of {self.name}>"

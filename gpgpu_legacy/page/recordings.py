@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gpgpu_legacy.measure.bench.record import Bench, read_bench
+from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.sources import recorded_file
-from gpgpu_legacy.studies.lineage.record import Lineage, read_lineage
+from gpgpu_legacy.studies.lineage.record import read_lineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +42,7 @@ DEVICES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Time:
+class Time(Record, frozen=True, kw_only=True, rename={"size": "n"}):
     """A recorded time of a method.
 
     executor, on: that ran it, and its device in the driver's words. file: which recorded it.
@@ -72,25 +71,17 @@ def recordings() -> Recordings:
     for device in DEVICES:
         for file in device.lineages:
             lineage = read_lineage(recorded_file(file))
-            found.times.extend(_of_lineage(device, file, lineage))
+            found.times.extend(
+                as_record(
+                    Time, step, device=device.id, size=lineage.size, on=step.device, file=file
+                )
+                for step in lineage.steps
+                if step.seconds is not None
+            )
             found.peers[device.id, lineage.size] = {c.name: c.gflops for c in lineage.ceilings}
         for file in device.benches:
             _add_bench(found, device, file, read_bench(recorded_file(file)))
     return found
-
-
-def _of_lineage(device: Device, file: str, lineage: Lineage) -> Iterator[Time]:
-    for step in lineage.steps:
-        if step.seconds is not None:
-            yield Time(
-                device=device.id,
-                size=lineage.size,
-                method=step.method,
-                executor=step.executor,
-                on=step.device,
-                seconds=step.seconds,
-                file=file,
-            )
 
 
 def _add_bench(found: Recordings, device: Device, file: str, bench: Bench) -> None:
@@ -100,16 +91,7 @@ def _add_bench(found: Recordings, device: Device, file: str, bench: Bench) -> No
         if one.size in known:
             continue
         if not one.peer:
-            found.times.append(
-                Time(
-                    device=device.id,
-                    size=one.size,
-                    method=one.method,
-                    executor=one.executor,
-                    on=one.device or bench.device,
-                    seconds=one.seconds,
-                    file=file,
-                )
-            )
+            on = one.device or bench.device
+            found.times.append(as_record(Time, one, device=device.id, on=on, file=file))
         elif one.of is None and one.gflops is not None:
             found.peers.setdefault((device.id, one.size), {})[one.method] = one.gflops

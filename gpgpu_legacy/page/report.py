@@ -37,7 +37,7 @@ from gpgpu_legacy.present.grid import (
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
-from gpgpu_legacy.serial import json_text
+from gpgpu_legacy.serial import as_record, json_text
 from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
 from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 from gpgpu_legacy.studies.figure_2.model import demonstrate
@@ -131,16 +131,9 @@ def _here(size: int, block: int, times: MethodTimes) -> list[Time]:
     """What was timed, for the tables: nothing where these are of another block."""
     if block != BLOCK:
         return []
+    here, file = "this machine", "timings.json"
     return [
-        Time(
-            device="this machine",
-            size=size,
-            method=one.method,
-            executor=one.executor,
-            on=one.device,
-            seconds=one.seconds,
-            file="timings.json",
-        )
+        as_record(Time, one, device=here, size=size, on=one.device, file=file)
         for one in times.measured
     ]
 

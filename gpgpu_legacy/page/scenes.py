@@ -84,6 +84,9 @@ def _bodies(plan: Plan) -> Iterator[tuple[int, Sequence[Pass]]]:
 
 # Programs ------------------------------------------------------------------------------------
 
+_Register = SourceRegister | DestinationRegister
+_Numbers = dict[_Register, int]
+
 
 @lru_cache(maxsize=256)
 def decoded_program(program: Program) -> dict[str, Any]:
@@ -95,7 +98,7 @@ def decoded_program(program: Program) -> dict[str, Any]:
     instructions; `order`: which of them each instruction is. In a source's swizzle 4 is the
     constant 0, and 5 is 1. `counts`: of instructions, by their cost.
     """
-    numbers: dict[SourceRegister | DestinationRegister, int] = {}
+    numbers: _Numbers = {}
     if program.fog is not None:
         numbers[FOG_COORDINATE] = 0
     colors = [
@@ -118,9 +121,7 @@ def decoded_program(program: Program) -> dict[str, Any]:
     }
 
 
-def _decoded(
-    instruction: Instruction, numbers: dict[SourceRegister | DestinationRegister, int]
-) -> dict[str, Any]:
+def _decoded(instruction: Instruction, numbers: _Numbers) -> dict[str, Any]:
     dst, texture, texts = instruction.dst, instruction.texture, operand_texts(instruction)
     decoded: dict[str, Any] = {
         "op": instruction.mnemonic,
@@ -139,9 +140,7 @@ def _decoded(
     return decoded
 
 
-def _source(
-    src: Src, text: str, numbers: dict[SourceRegister | DestinationRegister, int]
-) -> dict[str, Any]:
+def _source(src: Src, text: str, numbers: _Numbers) -> dict[str, Any]:
     source: dict[str, Any] = {
         "text": text,
         "register": numbers.setdefault(src.register, len(numbers)),
@@ -152,7 +151,7 @@ def _source(
     return source
 
 
-def _register(register: SourceRegister | DestinationRegister) -> dict[str, Any]:
+def _register(register: _Register) -> dict[str, Any]:
     match register:
         case Temporary(name=name):
             return {"kind": "temporary", "name": name}

@@ -6,7 +6,7 @@ from gpgpu_legacy.api.doctor import ExecutorRecord
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.formulas.timing import Measured, MethodTimes, NotRun
 from gpgpu_legacy.provenance import package_version
-from gpgpu_legacy.serial import Record, Recorded, provenance
+from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
 
 
 class ExecutorState(Record, frozen=True, kw_only=True):
@@ -37,10 +37,7 @@ def report_times(
         version=package_version(),
         size=size,
         block=block,
-        executors=tuple(
-            ExecutorState(name=executor.name, works=executor.works, detail=executor.detail)
-            for executor in executors
-        ),
+        executors=tuple(as_record(ExecutorState, executor) for executor in executors),
         results=times.measured,
         not_run=times.not_run,
     )

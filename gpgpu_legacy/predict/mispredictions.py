@@ -17,7 +17,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.serial import Record, from_toml, with_fields
+from gpgpu_legacy.serial import Record, as_record, from_toml, with_fields
 
 
 class Origin(Enum):
@@ -142,18 +142,13 @@ def _plan(method: str, size: int, block: int | None, accumulate: Accumulate | No
 def compared(case: Case, predicted_s: float, binds: str, tolerance: float) -> Misprediction:
     """A case beside a prediction of its seconds, whose bottleneck is the term `binds`."""
     ratio = predicted_s / case.seconds
-    return Misprediction(
-        chip=case.chip,
-        method=case.method,
-        size=case.size,
-        block=case.block,
+    return as_record(
+        Misprediction,
+        case,
         predicted_seconds=predicted_s,
         found_seconds=case.seconds,
         ratio=ratio,
         recorded_ratio=case.ratio,
         holds=abs(ratio - case.ratio) <= tolerance * case.ratio,
         binds=binds,
-        kind=case.kind,
-        where=case.where,
-        reason=case.reason,
     )

@@ -10,7 +10,7 @@ from gpgpu_legacy.chips.table import name_and_unit, value_text
 from gpgpu_legacy.predict.plans import PassTime, PlanPrediction, predict_passes
 from gpgpu_legacy.predict.prediction import Prediction, Rate, RateFact, Stage, Term
 from gpgpu_legacy.present.grid import Entry, Grid
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 
 class TermRecord(Record, frozen=True, kw_only=True):
@@ -108,17 +108,8 @@ def _in_both(predicted: PlanPrediction) -> dict[str, Any]:
 
 
 def _term_record(prediction: Prediction, term: Term) -> TermRecord:
-    return TermRecord(
-        name=term.name,
-        stage=term.stage,
-        count=term.count,
-        unit=term.unit,
-        per_second=term.rate.per_s,
-        seconds=term.seconds,
-        binds=prediction.bottleneck is term,
-        why=term.rate.why,
-        facts=term.rate.facts,
-    )
+    binds = prediction.bottleneck is term
+    return as_record(TermRecord, term, term.rate, per_second=term.rate.per_s, binds=binds)
 
 
 # Tables -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View
 
 from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import find_recipe
-from gpgpu_legacy.page import plan_page
+from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.section import Section
 
 

@@ -16,7 +16,7 @@ from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_pla
 from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import Built, find_recipe
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.page import plan_page
+from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.played import MOST_NUMBERS
 from gpgpu_legacy.runtime.machine import Machine
 

@@ -11,6 +11,7 @@ import pytest
 from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.page.sections.lineage import make_section
+from gpgpu_legacy.serial import plain
 from gpgpu_legacy.sources import recorded_file
 
 
@@ -33,7 +34,7 @@ def row(section: Section, method: str, size: int) -> list[str]:
 
 
 def times(section: Section, **where: Any) -> list[dict[str, Any]]:
-    every: list[dict[str, Any]] = section.data["times"]
+    every: list[dict[str, Any]] = plain(section.data)["times"]
     return [one for one in every if all(one[name] == value for name, value in where.items())]
 
 

@@ -74,7 +74,7 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
         for side, shown in ((row.advertised, sides.advertised), (row.native, sides.native)):
             assert (side is None) == (shown is None)
             if side and shown:
-                assert (side.allowed, side.outcome.value) == (shown.allowed, shown.outcome)
+                assert (side.allowed, side.outcome) == (shown.allowed, shown.outcome)
     letters = (on_chip.answers[at], on_chip.advertised[at], on_chip.native[at])
     assert letters == tuple(
         LETTERS[a] for a in (verdict.answer, verdict.advertised, verdict.native)

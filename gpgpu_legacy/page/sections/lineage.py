@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import methods
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.page.recordings import DEVICES, Recordings, Time, recordings
+from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.studies.lineage.story import story
@@ -113,21 +113,9 @@ def _data(steps: list[Step], recorded: Recordings, sizes: list[int]) -> dict[str
         "sizes": sizes,
         "methods": [{"name": step.method.name, "year": step.method.year} for step in steps],
         "devices": [{"id": device.id, "title": device.title} for device in DEVICES],
-        "times": [_time(time) for time in recorded.times],
+        "times": recorded.times,
         "peers": [
             {"device": device, "n": size, "gflops": rates}
             for (device, size), rates in recorded.peers.items()
         ],
-    }
-
-
-def _time(time: Time) -> dict[str, Any]:
-    return {
-        "device": time.device,
-        "n": time.size,
-        "method": time.method,
-        "executor": time.executor,
-        "on": time.on,
-        "seconds": time.seconds,
-        "file": time.file,
     }

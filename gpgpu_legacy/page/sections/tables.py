@@ -28,7 +28,9 @@ def make_section(here: Sequence[Time] = ()) -> Section:
         "sections/tables.html.j2",
         papers=[(paper, tables_of(paper, verdicts, here)) for paper in papers()],
         columns=columns_of,
-        differing=lambda table: sum(line.verdict == Verdict.DIFFERS.value for line in table.lines),
+        differing=lambda table: sum(
+            line.claim.entry.verdict is Verdict.DIFFERS for line in table.lines
+        ),
         number=getattr,
     )
     return Section(NAME, "The tables", html, data={}, scripts=("sections/tables.js",))
