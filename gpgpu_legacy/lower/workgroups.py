@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from gpgpu_legacy.bounded import Size
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.analysis.rerolling import Step, live_segments
@@ -30,15 +31,15 @@ class GroupShape:
     threads: invocations of a group across and up. columns, rows: fragments of an invocation across
     and up, its register tile. k_depth: trips staged at a time. unroll: of these, how many are
     unrolled. adjacent: how many neighbouring fragments, across and up, an invocation has side by
-    side, where it has so many.
+    side, where it has so many. Where a shape is read from a file, its numbers are checked.
     """
 
-    threads: tuple[int, int] = (16, 16)
-    columns: int = 4
-    rows: int = 4
-    k_depth: int = 16
-    unroll: int = 8
-    adjacent: int = 1
+    threads: tuple[Size, Size] = (16, 16)
+    columns: Size = 4
+    rows: Size = 4
+    k_depth: Size = 16
+    unroll: Size = 8
+    adjacent: Size = 1
 
     @property
     def tile(self) -> tuple[int, int]:

@@ -38,12 +38,12 @@ from gpgpu_legacy.measure.tuned import (
     check_tuning_file,
     is_off,
     keep,
-    way_record,
 )
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.machine import Capabilities, Machine, Tuning
+from gpgpu_legacy.runtime.machine import Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import Prepared, Result
 from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
+from gpgpu_legacy.serial import with_fields
 
 ROUNDS = 5  # for ways that are compared
 HOPELESS = 1.5  # a way whose run takes this many times as long as the best one's is not repeated
@@ -222,17 +222,18 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
     plan = method.plan(Shape(size, size, size))
 
     def axes(way: Way) -> Iterator[tuple[str, list[Way]]]:
-        yield "executor", [replace(way, executor=e, tuning=None) for e in executors]
+        yield "executor", [with_fields(way, executor=e, group=None, tile=None) for e in executors]
         if way.block is not None:
-            yield "block", [replace(way, block=block) for block in blocks]
+            yield "block", [with_fields(way, block=block) for block in blocks]
         if way.accumulate is not None:
-            yield "accumulate", [replace(way, accumulate=mode) for mode in Accumulate]
+            yield "accumulate", [with_fields(way, accumulate=mode) for mode in Accumulate]
         executor = find_executor(way.executor)
-        shapes = sorted(executor.capabilities.tuning)
-        usual = _usual_group(plan, is_gpu=executor.is_hardware()) if shapes else None
-        if usual is not None:
-            for shape in shapes:
-                yield from _SHAPES[shape](way, usual)
+        tuning = executor.capabilities.tuning
+        usual = _usual_group(plan, is_gpu=executor.is_hardware()) if tuning else None
+        if usual is not None and "group" in tuning:
+            yield from _groups(way, usual)
+        if usual is not None and "tile" in tuning:
+            yield "tile", _tiles(way)
 
     return axes
 
@@ -255,11 +256,11 @@ def _usual_group(plan: Plan, *, is_gpu: bool) -> GroupShape | None:
 
 def _groups(way: Way, usual: GroupShape) -> Iterator[tuple[str, list[Way]]]:
     """The axes of work groups."""
-    now = way.tuning.group if way.tuning and way.tuning.group else usual
+    now = way.group or usual
 
     def ways(name: str, shapes: Iterable[GroupShape]) -> tuple[str, list[Way]]:
         consistent = [shape for shape in shapes if _is_consistent(shape) and shape != now]
-        return name, [replace(way, tuning=Tuning(group=shape)) for shape in consistent]
+        return name, [with_fields(way, group=shape) for shape in consistent]
 
     threads = ((8, 8), (16, 8), (8, 16), (16, 16), (32, 8), (32, 16))
     yield ways("threads", (replace(now, threads=size) for size in threads))
@@ -281,20 +282,13 @@ def _is_consistent(shape: GroupShape) -> bool:
     )
 
 
-def _tiles(way: Way, _: GroupShape) -> Iterator[tuple[str, list[Way]]]:
-    """The axis of native code's register tiles: the rows and vectors that its rule chooses from."""
-    shapes = [
-        (rows, vectors)
+def _tiles(way: Way) -> list[Way]:
+    """With all of native code's register tiles: the rows and vectors that its rule chooses from."""
+    return [
+        with_fields(way, tile=(rows, vectors))
         for rows in range(1, MOST_ROWS + 1)
         for vectors in range(1, MOST_VECTORS + 1)
     ]
-    yield "tile", [replace(way, tuning=Tuning(tile=shape)) for shape in shapes]
-
-
-_SHAPES: dict[str, Callable[[Way, GroupShape], Iterator[tuple[str, list[Way]]]]] = {
-    "group": _groups,
-    "tile": _tiles,
-}
 
 
 # Products ----------------------------------------------------------------------------------------
@@ -354,7 +348,7 @@ def _keep(method: Method, size: int, result: SearchResult) -> TunedMethod:
     """Keep what a search has found, in place of what was kept for the method before."""
     tuned = TunedMethod(
         method=method.name,
-        way=way_record(result.way),
+        way=result.way,
         size=size,
         seconds=max(result.seconds, SHORTEST_S),
         default_seconds=max(result.default_seconds, SHORTEST_S),

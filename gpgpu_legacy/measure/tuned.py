@@ -27,7 +27,6 @@ from gpgpu_legacy.serial import (
     Record,
     Recorded,
     as_record,
-    fields_of,
     provenance,
     read_recorded,
     write_json,
@@ -40,14 +39,22 @@ VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
 # A way to compute a product --------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Way:
-    """How a method's product is computed. block, accumulate: None where the method has none."""
+class Way(Record, frozen=True):
+    """How a method's product is computed. block, accumulate: None where the method has none.
 
-    executor: str
-    block: int | None = None
+    group, tile: see Tuning; None where the executor's own rule decides.
+    """
+
+    executor: OneLine
+    block: Size | None = None
     accumulate: Accumulate | None = None
-    tuning: Tuning | None = None
+    group: GroupShape | None = None
+    tile: tuple[Size, Size] | None = None
+
+    @property
+    def tuning(self) -> Tuning | None:
+        """The shape of the code."""
+        return Tuning(self.group, self.tile) if self.group or self.tile else None
 
     def __str__(self) -> str:
         """The way in words, without what the executor's own rule decides."""
@@ -56,54 +63,17 @@ class Way:
             parts.append(f"b = {self.block}")
         if self.accumulate is not None:
             parts.append(self.accumulate.value)
-        if self.tuning is not None and self.tuning.group is not None:
-            group = self.tuning.group
+        if self.group is not None:
+            group = self.group
             across, up = group.threads
             parts.append(
                 f"workgroups of {across}×{up}, register tiles of {group.columns}×{group.rows} with "
                 f"{group.adjacent} adjacent, K-depth {group.k_depth}, unrolled by {group.unroll}"
             )
-        if self.tuning is not None and self.tuning.tile is not None:
-            rows, vectors = self.tuning.tile
+        if self.tile is not None:
+            rows, vectors = self.tile
             parts.append(f"tiles of {rows} rows and {vectors} vectors")
         return ", ".join(parts)
-
-
-class GroupRecord(Record, frozen=True, kw_only=True):
-    """A GroupShape (lower/workgroups.py), whose numbers are checked where it is read."""
-
-    threads: tuple[Size, Size]
-    columns: Size
-    rows: Size
-    k_depth: Size
-    unroll: Size
-    adjacent: Size
-
-
-class WayRecord(Record, frozen=True, kw_only=True):
-    """A Way. group, tile: of its tuning; None where the executor's own rule decides."""
-
-    executor: OneLine
-    block: Size | None
-    accumulate: Accumulate | None
-    group: GroupRecord | None
-    tile: tuple[Size, Size] | None
-
-
-def way_record(way: Way) -> WayRecord:
-    """A way as it is recorded."""
-    tuning = way.tuning or Tuning()
-    group = tuning.group and as_record(GroupRecord, tuning.group)
-    return as_record(WayRecord, way, tuning, group=group)
-
-
-def way_of(record: WayRecord) -> Way:
-    """The way that was recorded; InputError where this version has no such executor."""
-    if record.executor not in executor_names():
-        raise InputError(f"there is no executor {record.executor}")
-    group = None if record.group is None else GroupShape(**fields_of(record.group))
-    tuning = Tuning(group, record.tile) if group or record.tile else None
-    return Way(record.executor, record.block, record.accumulate, tuning)
 
 
 # What is kept ------------------------------------------------------------------------------------
@@ -118,7 +88,7 @@ class TunedMethod(Record, frozen=True, kw_only=True):
     """
 
     method: OneLine
-    way: WayRecord
+    way: Way
     size: Size
     seconds: Positive
     default_seconds: Positive
@@ -168,7 +138,8 @@ def _read() -> _Everywhere:
     try:
         for place in read_recorded(path, TuningFile).places:
             for tuned in place.kept:
-                way_of(tuned.way)
+                if tuned.way.executor not in executor_names():
+                    raise InputError(f"there is no executor {tuned.way.executor}")
             platform = Platform(place.device, place.driver)
             everywhere[platform] = {tuned.method: tuned for tuned in place.kept}
     except InputError as error:
@@ -256,7 +227,7 @@ def choose(
     tuned = {tuned.method: tuned for tuned in tuned_methods()}.get(method.name)
     if tuned is None:
         return as_asked
-    way = way_of(tuned.way)
+    way = tuned.way
     chosen = replace(
         options,
         block=way.block if options.block is None else options.block,

@@ -8,7 +8,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.measure.tuned import TunedMethod, is_off, tuned_methods, tuning_file, way_of
+from gpgpu_legacy.measure.tuned import TunedMethod, is_off, tuned_methods, tuning_file
 from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.serial import Record, as_record
 
@@ -59,7 +59,7 @@ def tuned_grid(report: TuningReport) -> Grid:
     rows = tuple(
         (
             tuned.method,
-            str(way_of(tuned.way)),
+            str(tuned.way),
             tuned.size,
             Numeral(f"{1e3 * tuned.seconds:.4g}"),
             Numeral(f"{1e3 * tuned.default_seconds:.4g}"),

@@ -9,11 +9,11 @@ import pytest
 from attacks import ATTACK, mutated_bytes
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.tuned import TunedMethod, WayRecord, keep, tuned_methods
+from gpgpu_legacy.measure.tuned import TunedMethod, Way, keep, tuned_methods
 
 Command = Callable[..., tuple[int, str, str]]
 
-WAY = WayRecord(executor="jit", block=8, accumulate=None, group=None, tile=None)
+WAY = Way("jit", 8)
 
 
 def tuned(method: str, seconds: float = 1e-3) -> TunedMethod:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import astuple, fields, replace
+from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
@@ -30,22 +30,19 @@ from gpgpu_legacy.measure.tune import RefusedError, axes_of, search, tune
 from gpgpu_legacy.measure.tuned import (
     TunedMethod,
     Way,
-    WayRecord,
     choose,
     keep,
     tuned_methods,
-    way_of,
-    way_record,
 )
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import from_json, json_text
+from gpgpu_legacy.serial import from_json, json_text, with_fields
 
 Command = Callable[..., tuple[int, str, str]]
 MULTI = find_method("hall-carr-hart-multi")
-JIT_TILE = Way("jit", 32, Accumulate.COPY, Tuning(tile=(2, 3)))
+JIT_TILE = Way("jit", 32, Accumulate.COPY, tile=(2, 3))
 
 
 @pytest.fixture(autouse=True)
@@ -80,9 +77,9 @@ TILES = [(rows, strips) for rows in range(1, 9) for strips in range(1, 5)]
 
 
 def axes(way: Way) -> Iterator[tuple[str, list[Way]]]:
-    yield "executor", [replace(way, executor=e, tuning=None) for e in ("jit", "gl-raster")]
-    yield "block", [replace(way, block=block) for block in BLOCKS]
-    yield "tile", [replace(way, tuning=Tuning(tile=tile)) for tile in TILES]
+    yield "executor", [with_fields(way, executor=e, tile=None) for e in ("jit", "gl-raster")]
+    yield "block", [with_fields(way, block=block) for block in BLOCKS]
+    yield "tile", [with_fields(way, tile=tile) for tile in TILES]
 
 
 def valley(executor: str, block: int, tile: tuple[int, int]) -> Callable[[Way], float]:
@@ -90,7 +87,7 @@ def valley(executor: str, block: int, tile: tuple[int, int]) -> Callable[[Way], 
 
     def seconds(way: Way) -> float:
         assert way.block is not None
-        rows, strips = way.tuning.tile if way.tuning and way.tuning.tile else (1, 1)
+        rows, strips = way.tile or (1, 1)
         far = abs(BLOCKS.index(way.block) - BLOCKS.index(block))
         far += abs(rows - tile[0]) + abs(strips - tile[1]) + 5 * (way.executor != executor)
         return 1.0 + 0.1 * far
@@ -136,7 +133,7 @@ def test_an_interrupt_leaves_the_fastest_way_so_far(
     monkeypatch.setattr(tuning, "search", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tune(["hall-carr-hart-multi"], 8, Budget(60.0), executors=["jit"])
-    assert [way_of(tuned.way) for tuned in tuned_methods()] == [JIT_TILE]
+    assert [tuned.way for tuned in tuned_methods()] == [JIT_TILE]
 
 
 def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
@@ -163,7 +160,7 @@ def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
 
     def seconds(way: Way) -> float:
         runs[way] = runs.get(way, 0) + 1
-        if way.block == 64 and way.executor == "jit" and way.tuning is None:
+        if way.block == 64 and way.executor == "jit" and way.tile is None:
             return 0.5 if runs[way] <= 7 else 2.0  # fast until it is measured for good
         return 1.0
 
@@ -193,10 +190,10 @@ def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
 def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
     way, axes = Way("gl-compute", 32, Accumulate.COPY), {"executor", "block", "accumulate"}
     groups = [
-        astuple(way.tuning.group)
+        astuple(way.group)
         for name, ways in axes_of(MULTI, 256, ["gl-compute"])(way)
         for way in ways
-        if name not in axes and way.tuning and way.tuning.group
+        if name not in axes and way.group
     ]
     usual = tuple(
         collections.Counter(values).most_common(1)[0][0] for values in zip(*groups, strict=True)
@@ -266,7 +263,7 @@ def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) 
     with tuning.WayRunner(MULTI, 16, 0) as products:
         start = Way("jit", 32, Accumulate.COPY)
         assert products.run(start) > 0.0
-        assert products.run(replace(start, executor="numpy", block=4)) > 0.0
+        assert products.run(with_fields(start, executor="numpy", block=4)) > 0.0
         assert products.first is not None
         wrong = products.first.copy()
         wrong[3, 4] += 1e-3
@@ -274,7 +271,7 @@ def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) 
         wrong[3, 4] = np.nan
         assert not products.agrees(wrong)
         with pytest.raises(RefusedError, match="no executor"):
-            products.run(replace(start, executor="none"))
+            products.run(with_fields(start, executor="none"))
 
 
 class Counter(FakeExecutor):
@@ -303,7 +300,7 @@ def test_a_way_is_prepared_once_and_closed_at_the_end(monkeypatch: pytest.Monkey
             products.run(way)
         for block, reason in ((8, "too little memory"), (4, "differs")):
             with pytest.raises(RefusedError, match=reason):
-                products.run(replace(one, block=block))
+                products.run(with_fields(one, block=block))
         assert [each.closed for each in counter.prepared] == [False, False, True, True]
     assert all(each.closed for each in counter.prepared)
     assert counter.blocks == [2, 3, 2, 3, 8, 4]
@@ -330,7 +327,7 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> TunedMethod:
     return TunedMethod(
         method=method,
-        way=way_record(way),
+        way=way,
         size=64,
         seconds=1.0,
         default_seconds=2.0,
@@ -345,11 +342,11 @@ def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> Tun
         JIT_TILE,
         Way("gl-raster", 64, Accumulate.BLEND),
         Way("jit"),
-        Way("gl-compute", 8, None, Tuning(GroupShape((8, 16), 2, 4, 8, 2, 2))),
+        Way("gl-compute", 8, None, GroupShape((8, 16), 2, 4, 8, 2, 2)),
     ],
 )
 def test_a_way_survives_its_file(way: Way) -> None:
-    assert way_of(from_json(json_text(way_record(way)), WayRecord, "a way")) == way
+    assert from_json(json_text(way), Way, "a way") == way
     keep(remembered(way))
     assert tuned_methods() == (remembered(way),)
     assert way.executor in str(way)
@@ -363,7 +360,7 @@ def test_machines_do_not_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> 
     keep(remembered(Way("gl-raster", 8)))
     assert tuned_methods()[0].way.executor == "gl-raster"
     monkeypatch.undo()
-    assert mine[0].way == way_record(JIT_TILE)
+    assert mine[0].way == JIT_TILE
 
 
 def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
