@@ -44,6 +44,7 @@ def measure(
 
     room: how many jobs of a size may be open at once. last_resort_s: if no job fits the budget, the
     cheapest one is run once, unless it is expected to take this many seconds or more.
+    Results are in the order of the jobs, unless that is by cost.
     An error that a driver or a library raises becomes the reason why its job was not run; the other
     jobs are not affected.
     """
@@ -94,7 +95,7 @@ class _Contender(Generic[K, C]):
         if self.error is not None and not self.samples:
             return NotRun(self.job, self.error, is_refused=True)
         samples = tuple(self.samples or self.unmeasured[-1:])
-        return Outcome(self.job, samples, self.unmeasured[0], self.checked, not self.samples)
+        return Outcome(self.job, samples, self.checked, not self.samples)
 
 
 class _Measurement(Generic[K, C]):
@@ -109,7 +110,7 @@ class _Measurement(Generic[K, C]):
     ) -> None:
         self.budget, self.rounds, self.listener, self.room = budget, rounds, listener, room
         self.other_work = OtherWork()
-        self.rank: dict[tuple[Hashable, int], int] = {}  # the order of results, where it is fixed
+        self.rank: dict[Job[K, C], int] = {}  # the order of results, where it is fixed
         self.known: dict[Hashable, _Cost] = {}
         self.outcomes: list[Outcome[K, C]] = []
         self.not_run: list[NotRun[K, C]] = []
@@ -121,10 +122,9 @@ class _Measurement(Generic[K, C]):
         self, jobs: Sequence[Job[K, C]], order: Order, last_resort_s: float
     ) -> Measured[K, C]:
         if order is Order.SIZE:
-            by_size = sorted(jobs, key=lambda job: job.size)
-            self.rank = {(job.series, job.size): rank for rank, job in enumerate(by_size)}
-            for size in dict.fromkeys(job.size for job in by_size):
-                self.together([job for job in by_size if job.size == size], size)
+            self.rank = {job: rank for rank, job in enumerate(jobs)}
+            for size in sorted({job.size for job in jobs}):
+                self.together([job for job in jobs if job.size == size], size)
         else:
             self.cheapest_first(list(jobs))
         if not self.outcomes:
@@ -134,7 +134,7 @@ class _Measurement(Generic[K, C]):
     def so_far(self) -> Measured[K, C]:
         """The results by now."""
         results = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
-        results.sort(key=lambda result: self.rank.get((result.job.series, result.job.size), 0))
+        results.sort(key=lambda result: self.rank.get(result.job, 0))
         return Measured(
             tuple(result for result in results if isinstance(result, Outcome)),
             tuple(result for result in results if isinstance(result, NotRun)),

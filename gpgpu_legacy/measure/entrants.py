@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from time import perf_counter
 
 from gpgpu_legacy.algorithms.matmul.method import Method
@@ -18,9 +19,9 @@ from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.peers import OneRun, OnOperands, Peer, WholeCall, peers
-from gpgpu_legacy.measure.tuned import Choice, choose
+from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import able, find_executor
 
 DRIVER_PEER = "driver-arbfp"
@@ -105,20 +106,18 @@ def _on_executors(
 ) -> Iterator[Entrant]:
     """A method's entrants, and the driver's own programs on the same plan."""
     plan = method.plan(Shape(1, 1, 1), options)
+    entrant = partial(entrant_of, method, multiply=multiply)
     for name in names:
         tuned = choose(method, options, name)
-        executor = find_executor(tuned.executor, plan)
-        choice = Choice(tuned.options, executor.name, tuned.tuning)
-        yield entrant_of(method, choice, executor, multiply=multiply)
-    suitable = able(plan)
-    for executor in suitable:
-        has = executor.capabilities
-        if not names and not has.is_reference and not has.runs_driver_programs:
-            yield entrant_of(method, Choice(options, executor.name), executor, multiply=multiply)
-    for executor in suitable:
-        if executor.capabilities.runs_driver_programs:
-            choice = Choice(options, executor.name)
-            yield entrant_of(method, choice, executor, is_peer=True, multiply=multiply)
+        yield entrant(tuned.options, find_executor(tuned.executor, plan), tuned.tuning)
+    drivers, others = list[Executor](), list[Executor]()
+    for executor in able(plan):
+        (drivers if executor.capabilities.runs_driver_programs else others).append(executor)
+    for executor in others if not names else ():
+        if not executor.capabilities.is_reference:
+            yield entrant(options, executor)
+    for executor in drivers:
+        yield entrant(options, executor, is_peer=True)
 
 
 def entrant_of_peer(peer: Peer, *, whole: bool = False) -> Entrant:
@@ -144,18 +143,18 @@ def in_whole_calls(call: WholeCall) -> OnOperands:
 
 def entrant_of(
     method: Method,
-    choice: Choice,
+    chosen: Options,
     executor: Executor,
+    tuning: Tuning | None = None,
     *,
     is_peer: bool = False,
     multiply: Multiply | None = None,
 ) -> Entrant:
-    """A method by a choice of options on an executor.
+    """A method with these options on an executor.
 
     is_peer: it is the driver's own program. multiply: what its whole calls are, if those are timed.
     """
-    options = method.options(choice.options)
-    machine = Machine(tuning=choice.tuning)
+    options, machine = method.options(chosen), Machine(tuning=tuning)
 
     @contextmanager
     def on_operands(a: F32, b: F32) -> Iterator[OneRun]:

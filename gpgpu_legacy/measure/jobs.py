@@ -57,14 +57,13 @@ class Job(Generic[K, C]):
 class Outcome(Generic[K, C]):
     """A job's result.
 
-    samples: seconds of the measured runs, in order. first_s: seconds of the first run. checked:
-    what the job's check gave after that run. is_first_run: no round took place, so the only sample
-    is of a run that would otherwise not be measured.
+    samples: seconds of the measured runs, in order. checked: what the job's check gave after its
+    first run. is_first_run: no round took place, so the only sample is of a run that would
+    otherwise not be measured.
     """
 
     job: Job[K, C]
     samples: tuple[float, ...]
-    first_s: float
     checked: C
     is_first_run: bool = False
 

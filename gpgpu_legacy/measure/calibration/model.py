@@ -46,7 +46,7 @@ from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Prepared
 from gpgpu_legacy.runtime.registry import available, find_executor
-from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text
+from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text, with_fields
 
 RUNS, RUN_S = 7, 0.05
 T = TypeVar("T")
@@ -69,22 +69,20 @@ class Ceiling(Record, frozen=True, kw_only=True):
 
     def times(self, factor: float) -> Ceiling:
         """The rate of what happens `factor` times in each of it."""
-        return Ceiling(
+        return with_fields(
+            self,
             median=factor * self.median,
             lowest=factor * self.lowest,
             highest=factor * self.highest,
-            runs=self.runs,
-            first_run=self.first_run,
         )
 
     def under(self, whole: float) -> Ceiling:
         """How often this rate is contained in a whole one."""
-        return Ceiling(
+        return with_fields(
+            self,
             median=whole / self.median,
             lowest=whole / self.highest,
             highest=whole / self.lowest,
-            runs=self.runs,
-            first_run=self.first_run,
         )
 
 

@@ -5,6 +5,7 @@ Only the passes are timed: `Timings.compute_s`. Preparing and transfers have fie
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,7 @@ from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.jobs import Job, Listener, Measured, NotRun, Outcome, Ready
+from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Outcome, Ready
 from gpgpu_legacy.measure.plan_bench.peers import OpenPeer
 from gpgpu_legacy.measure.plan_bench.record import CaseRecord, PlanBench, PlanResult, PlanSkipped
 from gpgpu_legacy.measure.plan_bench.work import beginning, least_size, size_of
@@ -27,7 +28,6 @@ from gpgpu_legacy.measure.platform import settings, this_platform, versions
 from gpgpu_legacy.measure.pool import held_bytes
 from gpgpu_legacy.measure.rounds import Rounds, median_timings, wait_for_rest
 from gpgpu_legacy.pipeline.reference import (
-    F64,
     Reference,
     as_outputs,
     called,
@@ -35,6 +35,7 @@ from gpgpu_legacy.pipeline.reference import (
     largest_error,
 )
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Matrix
 from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import Executor
@@ -86,14 +87,9 @@ class Entrant:
         return self.executor is None and self.peer is None
 
 
-def count_steps(
-    cases: Sequence[Case],
-    executors: Sequence[str],
-    repeat: int,
-    machine: Machine = DEFAULT_MACHINE,
-) -> int:
+def count_steps(cases: Sequence[Case], executors: Sequence[str], repeat: int) -> int:
     """How often `bench_plans` reports progress."""
-    jobs = sum(len(_suitable(case.plan, executors, machine)[0]) for case in cases)
+    jobs = sum(len(_suitable(case.plan, executors, DEFAULT_MACHINE)[0]) for case in cases)
     jobs += sum(len(case.peers) + (case.reference is not None) for case in cases)
     return jobs * (repeat + 1)
 
@@ -174,10 +170,10 @@ def _suitable(
 
 
 class _Subject:
-    """A case while it is measured: the outputs to compare with, and what was found so far.
+    """A case while it is measured: what outputs are compared with, and what was found so far.
 
-    timings: of every run. errors: from the reference function. differences: from the reference
-    machine. from_peer: differences from the first peer.
+    timings: of every run. found: for each entrant, by the fields of a PlanResult, how far its
+    outputs are from the function's, the reference machine's and the first peer's.
     """
 
     def __init__(self, case: Case, machine: Machine) -> None:
@@ -185,13 +181,15 @@ class _Subject:
         self.operands = check_operands(case.plan, case.inputs)
         self.size = size_of(case.plan)
         self.timings: dict[Entrant, list[Timings]] = {}
-        self.errors: dict[Entrant, float] = {}
-        self.differences: dict[Entrant, float] = {}
-        self.from_peer: dict[Entrant, float] = {}
+        self.found: dict[Entrant, dict[str, float]] = defaultdict(dict)
         self._outputs: dict[Entrant, dict[str, F32]] = {}  # that have more to be compared with
-        self._wanted: dict[str, F64] | None = None
-        self._of_machine: dict[str, F64] | None = None
-        self._of_peer: dict[str, F64] | None = None
+        self._distance: dict[str, Callable[[Mapping[str, F32]], float]] = {}
+        is_compared = {
+            "max_error": case.reference is not None,
+            "max_difference": True,
+            "max_peer_difference": bool(case.peers),
+        }
+        self._compared = {name for name, holds in is_compared.items() if holds}
 
     def job(self, entrant: Entrant) -> Job[Entrant, None]:
         """What the engine measures."""
@@ -221,7 +219,7 @@ class _Subject:
             def run() -> float:
                 result = prepared.run(self.operands)
                 if entrant not in self.timings:
-                    self._outputs[entrant] = self._in_shape(result.outputs)
+                    self._outputs[entrant] = _in_shape(result.outputs, self.case.plan.results)
                 self.timings.setdefault(entrant, []).append(result.timings)
                 return result.timings.compute_s
 
@@ -237,8 +235,9 @@ class _Subject:
             started = perf_counter()
             given = called(function, inputs)
             seconds = perf_counter() - started
-            if self._wanted is None:
-                self._wanted = as_outputs(plan, given)
+            if "max_error" not in self._distance:
+                wanted = as_outputs(plan, given)
+                self._distance["max_error"] = lambda outputs: largest_error(outputs, wanted)
             return seconds
 
         yield Ready(run, _no_check, wait_for_rest)
@@ -258,46 +257,47 @@ class _Subject:
                 given = as_outputs(plan, ready.outputs())
                 outputs = {name: array.astype(np.float32) for name, array in given.items()}
                 self._outputs[entrant] = outputs
-                self._of_peer = self._of_peer or in_float64(outputs)
+                self._distance.setdefault("max_peer_difference", _from(outputs))
             is_new = False
             return seconds
 
         yield Ready(run, _no_check, wait_for_rest)
 
     def _inputs(self) -> dict[str, F32]:
-        """The operands in the shapes that callers give them."""
-        shapes = {matrix.name: matrix.array_shape for matrix in self.case.plan.operands}
-        return {name: self.operands[name].reshape(shape) for name, shape in shapes.items()}
-
-    def _in_shape(self, outputs: Mapping[str, F32]) -> dict[str, F32]:
-        return {m.name: outputs[m.name].reshape(m.array_shape) for m in self.case.plan.results}
+        return _in_shape(self.operands, self.case.plan.operands)
 
     def compare(self) -> None:
         """Compare what can be compared by now, and let go of what needs no more comparing."""
         for entrant, outputs in self._outputs.items():
             if entrant.executor is not None and entrant.executor.capabilities.is_reference:
-                self._of_machine = {n: values.astype(np.float64) for n, values in outputs.items()}
+                self._distance["max_difference"] = _from(outputs)
         for entrant, outputs in list(self._outputs.items()):
-            if self._wanted is not None and entrant not in self.errors:
-                self.errors[entrant] = largest_error(outputs, self._wanted)
-            if self._of_machine is not None and entrant not in self.differences:
-                self.differences[entrant] = _difference(outputs, self._of_machine)
-            if self._of_peer is not None and entrant not in self.from_peer:
-                self.from_peer[entrant] = _difference(outputs, self._of_peer)
-            has_error = entrant in self.errors or self.case.reference is None
-            has_peer = entrant in self.from_peer or not self.case.peers
-            if has_error and has_peer and entrant in self.differences:
+            found = self.found[entrant]
+            for name in self._distance.keys() - found.keys():
+                found[name] = self._distance[name](outputs)
+            if found.keys() >= self._compared:
                 del self._outputs[entrant]
+
+
+def _in_shape(arrays: Mapping[str, F32], matrices: Sequence[Matrix]) -> dict[str, F32]:
+    """Arrays in the shapes that callers give or get them."""
+    return {m.name: arrays[m.name].reshape(m.array_shape) for m in matrices}
 
 
 def _no_check() -> None:
     """Outputs are compared when there is something to compare them with."""
 
 
-def _difference(outputs: Mapping[str, F32], wanted: Mapping[str, F64]) -> float:
-    if all(np.array_equal(outputs[name], wanted[name], equal_nan=True) for name in wanted):
-        return 0.0
-    return largest_error(outputs, wanted)
+def _from(others: Mapping[str, F32]) -> Callable[[Mapping[str, F32]], float]:
+    """How far outputs are from others; 0 where all bits agree."""
+    wanted = in_float64(others)
+
+    def distance(outputs: Mapping[str, F32]) -> float:
+        if all(np.array_equal(outputs[name], wanted[name], equal_nan=True) for name in wanted):
+            return 0.0
+        return largest_error(outputs, wanted)
+
+    return distance
 
 
 class _Bench:
@@ -352,14 +352,9 @@ class _Bench:
         return max(1, held_bytes() // max(1, *of_size))
 
     def _record(self, measured: Measured[Entrant, None]) -> PlanBench:
-        platform, order = this_platform(), {key: n for n, key in enumerate(self.entered)}
+        platform = this_platform()
         for subject in self.subjects.values():
             subject.compare()
-
-        def place(entry: Outcome[Entrant, None] | NotRun[Entrant, None]) -> int:
-            return order[str(entry.job.case), entry.job.series]
-
-        outcomes = sorted(measured.outcomes, key=place)
         return as_record(
             PlanBench,
             platform,
@@ -380,11 +375,11 @@ class _Bench:
                 )
                 for label, s in self.subjects.items()
             ),
-            results=tuple(self._result(outcome, outcomes) for outcome in outcomes),
+            results=tuple(self._result(o, measured.outcomes) for o in measured.outcomes),
             not_run=(
                 *(
                     PlanSkipped(case=str(n.job.case), executor=n.job.label, reason=n.reason)
-                    for n in sorted(measured.not_run, key=place)
+                    for n in measured.not_run
                 ),
                 *self.unsuitable,
             ),
@@ -395,6 +390,7 @@ class _Bench:
     ) -> PlanResult:
         label, entrant = str(outcome.job.case), outcome.job.series
         subject = self.subjects[label]
+        found = subject.found[entrant]
         same = [other for other in outcomes if other.job.case == label]
         fastest = [o.seconds for o in same if o.job.series.executor is not None]
         function = [o.seconds for o in same if o.job.series.is_reference]
@@ -414,9 +410,9 @@ class _Bench:
             readback_s=timings.readback_s if timings else None,
             over_fastest=_ratio(outcome.seconds, fastest),
             over_reference=_ratio(outcome.seconds, function),
-            max_error=_finite(subject.errors.get(entrant)),
-            max_difference=_finite(subject.differences.get(entrant)),
-            max_peer_difference=_finite(subject.from_peer.get(entrant)),
+            max_error=_finite(found.get("max_error")),
+            max_difference=_finite(found.get("max_difference")),
+            max_peer_difference=_finite(found.get("max_peer_difference")),
         )
 
 

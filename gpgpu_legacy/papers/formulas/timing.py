@@ -86,12 +86,9 @@ def time_methods(
     jobs = _jobs(size, block, seed)
     listener: Listener[_Run, list[Timings]] = Listener(progress or (lambda _: None))
     results = measure(jobs, budget or Budget(inf), ROUNDS, listener=listener)
-    order = [job.series for job in jobs]
-    measured = {outcome.job.series: _measured(outcome, block) for outcome in results.outcomes}
-    not_run = {left.job.series: NotRun(*left.job.series, left.reason) for left in results.not_run}
     return MethodTimes(
-        tuple(measured[run] for run in order if run in measured),
-        tuple(not_run[run] for run in order if run in not_run),
+        tuple(_measured(outcome, block) for outcome in results.outcomes),
+        tuple(NotRun(*left.job.series, left.reason) for left in results.not_run),
         results.busy_share,
     )
 

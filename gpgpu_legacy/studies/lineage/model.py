@@ -20,7 +20,7 @@ from gpgpu_legacy.measure.peers import Peer, peers
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.products import Checked, Products
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.measure.tuned import Choice, choose
+from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import as_record, provenance
 from gpgpu_legacy.studies.lineage.record import Ceiling, Lineage, Step
@@ -103,8 +103,8 @@ def _member(method: Method, size: int, executor: str, libraries: list[Peer]) -> 
     runner = find_executor(choice.executor, plan)
     host = next(peer for peer in libraries if not peer.on_gpu)
     ceiling = next((peer for peer in libraries if peer.on_gpu and runner.is_hardware()), host)
-    chosen = Choice(choice.options, runner.name, choice.tuning)
-    return _Member(method, entrant_of(method, chosen, runner), count_plan(plan), ceiling)
+    entrant = entrant_of(method, choice.options, runner, choice.tuning)
+    return _Member(method, entrant, count_plan(plan), ceiling)
 
 
 def _outcome(measured: _Measured, entrant: Entrant) -> _Outcome | None:

@@ -14,7 +14,6 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.model import calibrate
 from gpgpu_legacy.measure.calibration.model import count_steps as steps_of_calibration
 from gpgpu_legacy.measure.entrants import Entrant, entrant_of
-from gpgpu_legacy.measure.tuned import Choice
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.studies.roofline.model import bounds
@@ -69,4 +68,4 @@ def _entrants(executor: Executor, profile: Profile) -> Iterator[Entrant]:
         plan = method.plan(Shape(1, 1, 1), Options())
         has_bound = predict(plan, profile).compute_s is not None
         if has_bound and plan.kinds <= executor.capabilities.passes:
-            yield entrant_of(method, Choice(Options(), executor.name), executor)
+            yield entrant_of(method, Options(), executor)
