@@ -37,5 +37,4 @@ def count_instructions(program: Program) -> InstructionCounts:
 @lru_cache(maxsize=1024)
 def lookups_by_unit(program: Program) -> tuple[tuple[int, int], ...]:
     """How often a program looks up each texture image unit that it uses: (unit, lookups)."""
-    units = Counter(i.texture.unit for i in program.instructions if i.texture is not None)
-    return tuple(sorted(units.items()))
+    return tuple(sorted(Counter(program.lookup_units).items()))

@@ -311,6 +311,11 @@ class Program:
         return {source.unit: source.target for source in sources}
 
     @cached_property
+    def lookup_units(self) -> tuple[int, ...]:
+        """The texture image unit of each lookup, in program order."""
+        return tuple(i.texture.unit for i in self.instructions if i.texture is not None)
+
+    @cached_property
     def texcoord_sets(self) -> tuple[int, ...]:
         """The texture coordinate sets that instructions read, in ascending order."""
         read = self.attributes_read

@@ -13,14 +13,14 @@ begin, and the passes, from which come parameters, attributes and state (lower/v
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 from gpgpu_legacy.isa.ir import Attribute, Program
-from gpgpu_legacy.lower.analysis import fusion, neighbourhood
+from gpgpu_legacy.lower.analysis import fusion
 from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses
-from gpgpu_legacy.lower.analysis.neighbourhood import NeighbourDraw, Neighbourhood
+from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Axes
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import RGBA32F, Format
@@ -210,26 +210,22 @@ def native_content(
 
     textures: the plan's, by name. interleaved: those whose channels lie side by side.
     """
-    written = _written(fused)
     origins = {name: x for name, x, _ in fused.origins}
     once = fused.alternates or fused.count == 1
+    content, arguments = _described(fused, textures)
 
-    def surface(name: str, _: bool) -> Surface:
-        texture = textures[name]
-        extent = texture.extent
-        return Surface(
-            texture.kind,
-            texture.format,
-            name in origins,
-            name in written,
+    def surface(known: Surface, name: str, extent: Extent) -> Surface:
+        return replace(
+            known,
+            extent=None,
             followed=not once and name in origins and origins[name] + fused.width < extent.width,
             interleaved=name in interleaved,
             reachable=extent.rows * (extent.width + 2 * ROOM) < 1 << 31,
         )
 
-    body, surfaces, arguments = _described(fused, textures, surface)
+    surfaces = tuple(map(surface, content.surfaces, arguments.textures, arguments.extents))
     tall = fused.height >= LEAST_ROWS_TO_STAGE
-    return Content(body, surfaces, len(arguments.bases), tall=tall, once=once), arguments
+    return replace(content, surfaces=surfaces, tall=tall, once=once), arguments
 
 
 def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozenset[str]:
@@ -252,32 +248,17 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
 
 def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
     """What shapes their work groups, and what these are handed; textures: the plan's, by name."""
-    written, owned = _written(fused), {name for name, *_ in fused.origins}
-
-    def surface(name: str, dependent: bool) -> Surface:
-        texture = textures[name]
-        extent = texture.extent if dependent else None
-        return Surface(texture.kind, texture.format, name in owned, name in written, extent)
-
-    body, surfaces, arguments = _described(fused, textures, surface, _is_aligned)
+    content, arguments = _described(fused, textures, _is_aligned)
     together = 1 if fused.alternates else min(fused.count, MOST_TOGETHER)
     together = 1 << (together.bit_length() - 1)
-    return Content(body, surfaces, len(arguments.bases), together=together), arguments
+    return replace(content, together=together), arguments
 
 
 def neighbour_content(
     found: Neighbourhood, textures: Mapping[str, Texture]
 ) -> tuple[Content, Arguments]:
     """The same of passes that read one another's results at neighbouring texels."""
-    owned = {name for name, *_ in found.origins}
-
-    def surface(name: str, dependent: bool) -> Surface:
-        texture = textures[name]
-        extent = texture.extent if dependent else None
-        return Surface(texture.kind, texture.format, name in owned, name in found.written, extent)
-
-    body, surfaces, arguments = _described(found, textures, surface)
-    return Content(body, surfaces, len(arguments.bases)), arguments
+    return _described(found, textures)
 
 
 def _is_aligned(texture: Texture, base: tuple[int, int]) -> bool:
@@ -285,26 +266,26 @@ def _is_aligned(texture: Texture, base: tuple[int, int]) -> bool:
     return texture.format.channels == 1 and not (texture.extent.width % 4 or base[0] % 4)
 
 
-def _written(fused: FusedPasses) -> set[str]:
-    return {name for pass_ in fused.passes for name in written_by(pass_)}
-
-
 def _described(
     fused: FusedPasses | Neighbourhood,
     textures: Mapping[str, Texture],
-    surface: Callable[[str, bool], Surface],
     is_aligned: Callable[[Texture, tuple[int, int]], bool] = lambda _, __: False,
-) -> tuple[tuple[Draw | Move, ...], tuple[Surface, ...], Arguments]:
-    """Members and surfaces by number.
+) -> tuple[Content, Arguments]:
+    """Members and surfaces by number; the extents are known of those that dependent lookups read.
 
-    surface: makes one, given a name and whether dependent lookups read it. is_aligned: whether
-    lookups relative to a base in a texture are.
+    is_aligned: whether lookups relative to a base in a texture are.
     """
     numbering = _Numbering(fused, lambda name, base: is_aligned(textures[name], base))
     body = tuple(numbering.member(member) for member in fused.body)
-    names, dependent = tuple(numbering.textures), numbering.dependent
-    surfaces = tuple(surface(name, name in dependent) for name in names)
+    names = tuple(numbering.textures)
     origins = {name: (x, y) for name, x, y in fused.origins}
+    written = {name for pass_ in fused.passes for name in written_by(pass_)}
+
+    def surface(name: str) -> Surface:
+        texture = textures[name]
+        extent = texture.extent if name in numbering.dependent else None
+        return Surface(texture.kind, texture.format, name in origins, name in written, extent)
+
     arguments = Arguments(
         names,
         tuple(textures[name].extent for name in names),
@@ -315,7 +296,7 @@ def _described(
         fused.count,
         tuple(member.pass_ for member in fused.body if not isinstance(member, fusion.Move)),
     )
-    return body, surfaces, arguments
+    return Content(body, tuple(map(surface, names)), len(numbering.bases)), arguments
 
 
 _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
@@ -339,7 +320,7 @@ class _Numbering:
     def texture(self, name: str) -> int:
         return self.textures.setdefault(name, len(self.textures))
 
-    def member(self, member: fusion.Draw | NeighbourDraw | fusion.Move) -> Draw | Move:
+    def member(self, member: fusion.Draw | fusion.Move) -> Draw | Move:
         if isinstance(member, fusion.Move):
             return Move(self.texture(member.source), self.texture(member.target))
         pass_ = member.pass_
@@ -351,11 +332,11 @@ class _Numbering:
             tuple(bent_attributes(pass_, self.count)),
         )
 
-    def lookup(self, lookup: fusion.Lookup | neighbourhood.NeighbourLookup) -> Lookup:
+    def lookup(self, lookup: fusion.Lookup) -> Lookup:
         match lookup:
             case fusion.OwnLookup(name):
                 return OwnLookup(self.texture(name))
-            case neighbourhood.NeighbourLookup(name, right, up):
+            case fusion.NeighbourLookup(name, right, up):
                 return NeighbourLookup(self.texture(name), right, up)
             case fusion.DependentLookup(binding):
                 self.dependent.add(binding.texture)

@@ -12,9 +12,10 @@ of shared arrays, integers that address them, loops, barriers) are expressions a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import partial, reduce
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
@@ -343,6 +344,11 @@ def operation(operator: Operator, *operands: Any) -> Expression:
     return Operation(
         made, operator, type_of(RESULT_KINDS.get(operator, kind), width), axes, contracts
     )
+
+
+def all_of(conditions: Sequence[Expression]) -> Expression:
+    """Whether all of these hold."""
+    return reduce(partial(operation, Operator.AND), conditions)
 
 
 def _alternatives(value: Expression) -> Iterator[Expression]:

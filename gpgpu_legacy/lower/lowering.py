@@ -222,10 +222,7 @@ class AxesLowering(Lowering):
 
     def axes_of(self, variable: Variable, components: Components) -> Axes:
         """Along which axes components of a variable vary here."""
-        axes = NOWHERE
-        for c in components:
-            axes |= self.axes.get((variable, c), NOWHERE)
-        return axes
+        return union(self.axes.get((variable, c), NOWHERE) for c in components)
 
     def _component_axes(self, value: Expression, index: int) -> Axes:
         """Along which axes one component of a value varies."""
@@ -239,10 +236,7 @@ class AxesLowering(Lowering):
             case Compose(operands=parts):
                 return parts[index].axes
             case Operation(operands=operands):
-                axes = NOWHERE
-                for operand in operands:
-                    axes |= self._component_axes(operand, index)
-                return axes
+                return union(self._component_axes(operand, index) for operand in operands)
         return value.axes
 
     def loop(self, trips: int, body: Callable[[], None]) -> None:

@@ -22,6 +22,7 @@ from gpgpu_legacy.lower.ir import (
     Read,
     Statement,
     Variable,
+    all_of,
     component,
     compose,
     constant,
@@ -111,11 +112,18 @@ def lookup_function(number: int, sampled: Sampled) -> Function:
     return _Lookup(sampled).function(number)
 
 
-class _Block:
-    """Statements, each of which gives a name to a value."""
+def select(condition: Any, chosen: Any, other: Any) -> Expression:
+    """Condition ? chosen : other."""
+    return operation(Operator.SELECT, condition, chosen, other)
 
-    def __init__(self) -> None:
+
+class _Lookup:
+    """Makes the statements of a function, each of which gives a name to a value."""
+
+    def __init__(self, sampled: Sampled) -> None:
         self.statements: list[Statement] = []
+        self.sampled, self.sizes = sampled, sampled.sizes
+        self.kind, self.sampler, self.format = sampled.kind, sampled.sampler, sampled.format
 
     def let(self, name: str, value: Any) -> Expression:
         """The variable of that name, with its value: rounded by itself."""
@@ -123,18 +131,6 @@ class _Block:
         variable = Variable(name, whole.type)
         self.statements.append(Declare(variable, whole))
         return Read(variable, tuple(range(whole.type.width)), whole.axes)
-
-
-def select(condition: Any, chosen: Any, other: Any) -> Expression:
-    """Condition ? chosen : other."""
-    return operation(Operator.SELECT, condition, chosen, other)
-
-
-class _Lookup(_Block):
-    def __init__(self, sampled: Sampled) -> None:
-        super().__init__()
-        self.sampled, self.sizes = sampled, sampled.sizes
-        self.kind, self.sampler, self.format = sampled.kind, sampled.sampler, sampled.format
 
     def function(self, number: int) -> Function:
         count = coordinate_count(self.kind)
@@ -183,10 +179,7 @@ class _Lookup(_Block):
             texel = fetched = self.let(f"texel{n}", self.fetched(chosen, layer))
             inside = [tap.inside[end] for tap, end in zip(taps, ends, strict=True) if tap.inside]
             if inside:
-                whole = inside[0]
-                for more in inside[1:]:
-                    whole = operation(Operator.AND, whole, more)
-                texel = select(whole, texel, compose([0.0] * 4))
+                texel = select(all_of(inside), texel, compose([0.0] * 4))
             weight = taps[0].weight[ends[0]]
             for tap, end in zip(taps[1:], ends[1:], strict=True):
                 weight = weight * tap.weight[end]
@@ -244,7 +237,7 @@ class _Axis:
     """One coordinate of a lookup, in texels."""
 
     def __init__(
-        self, block: _Block, name: str, texels: Expression, size: Expression, wrap: Wrap
+        self, block: _Lookup, name: str, texels: Expression, size: Expression, wrap: Wrap
     ) -> None:
         self.let, self.name, self.wrap = block.let, name, wrap
         self.size = size

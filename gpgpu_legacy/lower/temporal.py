@@ -97,13 +97,6 @@ def temporal_content(
     )
 
 
-def shared_floats(shape: TemporalShape, content: TemporalContent) -> int:
-    """How many numbers a group has in shared memory."""
-    surfaces = content.content.surfaces
-    channels = sum(surfaces[n].format.channels for n in content.near)
-    return channels * shared_length(shape, content.content)
-
-
 def shared_padding(shape: TemporalShape, content: Content) -> int:
     """How many elements lookups may reach past either end of a tile, row after row."""
     looks = [look for draw in content.draws for look in draw.lookups]
@@ -131,7 +124,9 @@ class Room:
 
     def takes(self, content: TemporalContent, shape: TemporalShape) -> bool:
         """Whether a shape fits, and leaves fragments to store."""
-        bytes_ = _FLOAT_BYTES * shared_floats(shape, content)
+        surfaces = content.content.surfaces
+        floats = sum(surfaces[n].format.channels for n in content.near)
+        bytes_ = _FLOAT_BYTES * floats * shared_length(shape, content.content)
         return min(shape.stored(content.reach)) > 0 and bytes_ <= self.shared_bytes
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial, reduce
 
 from gpgpu_legacy.lower.content import AffineLookup, Content, NeighbourLookup
 from gpgpu_legacy.lower.fused_body import own_variable
@@ -48,6 +47,7 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     all_expressions,
+    all_of,
     components,
     operation,
     rebuilt,
@@ -162,8 +162,7 @@ class TemporalTiling:
             self._let(_DRAWN[axis], along, fragment, drawn)
             if self.keeps[axis]:
                 sides = [*([here >= 0] if low else []), *([here <= last] if high else [])]
-                within = sides[0] if len(sides) == 1 else operation(Operator.AND, *sides)
-                self._let(_WITHIN[axis], along, fragment, within)
+                self._let(_WITHIN[axis], along, fragment, all_of(sides))
             if self.clamps[axis]:
                 near = self._read(_DRAWN[axis], fragment) + read(CORNER, axis) * -1
                 self._let(_NEAR[axis], along, fragment, near)
@@ -222,8 +221,9 @@ class TemporalTiling:
 
     def _within(self, fragment: Fragment) -> Expression:
         """Whether a fragment is one of the rectangle, and not what lies around it."""
-        sides = [self._read(_WITHIN[axis], fragment) for axis in range(2) if self.keeps[axis]]
-        return sides[0] if len(sides) == 1 else operation(Operator.AND, *sides)
+        return all_of(
+            [self._read(_WITHIN[axis], fragment) for axis in range(2) if self.keeps[axis]]
+        )
 
     def _store(self, surface: int) -> None:
         """The fragments' texels, but for those near the tile's edges."""
@@ -241,11 +241,8 @@ class TemporalTiling:
                 conditions.append(here >= low)
                 conditions.append(here < self.shape.tile[axis] - high)
                 conditions.append(at[axis] < read(EXTENT, axis))
-            condition = conditions[0]
-            for more in conditions[1:]:
-                condition = operation(Operator.AND, condition, more)
             held = read(self.tile.cell(self._own(surface), fragment))
-            stores.append(If(condition, (Store(self._element(surface, array, at), held),)))
+            stores.append(If(all_of(conditions), (Store(self._element(surface, array, at), held),)))
         if live:
             self.tile.add(*stores)
         else:
@@ -346,8 +343,7 @@ class TemporalTiling:
                 read(CORNER, axis) + self.shape.tile[axis] <= read(EXTENT, axis),
             )
         ]
-        inside = reduce(partial(operation, Operator.AND), sides)
-        tile.add(If(inside, (inner,), (whole,)))
+        tile.add(If(all_of(sides), (inner,), (whole,)))
 
     def _loop_of_iterations(self) -> For:
         barriers = _barriers(self.body, self.temporal.near)
@@ -377,8 +373,7 @@ class TemporalTiling:
         assert isinstance(statement, Assign)
         held = Read(statement.variable, statement.components, EVERYWHERE)
         sides = [Read(_WITHIN[axis], (0,), _ALONG[axis]) for axis in range(2) if self.keeps[axis]]
-        within = sides[0] if len(sides) == 1 else operation(Operator.AND, *sides)
-        value = operation(Operator.SELECT, within, statement.value, held)
+        value = operation(Operator.SELECT, all_of(sides), statement.value, held)
         return replace(statement, value=value)
 
     def _loop(self, loop: For) -> None:

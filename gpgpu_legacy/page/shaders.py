@@ -8,9 +8,10 @@ from dataclasses import replace
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace, Program
 from gpgpu_legacy.lower.analysis.folding import Decisions, decide, undecided
-from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
+from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
 from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es, vertex_shader_es
 from gpgpu_legacy.lower.emit.glsl_fragment import size_name
+from gpgpu_legacy.lower.emit.text import identifier
 from gpgpu_legacy.lower.shader_key import ShaderKey, shader_key
 from gpgpu_legacy.plan.expand import at_iteration, is_written_out
 from gpgpu_legacy.plan.numbers import Affine
@@ -143,7 +144,7 @@ def _shader(key: ShaderKey) -> Shader:
         },
         locals=_parameters(program, ParameterSpace.LOCAL),
         env=_parameters(program, ParameterSpace.ENV),
-        state={state_name(b): b for b in (*program.state_bindings, *fog)},
+        state={identifier(b): b for b in (*program.state_bindings, *fog)},
         sizes={size_name(u.number): u.number for u in key.units if u.extent is None},
         units=tuple(unit.number for unit in key.units),
     )

@@ -330,7 +330,7 @@ class _Counter:
         for lookup in draw.lookups:
             if isinstance(lookup, AffineLookup):
                 touched[lookup.texture] += _texels(lookup, rect)
-            elif not isinstance(lookup, OwnLookup):
+            elif isinstance(lookup, DependentLookup):
                 touched[lookup.binding.texture] += rect.area
         return sum(
             min(texels * self._texel_bits(name) // 8, self.plan.texture(name).size_bytes)

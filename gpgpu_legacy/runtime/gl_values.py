@@ -15,7 +15,8 @@ import numpy as np
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace
-from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
+from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
+from gpgpu_legacy.lower.emit.text import identifier
 from gpgpu_legacy.lower.values import (
     F64,
     NO_PARAMETER,
@@ -109,7 +110,7 @@ def _planes(corners: Corners, rect: Rect, count: int) -> tuple[F32, F32, F32]:
 
 def _state(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
     fog = (FOG_COLOR, FOG_PARAMS) if pass_.program.fog is not None else ()
-    names = {binding: state_name(binding) for binding in (*pass_.program.state_bindings, *fog)}
+    names = {binding: identifier(binding) for binding in (*pass_.program.state_bindings, *fog)}
     read = {binding: name for binding, name in names.items() if wanted(name)}
     if not read:
         return

@@ -15,7 +15,7 @@ from gpgpu_legacy.lower.analysis.fusion import AffineLookup, Move, OwnLookup, fu
 from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat as Unfused
 from gpgpu_legacy.lower.analysis.neighbourhood import (
     MOST_REACH,
-    NeighbourDraw,
+    Draw,
     Neighbourhood,
     NeighbourLookup,
     Reach,
@@ -56,7 +56,7 @@ def known(*body: Pass, count: int = 3) -> Neighbourhood:
 
 def lookups(found: Neighbourhood, number: int = 0) -> tuple[object, ...]:
     member = found.body[number]
-    assert isinstance(member, NeighbourDraw)
+    assert isinstance(member, Draw)
     return member.lookups
 
 

@@ -19,7 +19,6 @@ from gpgpu_legacy.lower.temporal import (
     TemporalContent,
     cost,
     plain_cost,
-    shared_floats,
     temporal_content,
     usual_shape,
 )
@@ -113,7 +112,7 @@ def test_shapes_fit() -> None:
     for room in (ROOMY, small):
         shape = usual_shape(found, LARGE, 10, room)
         assert shape is not None
-        assert 4 * shared_floats(shape, found) <= room.shared_bytes
+        assert room.takes(found, shape)
         assert min(shape.stored(found.reach)) > 0
     few = usual_shape(found, LARGE, 1, ROOMY)
     assert few is not None

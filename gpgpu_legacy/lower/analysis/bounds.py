@@ -14,7 +14,6 @@ times the trip, and its condition bounds the trips; all else that it assigns is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import lru_cache
 
 from gpgpu_legacy.kernel.accesses import numbered
@@ -73,16 +72,13 @@ def _unproven(kernel: Kernel, dispatch: Dispatch) -> frozenset[int]:
     return frozenset(walk.unproven)
 
 
-@dataclass
-class _Induction:
-    """A loop's numbers at its start and what each trip adds to them."""
+_Induction = dict[str, tuple[Form, int]]
+"""A loop's numbers at its start and what each trip adds to them."""
 
-    start: dict[str, Form] = field(default_factory=dict)
-    step: dict[str, int] = field(default_factory=dict)
 
-    def at(self, trip: Form) -> dict[str, Form]:
-        """Their values in a trip."""
-        return {name: form + trip.times(self.step[name]) for name, form in self.start.items()}
+def _at(induction: _Induction, trip: Form) -> dict[str, Form]:
+    """The numbers in a trip."""
+    return {name: start + trip.times(step) for name, (start, step) in induction.items()}
 
 
 class _Walk(Integers):
@@ -146,13 +142,13 @@ class _Walk(Integers):
         trips = self.trips(loop.condition, induction)
         before = dict(self.numbers), dict(self.conditions)
         if trips is None:
-            induction, trips = _Induction(), _UNBOUNDED
+            induction, trips = {}, _UNBOUNDED
         after = self.ranges.symbol(0, trips)
-        self.put(induction.at(after))
+        self.put(_at(induction, after))
         self.condition(loop.condition)  # which is evaluated after the last trip, too
         ended = dict(self.numbers), dict(before[1])
         if trips:
-            self.put(induction.at(self.ranges.symbol(0, trips - 1)))
+            self.put(_at(induction, self.ranges.symbol(0, trips - 1)))
             self.conditions = dict(before[1])
             with self.ranges.given(self.condition(loop.condition).true):
                 self.statements(inside)
@@ -173,7 +169,6 @@ class _Walk(Integers):
 
     def induction(self, inside: tuple[Statement, ...], changed: set[str]) -> _Induction:
         """The integers to which each trip adds the same number."""
-        induction = _Induction()
         nested = assigned_names(*(s for s in inside if isinstance(s, If | For)))
         steps: dict[str, int | None] = {}
         for statement in inside:
@@ -183,10 +178,11 @@ class _Walk(Integers):
                 name, step = statement.target.name, self.step(statement, changed)
                 before = steps.get(name, 0)
                 steps[name] = None if step is None or before is None else before + step
-        for name, total in steps.items():
-            if total is not None and name in self.numbers and name not in nested:
-                induction.start[name], induction.step[name] = self.numbers[name], total
-        return induction
+        return {
+            name: (self.numbers[name], total)
+            for name, total in steps.items()
+            if total is not None and name in self.numbers and name not in nested
+        }
 
     def step(self, statement: Assign, changed: set[str]) -> int | None:
         """What an assignment `v = v + n` adds, where that is the same number each time."""
@@ -215,7 +211,7 @@ class _Walk(Integers):
         trip = self.ranges.symbol(0, _UNBOUNDED)
         ((symbol, _),) = trip.terms
         before = dict(self.numbers)
-        self.numbers.update(induction.at(trip))
+        self.numbers.update(_at(induction, trip))
         self.exactly = True
         forms: list[tuple[Form, Type]] = []
         most: int | None = None

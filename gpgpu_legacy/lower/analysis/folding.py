@@ -11,12 +11,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import Texels, Value, lookup_coordinates
+from gpgpu_legacy.lower.analysis.fusion import whole_texels
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.values import iterations_of
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import Extent, Rect
 
 MOST_VARYINGS = 8  # that a shader may have: a quarter of what OpenGL 4.0 promises
 
@@ -83,37 +84,34 @@ def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decision
         return undecided(pass_.program)
     iterations = iterations_of(plan, pass_)
     bound = {b.unit: b for b in pass_.bindings}
-    units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
     varyings: list[Varying] = []
     lookups = [
         _folded(plan, bound[unit], coordinates, varyings)
-        for unit, coordinates in zip(units, lookup_coordinates(pass_, iterations), strict=True)
+        for unit, coordinates in zip(
+            pass_.program.lookup_units, lookup_coordinates(pass_, iterations), strict=True
+        )
     ]
     return Decisions(tuple(lookups), live_components(pass_.program, lookups), tuple(varyings))
 
 
 def undecided(program: Program) -> Decisions:
     """For a program alone: nothing is folded, and only what is dead is left out."""
-    lookups: list[Folded | None] = [None for i in program.instructions if i.texture is not None]
+    lookups: list[Folded | None] = [None] * len(program.lookup_units)
     return Decisions(tuple(lookups), live_components(program, lookups), ())
 
 
 def _folded(
     plan: Plan, binding: Binding, coordinates: tuple[Value, Value], varyings: list[Varying]
 ) -> Folded | None:
-    """A lookup folded, if it reads one texel of a rectangle texture, at that texel's centre."""
-    texture, sampler = plan.texture(binding.texture), binding.sampler
-    clamps = sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
-    if texture.kind is not TextureKind.RECT or sampler.filter is not Filter.NEAREST or not clamps:
-        return None
-    s, t = map(chosen_texels, coordinates)
-    if s is None or t is None:
-        return None
-    return _fold(s, t, texture.extent, varyings)
+    """A lookup folded, if it reads one texel of a rectangle texture, at that texel's centre.
 
-
-def _fold(s: Texels, t: Texels, extent: Extent, varyings: list[Varying]) -> Folded | None:
-    """At a varying that differs by whole texels, or at a new one while there is room for it."""
+    It is at a varying that differs by whole texels, or at a new one while there is room for it.
+    """
+    texture = plan.texture(binding.texture)
+    texels = whole_texels(texture, binding.sampler, coordinates)
+    if texels is None:
+        return None
+    (s, t), extent = texels, texture.extent
     for number, varying in enumerate(varyings):
         right, up = _distance(s, varying.s), _distance(t, varying.t)
         if varying.extent == extent and right is not None and up is not None:

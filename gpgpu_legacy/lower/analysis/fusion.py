@@ -8,10 +8,9 @@ registers. The analysis looks at coordinates alone; a single pass is FusedPasses
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -24,7 +23,16 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
     written_by,
 )
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap, constant_rect
+from gpgpu_legacy.plan.textures import (
+    Extent,
+    Filter,
+    Rect,
+    Sampler,
+    Texture,
+    TextureKind,
+    Wrap,
+    constant_rect,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +64,27 @@ class DependentLookup:
     binding: Binding
 
 
-Lookup = OwnLookup | AffineLookup | DependentLookup
+@dataclass(frozen=True, slots=True)
+class NeighbourLookup:
+    """A lookup, in a texture that a Repeat writes, near the fragment's own texel.
+
+    right, up: how many texels away from it, in every fragment of every iteration.
+    """
+
+    texture: str
+    right: int
+    up: int
+
+
+Lookup = OwnLookup | AffineLookup | DependentLookup | NeighbourLookup
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """A fused fragment pass, with what is known of each of its lookups, in program order."""
+    """A fragment pass, with what is known of each of its lookups, in program order.
+
+    None of fused passes is a NeighbourLookup; analysis/neighbourhood.py finds those.
+    """
 
     pass_: FragmentPass
     lookups: tuple[Lookup, ...]
@@ -148,18 +171,29 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
         return None
     if any(isinstance(pass_, ClearPass | ComputePass) for pass_ in body):
         return None
-    sizes = {(r.width, r.height) for pass_ in body for _, r in rectangles(pass_)}
-    origins = {name: (r.x, r.y) for pass_ in body for name, r in rectangles(pass_)}
-    same_place = all(origins[name] == (r.x, r.y) for pass_ in body for name, r in rectangles(pass_))
-    if len(sizes) != 1 or not same_place:
+    place = common_rectangle(body)
+    if place is None:
         return None
-    (width, height), written = next(iter(sizes)), {n for pass_ in body for n in written_by(pass_)}
+    (width, height), origins = place
+    written = {n for pass_ in body for n in written_by(pass_)}
     made = [_member(plan, pass_, origins, written, count) for pass_ in body]
     if any(member is None for member in made):
         return None
     members = tuple(member for member in made if member is not None)
     named = tuple((name, x, y) for name, (x, y) in origins.items())
     return FusedPasses(count, body, members, width, height, named)
+
+
+def common_rectangle(
+    passes: Iterable[Pass],
+) -> tuple[tuple[int, int], dict[str, tuple[int, int]]] | None:
+    """The size of all passes' rectangles, and where each texture's lies; None where they differ."""
+    rects = [placed for pass_ in passes for placed in rectangles(pass_)]
+    origins = {name: (rect.x, rect.y) for name, rect in rects}
+    sizes = {(rect.width, rect.height) for _, rect in rects}
+    if len(sizes) != 1 or any(origins[name] != (rect.x, rect.y) for name, rect in rects):
+        return None
+    return sizes.pop(), origins
 
 
 def rectangles(pass_: Pass) -> list[tuple[str, Rect]]:
@@ -182,10 +216,9 @@ def _member(
     bindings = {binding.unit: binding for binding in pass_.bindings}
     found: list[Lookup] = []
     forms = lookup_coordinates(pass_, count)
-    for (s, t), instruction in zip(forms, _lookups(pass_), strict=True):
-        assert instruction.texture is not None
-        binding = bindings[instruction.texture.unit]
-        lookup = _lookup(plan, pass_, binding, (s, t), count)
+    for coordinates, unit in zip(forms, pass_.program.lookup_units, strict=True):
+        binding = bindings[unit]
+        lookup = _lookup(plan, pass_, binding, coordinates, count)
         if binding.texture in written:
             x, y = origins[binding.texture]
             if not isinstance(lookup, AffineLookup) or not _is_own(lookup, x, y):
@@ -195,10 +228,6 @@ def _member(
     return Draw(pass_, tuple(found))
 
 
-def _lookups(pass_: FragmentPass) -> list[Instruction]:
-    return [i for i in pass_.program.instructions if i.texture is not None]
-
-
 def _lookup(
     plan: Plan,
     pass_: FragmentPass,
@@ -206,17 +235,23 @@ def _lookup(
     coordinates: tuple[Value, Value],
     count: int,
 ) -> Lookup:
-    texture, sampler = plan.texture(binding.texture), binding.sampler
-    plain = (
-        texture.kind is TextureKind.RECT
-        and sampler.filter is Filter.NEAREST
-        and sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
-    )
-    s, t = map(chosen_texels, coordinates)
-    if not plain or s is None or t is None:
+    texture = plan.texture(binding.texture)
+    texels = whole_texels(texture, binding.sampler, coordinates)
+    if texels is None:
         return DependentLookup(binding)
-    inside = stays((s, t), texture.extent, constant_rect(pass_.rect), count)
-    return AffineLookup(binding.texture, s, t, inside)
+    inside = stays(texels, texture.extent, constant_rect(pass_.rect), count)
+    return AffineLookup(binding.texture, *texels, inside)
+
+
+def whole_texels(
+    texture: Texture, sampler: Sampler, coordinates: tuple[Value, Value]
+) -> tuple[Texels, Texels] | None:
+    """The column and the row that a lookup reads, if it reads one texel at that texel's centre."""
+    if texture.kind is not TextureKind.RECT or sampler.filter is not Filter.NEAREST:
+        return None
+    s, t = map(chosen_texels, coordinates)
+    clamps = sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
+    return (s, t) if clamps and s is not None and t is not None else None
 
 
 def _is_own(lookup: AffineLookup, x: int, y: int) -> bool:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import reduce
+from typing import NamedTuple
 
 from gpgpu_legacy.lower.analysis.affine import (
     Texels,
@@ -29,44 +29,21 @@ from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,
     Lookup,
     Move,
+    NeighbourLookup,
     OwnLookup,
     UnfusedRepeat,
-    rectangles,
+    common_rectangle,
     stays,
 )
 from gpgpu_legacy.plan.expand import varies
-from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
 
 MOST_REACH = 16
 """How many texels away a lookup may read, at most: a tile with wider edges is nearly all edge."""
 
 
-@dataclass(frozen=True, slots=True)
-class NeighbourLookup:
-    """A lookup, in a texture that the Repeat writes, near the fragment's own texel.
-
-    right, up: how many texels away from it, in every fragment of every iteration.
-    """
-
-    texture: str
-    right: int
-    up: int
-
-
-@dataclass(frozen=True, slots=True)
-class NeighbourDraw:
-    """A fragment pass, with what is known of each of its lookups, in program order.
-
-    Those of textures that the Repeat writes are OwnLookups and NeighbourLookups.
-    """
-
-    pass_: FragmentPass
-    lookups: tuple[Lookup | NeighbourLookup, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Reach:
+class Reach(NamedTuple):
     """How many texels away from a fragment's own lookups go, at most, to each side."""
 
     left: int = 0
@@ -74,30 +51,13 @@ class Reach:
     down: int = 0
     up: int = 0
 
-    def __add__(self, other: Reach) -> Reach:
-        """How far the lookups of a fragment's neighbours go."""
-        return Reach(
-            self.left + other.left,
-            self.right + other.right,
-            self.down + other.down,
-            self.up + other.up,
-        )
-
-    def __or__(self, other: Reach) -> Reach:
-        """The farther of both."""
-        return Reach(
-            max(self.left, other.left),
-            max(self.right, other.right),
-            max(self.down, other.down),
-            max(self.up, other.up),
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Neighbourhood:
     """A Repeat whose passes read one another's results at bounded offsets.
 
-    count: of iterations. passes: as the plan writes them; body: what they come to.
+    count: of iterations. passes: as the plan writes them; body: what they come to. Lookups of
+    textures that the Repeat writes are OwnLookups and NeighbourLookups.
     reaches: of each member, into textures that the Repeat writes; a copy has none.
     written: the textures that they write. live: of those, the ones of which an iteration may read,
     or keep, a texel of the rectangle that it has not written yet; of all others, what an iteration
@@ -112,7 +72,7 @@ class Neighbourhood:
 
     count: int
     passes: tuple[Pass, ...]
-    body: tuple[NeighbourDraw | Move, ...]
+    body: tuple[Draw | Move, ...]
     reaches: tuple[Reach, ...]
     written: tuple[str, ...]
     live: frozenset[str]
@@ -125,7 +85,7 @@ class Neighbourhood:
     @property
     def reach(self) -> Reach:
         """How far an iteration as a whole reaches."""
-        return reduce(Reach.__add__, self.reaches, Reach())
+        return Reach(*map(sum, zip(*self.reaches, strict=True)))
 
 
 def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
@@ -136,13 +96,11 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
     passes = [pass_ for member in repeat.body for pass_ in _handled(member)]
     if len(passes) != len(repeat.body):
         return None
-    rects = [placed for pass_ in passes for placed in rectangles(pass_)]
-    origins = {name: (rect.x, rect.y) for name, rect in rects}
-    sizes = {(rect.width, rect.height) for _, rect in rects}
-    if len(sizes) != 1 or any(origins[name] != (rect.x, rect.y) for name, rect in rects):
+    place = common_rectangle(passes)
+    if place is None:
         return None
-    written = tuple(dict.fromkeys(n for pass_ in passes for n in _targets(pass_)))
-    ((width, height),) = sizes
+    (width, height), origins = place
+    written = tuple(dict.fromkeys(n for pass_ in passes for n in written_by(pass_)))
     finder = _Finder(plan, repeat.count, {n: Rect(*origins[n], width, height) for n in written})
     made = [finder.member(member) for member in repeat.body]
     found = tuple(member for member in made if member is not None)
@@ -176,7 +134,7 @@ def with_neighbours(
         return fused
     rect = Rect(0, 0, around.width, around.height)
 
-    def affine(lookup: Lookup | NeighbourLookup) -> Lookup:
+    def affine(lookup: Lookup) -> Lookup:
         match lookup:
             case NeighbourLookup(name, right, up):
                 x, y = corners[name][0] + right, corners[name][1] + up
@@ -200,20 +158,17 @@ def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:
         yield from (pass_ for pass_ in member.passes if isinstance(pass_, FragmentPass))
 
 
-def _targets(pass_: FragmentPass | CopyPass) -> tuple[str, ...]:
-    return pass_.targets if isinstance(pass_, FragmentPass) else (pass_.target,)
-
-
-def _reach(member: NeighbourDraw | Move) -> Reach:
+def _reach(member: Draw | Move) -> Reach:
     whole = Reach()
-    for lookup in member.lookups if isinstance(member, NeighbourDraw) else ():
+    for lookup in member.lookups if isinstance(member, Draw) else ():
         if isinstance(lookup, NeighbourLookup):
             right, up = lookup.right, lookup.up
-            whole |= Reach(max(0, -right), max(0, right), max(0, -up), max(0, up))
+            sides = (-right, right, -up, up)
+            whole = Reach(*map(max, whole, sides))
     return whole
 
 
-def _live(members: Iterable[NeighbourDraw | Move]) -> Iterator[str]:
+def _live(members: Iterable[Draw | Move]) -> Iterator[str]:
     """The textures that members read, or keep in part, before they have written all of it."""
     written = set[str]()
     for member in members:
@@ -252,7 +207,7 @@ class _Finder:
         moves = {step.repeats for step in self._steps[axis] if step.offset}
         return None if len(moves) > 1 else True in moves
 
-    def member(self, member: FusedPasses | Pass) -> NeighbourDraw | Move | None:
+    def member(self, member: FusedPasses | Pass) -> Draw | Move | None:
         """A member with its lookups; None if any of a written texture is not near."""
         if isinstance(member, CopyPass):
             return Move(member.source, member.target)
@@ -261,8 +216,8 @@ class _Finder:
         assert isinstance(draw, Draw)
         bindings = {binding.unit: binding for binding in draw.pass_.bindings}
         forms = lookup_coordinates(draw.pass_, self.count, rounds=True)
-        units = [i.texture.unit for i in draw.pass_.program.instructions if i.texture is not None]
-        lookups: list[Lookup | NeighbourLookup] = []
+        units = draw.pass_.program.lookup_units
+        lookups: list[Lookup] = []
         for lookup, form, unit in zip(draw.lookups, forms, units, strict=True):
             if bindings[unit].texture not in self.rects:
                 lookups.append(lookup)
@@ -271,7 +226,7 @@ class _Finder:
             if near is None or near.texture in draw.pass_.targets:
                 return None
             lookups.append(near)
-        return NeighbourDraw(draw.pass_, tuple(lookups))
+        return Draw(draw.pass_, tuple(lookups))
 
     def _near(
         self, binding: Binding, form: tuple[Value, Value]

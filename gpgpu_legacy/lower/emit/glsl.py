@@ -24,7 +24,18 @@ from gpgpu_legacy.lower.emit.glsl_functions import (
     Helper,
 )
 from gpgpu_legacy.lower.emit.glsl_wide import WideText, rounds, wide_type
-from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
+from gpgpu_legacy.lower.emit.text import (
+    AND,
+    ATOM,
+    CHOICE,
+    COMPARISON,
+    INFIX,
+    OR,
+    PRODUCT,
+    SIGN,
+    TextEmitter,
+    identifier,
+)
 from gpgpu_legacy.lower.ir import (
     Assign,
     Barrier,
@@ -73,20 +84,11 @@ class Dialect:
 
 _NAMES = {Kind.FLOAT: ("float", "vec"), Kind.INT: ("int", "ivec"), Kind.BOOL: ("bool", "bvec")}
 
-_CHOICE, _OR, _AND, _COMPARISON, _SUM, _PRODUCT, _SIGN = range(7)  # how tightly operators bind
-
 _INFIX = {
-    Operator.ADD: ("+", _SUM),
-    Operator.SUBTRACT: ("-", _SUM),
-    Operator.MULTIPLY: ("*", _PRODUCT),
-    Operator.DIVIDE: ("/", _PRODUCT),
-    Operator.REMAINDER: ("%", _PRODUCT),
-    Operator.LESS: ("<", _COMPARISON),
-    Operator.LESS_EQUAL: ("<=", _COMPARISON),
-    Operator.GREATER: (">", _COMPARISON),
-    Operator.GREATER_EQUAL: (">=", _COMPARISON),
-    Operator.AND: ("&&", _AND),
-    Operator.OR: ("||", _OR),
+    **INFIX,
+    Operator.REMAINDER: ("%", PRODUCT),
+    Operator.AND: ("&&", AND),
+    Operator.OR: ("||", OR),
 }
 
 _CALLED = {
@@ -124,16 +126,10 @@ def attribute_name(attribute: Attribute) -> str:
     return f"{name}{attribute.index}" if attribute.kind is AttributeKind.TEXCOORD else name
 
 
-def state_name(binding: str) -> str:
-    """What the shaders call a vector of state: its canonical name without what GLSL refuses."""
-    words = "".join(c if c.isalnum() else " " for c in binding).split()
-    return "_".join(words)
-
-
 def parameter_name(parameter: Parameter) -> str:
     """What the shaders call a parameter that is no constant, or a vector of state."""
     if parameter.space is ParameterSpace.STATE:
-        return state_name(parameter.binding)
+        return identifier(parameter.binding)
     return f"{PARAMETERS[parameter.space]}{parameter.index}"
 
 
@@ -437,10 +433,10 @@ class GlslEmitter(TextEmitter):
             case Operator.HALF:
                 return self._called(TO_HALF, operands, width), ATOM
             case Operator.NOT:
-                return f"!{self.inside(operands[0], _SIGN)}", _SIGN
+                return f"!{self.inside(operands[0], SIGN)}", SIGN
             case Operator.IS_NAN:
                 bits = f"(floatBitsToUint({self.expression(operands[0])}) & 0x7fffffffu)"
-                return f"{bits} > 0x7f800000u", _COMPARISON
+                return f"{bits} > 0x7f800000u", COMPARISON
         raise AssertionError(operator)
 
     def _rounded(self, value: Expression) -> str:
@@ -479,10 +475,10 @@ class GlslEmitter(TextEmitter):
             return f"{name}({', '.join([*compared, *results])})", ATOM
         width = value.type.width
         a, b = (
-            self.widened(v, width) if v.type.width < width else self.inside(v, _OR)
+            self.widened(v, width) if v.type.width < width else self.inside(v, OR)
             for v in (chosen, other)
         )
-        return f"{self.inside(condition, _OR)} ? {a} : {b}", _CHOICE
+        return f"{self.inside(condition, OR)} ? {a} : {b}", CHOICE
 
     def _compared(self, value: Expression, width: int) -> str:
         if not isinstance(value, Constant) or value.type.width > 1:

@@ -10,12 +10,11 @@ from functools import lru_cache
 
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
 from gpgpu_legacy.lower.content import refuse_unsupported
-from gpgpu_legacy.lower.emit.glsl import type_name
-from gpgpu_legacy.lower.emit.glsl_compute import COMPUTE, buffer, declared
-from gpgpu_legacy.lower.emit.glsl_workgroups import BLOCK, ITERATIONS, GroupEmitter
+from gpgpu_legacy.lower.emit.glsl_compute import buffer
+from gpgpu_legacy.lower.emit.glsl_workgroups import ITERATIONS, GroupEmitter
 from gpgpu_legacy.lower.fused_body import fused_body
-from gpgpu_legacy.lower.group_code import GroupCode, block_variables
-from gpgpu_legacy.lower.invocation import CORNER, FIRST, LAST, THREAD, texture_array
+from gpgpu_legacy.lower.group_code import GroupCode
+from gpgpu_legacy.lower.invocation import CORNER, FIRST, THREAD, texture_array
 from gpgpu_legacy.lower.ir import Given
 from gpgpu_legacy.lower.temporal import TemporalContent
 from gpgpu_legacy.lower.temporal_shape import TemporalShape
@@ -44,7 +43,7 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
     """
     refuse_unsupported(content.content)
     body = fused_body(content.content, as_level=False)
-    emitter = _TemporalEmitter(content, exact=exact)
+    emitter = _TemporalEmitter(content, shape, exact=exact)
     lines = emitter.block(TemporalTiling(content, body, shape).statements())
     text = _shader(content, shape, emitter, lines)
     trips = sum(s.trips for draw in content.content.draws for s in live_segments(draw))
@@ -56,50 +55,35 @@ def _shader(
     content: TemporalContent, shape: TemporalShape, emitter: _TemporalEmitter, lines: list[str]
 ) -> str:
     """The text around the statements of main."""
-    (uniforms, functions), (across, up) = emitter.head(), shape.threads
-    head = [*COMPUTE.header, *uniforms]
-    head.append(f"layout(local_size_x = {across}, local_size_y = {up}) in;")
-    surfaces = content.content.surfaces
+    buffers, surfaces = [], content.content.surfaces
     for number, surface in enumerate(surfaces):
         writes = surface.written and number not in content.live
         access = "restrict " if writes else "readonly restrict "
-        head.append(buffer(number, access, texture_array(content.content, number)))
+        buffers.append(buffer(number, access, texture_array(content.content, number)))
     for place, number in enumerate(content.live):
         array = stored_array(content, number)
-        head.append(buffer(len(surfaces) + place, "writeonly restrict ", array))
-    head += [f"uniform ivec3 {ITERATIONS};", f"layout(std140, binding = 0) uniform {BLOCK} {{"]
-    length = f"[{shape.iterations}]" if content.varies else ""
-    head += [f"    vec4 {emitter.named(given)}{length};" for given in emitter.given.values()]
-    head += [f"    {declared(variable)};" for variable in block_variables(content.content)]
-    head.append("};")
-    for number in content.near:
-        array = shared_array(content, shape, number)
-        head.append(f"shared {type_name(array.element)} {array.name}[{array.extents[0]}];")
+        buffers.append(buffer(len(surfaces) + place, "writeonly restrict ", array))
+    shared = [shared_array(content, shape, number) for number in content.near]
     (left, _), (down, _) = shape.margins(content.reach)
     width, height = shape.stored(content.reach)
     corner = f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height}) - ivec2({left}, {down})"
     known = {
-        FIRST: f"{ITERATIONS}.x",
-        LAST: f"{ITERATIONS}.y",
         COMPLETE: f"{ITERATIONS}.z != 0",
         THREAD: "ivec2(gl_LocalInvocationID.xy)",
         CORNER: corner,
     }
-    start = [f"    {declared(variable)} = {text};" for variable, text in known.items()]
-    return "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
+    return emitter.shader(shape.threads, buffers, shared, known, lines)
 
 
 class _TemporalEmitter(GroupEmitter):
     """What passes give is of the iteration, where it varies."""
 
-    def __init__(self, content: TemporalContent, *, exact: bool) -> None:
-        super().__init__(content.content, (), exact=exact)
-        self.varies = content.varies
+    iterations = "ivec3"
 
-    def named(self, given: Given) -> str:
-        """The name of a vector, or of an array of them."""
-        return super().source(given)
+    def __init__(self, content: TemporalContent, shape: TemporalShape, *, exact: bool) -> None:
+        super().__init__(content.content, (), exact=exact)
+        self.lengths = f"[{shape.iterations}]" if content.varies else ""
 
     def source(self, given: Given) -> str:
-        index = f"[{ITERATION.name} - {FIRST.name}]" if self.varies else ""
+        index = f"[{ITERATION.name} - {FIRST.name}]" if self.lengths else ""
         return self.named(given) + index

@@ -8,15 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gpgpu_legacy.lower.emit.text import INFIX, SUM
 from gpgpu_legacy.lower.ir import Compose, Expression, Operation, Read, Swizzle, Variable, walk
 from gpgpu_legacy.lower.ir_types import Kind, Operator
 
-_INFIX = {
-    Operator.ADD: "+",
-    Operator.SUBTRACT: "-",
-    Operator.MULTIPLY: "*",
-    Operator.DIVIDE: "/",
-}
+_INFIX = {operator: sign for operator, (sign, binds) in INFIX.items() if binds >= SUM}
 _CALLED = {
     Operator.ABSOLUTE: "abs",
     Operator.FLOOR: "floor",

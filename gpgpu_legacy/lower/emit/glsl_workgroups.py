@@ -8,7 +8,7 @@ Arguments.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
@@ -28,7 +28,7 @@ from gpgpu_legacy.lower.invocation import (
     surface_fetch,
     texture_array,
 )
-from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given
+from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given, Variable
 from gpgpu_legacy.lower.tiling import Tiling
 from gpgpu_legacy.lower.workgroups import GroupShape
 
@@ -69,45 +69,36 @@ def emit_groups(
 
 def _shader(content: Content, staging: Staging, emitter: GroupEmitter, lines: list[str]) -> str:
     """The text around the statements of main."""
-    (uniforms, functions), (across, up) = emitter.head(), staging.shape.threads
-    head = [*COMPUTE.header, *uniforms]
-    head.append(f"layout(local_size_x = {across}, local_size_y = {up}) in;")
+    buffers = []
     for number, surface in enumerate(content.surfaces):
         array = texture_array(content, number)
         access = "restrict " if surface.owned else "readonly restrict "
         fetched = array.name in emitter.fetched
-        head.append(_buffer_texture(number, array) if fetched else buffer(number, access, array))
+        buffers.append(
+            f"layout(binding = {number}) uniform samplerBuffer {array.name};"
+            if fetched
+            else buffer(number, access, array)
+        )
     for number in sorted(staging.surfaces_in_quads):
-        head.append(buffer(number, "readonly restrict ", quad_array(number)))
-    head += [f"uniform ivec2 {ITERATIONS};", f"layout(std140, binding = 0) uniform {BLOCK} {{"]
-    head += [f"    vec4 {emitter.source(given)};" for given in emitter.given.values()]
-    head += [f"    {declared(variable)};" for variable in block_variables(content)]
-    head.append("};")
-    for array in staging.arrays().values():
-        lengths = "".join(f"[{length}]" for length in array.extents)
-        head.append(f"shared {type_name(array.element)} {array.name}{lengths};")
+        buffers.append(buffer(number, "readonly restrict ", quad_array(number)))
     width, height = staging.shape.tile
     known = {
-        FIRST: f"{ITERATIONS}.x",
-        LAST: f"{ITERATIONS}.y",
         THREAD: "ivec2(gl_LocalInvocationID.xy)",
         INVOCATION: "int(gl_LocalInvocationIndex)",
         CORNER: f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height})",
     }
-    start = [f"    {declared(variable)} = {text};" for variable, text in known.items()]
-    return "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
-
-
-def _buffer_texture(unit: int, array: Array) -> str:
-    """The declaration of a buffer texture that holds an array."""
-    return f"layout(binding = {unit}) uniform samplerBuffer {array.name};"
+    arrays = staging.arrays().values()
+    return emitter.shader(staging.shape.threads, buffers, arrays, known, lines)
 
 
 class GroupEmitter(GlslEmitter):
     """Texels are elements of buffers; what passes give is in the uniform block.
 
-    fetched: the names of the arrays that are buffer textures.
+    fetched: the names of the arrays that are buffer textures. iterations: the type of the
+    uniform ITERATIONS. lengths: what follows the names of the block's vectors.
     """
+
+    iterations, lengths = "ivec2", ""
 
     def __init__(self, content: Content, fetched: Iterable[int], *, exact: bool) -> None:
         super().__init__(COMPUTE, exact=exact)
@@ -122,8 +113,35 @@ class GroupEmitter(GlslEmitter):
         return texel + self.suffix(tuple(range(value.type.width)), 4)
 
     def source(self, given: Given) -> str:
-        """A vector of the block; each draw has its own."""
+        return self.named(given)
+
+    def named(self, given: Given) -> str:
+        """The name of a vector of the block; each draw has its own."""
         return f"{super().source(given)}_of_{given.draw}"
 
     def fetch(self, fetch: Fetch) -> str:
         return self.expression(Call(fetch.operands, surface_fetch(self.content, fetch.texture)))
+
+    def shader(
+        self,
+        threads: tuple[int, int],
+        buffers: Iterable[str],
+        shared: Iterable[Array],
+        known: Mapping[Variable, str],
+        lines: Iterable[str],
+    ) -> str:
+        """The text around the statements of main; known: what these begin with."""
+        (uniforms, functions), (across, up) = self.head(), threads
+        head = [*COMPUTE.header, *uniforms]
+        head += [f"layout(local_size_x = {across}, local_size_y = {up}) in;", *buffers]
+        head.append(f"uniform {self.iterations} {ITERATIONS};")
+        head.append(f"layout(std140, binding = 0) uniform {BLOCK} {{")
+        head += [f"    vec4 {self.named(given)}{self.lengths};" for given in self.given.values()]
+        head += [f"    {declared(variable)};" for variable in block_variables(self.content)]
+        head.append("};")
+        for array in shared:
+            lengths = "".join(f"[{length}]" for length in array.extents)
+            head.append(f"shared {type_name(array.element)} {array.name}{lengths};")
+        places = {FIRST: f"{ITERATIONS}.x", LAST: f"{ITERATIONS}.y", **known}
+        start = [f"    {declared(variable)} = {text};" for variable, text in places.items()]
+        return "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])

@@ -16,7 +16,7 @@ from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import Fog
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
-from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
+from gpgpu_legacy.lower.emit.text import ATOM, CHOICE, COMPARISON, INFIX, OR, SIGN, TextEmitter
 from gpgpu_legacy.lower.ir import (
     Assign,
     Compose,
@@ -34,19 +34,7 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.ir_types import FLOAT, VEC4, Components, Operator
 from gpgpu_legacy.lower.lowering import PART, Lowering
 
-_CHOICE, _OR, _COMPARISON, _SUM, _PRODUCT, _SIGN = range(6)  # how tightly operators bind
-
-_INFIX = {
-    Operator.ADD: ("+", _SUM),
-    Operator.SUBTRACT: ("-", _SUM),
-    Operator.MULTIPLY: ("*", _PRODUCT),
-    Operator.DIVIDE: ("/", _PRODUCT),
-    Operator.LESS: ("<", _COMPARISON),
-    Operator.LESS_EQUAL: ("<=", _COMPARISON),
-    Operator.GREATER: (">", _COMPARISON),
-    Operator.GREATER_EQUAL: (">=", _COMPARISON),
-    Operator.OR: ("||", _OR),
-}
+_INFIX = {**INFIX, Operator.OR: ("||", OR)}
 _CALLED = {
     Operator.ABSOLUTE: "Math.abs",
     Operator.FLOOR: "Math.floor",
@@ -59,7 +47,7 @@ _CALLED = {
     Operator.COS: "Math.cos",
 }
 _ROUNDED = {*_INFIX, *_CALLED} - {
-    *(o for o, (_, binds) in _INFIX.items() if binds <= _COMPARISON),
+    *(o for o, (_, binds) in _INFIX.items() if binds <= COMPARISON),
     Operator.ABSOLUTE,
     Operator.FLOOR,
 }
@@ -179,10 +167,10 @@ class _JavaScriptEmitter(TextEmitter):
 
     def other(self, value: Operation) -> tuple[str, int]:
         if value.operator is Operator.NEGATE:
-            return f"-{self.inside(value.operands[0], ATOM)}", _SIGN
+            return f"-{self.inside(value.operands[0], ATOM)}", SIGN
         assert value.operator is Operator.SELECT, value.operator
-        condition, yes, no = (self.inside(operand, _OR) for operand in value.operands)
-        return f"{condition} ? {yes} : {no}", _CHOICE
+        condition, yes, no = (self.inside(operand, OR) for operand in value.operands)
+        return f"{condition} ? {yes} : {no}", CHOICE
 
 
 def _name(variable: Variable) -> str:

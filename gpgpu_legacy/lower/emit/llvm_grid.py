@@ -21,8 +21,17 @@ from llvmlite import ir
 
 from gpgpu_legacy.lower.content import UnsupportedError
 from gpgpu_legacy.lower.emit.llvm_math import vector_function
+from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.ir import Operation
-from gpgpu_legacy.lower.ir_types import EVERYWHERE, NOWHERE, Axes, Kind, Operator, union
+from gpgpu_legacy.lower.ir_types import (
+    COMPARISONS,
+    EVERYWHERE,
+    NOWHERE,
+    Axes,
+    Kind,
+    Operator,
+    union,
+)
 
 F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
@@ -241,12 +250,7 @@ def _to_float(emit: GridEmitter, _: _Flags, value: Any) -> Any:
     return emit.builder.sitofp(value, like(value.type, F32))
 
 
-_COMPARISONS = {
-    Operator.LESS: "<",
-    Operator.LESS_EQUAL: "<=",
-    Operator.GREATER: ">",
-    Operator.GREATER_EQUAL: ">=",
-}
+_COMPARISONS = {operator: INFIX[operator][0] for operator in COMPARISONS}
 
 _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     Kind.FLOAT: {

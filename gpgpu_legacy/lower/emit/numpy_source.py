@@ -27,7 +27,7 @@ from gpgpu_legacy.isa.ir import (
     TextureSource,
 )
 from gpgpu_legacy.languages.arb.printer import print_instruction
-from gpgpu_legacy.lower.emit.text import ATOM, TextEmitter
+from gpgpu_legacy.lower.emit.text import ATOM, BITS, INFIX, SIGN, TextEmitter, identifier
 from gpgpu_legacy.lower.ir import (
     Assign,
     Compose,
@@ -165,19 +165,7 @@ def _results(program: Program) -> Iterable[Variable]:
 
 # Spelling --------------------------------------------------------------------------------------
 
-_COMPARISON, _OR, _SUM, _PRODUCT, _SIGN = range(5)  # how tightly operators bind
-
-_INFIX = {
-    Operator.ADD: ("+", _SUM),
-    Operator.SUBTRACT: ("-", _SUM),
-    Operator.MULTIPLY: ("*", _PRODUCT),
-    Operator.DIVIDE: ("/", _PRODUCT),
-    Operator.LESS: ("<", _COMPARISON),
-    Operator.LESS_EQUAL: ("<=", _COMPARISON),
-    Operator.GREATER: (">", _COMPARISON),
-    Operator.GREATER_EQUAL: (">=", _COMPARISON),
-    Operator.OR: ("|", _OR),
-}
+_INFIX = {**INFIX, Operator.OR: ("|", BITS)}
 
 _CALLED = {
     operator: f"np.{operator.value}"
@@ -268,7 +256,7 @@ class _NumpyEmitter(TextEmitter):
                 case Discard(condition=condition):
                     short, named = self.fitted(condition, _WIDTH - len("alive &= ~()"))
                     yield from named
-                    line = f"alive &= ~{self.inside(short, _SIGN)}"
+                    line = f"alive &= ~{self.inside(short, SIGN)}"
                     yield _commented(line, statement.instruction)
                 case _:
                     raise AssertionError(statement)
@@ -315,7 +303,7 @@ class _NumpyEmitter(TextEmitter):
 
     def module_name(self, key: str) -> str:
         """What an attribute or a parameter is called here."""
-        return self.names.setdefault(key, _identifier(key))
+        return self.names.setdefault(key, identifier(key))
 
     # Expressions
 
@@ -357,7 +345,7 @@ class _NumpyEmitter(TextEmitter):
 
     def other(self, value: Operation) -> tuple[str, int]:
         if value.operator is Operator.NEGATE:
-            return f"-{self.inside(value.operands[0], _SIGN)}", _SIGN
+            return f"-{self.inside(value.operands[0], SIGN)}", SIGN
         assert value.operator is Operator.SATURATE
         return self.helped("saturate", map(self.expression, value.operands)), ATOM
 
@@ -418,11 +406,6 @@ def _is_ours(name: str) -> bool:
         return not name.endswith("_")
     word = name.rstrip("0123456789")
     return word in ("color", "depth", "part") or (len(name) <= 4 and set(name) <= set(COMPONENTS))
-
-
-def _identifier(key: str) -> str:
-    words = "".join(c if c.isalnum() else " " for c in key).split()
-    return "_".join(words)
 
 
 def _numbers(letters: str) -> str:

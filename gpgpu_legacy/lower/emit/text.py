@@ -31,6 +31,26 @@ from gpgpu_legacy.lower.ir_types import COMPARISONS, INT, Operator
 ATOM = 9
 """How tightly a name or a call binds; operators bind less, each by the number in its table."""
 
+CHOICE, OR, AND, COMPARISON, BITS, SUM, PRODUCT, SIGN = range(8)
+"""How tightly operators bind, in languages that are like C; Python's `|` is one of bits."""
+
+INFIX = {
+    Operator.ADD: ("+", SUM),
+    Operator.SUBTRACT: ("-", SUM),
+    Operator.MULTIPLY: ("*", PRODUCT),
+    Operator.DIVIDE: ("/", PRODUCT),
+    Operator.LESS: ("<", COMPARISON),
+    Operator.LESS_EQUAL: ("<=", COMPARISON),
+    Operator.GREATER: (">", COMPARISON),
+    Operator.GREATER_EQUAL: (">=", COMPARISON),
+}
+"""The signs that all languages have."""
+
+
+def identifier(words: str) -> str:
+    """A name made of the letters and digits of a text, with _ for what is between them."""
+    return "_".join("".join(c if c.isalnum() else " " for c in words).split())
+
 
 class TextEmitter(ABC):
     """Spells expressions, and keeps what passes have to give them.
