@@ -11,12 +11,8 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-VECTOR_OPS = ["ABS", "FLR", "FRC", "LIT", "MOV"]
-SCALAR_OPS = ["COS", "EX2", "LG2", "RCP", "RSQ", "SIN", "SCS"]
-BINARY_OPS = ["ADD", "DP3", "DP4", "DPH", "DST", "MAX", "MIN", "MUL", "SGE", "SLT", "SUB", "XPD"]
-TERNARY_OPS = ["CMP", "LRP", "MAD"]
-SAMPLE_OPS = ["TEX", "TXB", "TXP"]
-OPCODES = [*VECTOR_OPS, *SCALAR_OPS, *BINARY_OPS, *TERNARY_OPS, *SAMPLE_OPS, "POW", "SWZ", "KIL"]
+from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+
 TARGETS = ("1D", "2D", "3D", "CUBE", "RECT")
 LETTERS = ("xyzw", "rgba")
 MASKS = [
@@ -229,29 +225,28 @@ class Writer:
     # Instructions --------------------------------------------------------------------------
 
     def instruction(self) -> str:
-        opcode = self.one(OPCODES)
-        if opcode == "KIL":
-            return f"KIL {self.source()};"
-        operands = [self.destination(), *self.operands(opcode)]
-        return f"{opcode}{self.one(('', '_SAT'))} {', '.join(operands)};"
+        row = OPCODES[self.one(sorted(OPCODES))]
+        saturate = self.one(("", "_SAT" * row.saturable))
+        kinds = [kind for kind in row.shape.value if kind is not Operand.TEXTURE_TARGET]
+        return f"{row.mnemonic}{saturate} {', '.join(map(self.operand, kinds))};"
 
-    def operands(self, opcode: str) -> list[str]:
-        if opcode in SCALAR_OPS:
-            return [self.scalar()]
-        if opcode == "POW":
-            return [self.scalar(), self.scalar()]
-        if opcode == "SWZ":
-            letters = self.one(LETTERS) + "01"
-            selectors = [self.one(("", "-", "+")) + self.one(letters) for _ in range(4)]
-            return [self.register(), *selectors]
-        if opcode in SAMPLE_OPS:
-            unit = self.random.randrange(16)
-            target = self.targets.setdefault(unit, self.one(TARGETS))
-            written = "texture" if unit == 0 and self.random.random() < 0.5 else f"texture[{unit}]"
-            return [self.source(), written, target]
-        return [
-            self.source() for _ in range(1 + (opcode not in VECTOR_OPS) + (opcode in TERNARY_OPS))
-        ]
+    def operand(self, kind: Operand) -> str:
+        match kind:
+            case Operand.DESTINATION:
+                return self.destination()
+            case Operand.SCALAR:
+                return self.scalar()
+            case Operand.REGISTER:
+                return self.register()
+            case Operand.EXTENDED_SWIZZLE:
+                letters = self.one(LETTERS) + "01"
+                chosen = [self.one(("", "-", "+")) + self.one(letters) for _ in range(4)]
+                return ", ".join(chosen)
+            case Operand.TEXTURE_UNIT:
+                unit = self.random.randrange(16)
+                target = self.targets.setdefault(unit, self.one(TARGETS))
+                return f"texture{self.one(('', '[0]')) if unit == 0 else f'[{unit}]'}, {target}"
+        return self.source()
 
     def destination(self) -> str:
         register = self.one([*self.temporaries, *self.outputs, self.result()])

@@ -14,21 +14,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from random import Random
 from typing import Any
 
 import numpy as np
 from departures import LLVMPIPE
 from drawing import EXACT, F32, Image, corners
-from strategies import ATTRIBUTES, DRAW_BUFFERS, STATE
+from strategies import (
+    ATTRIBUTES,
+    DRAW_BUFFERS,
+    STATE,
+    Writer,
+    random_corners,
+    random_image,
+)
 
 from gpgpu_legacy.isa.ir import Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.plan import AttributeCorners, Blend, Texcoords
-from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
+from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 MOST_JOINED = 8
@@ -166,91 +173,33 @@ class _Taste:
 
 
 def _part(random: Random, number_: int, count: int, taste: _Taste) -> Part:
-    writer = _Writer(random, number_, taste.targets)
+    names = [f"{name}{number_}" for name in _TEMPORARIES]
+    given = (*STATE, *ATTRIBUTES)
+    writer = Writer(random, partial(number, random), names, taste.targets, given)
     lines = []
-    for name in _TEMPORARIES:
+    for name in names:
         swizzle = "".join(random.choice("xyzw") for _ in range(4))
         start = random.choice((f"own.{swizzle}", f"-own.{swizzle}", writer.register()))
-        lines.append(f"MOV {name}{number_}, {start};")
+        lines.append(f"MOV {name}, {start};")
     for _ in range(count):
         kills = taste.kills and random.randrange(20) == 0
         row = OPCODES["KIL"] if kills else random.choice(taste.rows)
-        lines.append(writer.instruction(row, random.choice(_TEMPORARIES) + str(number_)))
+        lines.append(writer.instruction(row, random.choice(names), UNDEFINED.get(row.mnemonic, ())))
     color = f"result.color[{number_}]"
     if not random.randrange(3):
-        lines.append(f"MOV {color}, {random.choice(_TEMPORARIES)}{number_};")
+        lines.append(f"MOV {color}, {random.choice(names)};")
         return Part(number_, tuple(lines))
     if taste.approximates:
         row = OPCODES[random.choice(list(INEXACT))]
         low, high = _RANGES[row.mnemonic]
-        for name in _TEMPORARIES:
-            lines += [f"MAX {name}{number_}, {name}{number_}, {low};",
-                      f"MIN {name}{number_}, {name}{number_}, {high};"]  # fmt: skip
-        lines.append(writer.instruction(row, color, only_temporaries=True))
+        for name in names:
+            lines += [f"MAX {name}, {name}, {low};", f"MIN {name}, {name}, {high};"]
+        undefined = UNDEFINED.get(row.mnemonic, ())
+        lines.append(writer.instruction(row, color, undefined, only_temporaries=True))
         return Part(number_, tuple(lines), row.mnemonic)
-    lines.append(writer.instruction(random.choice(taste.rows), color))
+    row = random.choice(taste.rows)
+    lines.append(writer.instruction(row, color, UNDEFINED.get(row.mnemonic, ())))
     return Part(number_, tuple(lines))
-
-
-@dataclass(frozen=True)
-class _Writer:
-    """Writes the instructions of one program."""
-
-    random: Random
-    number: int
-    targets: tuple[str, ...]
-
-    def instruction(self, row: Opcode, dst: str, *, only_temporaries: bool = False) -> str:
-        saturate = "_SAT" * (row.saturable and self.random.randrange(5) == 0)
-        operands = []
-        for kind in row.shape.value:
-            match kind:
-                case Operand.DESTINATION:
-                    operands.append(dst + self.mask(UNDEFINED.get(row.mnemonic, ())))
-                case Operand.VECTOR | Operand.SCALAR:
-                    sign = self.random.choice(("", "", "-"))
-                    sign = "" if only_temporaries and row.mnemonic in _RANGES else sign
-                    count = 1 if kind is Operand.SCALAR else self.random.choice((0, 1, 4, 4))
-                    operands.append(sign + self.source(only_temporaries) + self.swizzle(count))
-                case Operand.REGISTER:
-                    operands.append(self.source(only_temporaries))
-                case Operand.EXTENDED_SWIZZLE:
-                    letters = ("x", "y", "z", "w", "0", "1")
-                    chosen = (self.random.choice(letters) for _ in range(4))
-                    operands.append(", ".join(self.random.choice(("", "-")) + c for c in chosen))
-                case Operand.TEXTURE_UNIT:
-                    unit = self.random.randrange(3)
-                    operands.append(f"texture[{unit}], {self.targets[unit]}")
-        return f"{row.mnemonic}{saturate} {', '.join(operands)};"
-
-    def mask(self, undefined: tuple[int, ...]) -> str:
-        """A write mask, or none; without components that the specification leaves undefined."""
-        defined = "".join(c for n, c in enumerate("xyzw") if n not in undefined)
-        chosen = "".join(c for c in defined if self.random.random() < 0.7) or defined
-        return f".{chosen}" if undefined or self.random.randrange(2) else ""
-
-    def swizzle(self, count: int) -> str:
-        letters = self.random.choice(("xyzw", "rgba"))
-        chosen = "".join(self.random.choice(letters) for _ in range(count))
-        return f".{chosen}" if chosen else ""
-
-    def source(self, only_temporaries: bool) -> str:
-        if only_temporaries or self.random.randrange(5) < 3:
-            return self.random.choice(_TEMPORARIES) + str(self.number)
-        return self.register()
-
-    def register(self) -> str:
-        """Whatever is given to a program from outside, or stands in it."""
-        random = self.random
-        kind = random.randrange(5)
-        if kind == 0:
-            return f"program.{random.choice(('local', 'env'))}[{random.randrange(4)}]"
-        if kind == 1:
-            return random.choice((*STATE, *ATTRIBUTES, "fragment.position"))
-        if kind == 2:
-            return f"fragment.texcoord[{random.randrange(3)}]"
-        numbers = [repr(number(random)) for _ in range(random.randint(1, 4))]
-        return "{" + ", ".join(numbers) + "}"
 
 
 # What they read -------------------------------------------------------------------------------
@@ -260,10 +209,13 @@ def _given(random: Random, kinds: list[TextureKind]) -> dict[str, Any]:
     width, height = SIZE
     own = corners((0.0, 0.0, 0.0, 1.0), (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), width, height)
     own_texel = Image(_texels(random, (height, width, 4)))
+    interpolated = partial(random_corners, random, SIZE, partial(number, random))
     return {
-        "textures": {0: own_texel} | {n: _image(random, kinds[n]) for n in (1, 2)},
-        "texcoords": [Texcoords(0, own), *(Texcoords(n, _corners(random)) for n in (1, 2))],
-        "attributes": [AttributeCorners(kind, _corners(random)) for kind in ATTRIBUTES.values()],
+        "textures": {0: own_texel} | {
+            n: random_image(random, kinds[n], partial(_texels, random)) for n in (1, 2)
+        },
+        "texcoords": [Texcoords(0, own), *(Texcoords(n, interpolated()) for n in (1, 2))],
+        "attributes": [AttributeCorners(kind, interpolated()) for kind in ATTRIBUTES.values()],
         "state": {binding: vector(random) for binding in STATE},
         "local": {n: vector(random) for n in range(4)},
         "env": {n: vector(random) for n in range(3)},  # program.env[3] has GL's initial value
@@ -275,33 +227,3 @@ def _given(random: Random, kinds: list[TextureKind]) -> dict[str, Any]:
 def _texels(random: Random, shape: tuple[int, int, int]) -> F32:
     values = [value(random) for _ in range(shape[0] * shape[1] * shape[2])]
     return np.array(values, np.float32).reshape(shape)
-
-
-def _image(random: Random, kind: TextureKind) -> Image:
-    """A small texture of a kind, with any sampler that it may have."""
-    a, b, channels = random.randint(1, 4), random.randint(1, 4), random.choice((1, 4))
-    width, height, depth = {
-        TextureKind.RECT: (a, b, 1), TextureKind.T1D: (a, 1, 1), TextureKind.T2D: (a, b, 1),
-        TextureKind.T3D: (a, b, 5 - a), TextureKind.CUBE: (a, a, 6),
-    }[kind]  # fmt: skip
-    wraps = [wrap for wrap in Wrap if kind is not TextureKind.RECT or wrap is not Wrap.REPEAT]
-    s, t, r = (random.choice(wraps) for _ in range(3))
-    sampler = Sampler(random.choice(list(Filter)), s, t, r)
-    return Image(_texels(random, (height * depth, width, channels)), kind, depth, sampler)
-
-
-def _corners(random: Random) -> tuple[Vec4, Vec4, Vec4, Vec4]:
-    """A value that is level, that lies in a plane, or that is bent."""
-    width, height = SIZE
-    kind = random.randrange(3)
-    if kind == 0:
-        level = (number(random), number(random), number(random), number(random))
-        return (level,) * 4
-
-    def quarters() -> Vec4:
-        x, y, z, w = (random.randint(-16, 16) / 4 for _ in range(4))
-        return (x, y, z, w)
-
-    if kind == 1:
-        return corners(quarters(), quarters(), quarters(), width, height)
-    return (quarters(), quarters(), quarters(), quarters())

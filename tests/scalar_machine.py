@@ -332,10 +332,8 @@ FACES = {
 }  # fmt: skip
 
 
-def look_up(image: Image | NDArray[np.float32], coordinates: Vector) -> Vector:
+def look_up(image: Image, coordinates: Vector) -> Vector:
     """A texel, or several that are filtered, of a texture of any kind."""
-    if not isinstance(image, Image):
-        image = Image(image)
     rows, width, _ = image.texels.shape
     height, sampler = rows // image.depth, image.sampler
     s, t, r = coordinates

@@ -18,7 +18,7 @@ from drawing import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import METHODS_AND_WAYS, options_of
-from strategies import Scene, program_texts, scenes
+from strategies import RECTANGLES, Scene, program_texts, whole_scenes
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -247,7 +247,12 @@ def test_what_is_shown_is_live_component_by_component() -> None:
     assert found == ["zw", "x", "z", "z"]
 
 
-@given(scenes(among=sorted(n for n, row in OPCODES.items() if row.form is Form.COMPONENTWISE)))
+@given(
+    whole_scenes(
+        among=sorted(n for n, row in OPCODES.items() if row.form is Form.COMPONENTWISE),
+        reach=RECTANGLES,
+    )
+)
 @settings(max_examples=20)
 def test_leaving_dead_components_out_changes_nothing(scene: Scene) -> None:
     """Random programs of arithmetic, and the same with each mask cut down to what is live."""

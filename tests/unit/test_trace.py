@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import Scene, scenes
+from strategies import RECTANGLES, Scene, whole_scenes
 
 from gpgpu_legacy import assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
@@ -114,12 +114,12 @@ def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
 
 @pytest.mark.filterwarnings("ignore::gpgpu_legacy.GpgpuLegacyWarning")
 @settings(max_examples=13)
-@given(scenes(), st.data())
+@given(whole_scenes(reach=RECTANGLES), st.data())
 def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:
     width, height = scene.rect.width, scene.rect.height
     x, y = data.draw(st.integers(0, width - 1)), data.draw(st.integers(0, height - 1))
     given = {
-        "textures": {u: ("RECT", t) for u, t in scene.textures.items()},
+        "textures": {u: ("RECT", t.texels, t.sampler) for u, t in scene.textures.items()},
         "local": scene.local,
         "env": scene.env,
         "texcoords": {t.set: np.array(t.corners) for t in scene.texcoords},
