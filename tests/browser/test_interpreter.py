@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 from interpreted import Interpreted
 from plans import Made, plans
 from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
-from random_programs import INEXACT, SIZE, random_batch
+from random_programs import INEXACT
 from strategies import Scene, draw_scene, whole_scenes
 
 from gpgpu_legacy.algorithms.matmul.method import Method
@@ -59,22 +59,6 @@ def interpreted(modules: Callable[..., Modules]) -> Interpreted:
 def are_exact(plan: Plan) -> bool:
     """Whether every function of a plan's programs has one result, whatever library computes it."""
     return all(i.mnemonic not in INEXACT for text in plan.programs() for i in text.instructions)
-
-
-def test_random_programs(interpreted: Interpreted) -> None:
-    for number in range(12):
-        batch = random_batch(f"page {number}")
-        drawn = {"size": SIZE, "targets": (RGBA32F,) * batch.targets, **batch.given}
-        expected = draw_all(batch.program, executor=NUMPY, **drawn)
-        found = draw_all(batch.program, executor=interpreted, **drawn)
-        for part in batch.parts:
-            if part.inexact:
-                relative, absolute = INEXACT[part.inexact]
-                np.testing.assert_allclose(
-                    found[part.number], expected[part.number], relative, absolute, str(batch)
-                )
-            else:
-                assert_same_bits(found[part.number], expected[part.number])
 
 
 EXACT_OPCODES = [mnemonic for mnemonic in OPCODES if mnemonic not in INEXACT]

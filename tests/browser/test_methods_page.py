@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from browser_pages import EACH_RENDERER, Opener, View, turn
+from browser_pages import EACH_RENDERER, Opener, View
 from playwright.sync_api import Page, expect
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -140,17 +140,6 @@ def test_a_moment_is_sent(open_page: Opener) -> None:
     seen = (counters(page), page.locator(".methods-program").inner_text())
     other = open_page("methods", CALM, at=at)
     assert (counters(other), other.locator(".methods-program").inner_text()) == seen
-
-
-def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
-    """As the page opens, and while it is open."""
-    page = open_page("methods", CALM, at="methods.n=5")
-    words = ("n=5", "block=x", "mode=magic", "clock=sundial", "at=soon", "instruction=-1", "x=a")
-    for nonsense in words:
-        turn(page, f"methods.{nonsense}")
-        value = nonsense.split("=")[1]
-        expect(page.locator(".methods > .said")).to_contain_text(f"“{value}”")
-        assert all(now == end for card in counters(page) for now, end in card.values())
 
 
 def test_numbers_beyond_the_ends_show_the_ends(open_page: Opener) -> None:

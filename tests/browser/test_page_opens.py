@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, View
+from browser_pages import EACH_RENDERER, Modules, Opener
 
 from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import find_recipe
@@ -33,20 +33,6 @@ def test_a_plan_s_page_plays_to_its_end(open_page: Opener) -> None:
     page = open_page.html(html, at="%ff/plan=9e99&pass=-1")
     page.get_by_role("button", name="To the end").click()
     assert "bit for bit" in page.locator(".plan > .note").inner_text()
-
-
-def test_code_runs_in_the_scope_of_the_scripts(modules: Callable[..., Modules]) -> None:
-    code = "element('p', {title: given.title}, 'one', element('b')).outerHTML"
-    assert modules().run(code, {"title": "a title"}) == '<p title="a title">one<b></b></p>'
-
-
-def test_a_page_is_looked_at_as_one_says(open_page: Opener) -> None:
-    html = "<title>Colours</title><body style='color-scheme: light dark'><p>text"
-    query = "[innerWidth, matchMedia('(prefers-color-scheme: dark)').matches]"
-    assert open_page.html(html, PHONE).evaluate(query) == [390, False]
-    assert open_page.html(html, View(dark=True)).evaluate(query) == [1280, True]
-    calm = "matchMedia('(prefers-reduced-motion: reduce)').matches"
-    assert open_page.html(html, View(calm=True)).evaluate(calm)
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import cycle, product
-from random import Random
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import pytest
 from departures import DEPARTURES, LLVMPIPE, SPEC, Departure, driver_of
 from drawing import F32, draw, draw_all, program
 from driver_programs import UNDEFINED, batched, joined
+from instructions import MASKS, Writer
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
@@ -73,60 +73,7 @@ OPERANDS: dict[str, tuple[F32, ...]] = {
     "SIN": (of(0),),
     "TXP": (of(1, 2, 4, 1, 4, 2, 4),),
 }
-UNSIGNED = {"LG2", "POW", "TXP"}  # a negative first operand is left open by the specification
-
-LETTERS = ("xyzw", "rgba")
-MASKS = [[c for c in range(4) if bits >> c & 1] for bits in range(1, 16)]
 TEXELS = np.arange(80, dtype=np.float32).reshape(4, 5, 4) - 40
-
-
-class Writer:
-    """Instructions of one opcode on the registers A, B and C into R, as text.
-
-    One after the other its vector operands have all 256 swizzles, in an order of the opcode's own.
-    """
-
-    def __init__(self, row: Opcode) -> None:
-        self.row = row
-        self.random = Random(row.mnemonic)
-        order = self.random.sample(list(product(range(4), repeat=4)), 256)
-        self.swizzles = cycle(order)
-
-    def instruction(self, mask: list[int], *, saturate: bool) -> str:
-        operands, sources = list[str](), iter("ABC")
-        for kind in self.row.shape.value:
-            match kind:
-                case Operand.DESTINATION:
-                    operands.append(f"R.{self.letters(mask)}" if len(mask) < 4 else "R")
-                case Operand.VECTOR:
-                    picked = self.letters(list(next(self.swizzles)))
-                    suffix = picked[0] if len(set(picked)) == 1 else picked
-                    operands.append(f"{self.sign(first=not operands[1:])}{next(sources)}.{suffix}")
-                case Operand.SCALAR:
-                    suffix = self.letters([self.random.randrange(4)])
-                    operands.append(f"{self.sign(first=not operands[1:])}{next(sources)}.{suffix}")
-                case Operand.REGISTER:
-                    operands.append(next(sources))
-                case Operand.EXTENDED_SWIZZLE:
-                    letters = self.random.choice(LETTERS) + "01"
-                    operands += [
-                        self.random.choice(("", "-", "+")) + self.random.choice(letters)
-                        for _ in range(4)
-                    ]
-                case Operand.TEXTURE_UNIT:
-                    operands.append("texture[3]")
-                case Operand.TEXTURE_TARGET:
-                    operands.append("RECT")
-        return f"{self.row.mnemonic}{'_SAT' * saturate} {', '.join(operands)};"
-
-    def letters(self, components: list[int]) -> str:
-        alphabet = self.random.choice(LETTERS)
-        return "".join(alphabet[c] for c in components)
-
-    def sign(self, *, first: bool) -> str:
-        if first and self.row.mnemonic in UNSIGNED:
-            return ""
-        return self.random.choice(("", "-", "+"))
 
 
 BEFORE = (
@@ -161,9 +108,9 @@ def defined(row: Opcode, mask: list[int]) -> list[int]:
 
 @pytest.mark.parametrize("row", [r for r in OPCODES.values() if r.form is not Form.KILL], ids=name)
 def test_every_mask_swizzle_sign_and_saturation(driver: Executor, row: Opcode) -> None:
-    writer, misses = Writer(row), driver_of(driver).misses
+    writer, misses = Writer(row, "ABC"), driver_of(driver).misses
     written = [
-        (mask, writer.instruction(mask, saturate=saturate))
+        (mask, writer.instruction(mask, "R", saturate=saturate))
         for mask in MASKS
         for saturate in (False, True)
     ]

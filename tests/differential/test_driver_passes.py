@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from departures import driver_of
-from drawing import F32, Image, corners, draw, draw_all, program
+from drawing import F32, Image, corners, draw, program
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,7 +17,7 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
 from gpgpu_legacy.isa.state import canonical_state
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.formats import FORMATS, RGBA8, RGBA16F, RGBA32F, UNORM8, Format, Numeric
+from gpgpu_legacy.plan.formats import FORMATS, RGBA8, RGBA32F, Format, Numeric
 from gpgpu_legacy.plan.plan import AttributeCorners, Corners, Texcoords
 from gpgpu_legacy.plan.textures import Filter, Rect, Sampler, TextureKind, Wrap
 from gpgpu_legacy.runtime.executor import Executor
@@ -279,24 +279,6 @@ def test_fog_on_colours_outside_0_to_1(driver: Executor) -> None:
     assert specified == [0.75, 0.25 * 2, 0.75 * 0.5 + 0.25, 1.0]
     # Some do not clamp where GL_ARB_color_buffer_float has switched clamping off, as NVIDIA's.
     assert found in (specified, [0.75 * 2, 0.25 * 2 - 0.75, 0.75 * 0.5 + 0.25, 4.0])
-
-
-def test_several_targets(driver: Executor) -> None:
-    """Each colour goes to its texture, of whichever format; what KIL discards goes to none."""
-    text = assemble(
-        "!!ARBfp1.0\nOPTION ARB_draw_buffers;\nTEMP a;\n"
-        "SUB a, fragment.position, 1;\nKIL a.x;\n"
-        "MOV result.color[1], {0.25, 0.5, 0.75, 1};\nMOV result.color[0], fragment.position;\n"
-        "MUL result.color[2], a, 7;\nEND\n"
-    )
-    targets = (RGBA32F, UNORM8, RGBA16F)
-    expected, found = (draw_all(text, targets=targets, executor=each) for each in (None, driver))
-    for mine, theirs in zip(found, expected, strict=True):
-        np.testing.assert_allclose(mine, theirs, rtol=0, atol=1e-7)
-    assert found[0][2, 1].tolist() == [1.5, 2.5, 0.5, 1.0]
-    assert found[2][2, 3].tolist() == [17.5, 10.5, -3.5, 0.0]
-    for each in found:
-        assert not each[:, 0].any()
 
 
 def test_no_arithmetic_but_the_drivers_own(driver: Executor) -> None:

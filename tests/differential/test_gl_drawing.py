@@ -34,6 +34,7 @@ from drawing import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from instructions import Writer
 from lookups import HEIGHT, INF, LOOKUPS, NAN, WIDTH, lookups_drawn
 from products import in_turn, options_of, plan_of, random_operands
 from random_programs import INEXACT
@@ -44,7 +45,7 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -356,31 +357,6 @@ def separately(*lines: str) -> Program:
     return with_option("OPTION ARB_draw_buffers;", *lines)
 
 
-def instruction(row: Opcode, number: int, rng: np.random.Generator) -> str:
-    """One of the row's instructions, writing colour `number` under a random mask."""
-    unused = iter(SOURCES)
-
-    def suffix(count: int) -> str:
-        return "." + "".join(rng.choice(list("xyzw"), count))
-
-    def operand(kind: Operand) -> str:
-        sign = rng.choice(["", "-"])
-        match kind:
-            case Operand.DESTINATION:
-                mask = "".join(c for c in "xyzw" if rng.random() < 0.6) or "xyzw"
-                return f"result.color[{number}].{mask}"
-            case Operand.SCALAR:
-                return f"{sign}{next(unused)}{suffix(1)}"
-            case Operand.EXTENDED_SWIZZLE:
-                return ", ".join(rng.choice(["x", "-y", "z", "-w", "0", "-0", "1", "-1"], 4))
-            case Operand.REGISTER:
-                return next(unused)
-        return f"{sign}{next(unused)}{rng.choice(['', suffix(1), suffix(4)])}"
-
-    operands = ", ".join(operand(kind) for kind in row.shape.value)
-    return f"{row.mnemonic}{'_SAT' * int(rng.integers(0, 2))} {operands};"
-
-
 def opcodes_drawn(
     executor: Executor, lines: Sequence[str], textures: Mapping[int, F32], **more: Any
 ) -> tuple[list[F32], list[F32]]:
@@ -407,7 +383,8 @@ def test_every_opcode_under_masks_swizzles_signs_and_saturation(
         odd[-4:] = [-7.5]
     shape = (3, HEIGHT, WIDTH, 4)
     values = rng.choice(odd, shape) if special else rng.integers(-16, 17, shape) / 4
-    lines = [instruction(row, n, rng) for n in range(COLOURS)]
+    writer = Writer(row, SOURCES)
+    lines = [writer.anything(f"result.color[{n}]") for n in range(COLOURS)]
     found, expected = opcodes_drawn(executor, lines, dict(enumerate(values.astype(np.float32))))
     relative, absolute = driver_of(executor).functions.get(row.mnemonic, (0.0, 0.0))
     np.testing.assert_allclose(found, expected, relative, absolute)
@@ -430,7 +407,8 @@ def test_opcodes_in_other_arithmetics(ready: Ready, name: str, arithmetic: Arith
         relative = 4 * arithmetic.relative_error if step else 0.0
         for first in range(0, len(rows), together):
             some = rows[first : first + together]
-            lines = [instruction(row, n, rng) for n, row in enumerate(some)]
+            lines = [Writer(row, SOURCES).anything(f"result.color[{n}]")
+                     for n, row in enumerate(some)]  # fmt: skip
             machine = replace(EXACT, arithmetic=arithmetic)
             drawn_ = opcodes_drawn(ready(name), lines, texels, machine=machine)
             for line, mine, theirs in zip(lines, *drawn_, strict=True):

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 
-import campaign
 import numpy as np
 import pytest
 from drawing import (
@@ -25,7 +24,7 @@ from driver_programs import Watch
 from gles import CompileError, Gles
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from random_programs import INEXACT, SIZE, Batch, random_batch
+from random_programs import INEXACT
 from strategies import SMALL_NUMBER, Scene, program_texts, reaches, whole_scenes
 from uniforms import uniform_rows
 
@@ -37,7 +36,7 @@ from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es, vertex_shader_es
 from gpgpu_legacy.lower.shader_key import ShaderKey, program_key, shader_key
 from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue
+from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, StateValue
 from gpgpu_legacy.plan.textures import (
     Extent,
     Filter,
@@ -46,9 +45,7 @@ from gpgpu_legacy.plan.textures import (
     Wrap,
     constant_rect,
 )
-from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.sources import shader_folder, shader_text
 
 pytestmark = pytest.mark.gl
@@ -256,48 +253,6 @@ def test_programs_whose_sums_are_exact_in_any_order_to_the_last_bit(floats: Gles
 
     check()
     assert compared > 10
-
-
-def test_what_departs_from_the_machine_has_a_reason(
-    floats: Gles, ready: Callable[[str], Executor]
-) -> None:
-    """Programs on hard numbers. Those of campaign.py, on the same driver, and one more: that there
-    is no `precise`, where an operation is not exact or gives no number."""
-    driver = ready("gl-raster")
-    programs = same = 0
-    for number in range(8):
-        batch = random_batch(f"es {number}")
-        batch = replace(batch, given={**batch.given, "blend": Blend.NONE})
-        pass_, images = pass_of_batch(batch)
-        plan = plan_of(pass_, images, batch.given["initial"])
-        with floats.current() as gles:
-            found = drawn(gles, plan, images, exact=True)
-        expected = campaign._Expected(batch)
-        for part in batch.parts:
-            why = expected.why(part, found[part.number], driver)
-            programs, same = programs + 1, same + (why is None)
-            if isinstance(why, np.ndarray):
-                watch = Watch()
-                campaign.drawn(replace(batch.of(part), machine=watch.machine), reference())
-                assert not watch.exact, batch.of(part).text
-    assert same > 0.6 * programs
-
-
-def pass_of_batch(batch: Batch) -> tuple[FragmentPass, dict[int, Image]]:
-    given_ = batch.given
-    images: dict[int, Image] = given_["textures"]
-    pass_ = FragmentPass(
-        batch.program,
-        tuple(Binding(n, f"T{n}", image.sampler) for n, image in images.items()),
-        tuple(f"target{n}" for n in range(batch.targets)),
-        Rect(0, 0, *SIZE),
-        tuple(given_["texcoords"]),
-        parameters(given_["local"]),
-        parameters(given_["env"]),
-        attributes=tuple(given_["attributes"]),
-        state=tuple(StateValue(*item) for item in given_["state"].items()),
-    )
-    return pass_, images
 
 
 def plan_of(pass_: FragmentPass, images: dict[int, Image], initial: Vec4) -> Plan:

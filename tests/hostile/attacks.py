@@ -8,9 +8,18 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any
+
+import pytest
+from numpy.typing import NDArray
+
+from gpgpu_legacy.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -68,6 +77,37 @@ def mutated_bytes(random: Random, data: bytes) -> bytes:
     end = min(len(data), start + random.choice((1, 2, 4, 8, 100)))
     part = {3: random.randbytes(end - start), 4: data[start:end] * 2, 5: b""}[kind]
     return data[:start] + part + data[end:]
+
+
+def refusal(read: Callable[[Path], object], path: Path) -> str:
+    """The one line in which a file is refused."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError) as raised:
+            read(path)
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
+def assert_read_or_refused(
+    read: Callable[[Path], NDArray[Any]], path: Path, good: bytes, cases: int
+) -> None:
+    """A file with a few faults, so many times: it is read as numbers, or refused in one line."""
+    random, outcomes = ATTACK.random(f"files {path.suffix}"), Counter[bool]()
+    for _ in range(cases):
+        data = good
+        for _ in range(random.choice((1, 1, 2, 4))):
+            data = mutated_bytes(random, data)
+        path.write_bytes(data)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            try:
+                assert read(path).dtype.kind in "biufc"
+                outcomes[True] += 1
+            except InputError as error:
+                assert "\n" not in str(error)
+                outcomes[False] += 1
+    assert outcomes[False] > 5
 
 
 _VALUES = (
