@@ -15,8 +15,8 @@ from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, regenerate
 from gpgpu_legacy.papers.measured.model import MS_PER_S
 from gpgpu_legacy.present.grid import plain, pretty
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Key, Quantity, Rule
-from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, PrintedMatrix, Series
+from gpgpu_legacy.published.schema import Key, PrintedMatrix, Quantity, Rule
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
 
 SIZE, BLOCK = 1024, 32
 """Where formulas are evaluated: the n and b of the paper."""
@@ -148,7 +148,7 @@ class _Maker:
     def of_matrix(self, matrix: PrintedMatrix) -> Cells:
         ids = {
             (i, j): f"{matrix.id}[{i},{j}]"
-            for i, row in enumerate(matrix.rows, 1)
+            for i, row in enumerate(matrix.digits, 1)
             for j in range(1, len(row) + 1)
         }
         lines = tuple(self._element(self.claims[id_], *place) for place, id_ in ids.items())

@@ -3,47 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from gpgpu_legacy.published.schema import (
     AlternativeEntry,
     Argument,
-    Change,
     ClaimEntry,
+    ClaimHead,
     ColumnEntry,
+    Derived,
     Key,
-    MatrixEntry,
+    PrintedMatrix,
+    PublishedTable,
     Rule,
     last_digit,
 )
-from gpgpu_legacy.published.tables import (
-    MeasuredCell,
-    MeasuredTable,
-    PublishedTable,
-    Series,
-    printed_matrix,
-)
+from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
+from gpgpu_legacy.serial import as_record
 
 Published = float | int | str | tuple[float, ...] | None
 """A number, several, a formula or a sentence, as printed; None where the paper prints no value."""
 
-Arguments = tuple[tuple[str, Argument], ...]
-"""The arguments of a function, by name."""
 
-
-@dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(Derived, frozen=True, kw_only=True):
     """The same claim recomputed under another assumption, which `assuming` states."""
 
     assuming: str
     unit: str
     derive: str
-    arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(ClaimHead, frozen=True, kw_only=True):
     """Something that a paper prints and that can be right or wrong.
 
     quote: the words around it, abridged. reading: the number that words stand for, 2 for twofold.
@@ -54,22 +44,11 @@ class Claim:
     an input that takes the agreement away. cause: of a difference, where several claims share it.
     """
 
-    id: str
-    where: str
-    quote: str
     published: Published
-    unit: str
     rule: Rule
     tolerance: float
-    derive: str | None = None
-    arguments: Arguments = ()
-    rests_on: str = ""
-    reason: str = ""
-    repaired: str = ""
     alternatives: tuple[Alternative, ...] = ()
     reading: Published = None
-    turned_by: Change | None = None
-    cause: str = ""
 
     @property
     def is_of_text(self) -> bool:
@@ -88,39 +67,30 @@ def text_claim(entry: ClaimEntry) -> Claim:
     tolerance = entry.tolerance
     if tolerance is None:
         tolerance = 0.5 if number is None else number.step / 2
-    return Claim(
-        id=entry.id,
-        where=entry.where,
-        quote=entry.quote,
+    return as_record(
+        Claim,
+        entry,
         published=None if entry.published is None else entry.published.value,
-        unit=entry.unit,
         rule=entry.rule or (Rule.EQUAL if entry.derive else Rule.NONE),
         tolerance=tolerance,
-        derive=entry.derive,
-        arguments=tuple(entry.arguments.items()),
-        rests_on=entry.rests_on,
-        reason=entry.reason,
-        repaired=entry.repaired,
-        alternatives=tuple(
-            _alternative(alternative, entry.derive, entry.arguments, entry.unit)
-            for alternative in entry.alternatives
-        ),
+        alternatives=tuple(_alternative(each, entry, entry.unit) for each in entry.alternatives),
         reading=None if entry.reading is None else entry.reading.value,
-        turned_by=entry.turned_by,
-        cause=entry.cause,
     )
 
 
 def _alternative(
-    entry: AlternativeEntry, derive: str | None, arguments: Mapping[str, Argument], unit: str
+    entry: AlternativeEntry,
+    claim: ClaimEntry | ColumnEntry,
+    unit: str,
+    place: Mapping[str, Argument] = {},
 ) -> Alternative:
-    """An alternative of a claim that is recomputed by `derive` with these arguments."""
-    inherited = {} if entry.derive else arguments
+    """An alternative of a claim. place: further arguments, of a cell."""
+    inherited = {} if entry.derive else claim.arguments
     return Alternative(
         assuming=entry.assuming,
         unit=unit if entry.unit is None else entry.unit,
-        derive=entry.derive or derive or "",
-        arguments=tuple({**inherited, **entry.arguments}.items()),
+        derive=entry.derive or claim.derive or "",
+        arguments={**inherited, **entry.arguments, **place},
     )
 
 
@@ -139,11 +109,10 @@ def formula_claims(table: PublishedTable) -> Iterator[Claim]:
                 where=f"{table.name.replace('-', ' ').capitalize()}, {row.label}, {column}",
                 quote=table.caption,
                 published=str(getattr(row, column)),
-                unit="",
                 rule=Rule.FORMULA,
                 tolerance=0.0,
                 derive="formula",
-                arguments=(("method", row.method), ("quantity", quantity)),
+                arguments={"method": row.method, "quantity": quantity},
                 turned_by=row.turned_by.get(column),
             )
 
@@ -177,57 +146,45 @@ def _measurement(paper: str, table: MeasuredTable, series: Series, cell: Measure
     name = f"{table.name}/{series.label}/{cell.size}"
     if table.key is Key.THREADS and cell.threads is not None:
         name += f"/{cell.threads} threads"
-    return Claim(
+    return as_record(
+        Claim,
+        cell,
         id=name,
-        where=cell.where,
         quote=cell.printed,
         published=cell.value,
-        unit=cell.unit,
         rule=Rule.NONE,
         tolerance=cell.step / 2,
         reason="a time on a machine that is not here" + (here if series.method else ""),
-        repaired=cell.repaired,
     )
 
 
 def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry, *, by_block: bool) -> Claim:
     """The claim of a cell that is recomputed, at its size, and at its block where rows have one."""
     place = {"size": cell.size} | ({"block": cell.block} if cell.block and by_block else {})
-    return replace(
+    return as_record(
+        Claim,
+        column,
         claim,
-        rule=column.rule,
-        derive=column.derive,
-        arguments=tuple({**column.arguments, **place}.items()),
-        rests_on=column.rests_on,
-        reason=column.reason,
-        turned_by=column.turned_by,
-        cause=column.cause,
+        where=claim.where,
+        arguments={**column.arguments, **place},
         alternatives=tuple(
-            replace(alternative, arguments=(*alternative.arguments, *place.items()))
-            for alternative in (
-                _alternative(entry, column.derive, column.arguments, cell.unit)
-                for entry in column.alternatives
-            )
+            _alternative(each, column, cell.unit, place) for each in column.alternatives
         ),
     )
 
 
-def element_claims(entry: MatrixEntry) -> Iterator[Claim]:
-    """A claim for each element of a printed matrix, recomputed by the entry's function."""
-    matrix = printed_matrix(entry)
-    for i, row in enumerate(matrix.rows):
+def element_claims(matrix: PrintedMatrix) -> Iterator[Claim]:
+    """A claim for each element of a printed matrix, recomputed by its function."""
+    for i, row in enumerate(matrix.digits):
         for j, digits in enumerate(row):
-            yield Claim(
+            yield as_record(
+                Claim,
+                matrix,
                 id=f"{matrix.id}[{i + 1},{j + 1}]",
                 where=f"{matrix.where}, row {i + 1}, column {j + 1}",
                 quote=digits,
                 published=float(digits),
-                unit="",
                 rule=Rule.EQUAL,
-                tolerance=last_digit(Decimal(digits)) / 2 + entry.rounding,
-                derive=entry.derive,
-                arguments=(("row", i), ("column", j), *entry.arguments.items()),
-                rests_on=entry.rests_on,
-                turned_by=entry.turned_by,
-                cause=entry.cause,
+                tolerance=last_digit(Decimal(digits)) / 2 + matrix.rounding,
+                arguments={"row": i, "column": j, **matrix.arguments},
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import InvalidOperation
 from functools import cache
 from importlib.resources import files
@@ -15,35 +14,21 @@ from gpgpu_legacy.published.claims import (
     formula_claims,
     text_claim,
 )
-from gpgpu_legacy.published.schema import LeftOut, PaperEntry
-from gpgpu_legacy.published.tables import (
-    MeasuredTable,
-    PrintedMatrix,
-    PublishedTable,
-    formula_table,
-    measured_table,
-    printed_matrix,
-)
-from gpgpu_legacy.serial import from_toml
+from gpgpu_legacy.published.schema import Citation, PaperEntry, PrintedMatrix, PublishedTable
+from gpgpu_legacy.published.tables import MeasuredTable, measured_table
+from gpgpu_legacy.serial import as_record, from_toml, with_fields
 
 
-@dataclass(frozen=True, slots=True)
-class Paper:
-    """A paper: its citation (`short` is how a text refers to it), and what it prints.
+class Paper(Citation, frozen=True, kw_only=True):
+    """A paper: its citation, and what it prints.
 
     claims: those of the text, then those of the tables and matrices, cell by cell.
     """
 
-    id: str
-    short: str
-    authors: str
-    title: str
-    source: str
     tables: tuple[PublishedTable, ...]
     measured: tuple[MeasuredTable, ...]
     matrices: tuple[PrintedMatrix, ...]
     claims: tuple[Claim, ...]
-    left_out: tuple[LeftOut, ...]
 
     def measurements(self, name: str) -> MeasuredTable:
         """The table of measurements of that name; KeyError for another."""
@@ -98,7 +83,7 @@ def read_paper(text: str, name: str) -> Paper:
 
 
 def _paper(entry: PaperEntry) -> Paper:
-    tables = tuple(formula_table(entry.id, table) for table in entry.tables)
+    tables = tuple(with_fields(table, id=f"{entry.id}/{table.id}") for table in entry.tables)
     measured = tuple(measured_table(entry.id, table) for table in entry.measured)
     claims = (
         *map(text_claim, entry.claims),
@@ -106,15 +91,4 @@ def _paper(entry: PaperEntry) -> Paper:
         *cell_claims(entry.id, measured, entry.columns),
         *(claim for matrix in entry.matrices for claim in element_claims(matrix)),
     )
-    return Paper(
-        id=entry.id,
-        short=entry.short,
-        authors=entry.authors,
-        title=entry.title,
-        source=entry.source,
-        tables=tables,
-        measured=measured,
-        matrices=tuple(map(printed_matrix, entry.matrices)),
-        claims=claims,
-        left_out=entry.left_out,
-    )
+    return as_record(Paper, entry, tables=tables, measured=measured, claims=claims)

@@ -207,8 +207,11 @@ class FormulaRow(Record, frozen=True, kw_only=True):
     turned_by: dict[str, Change] = {}  # noqa: RUF012 - each record has a dict of its own
 
 
-class FormulasEntry(Record, frozen=True, kw_only=True, rename={"rows": "row"}):
-    """A table of formulas. quantity: the count that `per_fragment` and `total` are about."""
+class PublishedTable(Record, frozen=True, kw_only=True, rename={"rows": "row"}):
+    """A table of formulas. quantity: the count that `per_fragment` and `total` are about.
+
+    id: in a paper that was read, the paper's id, a slash and the table's.
+    """
 
     id: str
     where: str
@@ -217,6 +220,11 @@ class FormulasEntry(Record, frozen=True, kw_only=True, rename={"rows": "row"}):
     unit: str
     note: str
     rows: tuple[FormulaRow, ...]
+
+    @property
+    def name(self) -> str:
+        """The id without the paper's."""
+        return self.id.partition("/")[2]
 
 
 class CellEntry(Record, frozen=True, kw_only=True):
@@ -229,19 +237,29 @@ class CellEntry(Record, frozen=True, kw_only=True):
     repaired: str = ""
 
 
-class SeriesEntry(Record, frozen=True, kw_only=True):
-    """A column of a table of measurements. method, executor: what runs the same here."""
+class SeriesHead(Record, frozen=True, kw_only=True):
+    """What a column of a table of measurements holds, and what runs the same here.
+
+    method: this package's; None where nothing is run. executor: the one whose device corresponds to
+    the paper's; where it can run, no other does. None for all executors.
+    dynamic, beta: options of the method; where beta is not 0, a C is added.
+    """
 
     label: str
     quantity: Quantity
     unit: str
-    where: str
-    cells: tuple[CellEntry, ...]
     method: str | None = None
     executor: str | None = None
-    block: int | None = None
     dynamic: bool = False
     beta: float = 0.0
+
+
+class SeriesEntry(SeriesHead, frozen=True, kw_only=True):
+    """A column of a table of measurements. block: of the cells that have none of their own."""
+
+    where: str
+    cells: tuple[CellEntry, ...]
+    block: int | None = None
 
 
 class Ratio(Record, frozen=True, kw_only=True):
@@ -264,10 +282,10 @@ class Interpolation(Record, frozen=True, kw_only=True):
     of: str
 
 
-class MeasuredEntry(
+class MeasuredHead(
     Record, frozen=True, kw_only=True, rename={"ratios": "ratio", "interpolations": "interpolation"}
 ):
-    """A table of measurements."""
+    """A table of measurements, without its columns."""
 
     id: str
     where: str
@@ -275,9 +293,14 @@ class MeasuredEntry(
     key: Key
     rate: Rate
     notes: tuple[str, ...]
-    series: tuple[SeriesEntry, ...]
     ratios: tuple[Ratio, ...] = ()
     interpolations: tuple[Interpolation, ...] = ()
+
+
+class MeasuredEntry(MeasuredHead, frozen=True, kw_only=True):
+    """A table of measurements."""
+
+    series: tuple[SeriesEntry, ...]
 
 
 class Derived(Record, frozen=True, kw_only=True):
@@ -297,7 +320,7 @@ class Judged(Derived, frozen=True, kw_only=True):
     cause: str = ""
 
 
-class MatrixEntry(Judged, frozen=True, kw_only=True):
+class PrintedMatrix(Judged, frozen=True, kw_only=True):
     """A printed matrix, a string of numbers for each row, and how an element is recomputed.
 
     rounding: what ours may be off besides half of the last printed digit.
@@ -309,6 +332,11 @@ class MatrixEntry(Judged, frozen=True, kw_only=True):
     derive: str
     rests_on: str = ""
     rounding: float = 0.0
+
+    @property
+    def digits(self) -> tuple[tuple[str, ...], ...]:
+        """The elements, row by row, as they are printed."""
+        return tuple(tuple(row.split()) for row in self.rows)
 
 
 class AlternativeEntry(Derived, frozen=True, kw_only=True):
@@ -340,24 +368,26 @@ class ColumnEntry(Judged, frozen=True, kw_only=True):
     alternatives: tuple[AlternativeEntry, ...] = ()
 
 
-class ClaimEntry(Judged, frozen=True, kw_only=True):
-    """A claim of the text. `gpgpu_legacy.published.claims.Claim` says what its fields are.
-
-    rule: EQUAL where there is a `derive` and nothing else is said.
-    """
+class ClaimHead(Judged, frozen=True, kw_only=True):
+    """What a claim is about. `gpgpu_legacy.published.claims.Claim` says what its fields are."""
 
     id: str
     where: str
     quote: str = ""
-    published: Printed | None = None
-    reading: Printed | None = None
     unit: str = ""
-    rule: Rule | None = None
-    tolerance: float | None = None
     derive: str | None = None
     rests_on: str = ""
     reason: str = ""
     repaired: str = ""
+
+
+class ClaimEntry(ClaimHead, frozen=True, kw_only=True):
+    """A claim of the text. rule: EQUAL where there is a `derive` and nothing else is said."""
+
+    published: Printed | None = None
+    reading: Printed | None = None
+    rule: Rule | None = None
+    tolerance: float | None = None
     alternatives: tuple[AlternativeEntry, ...] = ()
 
 
@@ -369,22 +399,30 @@ class LeftOut(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class PaperEntry(
-    Record,
-    frozen=True,
-    kw_only=True,
-    rename={"tables": "table", "matrices": "matrix", "columns": "cells"},
-):
-    """A whole file: a paper's citation (`short` is how a text refers to it) and what it prints."""
+class Citation(Record, frozen=True, kw_only=True):
+    """A paper's citation (`short` is how a text refers to it), and its numbers that are no claims.
+
+    id: the name of its file, with hyphens.
+    """
 
     id: str
     short: str
     authors: str
     title: str
     source: str
-    tables: tuple[FormulasEntry, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+
+class PaperEntry(
+    Citation,
+    frozen=True,
+    kw_only=True,
+    rename={"tables": "table", "matrices": "matrix", "columns": "cells"},
+):
+    """A whole file: a paper's citation and what it prints."""
+
+    tables: tuple[PublishedTable, ...] = ()
     measured: tuple[MeasuredEntry, ...] = ()
-    matrices: tuple[MatrixEntry, ...] = ()
+    matrices: tuple[PrintedMatrix, ...] = ()
     claims: tuple[ClaimEntry, ...] = ()
     columns: tuple[ColumnEntry, ...] = ()
-    left_out: tuple[LeftOut, ...] = ()

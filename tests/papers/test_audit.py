@@ -47,7 +47,7 @@ from gpgpu_legacy.published.schema import (
 )
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
-from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.serial import read_recorded, with_fields
 
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
 HALL, MALI = "hall-carr-hart-2003", "mali-sdk-sgemm"
@@ -75,7 +75,7 @@ def test_every_cell_of_every_table_is_a_claim() -> None:
     for paper in papers():
         cells = sum(len(s.cells) for table in paper.measured for s in table.series)
         formulas = sum(4 * len(table.rows) for table in paper.tables)
-        elements = sum(len(row) for matrix in paper.matrices for row in matrix.rows)
+        elements = sum(len(row) for matrix in paper.matrices for row in matrix.digits)
         of_tables = [c for c in paper.claims if "/" in c.id or "[" in c.id]
         assert len(of_tables) == cells + formulas + elements, paper.id
 
@@ -269,7 +269,7 @@ def test_the_change_of_the_input_that_a_claim_names_turns_it(paper: str, claim: 
 def test_a_change_of_what_is_not_there_is_one_line(change: Change) -> None:
     before = finding(OPENGL, "block-size")
     with pytest.raises(InputError) as refused:
-        turned(replace(before, claim=replace(before.claim, turned_by=change)))
+        turned(replace(before, claim=with_fields(before.claim, turned_by=change)))
     assert "\n" not in str(refused.value)
 
 

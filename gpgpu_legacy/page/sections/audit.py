@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.page.verdicts import Judged, judged
@@ -88,9 +88,9 @@ def _shown(one: Judged, causes: Counter[str]) -> dict[str, object]:
     }
 
 
-def _arguments(arguments: Sequence[tuple[str, object]]) -> str:
+def _arguments(arguments: Mapping[str, object]) -> str:
     """What a derivation is given, where that is short enough to say something."""
-    text = ", ".join(f"{name} = {value}" for name, value in arguments)
+    text = ", ".join(f"{name} = {value}" for name, value in arguments.items())
     return text if len(text) <= _SHORT else ""
 
 

@@ -71,7 +71,7 @@ def _behind_caches(paper: Paper) -> list[Claim]:
 
     def is_behind(claim: Claim) -> bool:
         given = (claim.arguments, *(other.arguments for other in claim.alternatives))
-        return any("cache" in dict(arguments) for arguments in given)
+        return any("cache" in arguments for arguments in given)
 
     return [claim for claim in paper.claims if is_behind(claim)]
 

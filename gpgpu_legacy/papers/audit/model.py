@@ -11,9 +11,9 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivations
-from gpgpu_legacy.published.claims import Alternative, Arguments, Claim, Published
+from gpgpu_legacy.published.claims import Alternative, Claim, Published
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Rule
+from gpgpu_legacy.published.schema import Argument, Rule
 
 
 @dataclass(frozen=True)
@@ -82,10 +82,10 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
     return Finding(paper, claim, computed, verdict, off, read)
 
 
-def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Arguments) -> Value:
+def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Mapping[str, Argument]) -> Value:
     """The value of a derivation; InputError, with the claim's name, where it has none."""
     try:
-        return derivations()[name](inputs, **dict(arguments))
+        return derivations()[name](inputs, **arguments)
     except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         raise InputError(
             f"{inputs.paper.id} {claim.id}: {name} cannot be computed "

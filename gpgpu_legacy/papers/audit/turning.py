@@ -6,7 +6,6 @@ An agreement says something only where another input would have made a differenc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError
@@ -23,7 +22,6 @@ from gpgpu_legacy.published.schema import (
     PlanChange,
     ProgramChange,
 )
-from gpgpu_legacy.published.tables import MeasuredCell
 from gpgpu_legacy.serial import fields_of, with_fields
 
 T = TypeVar("T")
@@ -38,8 +36,8 @@ def turned(finding: Finding) -> Finding | None:
     change = claim.turned_by
     if change is None:
         return None
-    arguments = {**dict(claim.arguments), **change.arguments}
-    changed = replace(claim, arguments=tuple(arguments.items()), alternatives=())
+    arguments = {**claim.arguments, **change.arguments}
+    changed = with_fields(claim, arguments=arguments, alternatives=())
     facts = {} if change.fact is None else {(change.fact.chip, change.fact.fact): change.fact.value}
     try:
         of_plans = change.plan or change.program
@@ -55,7 +53,7 @@ def turned(finding: Finding) -> Finding | None:
 def words(claim: Claim) -> str:
     """The change that a claim names, in words; an empty text where it names none."""
     change = claim.turned_by
-    return "" if change is None else ", ".join(_words(change, dict(claim.arguments).get("size")))
+    return "" if change is None else ", ".join(_words(change, claim.arguments.get("size")))
 
 
 def _words(change: Change, own_size: object) -> Iterator[str]:
@@ -109,7 +107,7 @@ def _value(value: object, separator: str = "; ") -> str:
 
 def _changed_paper(paper: Paper, claim: Claim, change: Change) -> Paper:
     if change.cell is not None:
-        return _with_cell(paper, change.cell, dict(claim.arguments).get("size"))
+        return _with_cell(paper, change.cell, claim.arguments.get("size"))
     if change.formula is not None:
         return _with_formula(paper, change.formula)
     if change.claim is not None:
@@ -123,19 +121,16 @@ def _with_cell(paper: Paper, change: CellChange, own_size: object) -> Paper:
     table = paper.measurements(change.table)
     series = table.find(change.series)
     size = own_size if change.size is None else change.size
-    if not any(_is_changed(cell, change, size) for cell in series.cells):
+    found = [cell.size == size and change.block in {None, cell.block} for cell in series.cells]
+    if not any(found):
         raise KeyError(f"{change.table}/{change.series}/{size}")
     cells = tuple(
-        replace(cell, value=cell.value * change.times) if _is_changed(cell, change, size) else cell
-        for cell in series.cells
+        with_fields(cell, value=cell.value * change.times) if is_changed else cell
+        for cell, is_changed in zip(series.cells, found, strict=True)
     )
-    columns = _exchanged(table.series, series, replace(series, cells=cells))
-    measured = _exchanged(paper.measured, table, replace(table, series=columns))
-    return replace(paper, measured=measured)
-
-
-def _is_changed(cell: MeasuredCell, change: CellChange, size: object) -> bool:
-    return cell.size == size and change.block in {None, cell.block}
+    columns = _exchanged(table.series, series, with_fields(series, cells=cells))
+    measured = _exchanged(paper.measured, table, with_fields(table, series=columns))
+    return with_fields(paper, measured=measured)
 
 
 def _with_formula(paper: Paper, change: FormulaChange) -> Paper:
@@ -145,21 +140,21 @@ def _with_formula(paper: Paper, change: FormulaChange) -> Paper:
         raise KeyError(change.column)
     changed = with_fields(row, **{change.column: change.formula})
     rows = _exchanged(table.rows, row, changed)
-    return replace(paper, tables=_exchanged(paper.tables, table, replace(table, rows=rows)))
+    return with_fields(paper, tables=_exchanged(paper.tables, table, with_fields(table, rows=rows)))
 
 
 def _with_claim(paper: Paper, change: ClaimChange) -> Paper:
     claim = paper.claim(change.id)
-    changed = replace(claim, published=change.published.value, reading=None)
-    return replace(paper, claims=_exchanged(paper.claims, claim, changed))
+    changed = with_fields(claim, published=change.published.value, reading=None)
+    return with_fields(paper, claims=_exchanged(paper.claims, claim, changed))
 
 
 def _with_digits(paper: Paper, change: DigitsChange) -> Paper:
     matrix = paper.matrix(change.matrix)
-    rows = [list(row) for row in matrix.rows]
+    rows = [list(row) for row in matrix.digits]
     rows[change.row - 1][change.column - 1] = change.digits
-    changed = replace(matrix, rows=tuple(map(tuple, rows)))
-    return replace(paper, matrices=_exchanged(paper.matrices, matrix, changed))
+    changed = with_fields(matrix, rows=tuple(map(" ".join, rows)))
+    return with_fields(paper, matrices=_exchanged(paper.matrices, matrix, changed))
 
 
 def _exchanged(known: tuple[T, ...], old: T, new: T) -> tuple[T, ...]:

@@ -28,8 +28,8 @@ from gpgpu_legacy.serial import with_fields
 class Product:
     """An n×n product by a method, as the paper has it; change: of its plan.
 
-    dynamic: with shared arrays whose size a launch sets. sample: if given, the product has only as
-    many rows and columns, each element a sum of n terms.
+    dynamic: with shared arrays whose size a launch sets. beta: where it is not 0, a C is added.
+    sample: if given, the product has only as many rows and columns, each element a sum of n terms.
     """
 
     method: str
@@ -40,6 +40,7 @@ class Product:
     texture_format: str | None = None
     change: PlanOrProgramChange | None = None
     dynamic: bool = False
+    beta: float = 0.0
     sample: int | None = None
 
     @property
@@ -52,6 +53,8 @@ class Product:
             texture_format=self.texture_format,
             as_printed=self.as_printed,
             dynamic=self.dynamic,
+            beta=self.beta,
+            adds=self.beta != 0.0,
         )
 
     @property

@@ -14,7 +14,7 @@ _SCALAR_DECIMALS = 5
 
 
 def _printed_matrix(inputs: Inputs, name: str) -> NDArray[np.float64]:
-    return np.array([[float(digits) for digits in row] for row in inputs.paper.matrix(name).rows])
+    return np.array([[float(digits) for digits in row] for row in inputs.paper.matrix(name).digits])
 
 
 def _scalars(inputs: Inputs) -> NDArray[np.float64]:
@@ -54,7 +54,7 @@ def inputs_drawn_alike(inputs: Inputs, *, seed: int) -> Value:
     return sum(
         f"{value:.6g}" == digits
         for name, matrix in zip("ABC", generated_inputs(seed), strict=True)
-        for row, texts in zip(matrix, inputs.paper.matrix(name).rows, strict=True)
+        for row, texts in zip(matrix, inputs.paper.matrix(name).digits, strict=True)
         for value, digits in zip(row, texts, strict=True)
     )
 

@@ -18,8 +18,7 @@ from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.published.schema import FormulaRow
-from gpgpu_legacy.published.tables import PublishedTable
+from gpgpu_legacy.published.schema import FormulaRow, PublishedTable
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,14 +12,13 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from time import perf_counter
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Order, count_steps
 from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.runs import product_job
-from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Interpolation, Rate, Ratio
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
@@ -40,28 +39,6 @@ class Status(Enum):
     MEASURED = "measured"
     NOT_RUN = "not run"
     REFUSED = "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Product:
-    """A product of n×n matrices by a method. beta: where it is not 0, a C is added."""
-
-    method: str
-    size: int
-    block: int | None
-    dynamic: bool
-    beta: float
-
-    @property
-    def options(self) -> Options:
-        """The options of the method."""
-        return Options(
-            block=self.block, dynamic=self.dynamic, beta=self.beta, adds=self.beta != 0.0
-        )
-
-    def plan(self) -> Plan:
-        """The plan of the product."""
-        return find_method(self.method).plan(Shape(self.size, self.size, self.size), self.options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +109,7 @@ NOTHING_MEASURED = Measurements(0.0, 0.0, {}, {}, {})
 
 def _product(series: Series, cell: MeasuredCell) -> Product:
     assert series.method is not None
-    return Product(series.method, cell.size, cell.block, series.dynamic, series.beta)
+    return Product(series.method, cell.size, cell.block, dynamic=series.dynamic, beta=series.beta)
 
 
 Candidates = Mapping[tuple[str, str], tuple[Executor, ...]]
@@ -193,7 +170,7 @@ def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]
     """
     if series.method is None or not series.cells:
         return ()
-    plan = replace(_product(series, series.cells[0]), size=2).plan()
+    plan = replace(_product(series, series.cells[0]), size=2).plan
     able = [executor for executor in executors if plan.kinds <= executor.capabilities.passes]
     if plan.is_sequential:
         able = [executor for executor in able if not executor.capabilities.is_reference]
