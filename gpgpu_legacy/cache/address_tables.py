@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import lcm
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +29,7 @@ its stretch of equal entries."""
 # Slots: the accesses of a fragment or quad as arrays ---------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Axis:
+class Axis(NamedTuple):
     """The columns, or the rows, that slots touch; every array has one entry per slot.
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
@@ -46,25 +45,11 @@ class Axis:
 
     def in_quads(self) -> Axis:
         """Four slots for each slot, one per fragment of a quad, as forms of the quad's position."""
-        constant, x, y, iteration = np.repeat(self.forms, len(QUAD), axis=1)
+        quads = Axis._make(np.repeat(each, len(QUAD), axis=-1) for each in self)
+        constant, x, y, iteration = quads.forms
         right, up = np.tile(np.array(QUAD, np.int64).T, self.forms.shape[1])
-        return Axis(
-            np.stack([constant + right * x + up * y, 2 * x, 2 * y, iteration]),
-            np.repeat(self.denominators, len(QUAD)),
-            np.repeat(self.sizes, len(QUAD)),
-            np.repeat(self.repeats, len(QUAD)),
-            np.repeat(self.starts, len(QUAD)),
-        )
-
-    def add_offsets(
-        self, addresses: I64, these: Mask, table: I64, places: tuple[I64, I64], iteration: int
-    ) -> None:
-        """Add this axis's offsets, in bytes, to addresses [slots, places] of these slots.
-
-        places: x and y of each place.
-        """
-        others = (self.denominators, self.sizes, self.repeats, self.starts)
-        _add_offsets(addresses, these, table, places, (iteration, self.forms, *others))
+        forms = np.stack([constant + right * x + up * y, 2 * x, 2 * y, iteration])
+        return quads._replace(forms=forms)
 
     def moves(self, table: I64, size: tuple[int, int], iteration: int) -> list[int] | None:
         """The bytes between each slot's offsets in iteration 0 and those in another iteration.
@@ -119,15 +104,14 @@ def make_axis(
 
 
 @native
-def _add_offsets(
-    addresses: I64,
-    these: Mask,
-    table: I64,
-    places: tuple[I64, I64],
-    axis: tuple[int, I64, I64, I64, Mask, I64],
+def add_offsets(  # noqa: PLR0917 - numba takes them by position
+    axis: Axis, addresses: I64, these: Mask, table: I64, places: tuple[I64, I64], iteration: int
 ) -> None:
-    """As Axis.add_offsets; axis: the iteration, then the axis's fields in order."""
-    (xs, ys), (iteration, forms, denominators, sizes, repeats, starts) = places, axis
+    """Add an axis's offsets, in bytes, to addresses [slots, places] of these slots.
+
+    places: x and y of each place.
+    """
+    (xs, ys), (forms, denominators, sizes, repeats, starts) = places, axis
     for slot in range(these.size):
         if not these[slot]:
             continue

@@ -3,7 +3,7 @@
 The distance of an access is the number of different lines accessed since the last access to its
 line, including that line (Mattson et al., IBM Systems Journal 9, 1970). The access hits in caches
 of that many lines or more. Writes count as accesses like reads, so the misses are those of
-`simulate` with allocation; or only reads are counted, as if the trace had no writes.
+`simulate` with allocation.
 
 Writes that do not allocate, the simulator's default, have no stack distances: such a write is a use
 of its line in the caches that are large enough to still hold it, and not in the smaller ones. Each
@@ -44,8 +44,8 @@ _BYTES_A_LINE = 21
 class Distances:
     """How many accesses have each distance.
 
-    histogram: int64 [most lines + 1], by distance in lines of `line_bytes`; entry 0 is 0.
-    cold: first accesses to a line, which miss in every cache.
+    histogram: int64 [most lines + 1], by distance in the trace's lines, of `line_bytes`; entry 0 is
+    0. cold: first accesses to a line, which miss in every cache.
     """
 
     histogram: NDArray[np.int64]
@@ -67,34 +67,14 @@ class Distances:
         return sizes, np.append(beyond, self.cold)[np.minimum(sizes, len(beyond))]
 
 
-def stack_distances(
-    trace: Trace,
-    *,
-    line_bytes: int | None = None,
-    reads_only: bool = False,
-    progress: Callable[[float], None] | None = None,
-) -> Distances:
+def stack_distances(trace: Trace, progress: Callable[[float], None] = lambda _: None) -> Distances:
     """The distances of a trace's accesses, exactly, in one pass over it.
 
-    line_bytes: of the caches, a power of two times the trace's; by default the trace's. reads_only:
-    ignore writes. progress: called with the fraction done, after each chunk and each iteration.
+    progress: called with the fraction done, after each chunk and each iteration.
     It takes _BYTES_A_LINE bytes of memory for each line of the address space. Raises InputError
-    where lines do not fit the trace's, or an access is in no region.
+    where an access is in no region.
     """
-    size = trace.line_bytes if line_bytes is None else line_bytes
-    if size < trace.line_bytes or size & (size - 1):
-        raise InputError(
-            f"lines of {size} bytes for a trace of lines of {trace.line_bytes}: they must be a "
-            "power of two, and as long or longer"
-        )
-    first = min((region.base for region in trace.regions), default=0)
-    end = max((region.base + region.size_bytes for region in trace.regions), default=0)
-    require_memory(
-        _BYTES_A_LINE * ((end - first) // size),
-        f"the stack of all lines of {trace.name}",
-        "simulate a smaller plan, or longer lines",
-    )
-    stack = _Stack(trace, size)
+    stack = _Stack(trace)
     total = sum(step.count for step in trace.steps) or 1
     done = 0
     for step in trace.steps:
@@ -104,14 +84,13 @@ def stack_distances(
             slots = 0  # those without an access among them, so `whole` may come early
             for pass_ in passes:
                 for chunk in pass_.chunks():
-                    stack.run(chunk, reads_only=reads_only)
+                    stack.run(chunk)
                     slots += len(chunk.kinds) * int(chunk.times.sum())
-                    if progress is not None and slots < whole:
+                    if slots < whole:
                         progress((done + slots / whole) / total)
             done += 1
-            if progress is not None:
-                progress(done / total)
-    return stack.distances()
+            progress(done / total)
+    return Distances(stack.tally.histogram, int(stack.tally.cold[0]), trace.line_bytes)
 
 
 class _Times(NamedTuple):
@@ -137,28 +116,30 @@ class _Tally(NamedTuple):
 
 
 class _Stack:
-    """The times and the tally of a trace, in lines of `line_bytes`."""
+    """The times and the tally of a trace."""
 
-    def __init__(self, trace: Trace, line_bytes: int) -> None:
-        self.line_bytes = line_bytes
-        self.shift = (line_bytes // trace.line_bytes).bit_length() - 1
-        self.base = min((region.base // line_bytes for region in trace.regions), default=0)
+    def __init__(self, trace: Trace) -> None:
+        self.base = min((region.base for region in trace.regions), default=0) // trace.line_bytes
         end = max((region.base + region.size_bytes for region in trace.regions), default=0)
-        self.lines = -(-end // line_bytes) - self.base
+        self.lines = -(-end // trace.line_bytes) - self.base
+        require_memory(
+            _BYTES_A_LINE * self.lines,
+            f"the stack of all lines of {trace.name}",
+            "simulate a smaller plan, or longer lines",
+        )
         self.tally = _Tally(
             np.zeros(self.lines + 1, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
         )
         self.times = _new_times(np.full(self.lines, -1, np.int32), 2 * self.lines)
 
-    def run(self, chunk: Chunk, *, reads_only: bool) -> None:
-        chosen = (chunk.kinds & 1 == 0) | (not reads_only)
-        lines = np.ascontiguousarray(chunk.lines[:, chosen], np.int64)
+    def run(self, chunk: Chunk) -> None:
+        lines = np.ascontiguousarray(chunk.lines, np.int64)
         repetitions = np.ascontiguousarray(chunk.times, np.int32)
         needed = self.lines + 3 * lines.shape[1]  # enough times for two repetitions of a row
         if needed > len(self.times.at):
             self._grow(needed)
         flight = new_flight(repetitions, lines.shape[1], chunk.in_flight, chunk.lanes)
-        if not _measure(lines, repetitions, flight, self.shift, self.base, self.times, self.tally):
+        if not _measure(lines, repetitions, flight, self.base, self.times, self.tally):
             raise InputError("the trace has an access that is in none of its regions")
 
     def _grow(self, times: int) -> None:
@@ -167,9 +148,6 @@ class _Stack:
         self.times = _new_times(self.times.last, times)
         self.times.at[: len(before)] = before
         self.tally.now[0] = _renumbered(self.times, self.tally.now[0])
-
-    def distances(self) -> Distances:
-        return Distances(self.tally.histogram, int(self.tally.cold[0]), self.line_bytes)
 
 
 def _new_times(last: NDArray[np.int32], times: int) -> _Times:
@@ -241,7 +219,6 @@ def _repeat_row(  # noqa: PLR0917
     between: tuple[np.uint64, np.uint64],
     weight: int,
     start: int,
-    shift: int,
     base: int,
     times: _Times,
     tally: _Tally,
@@ -258,7 +235,7 @@ def _repeat_row(  # noqa: PLR0917
     for slot in range(*between):
         if row[slot] < 0:
             continue
-        line = (row[slot] >> shift) - base
+        line = row[slot] - base
         if not 0 <= line < len(last):
             return -1, 0, 0
         there += 1
@@ -280,8 +257,8 @@ def _repeat_row(  # noqa: PLR0917
 
 
 @inlined
-def _measure_part(  # noqa: PLR0917
-    lines: NDArray[np.int64], part: Part, shift: int, base: int, times: _Times, tally: _Tally
+def _measure_part(
+    lines: NDArray[np.int64], part: Part, base: int, times: _Times, tally: _Tally
 ) -> bool:
     """Count the distances of a part of a chunk; False if a line is in no region."""
     (first, end, _, _), slot_1, slot_end, weights = part
@@ -305,7 +282,7 @@ def _measure_part(  # noqa: PLR0917
             if weight == 0:
                 continue
             now, there, different = _repeat_row(
-                lines[row], (slot_1, slot_end), weight, now, shift, base, times, tally
+                lines[row], (slot_1, slot_end), weight, now, base, times, tally
             )
             if now < 0:
                 return False
@@ -319,7 +296,6 @@ def _measure(  # noqa: PLR0917
     lines: NDArray[np.int64],
     repetitions: NDArray[np.int32],
     flight: Flight,
-    shift: int,
     base: int,
     times: _Times,
     tally: _Tally,
@@ -329,7 +305,7 @@ def _measure(  # noqa: PLR0917
     while batch.first < batch.end:
         for slot in range(0, lines.shape[1], flight.lanes):
             part = part_of(batch, slot, flight)
-            if not _measure_part(lines, part, shift, base, times, tally):
+            if not _measure_part(lines, part, base, times, tally):
                 return False
         batch = next_batch(batch, repetitions, flight)
     return True

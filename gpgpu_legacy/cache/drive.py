@@ -149,7 +149,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
     mapped: bool,
 ) -> Any:
     """Simulate a part of a chunk; returns how many lines its slots fill in any level."""
-    (first_row, end, begun, _), slot_1, slot_end, weights = part
+    (first_row, end, _, _), slot_1, slot_end, weights = part
     kinds, acts, copies, last = slots.kinds, slots.acts, slots.copies, slots.last
     counts = ledger.counts
     policy_1, wide_1, policy_2, wide_2 = first.policy, first.wide, second.policy, second.wide
@@ -168,7 +168,6 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                 _again(lines, at, left, (slot_1, slot_end), slots, counts, two, absent)
                 continue
         absent = False
-        to_map = mapped and (at > first_row or begun == 0)
         while left > 0:
             fills = 0
             for n in range(width):
@@ -193,7 +192,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                 missed = int(outcome != HIT)
                 counts[kind, MISSES] += missed
                 fills += missed & fill
-                if to_map and missed:
+                if mapped and missed:
                     hits[row, slot] = 0
                 if not fill:
                     last[slot] = missed
@@ -213,7 +212,6 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
                     else:
                         counts[into, BACKS] += 1
             left -= 1
-            to_map = False
             filled += fills
             quiet = width == 1 or fills == 0
             if quiet and left:
@@ -237,8 +235,8 @@ def drive(  # noqa: PLR0917
 ) -> None:
     """Simulate a chunk.
 
-    hits: as for OnMisses, if mapped. two: whether there are two levels; if not, `second` is
-    ignored.
+    hits: as for OnMisses, if mapped; then no row is repeated. two: whether there are two levels; if
+    not, `second` is ignored.
     """
     width = lines.shape[1]
     batch = first_batch(times, flight)

@@ -28,6 +28,7 @@ from gpgpu_legacy.cache.address_tables import (
     QUAD,
     Axis,
     Tables,
+    add_offsets,
     make_axis,
     settle,
     stretches,
@@ -94,12 +95,14 @@ class _Pass:
     quads: bool
     in_flight: int
     space: AddressSpace
+    draws: bool
 
     def trace(self, iteration: int, count: int) -> PassTrace:
         """One iteration of the pass."""
         label = f"{self.label}, iteration {iteration + 1} of {count}" if count > 1 else self.label
         accesses = self.size[0] * self.size[1] * len(self.axes[0].sizes)
-        return PassTrace(label, accesses, lambda: self.chunks(iteration))
+        drawn = self.size if self.draws else None
+        return PassTrace(label, accesses, lambda: self.chunks(iteration), drawn)
 
     def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
         """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
@@ -164,8 +167,8 @@ class _Pass:
         across, up, table = self._outside(xs, 0), self._outside(ys, 1), self.space.table
         for axis in axes:
             upwards = axis.forms[2] != 0
-            axis.add_offsets(across, ~upwards, table, (xs, np.zeros_like(xs)), iteration)
-            axis.add_offsets(up, upwards, table, (np.zeros_like(ys), ys), iteration)
+            add_offsets(axis, across, ~upwards, table, (xs, np.zeros_like(xs)), iteration)
+            add_offsets(axis, up, upwards, table, (np.zeros_like(ys), ys), iteration)
         settle(across, up, self.space.line_bytes - 1)
         across = np.ascontiguousarray(across.T)
         up = np.ascontiguousarray(up.T)
@@ -182,7 +185,7 @@ class _Pass:
                 x, y = (side[first : first + at_once].astype(np.int64) for side in (xs, ys))
                 addresses = self._outside(x, 0) + self._outside(y, 1)
                 for axis in axes:
-                    axis.add_offsets(addresses, every, table, (x, y), iteration)
+                    add_offsets(axis, addresses, every, table, (x, y), iteration)
                 numbers = np.arange(len(x), dtype=np.int32)
                 whole = np.ascontiguousarray(addresses.T)
                 tables = whole, nothing, numbers.astype(np.int64), only
@@ -293,7 +296,8 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
         f"the accesses of {in_flight} in flight, in {_label(pass_)}",
         "let fewer be in flight",
     )
-    return _Pass(_label(pass_), size, (columns, rows), by_row, raster, quads, in_flight, space)
+    axes = (columns, rows)
+    return _Pass(_label(pass_), size, axes, by_row, raster, quads, in_flight, space, not is_copy)
 
 
 def _rect(pass_: Pass) -> Rect:

@@ -3,9 +3,8 @@
 Work groups come one after another, x first. The invocations of a work group, numbered x first, take
 each access in turn, in the order of the program; those that a guard or a branch masks make none.
 Buffers are regions in the plan's order, each aligned to REGION_ALIGNMENT. The shared arrays of each
-kernel are regions after them: one copy, which the work groups use one after another. Where shared
-memory is in RAM, as on the Mali-T604, its loads and stores are accesses like all others; where it
-is on chip, they are not.
+kernel are regions after them: one copy, which the work groups use one after another. Shared memory
+is in RAM, as on the Mali-T604: its loads and stores are accesses like all others.
 
 The addresses come from the reference machine without data (interp/dataless.py), for many work
 groups at once, or from native code (lower/emit/numba_addresses.py) for kernels of one invocation a
@@ -37,7 +36,7 @@ from gpgpu_legacy.interp.dataless import AddressMachine, CountingMachine, unifor
 from gpgpu_legacy.interp.kernel import Array, Grid, Mask
 from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.kernel.dependence import check_data_independent
-from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Space, Type
+from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Type
 from gpgpu_legacy.lower.analysis.bounds import unproven
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
 from gpgpu_legacy.lower.jit import compile_addresses
@@ -54,11 +53,10 @@ Lines = NDArray[np.int64]
 Kinds = NDArray[np.int16]
 
 
-def trace_kernels(plan: Plan, *, line_bytes: int = 64, shared_in_memory: bool = True) -> Trace:
+def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> Trace:
     """All accesses of a plan's dispatches to its buffers and shared arrays.
 
-    line_bytes: the granule of the trace's lines. shared_in_memory: whether shared arrays lie in
-    memory, so that their loads and stores are accesses, or on chip.
+    line_bytes: the granule of the trace's lines.
     Raises PlanError for a plan with other passes than dispatches, for a kernel whose control flow
     or addresses depend on data, and where an invocation accesses an element outside an array;
     InputError for lines that are no power of two or shorter than an element.
@@ -66,7 +64,7 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64, shared_in_memory: bool = 
     dispatches = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)]
     if len(dispatches) < sum(1 for _ in plan.weighted_passes()):
         raise PlanError(f"{plan.name} draws; trace_kernels is for plans of dispatches")
-    places = _Places(plan, [pass_.kernel for pass_ in dispatches], shared_in_memory)
+    places = _Places(plan, [pass_.kernel for pass_ in dispatches])
     widest = max((region.element_bytes for region in places.regions), default=1)
     if line_bytes & (line_bytes - 1) or line_bytes < widest:
         raise InputError(f"lines of {line_bytes} bytes: give a power of two of at least {widest}")
@@ -91,9 +89,8 @@ class _Place:
 class _Places:
     """The regions of a plan, and the region of each array of a kernel."""
 
-    def __init__(self, plan: Plan, kernels: list[Kernel], shared_in_memory: bool) -> None:
+    def __init__(self, plan: Plan, kernels: list[Kernel]) -> None:
         self.regions: list[Region] = []
-        self.plan, self.shared_in_memory = plan, shared_in_memory
         self.numbers = {
             texture.name: self.add(
                 texture.name,
@@ -103,7 +100,7 @@ class _Places:
             for texture in plan.textures
         }
         self.shared: dict[tuple[Kernel, str], int] = {}
-        for kernel in dict.fromkeys(kernels) if shared_in_memory else ():
+        for kernel in dict.fromkeys(kernels):
             for array in kernel.shared:
                 self.shared[kernel, array.name] = self.add(
                     self.free_name(array), prod(array.extents), _ELEMENT_BYTES.get(array.type, 4)
@@ -123,11 +120,10 @@ class _Places:
         return next(name for name in (array.name, *numbered) if name not in taken)
 
     def of(self, pass_: ComputePass) -> dict[str, _Place]:
-        """The arrays of a pass's kernel that lie in memory, by name, in the kernel's order."""
+        """The arrays of a pass's kernel, by name, in the kernel's order."""
         bound = {b.binding: self.numbers[b.texture] for b in pass_.buffers}
         numbers = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
-        if self.shared_in_memory:
-            numbers |= {a.name: self.shared[pass_.kernel, a.name] for a in pass_.kernel.shared}
+        numbers |= {a.name: self.shared[pass_.kernel, a.name] for a in pass_.kernel.shared}
         return {
             name: _Place(self.regions[n].base, self.regions[n].element_bytes, 2 * n)
             for name, n in numbers.items()
@@ -166,7 +162,9 @@ class _Maker:
     def trace(self, pass_: ComputePass) -> PassTrace:
         if pass_ not in self.accesses:
             check_data_independent(pass_.kernel)
-            self.accesses[pass_] = _count(pass_, shared=self.places.shared_in_memory)
+            tally = _AccessTally(pass_.invocations)
+            CountingMachine(pass_, tally).run()
+            self.accesses[pass_] = tally.total
         across, up = constant_groups(pass_.groups)
         single = pass_.kernel.threads == 1
         chunks = self.single if single else self.lockstep
@@ -183,19 +181,16 @@ class _Maker:
 
     def addresses(self, pass_: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
         """Lines and kinds, one after another; the arrays are reused for the next ones."""
-        by_name = self.places.of(pass_)
-        kernel = pass_.kernel
-        names = [b.name for b in kernel.buffers] + [array.name for array in kernel.shared]
-        lengths = self.places.lengths(pass_)
+        kernel, lengths = pass_.kernel, self.places.lengths(pass_)
         elements = {**lengths, **{array.name: prod(array.extents) for array in kernel.shared}}
-        on_chip = _Place(0, 0, -1)
-        rows = [(by_name.get(name, on_chip), elements[name]) for name in names]
-        places = np.array([(p.base, p.element_bytes, p.kind, n) for p, n in rows], np.int64)
+        by_name = self.places.of(pass_).items()
+        rows = [(p.base, p.element_bytes, p.kind, elements[name]) for name, p in by_name]
+        places = np.array(rows, np.int64)
         values = uniform_values(pass_)
-        uniforms = [getattr(np, DTYPES[u.type])(values[u.name]) for u in pass_.kernel.uniforms]
+        uniforms = [getattr(np, DTYPES[u.type])(values[u.name]) for u in kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
         across, up = constant_groups(pass_.groups)
-        code = compile_addresses(pass_.kernel, unproven(pass_, lengths))
+        code = compile_addresses(kernel, unproven(pass_, lengths))
         failed = np.zeros(2, np.int64)
         given = (lines, kinds, self.shift, places.reshape(-1, 4), *uniforms, failed)
         try:
@@ -237,7 +232,7 @@ def first_dispatch_addresses(
     steps = plan.steps
     if len(steps) != 1 or not isinstance(steps[0], ComputePass) or steps[0].kernel.threads != 1:
         raise PlanError(f"{plan.name} is not one dispatch of one invocation a work group")
-    places = _Places(plan, [steps[0].kernel], shared_in_memory=True)
+    places = _Places(plan, [steps[0].kernel])
     maker = _Maker(places, line_bytes.bit_length() - 1)
     return tuple(places.regions), maker.addresses(steps[0])
 
@@ -248,14 +243,11 @@ def first_dispatch_addresses(
 class _AccessTally:
     """A Tally that counts accesses of active invocations."""
 
-    def __init__(self, pass_: ComputePass, *, shared: bool) -> None:
-        self.invocations, self.shared = pass_.invocations, shared
-        self.weight, self.total = 1, 0
+    def __init__(self, invocations: int) -> None:
+        self.invocations, self.weight, self.total = invocations, 1, 0
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
         """See Listener."""
-        if element.space is Space.SHARED and not self.shared:
-            return
         active = self.invocations
         if mask is not None:
             active = int(np.count_nonzero(mask)) * (self.invocations // mask.size)
@@ -266,12 +258,6 @@ class _AccessTally:
 
     def barrier(self, mask: Mask) -> None:
         """See Listener."""
-
-
-def _count(pass_: ComputePass, *, shared: bool) -> int:
-    tally = _AccessTally(pass_, shared=shared)
-    CountingMachine(pass_, tally).run()
-    return tally.total
 
 
 # Many work groups at once --------------------------------------------------------------------
@@ -324,9 +310,7 @@ class _Record:
         """See AccessListener."""
         index = machine.flat_index(element, mask)
         machine.check(element, index, mask)
-        place = self.places.get(element.array)
-        if place is None:
-            return
+        place = self.places[element.array]
         lines = (place.base + index * place.element_bytes) >> self.shift
         if mask is not None:
             lines = np.where(mask, lines, NO_ACCESS)

@@ -7,7 +7,8 @@ repeat earlier ones (repeats.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import chain
 from time import monotonic
 
 import numpy as np
@@ -23,7 +24,9 @@ from gpgpu_legacy.memory import require_memory
 
 OnMisses = Callable[[PassTrace, Chunk, NDArray[np.uint8]], None]
 """Called with a pass, a chunk of it, and whether each access hit level 1: uint8 [rows, slots], 1 or
-0 (also 0 where there is no access). Of a repeated row, these are the first repetition's."""
+0 (also 0 where there is no access). Repeated rows of the pass are written out."""
+
+_MOST_LINES = 1 << 18  # of a chunk whose repeated rows are written out: 2 MB, as makers have it
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +270,8 @@ class _Run:
         """Simulate a pass until the budget is spent; yields each chunk's number of accesses."""
         if self._time_is_over():
             return
-        for chunk in pass_.chunks():
+        chunks = pass_.chunks()
+        for chunk in chunks if self.misses is None else chain.from_iterable(map(_unrolled, chunks)):
             if self._time_is_over():
                 return
             before = self.machine.accesses()
@@ -333,6 +337,16 @@ class _Run:
 
 class _TimeIsOverError(Exception):
     """The budget was spent while iterations were compared."""
+
+
+def _unrolled(chunk: Chunk) -> Iterator[Chunk]:
+    """A chunk with repeated rows written out, in several where it is long."""
+    rows = np.repeat(np.arange(len(chunk.times)), chunk.times)
+    batches = _MOST_LINES // max(1, len(chunk.kinds)) // chunk.in_flight
+    most = max(1, batches) * chunk.in_flight
+    for first in range(0, len(rows), most):
+        lines = chunk.lines[rows[first : first + most]]
+        yield replace(chunk, lines=lines, times=np.ones(len(lines), np.int32))
 
 
 def _accesses(step: Step, iteration: int) -> int:

@@ -62,12 +62,14 @@ class PassTrace:
     """The accesses of one pass, in one iteration.
 
     label: for people. accesses: their number, in all chunks. chunks: makes the chunks, again at
-    each call; each but the last holds whole batches.
+    each call; each but the last holds whole batches. drawn: width and height of the rectangle of
+    fragments that it draws, in raster order; None of what draws none.
     """
 
     label: str
     accesses: int
     chunks: Callable[[], Iterator[Chunk]]
+    drawn: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

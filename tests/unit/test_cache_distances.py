@@ -61,13 +61,8 @@ def counted(distances: Distances) -> Counter[int]:
     return Counter({d: int(n) for d, n in enumerate(distances.histogram) if n})
 
 
-def written_out(chunks: Sequence[Chunk], granules: int, *, reads_only: bool = False) -> list[int]:
-    return [
-        line // granules
-        for each in chunks
-        for line, kind in in_order(each)
-        if not (reads_only and kind % 2)
-    ]
+def written_out(chunks: Sequence[Chunk]) -> list[int]:
+    return [line for each in chunks for line, _ in in_order(each)]
 
 
 @st.composite
@@ -90,12 +85,10 @@ def chunks_of(draw: st.DrawFn) -> Chunk:
 
 
 @settings(max_examples=60)
-@given(st.lists(chunks_of(), max_size=3), st.sampled_from([1, 2, 8]), st.booleans())
-def test_distances_are_places_in_the_list(
-    chunks: list[Chunk], granules: int, reads_only: bool
-) -> None:
-    found = stack_distances(trace(*chunks), line_bytes=granules * GRANULE, reads_only=reads_only)
-    lines = written_out(chunks, granules, reads_only=reads_only)
+@given(st.lists(chunks_of(), max_size=3))
+def test_distances_are_places_in_the_list(chunks: list[Chunk]) -> None:
+    found = stack_distances(trace(*chunks))
+    lines = written_out(chunks)
     assert (counted(found), found.cold) == by_hand(lines)
     assert found.accesses == len(lines)
 
@@ -133,7 +126,7 @@ def test_a_row_longer_than_all_regions() -> None:
     lines = (FIRST[0] + np.random.default_rng(4).integers(0, 9, (3, 6000))).tolist()
     each = chunk(lines, [0] * 6000, [1, 3, 2])
     found = stack_distances(trace(each))
-    assert (counted(found), found.cold) == by_hand(written_out([each], 1))
+    assert (counted(found), found.cold) == by_hand(written_out([each]))
 
 
 def test_far_distances_are_counted_over_blocks() -> None:
@@ -147,10 +140,6 @@ def test_far_distances_are_counted_over_blocks() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(InputError, match="lines of 8 bytes for a trace of lines of 16"):
-        stack_distances(reads(0), line_bytes=8)
-    with pytest.raises(InputError, match="must be a power of two"):
-        stack_distances(reads(0), line_bytes=48)
     with pytest.raises(InputError, match="none of its regions"):
         stack_distances(reads(10**6))
 

@@ -107,7 +107,7 @@ def test_shares_from_memory_against_another_simulator(
         assert abs(ratio - expected) < 0.51 * last_digit
 
 
-def test_hits_of_a_repeated_row_are_its_first_repetitions() -> None:
+def test_repeated_rows_are_written_out_where_hits_are_watched() -> None:
     """Through a single line: 0; then two rows in flight read 0, 0, 1, 1; then a third one 0, 1."""
     one = np.ones(1, np.int32)
     chunks = [
@@ -119,7 +119,7 @@ def test_hits_of_a_repeated_row_are_its_first_repetitions() -> None:
     found: list[list[list[int]]] = []
     memory = Memory((parse_cache("64,direct,64B"),))
     result = simulate(trace, memory, misses=lambda _, __, hits: found.append(hits.tolist()))
-    assert found == [[[0]], [[1, 0]]]
+    assert found == [[[0]], [[1, 0], [1, 1], [0, 0]]]
     assert (result.accesses, result.hits) == (7, 3)
 
 

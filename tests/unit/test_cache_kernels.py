@@ -61,8 +61,8 @@ def in_order(trace: Trace) -> list[Access]:
     ]
 
 
-def words(plan: Plan, **options: Any) -> list[Access]:
-    return in_order(trace_kernels(plan, line_bytes=WORD, **options))
+def words(plan: Plan) -> list[Access]:
+    return in_order(trace_kernels(plan, line_bytes=WORD))
 
 
 # The methods, by hand ------------------------------------------------------------------------
@@ -134,15 +134,6 @@ def test_from_shared_memory(n: int, b: int, dynamic: bool) -> None:
     assert words(plan_of(SHARED, n, n, n, block=b, dynamic=dynamic)) == shared_loops(n, b)
 
 
-@pytest.mark.parametrize("b", [1, 4])
-def test_shared_memory_on_chip_makes_no_accesses(b: int) -> None:
-    plan = plan_of(SHARED, 8, 8, 8, block=b)
-    expected = [each for each in shared_loops(8, b) if each[0] in "ABC"]
-    assert words(plan, shared_in_memory=False) == expected
-    trace = trace_kernels(plan, shared_in_memory=False)
-    assert [region.name for region in trace.regions] == ["A", "B", "C"]
-
-
 # Totals --------------------------------------------------------------------------------------
 
 
@@ -163,14 +154,12 @@ def test_totals_are_what_is_counted(
 ) -> None:
     plan = plan_of(name, *shape, **options)
     counts = [count_compute_pass(plan, e) for e in passes(plan) if isinstance(e, ComputePass)]
-    shared_too = sum(
+    found = words(plan)
+    assert len(found) == sum(
         c.global_loads + c.global_stores + c.shared_loads + c.shared_stores for c in counts
     )
-    on_chip = sum(c.global_loads + c.global_stores for c in counts)
-    assert len(words(plan)) == shared_too
-    found = words(plan, shared_in_memory=False)
-    assert len(found) == on_chip
-    assert sum(store for _, _, store in found) == sum(c.global_stores for c in counts)
+    stores = sum(c.global_stores + c.shared_stores for c in counts)
+    assert sum(store for _, _, store in found) == stores
 
 
 # Native code for one invocation --------------------------------------------------------------
