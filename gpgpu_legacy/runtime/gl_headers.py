@@ -213,6 +213,7 @@ GL_FUNCTIONS: Signatures = {
     "glGetError": (c_uint,),
     "glGetFloatv": (None, c_uint, POINTER(c_float)),
     "glGetIntegerv": (None, c_uint, POINTER(c_int)),
+    "glGetProgramivARB": (None, c_uint, c_uint, POINTER(c_int)),
     "glGetString": (c_char_p, c_uint),
     "glLightModelfv": (None, c_uint, POINTER(c_float)),
     "glLightf": (None, c_uint, c_uint, c_float),
