@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
@@ -15,7 +14,6 @@ import numpy as np
 import pytest
 from fakes import FakeExecutor
 
-from gpgpu_legacy import cli
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.audit import model as audit
@@ -49,6 +47,7 @@ from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.serial import read_recorded, with_fields
 
+Command = Callable[..., tuple[int, str, str]]
 OPENGL, DOBRAVEC = "opengl-compute", "dobravec-bulic-2017"
 HALL, MALI = "hall-carr-hart-2003", "mali-sdk-sgemm"
 
@@ -312,36 +311,36 @@ def test_strict_names_a_changed_cell(
     change: tuple[str, str],
     claim: str,
     monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    run: Command,
 ) -> None:
     changed = with_a_change(paper, *change)
     monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
-    code, _, errors = command(monkeypatch, capsys, paper, "--strict", "--format", "csv")
+    code, _, errors = run("audit", paper, "--strict", "--format", "csv")
     assert code == 1
     assert f"gpgpu-legacy: {paper} {claim}: published was" in errors
 
 
 def test_data_that_cannot_be_computed_with_is_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, run: Command
 ) -> None:
     changed = with_a_change(DOBRAVEC, "{ size = 720, value = 398 }", "{ size = 728, value = 398 }")
     monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
-    code, _, errors = command(monkeypatch, capsys, DOBRAVEC)
+    code, _, errors = run("audit", DOBRAVEC)
     assert code == 2
     assert f"{DOBRAVEC} " in errors and "has no cell table-1/MulDG/720" in errors
     assert errors.count("\n") == 1
 
 
 def test_an_installed_package_is_not_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Command
 ) -> None:
     monkeypatch.setattr(record, "checkout", lambda: None)
     before = RECORD.read_bytes()
-    code, _, errors = command(monkeypatch, capsys, "--record")
+    code, _, errors = run("audit", "--record")
     assert code == 2
     assert "name a file with --record-to" in errors and errors.count("\n") == 1
     path = tmp_path / "verdicts.json"
-    assert command(monkeypatch, capsys, "--record-to", str(path), "--verdict", "agrees")[0] == 0
+    assert run("audit", "--record-to", str(path), "--verdict", "agrees")[0] == 0
     assert read_recorded(path, Verdicts).claims.keys() == recorded().claims.keys()
     assert RECORD.read_bytes() == before
 
@@ -349,22 +348,8 @@ def test_an_installed_package_is_not_written_to(
 # The command line --------------------------------------------------------------------------------
 
 
-def command(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: str
-) -> tuple[int, str, str]:
-    """What `gpgpu-legacy audit …` exits with, prints, and prints to stderr."""
-    monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", "audit", *arguments])
-    with pytest.raises(SystemExit) as done:
-        cli.main()
-    printed = capsys.readouterr()
-    code = done.value.code
-    return (code if isinstance(code, int) else 0), printed.out, printed.err
-
-
-def test_json_has_every_claim(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, _ = command(monkeypatch, capsys, "--json")
+def test_json_has_every_claim(run: Command) -> None:
+    code, out, _ = run("audit", "--json")
     printed = json.loads(out)
     assert code == 0
     assert [(c["paper"], c["id"]) for c in printed["claims"]] == list(all_findings())
@@ -382,20 +367,14 @@ def test_json_has_every_claim(
     [
         (("nonsense",), "there is no paper nonsense; choose from"),
         (("--verdict", "perhaps"), "'perhaps' is not one of 'agrees', "),
-        (("--verdict", "agrees", MALI), f"'{MALI}' is not one of 'agrees', "),
-        (("-o", "/no/such/folder/x"), "there is no folder /no/such/folder"),
         ((MALI, "--record"), "--record is for all papers"),
         (("--record", "--strict"), "give one of them"),
-        ((MALI, HALL), "unexpected extra argument"),
     ],
 )
 def test_nonsense_is_one_line_and_exit_code_2(
-    arguments: tuple[str, ...],
-    complaint: str,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    arguments: tuple[str, ...], complaint: str, run: Command
 ) -> None:
-    code, out, errors = command(monkeypatch, capsys, *arguments)
+    code, out, errors = run("audit", *arguments)
     assert (code, out) == (2, "")
     assert errors.count("\n") == 1
     assert complaint in errors

@@ -255,25 +255,6 @@ def test_eight_bits_hold_nothing_outside_0_to_1(value: float) -> None:
     run(unit, np.clip(np.nan_to_num(odd), 0, 1), executor="numpy", **more)
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        {"block": 0},
-        {"method": "no-such"},
-        {"accumulate": "add"},
-        {"texture_format": "r16f"},
-        {"method": "larson-mcallister", "block": 4},
-        {"method": "larson-mcallister", "accumulate": "copy"},
-        {"as_printed": True},
-        {"largest_texture": 0},
-        {"largest_texture": 8, "block": 9},
-    ],
-    ids=str,
-)
-def test_options_that_do_not_fit_are_refused_in_one_line(choices: dict[str, Any]) -> None:
-    refused(A, B, **choices)
-
-
 # Random operands ---------------------------------------------------------------------------------
 
 

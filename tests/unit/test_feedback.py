@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,12 @@ from gpgpu_legacy import GpgpuLegacyWarning, run_program
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import discarded, last_pass
 from gpgpu_legacy.api.trace import trace
-from gpgpu_legacy.cli import main
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_folder
 
+Command = Callable[..., tuple[int, str, str]]
 LIFE = shader_folder() / "examples" / "life.fp"
 
 SHEAR = """!!ARBfp1.0
@@ -137,23 +137,15 @@ def test_what_is_probably_a_mistake_is_warned_about() -> None:
 # The command line --------------------------------------------------------------------------------
 
 
-def exec_life(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["gpgpu-legacy", "exec", str(LIFE), *map(str, words)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    return int(ended.value.code or 0)
-
-
 def test_a_frame_a_pass_of_the_textures_size(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
     cells = np.random.default_rng(2).random((8, 16)) < 0.4  # its first row is the top
     Image.fromarray((cells * 255).astype(np.uint8)).save("cells.png")
-    words = ("--texture", "0=cells.png,2D,GL_REPEAT", "--local", "0=0.0625,0.125,0,0")
-    many = ("--passes", 6, "--feedback", 0)
-    assert exec_life(monkeypatch, *words, *many, "--animate", "life.gif", "--scale", 3) == 0
-    assert capsys.readouterr() == ("wrote life.gif\n", "")
+    words = "--texture 0=cells.png,2D,GL_REPEAT --local 0=0.0625,0.125,0,0 --passes 6 --feedback 0"
+    found = run("exec", str(LIFE), *words.split(), "--animate", "life.gif", "--scale", "3")
+    assert found == (0, "wrote life.gif\n", "")
     with Image.open("life.gif") as animation:
         frames = [np.asarray(f.convert("L")) for f in ImageSequence.Iterator(animation)]
     assert len(frames) == 6
@@ -165,24 +157,18 @@ def test_a_frame_a_pass_of_the_textures_size(
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--scale", 2), "--scale enlarges a picture"),
-        (("--animate", "life.mp4"), "does not name a format for animations"),
-        (("--animate", "life.gif", "--scale", 3000), "12000×12000 pixels has at most 0 pictures"),
-        (("--feedback", 3), "feedback is 3, a unit without a texture"),
+        ("--scale 2", "--scale enlarges a picture"),
+        ("--animate life.gif --scale 3000", "12000×12000 pixels has at most 0 pictures"),
+        ("--feedback 3", "feedback is 3, a unit without a texture"),
     ],
 )
 def test_what_does_not_fit_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    words: tuple[object, ...],
-    message: str,
+    run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str, message: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     np.save("cells.npy", np.zeros((4, 4)))
-    given = ("--texture", "0=cells.npy", "--passes", 2, "--feedback", 0, *words)
-    assert exec_life(monkeypatch, *given) == 2
-    out, error = capsys.readouterr()
-    assert (out, error.count("\n")) == ("", 1)
+    given = f"--texture 0=cells.npy --passes 2 --feedback 0 {words}"
+    code, out, error = run("exec", str(LIFE), *given.split())
+    assert (code, out, error.count("\n")) == (2, "", 1)
     assert message in error
     assert [path.name for path in tmp_path.iterdir()] == ["cells.npy"]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from products import random_operands
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
@@ -199,14 +199,6 @@ def test_the_minimum_profile_at_its_very_limits() -> None:
     ):
         verdict = check_program(assemble(fits.replace("END", f"{more}\nEND")), chip)
         assert limit in {r.limit for r in verdict.exceeded}, more
-
-
-@pytest.mark.parametrize("chip", profiles(), ids=lambda chip: chip.name)
-@pytest.mark.parametrize("method", methods(), ids=lambda method: method.name)
-def test_every_method_can_be_asked_of_every_chip(chip: Any, method: Any) -> None:
-    verdict = check_plan(method.plan(Shape(8, 8, 8)), chip)
-    assert verdict.limits
-    assert verdict.answer in Answer
 
 
 # Computing coordinates first ---------------------------------------------------------------------
