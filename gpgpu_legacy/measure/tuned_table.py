@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.notes import milliseconds
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import TunedMethod, is_off, tuned_methods, tuning_file
@@ -61,8 +62,8 @@ def tuned_grid(report: TuningReport) -> Grid:
             tuned.method,
             str(tuned.way),
             tuned.size,
-            Numeral(f"{1e3 * tuned.seconds:.4g}"),
-            Numeral(f"{1e3 * tuned.default_seconds:.4g}"),
+            milliseconds(tuned.seconds),
+            milliseconds(tuned.default_seconds),
             Numeral(f"{tuned.default_seconds / tuned.seconds:.3g}"),
             tuned.trials,
             tuned.date,

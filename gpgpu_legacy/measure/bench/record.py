@@ -48,8 +48,8 @@ class Result(Record, frozen=True, kw_only=True):
     rows_checked: Whole
 
 
-class Skipped(Record, frozen=True, kw_only=True):
-    """An entrant without a result at a size, and why. The fields are those of a Result."""
+class Run(Record, frozen=True, kw_only=True):
+    """What was run at a size; the fields are those of a Result."""
 
     method: Line
     of: Line | None
@@ -57,6 +57,11 @@ class Skipped(Record, frozen=True, kw_only=True):
     size: Size
     block: Size | None
     accumulate: Line | None
+
+
+class Skipped(Run, frozen=True, kw_only=True):
+    """An entrant without a result at a size, and why."""
+
     reason: Line
 
 
@@ -102,15 +107,9 @@ class Difference(Record, frozen=True, kw_only=True):
     new: str
 
 
-class SpeedUp(Record, frozen=True, kw_only=True):
+class SpeedUp(Run, frozen=True, kw_only=True):
     """A result that both benchmarks have. ratio: of GFLOPS, new over old."""
 
-    method: str
-    of: str | None
-    executor: str
-    size: int
-    block: int | None
-    accumulate: str | None
     old_seconds: float
     new_seconds: float
     ratio: float
@@ -130,15 +129,6 @@ class Comparison(Record, frozen=True, kw_only=True):
     only_new: int
 
 
-_Key = tuple[str, str | None, str, int, int | None, str | None]
-
-
-def _key(result: Result) -> _Key:
-    return (
-        result.method, result.of, result.executor, result.size, result.block, result.accumulate
-    )  # fmt: skip
-
-
 def compare(old: Bench, new: Bench) -> Comparison:
     """GFLOPS of two benchmarks and their ratios, for what both have."""
     differences = [
@@ -150,13 +140,12 @@ def compare(old: Bench, new: Bench) -> Comparison:
         )
         if before != after
     ]  # fmt: skip
-    earlier = {_key(result): result for result in old.results}
-    later = {_key(result): result for result in new.results}
-    both = [] if differences else [key for key in later if key in earlier]
+    earlier, later = ({as_record(Run, r): r for r in bench.results} for bench in (old, new))
+    both = [] if differences else [run for run in later if run in earlier]
     return Comparison(
         comparable=not differences,
         differences=tuple(differences),
-        ratios=tuple(_speed_up(earlier[key], later[key]) for key in both),
+        ratios=tuple(_speed_up(earlier[run], later[run]) for run in both),
         only_old=len(earlier.keys() - later.keys()),
         only_new=len(later.keys() - earlier.keys()),
     )

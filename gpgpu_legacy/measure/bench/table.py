@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from gpgpu_legacy.measure.bench.record import Bench, Comparison, Result, Skipped, SpeedUp
-from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.notes import (
+    UNSTEADY,
+    is_unsteady,
+    milliseconds,
+    not_run_caption,
+    run_notes,
+    runs_of,
+)
 from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 
-_MS = 1e3
 _TIMED = {
     False: "computing alone",
     True: "whole calls: from matrices in memory to a product there",
 }
-_UNSTEADY = 4.0
 
 
 # One run -----------------------------------------------------------------------------------------
@@ -22,15 +27,8 @@ _UNSTEADY = 4.0
 
 def bench_grids(bench: Bench) -> list[Grid]:
     """The results, their ratios to the peers, and what was not run; each only if it has rows."""
-    grids = []
-    if bench.results:
-        grids.append(_results_grid(bench))
-    ratios = _ratios_grid(bench.results)
-    if ratios is not None:
-        grids.append(ratios)
-    if bench.not_run:
-        grids.append(_not_run_grid(bench))
-    return grids
+    grids = (_results_grid(bench), _ratios_grid(bench.results), _not_run_grid(bench))
+    return [grid for grid in grids if grid.rows]
 
 
 def _results_grid(bench: Bench) -> Grid:
@@ -53,10 +51,10 @@ def _row(result: Result) -> tuple[Entry, ...]:
         result.executor,
         result.block,
         result.accumulate,
-        _milliseconds(result.seconds),
-        _milliseconds(fastest),
-        _milliseconds(slowest),
-        Numeral("first") if result.first_run else result.runs,
+        milliseconds(result.seconds),
+        milliseconds(fastest),
+        milliseconds(slowest),
+        runs_of(result),
         result.gflops,
         None if error is None else Numeral(f"{error:.2g}"),
     )
@@ -67,20 +65,15 @@ def _notes(bench: Bench) -> list[str]:
         f"Times are medians of runs in turn, of {_TIMED[bench.whole]}. Errors are relative to the "
         "largest element of the product in float64.",
         f"Driver: {bench.driver}.",
+        *run_notes(bench),
     ]
-    if any(result.first_run for result in bench.results):
-        notes.append(
-            "“First” is a first run: the budget ended before a measured one. Loading and clocks "
-            "that wake up may be in its time."
-        )
-    notes += busy_notes(bench.busy_share)
-    unsteady = _sizes(bench.results, _is_unsteady)
+    unsteady = _sizes(bench.results, is_unsteady)
     if unsteady:
         notes.append(
-            f"At n = {unsteady} some runs took over {_UNSTEADY:g} times as long as others of the "
+            f"At n = {unsteady} some runs took over {UNSTEADY:g} times as long as others of the "
             "same kind: the machine was busy, and ratios may be wrong."
         )
-    sampled = _sizes(bench.results, _is_sampled)
+    sampled = _sizes(bench.results, lambda result: result.rows_checked < result.size)
     if sampled:
         notes.append(f"At n = {sampled} the error is that of rows chosen at random.")
     return notes
@@ -91,29 +84,14 @@ def _sizes(results: Iterable[Result], holds: Callable[[Result], bool]) -> str:
     return ", ".join(map(str, sorted({result.size for result in results if holds(result)})))
 
 
-def _is_unsteady(result: Result) -> bool:
-    fastest, slowest = result.spread
-    return slowest > _UNSTEADY * fastest
-
-
-def _is_sampled(result: Result) -> bool:
-    return result.rows_checked < result.size
-
-
 def _name(result: Result | Skipped | SpeedUp) -> str:
     return f"{result.method} of {result.of}" if result.of else result.method
 
 
-def _milliseconds(seconds: float) -> Numeral:
-    return Numeral(f"{_MS * seconds:.4g}")
-
-
-def _ratios_grid(results: Sequence[Result]) -> Grid | None:
-    """Each method's GFLOPS over those of every peer at its size; None where one side is missing."""
+def _ratios_grid(results: Sequence[Result]) -> Grid:
+    """Each method's GFLOPS over those of every peer at its size; no rows without peers."""
     peers = list(dict.fromkeys(result.method for result in results if result.peer))
-    own = [result for result in results if not result.peer]
-    if not peers or not own:
-        return None
+    own = [result for result in results if peers and not result.peer]
     rows = tuple(
         (
             result.size,
@@ -156,9 +134,8 @@ def _not_run_grid(bench: Bench) -> Grid:
         key = (_name(entry), entry.executor, entry.block, entry.reason)
         sizes.setdefault(key, []).append(entry.size)
     rows = tuple((", ".join(map(str, of_key)), *key) for key, of_key in sizes.items())
-    budget = bench.budget_s
-    caption = "Not run." if budget is None else f"Not run; the budget was {budget:g} s."
-    return Grid("bench-not-run", caption, ("n", "method", "executor", "b", "why"), rows)
+    heads = ("n", "method", "executor", "b", "why")
+    return Grid("bench-not-run", not_run_caption(bench.budget_s), heads, rows)
 
 
 # Two runs ----------------------------------------------------------------------------------------
@@ -173,8 +150,8 @@ def compare_grid(compared: Comparison) -> Grid:
             speed_up.executor,
             speed_up.block,
             speed_up.accumulate,
-            _milliseconds(speed_up.old_seconds),
-            _milliseconds(speed_up.new_seconds),
+            milliseconds(speed_up.old_seconds),
+            milliseconds(speed_up.new_seconds),
             Numeral(f"{speed_up.ratio:.3g}"),
         )
         for speed_up in compared.ratios

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.notes import (
+    UNSTEADY,
+    is_unsteady,
+    milliseconds,
+    not_run_caption,
+    run_notes,
+    runs_of,
+)
 from gpgpu_legacy.measure.plan_bench.record import PlanBench, PlanResult
 from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 
-_MS = 1e3
-_UNSTEADY = 4.0
-
 
 def plan_bench_grids(bench: PlanBench) -> list[Grid]:
     """The times and errors, the ratios to the peers, and what was not run; each if it has rows."""
-    grids = [_times_grid(bench)] if bench.results else []
-    ratios = _ratios_grid(bench)
-    if ratios is not None:
-        grids.append(ratios)
-    return [*grids, _not_run_grid(bench)] if bench.not_run else grids
+    grids = (_times_grid(bench), _ratios_grid(bench), _not_run_grid(bench))
+    return [grid for grid in grids if grid.rows]
 
 
 def _times_grid(bench: PlanBench) -> Grid:
@@ -45,24 +46,20 @@ def _row(
     result: PlanResult, several: bool, has_function: bool, has_peer: bool
 ) -> tuple[Entry, ...]:
     fastest, slowest = result.spread
-    transfers_s = (
-        None
-        if result.upload_s is None or result.readback_s is None
-        else result.upload_s + result.readback_s
-    )
+    up_s, back_s = result.upload_s, result.readback_s
     row: list[Entry] = [result.case] if several else []
     row += [f"{result.executor}()" if result.is_reference else result.executor]
-    row += [_milliseconds(result.seconds), _short(result.over_fastest, 3)]
+    row += [milliseconds(result.seconds), _short(result.over_fastest, 3)]
     if has_function:
         row += [_short(result.over_reference, 3), _short(result.max_error, 2)]
     row += [_short(result.max_difference, 2)]
     row += [_short(result.max_peer_difference, 2)] * has_peer
     row += [
-        Numeral("first") if result.first_run else len(result.samples),
-        _milliseconds(fastest),
-        _milliseconds(slowest),
-        _milliseconds(result.prepare_s),
-        _milliseconds(transfers_s),
+        runs_of(result),
+        milliseconds(fastest),
+        milliseconds(slowest),
+        milliseconds(result.prepare_s),
+        milliseconds(None if up_s is None or back_s is None else up_s + back_s),
     ]
     return tuple(row)
 
@@ -86,28 +83,21 @@ def _notes(bench: PlanBench) -> list[str]:
     )
     if any(result.max_peer_difference is not None for result in bench.results):
         notes.append("Differences from the peer are the same, from the results of the first peer.")
-    if any(result.first_run for result in bench.results):
-        notes.append(
-            "“First” is a first run: the budget ended before a measured one. Loading and clocks "
-            "that wake up may be in its time."
-        )
-    notes += busy_notes(bench.busy_share)
-    unsteady = [result for result in bench.results if _is_unsteady(result)]
+    notes += run_notes(bench)
+    unsteady = [result for result in bench.results if is_unsteady(result)]
     if unsteady:
         names = ", ".join(dict.fromkeys(result.executor for result in unsteady))
         notes.append(
-            f"Some runs of {names} took over {_UNSTEADY:g} times as long as others: the machine "
+            f"Some runs of {names} took over {UNSTEADY:g} times as long as others: the machine "
             "was busy, and ratios may be wrong."
         )
     return notes
 
 
-def _ratios_grid(bench: PlanBench) -> Grid | None:
-    """How many times as fast as each peer the executors are; None where one side is missing."""
+def _ratios_grid(bench: PlanBench) -> Grid:
+    """How many times as fast as each peer the executors are; no rows without peers."""
     peers = list(dict.fromkeys(r.executor for r in bench.results if r.is_peer))
-    own = [r for r in bench.results if not r.is_peer and not r.is_reference]
-    if not peers or not own:
-        return None
+    own = [r for r in bench.results if peers and not r.is_peer and not r.is_reference]
     seconds = {(r.case, r.executor): r.seconds for r in bench.results if r.is_peer}
     several = len(bench.cases) > 1
     rows = tuple(
@@ -127,15 +117,6 @@ def _over(peer_s: float | None, seconds: float) -> Numeral | None:
     return None if peer_s is None or seconds <= 0.0 else _short(peer_s / seconds, 3)
 
 
-def _is_unsteady(result: PlanResult) -> bool:
-    fastest, slowest = result.spread
-    return slowest > _UNSTEADY * fastest
-
-
-def _milliseconds(seconds: float | None) -> Numeral | None:
-    return None if seconds is None else Numeral(f"{_MS * seconds:.4g}")
-
-
 def _short(number: float | None, digits: int) -> Numeral | None:
     return None if number is None else Numeral(f"{number:.{digits}g}")
 
@@ -150,7 +131,5 @@ def _not_run_grid(bench: PlanBench) -> Grid:
         (*([", ".join(labels)] if several else []), executor, reason)
         for (executor, reason), labels in cases.items()
     )
-    budget = bench.budget_s
-    caption = "Not run." if budget is None else f"Not run; the budget was {budget:g} s."
     heads = ("case", "executor", "why") if several else ("executor", "why")
-    return Grid("plan-bench-not-run", caption, heads, rows)
+    return Grid("plan-bench-not-run", not_run_caption(bench.budget_s), heads, rows)
