@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Annotated
 from gpgpu_legacy.cli.completion import executor_names, method_names
 from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
-    BLOCK_HELP,
     BUDGET_S,
     PAPER_SIZE,
     ROUNDS,
     SIZE_HELP,
     AccumulateBy,
     BenchBudget,
+    Blocks,
     Json,
     MeasuredExecutors,
     Quiet,
+    RecordedFile,
     ResultsFile,
     Seed,
     app,
@@ -65,9 +66,7 @@ class EntrantOptions:
         list[int] | None,
         Option("N …", f"{SIZE_HELP} (default: {' '.join(map(str, BENCH_SIZES))})."),
     ] = None
-    block: Annotated[
-        list[int] | None, Option("B …", f"{BLOCK_HELP} (default: the method's own).")
-    ] = None
+    block: Blocks = None
     accumulate: AccumulateBy = None
     peer: Annotated[
         list[str] | None,
@@ -95,9 +94,7 @@ class BenchFiles:
 
     output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Draw GFLOPS against n.")] = None
-    recorded: Annotated[
-        Path | None, Option("--from", "JSON", "Show recorded results; run nothing.")
-    ] = None
+    recorded: RecordedFile = None
     compare: Annotated[
         tuple[Path, Path] | None,
         Option("OLD NEW", "Compare two files of recorded results; run nothing."),

@@ -11,11 +11,9 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
-    BLOCK_HELP,
     CACHE_HELP,
     LAYOUT_HELP,
     QUICK_SIZE,
@@ -23,15 +21,18 @@ from gpgpu_legacy.cli.shared import (
     RASTER_HELP,
     TILE_HELP,
     AccumulateBy,
+    Blocks,
     Json,
     Largest,
     MethodName,
     Quiet,
     ShapeOption,
+    SimulationBudget,
     TextureFormat,
     app,
     check_plot,
     draw,
+    options_from,
     plot_option,
     progress_bar,
     shape_of,
@@ -62,9 +63,7 @@ class CaseOptions:
 
     size: Annotated[list[int] | None, Option("N …", QUICK_SIZE_HELP)] = None
     shape: ShapeOption = None
-    block: Annotated[
-        list[int] | None, Option("B …", f"{BLOCK_HELP} (default: the method's own).")
-    ] = None
+    block: Blocks = None
     tile: Annotated[
         list[int] | None, Option("T …", f"{TILE_HELP} (default: the method's own).")
     ] = None
@@ -143,13 +142,7 @@ class CacheOutput:
     every_pass: Annotated[bool, Option("Also simulate the iterations that provably repeat.")] = (
         False
     )
-    budget: Annotated[
-        float | None,
-        Option(
-            "SECONDS",
-            "Stop after this time (default: no limit, since a simulation measures nothing).",
-        ),
-    ] = None
+    budget: SimulationBudget = None
     curve: Annotated[
         bool, Option("Count the misses of fully associative caches of every size.")
     ] = False
@@ -212,13 +205,7 @@ def cache_command(
         find_method(method),
         [shape_of(n, products.shape, QUICK_SIZE) for n in products.size or (None,)],
         [
-            Options(
-                block=b,
-                accumulate=products.accumulate,
-                texture_format=products.texture_format,
-                largest_texture=products.largest_texture,
-                tile=tile,
-            )
+            options_from(products, block=b, tile=tile)
             for b, tile in product(products.block or (None,), products.tile or (None,))
         ],
         memories.memories(),

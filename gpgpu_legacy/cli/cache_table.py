@@ -15,9 +15,9 @@ from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
     IN_FLIGHT_HELP,
     LAYOUT_HELP,
-    PAPER_SIZE_HELP,
     RASTER_HELP,
     Json,
+    PaperSize,
     Quiet,
     ResultsFile,
     app,
@@ -47,7 +47,7 @@ IN_FLIGHT = "1 16 64 256"
 class CaseOptions:
     """What to simulate: every combination."""
 
-    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
+    size: PaperSize = None
     block: Annotated[list[int] | None, Option("B …", f"{BLOCK_HELP} (default: 1 to 128).")] = None
     accumulate: Annotated[
         Accumulate | None,

@@ -22,6 +22,7 @@ from gpgpu_legacy.cli.shared import (
     TransposeB,
     app,
     operand_files,
+    options_from,
     shape_of,
 )
 from gpgpu_legacy.errors import InputError
@@ -90,12 +91,7 @@ class FigureOptions:
     as_printed: AsPrinted = False
 
     def options(self) -> Options:
-        return Options(
-            texture_format=self.texture_format,
-            transpose_a=self.transpose_a,
-            transpose_b=self.transpose_b,
-            as_printed=self.as_printed,
-        )
+        return options_from(self)
 
 
 @app.command()

@@ -16,11 +16,11 @@ from gpgpu_legacy.cli.shared import (
     IN_FLIGHT_HELP,
     LAYOUT_HELP,
     PAPER_SIZE,
-    PAPER_SIZE_HELP,
     RASTER_HELP,
     Block,
     Json,
     MethodName,
+    PaperSize,
     PredictedChip,
     ProductOptions,
     Quiet,
@@ -102,7 +102,7 @@ class RoofOptions:
             complete=chip_names,
         ),
     ] = None
-    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
+    size: PaperSize = None
     recorded: Annotated[
         list[Path] | None,
         Option("--from", "JSON …", "Add the times that `lineage` or `bench` recorded."),

@@ -14,7 +14,6 @@ from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
     QUICK_SIZE,
-    QUICK_SIZE_HELP,
     AccumulateBy,
     AsPrinted,
     Block,
@@ -23,6 +22,7 @@ from gpgpu_legacy.cli.shared import (
     Largest,
     MachineOptions,
     MethodName,
+    QuickSize,
     Quiet,
     Seed,
     ShapeOption,
@@ -31,6 +31,7 @@ from gpgpu_legacy.cli.shared import (
     TransposeB,
     app,
     operand_files,
+    options_from,
     print_json,
     print_tables,
     progress_bar,
@@ -63,7 +64,7 @@ class MatrixOptions:
     c: Annotated[
         Path | None, Option("FILE", "C, which is added beta times. Random with --beta alone.")
     ] = None
-    size: Annotated[int | None, Option("N", QUICK_SIZE_HELP)] = None
+    size: QuickSize = None
     shape: ShapeOption = None
     seed: Seed = 0
 
@@ -119,21 +120,7 @@ class MethodOptions:
     tile: DrawnTile = None
 
     def options(self, *, adds: bool) -> Options:
-        return Options(
-            block=self.block,
-            accumulate=self.accumulate,
-            texture_format=self.texture_format,
-            transpose_a=self.transpose_a,
-            transpose_b=self.transpose_b,
-            as_printed=self.as_printed,
-            largest_texture=self.largest_texture,
-            dynamic=self.dynamic,
-            alpha=self.alpha,
-            beta=self.beta,
-            adds=adds,
-            coordinates_first=self.coordinates_first,
-            tile=self.tile,
-        )
+        return options_from(self, adds=adds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
     Json,
     MachineOptions,
+    OutputFile,
     app,
     print_json,
     print_tables,
@@ -25,10 +26,9 @@ from gpgpu_legacy.errors import AssemblyError, InputError
 if TYPE_CHECKING:
     from gpgpu_legacy.api.check import ProgramReport
     from gpgpu_legacy.api.drawing import Drawing
-    from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.profile import Profile
     from gpgpu_legacy.chips.verdict import Verdict
-    from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
+    from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.isa.ir import Program
     from gpgpu_legacy.runtime.prepared import Observer
 
@@ -105,6 +105,7 @@ def exec_command(
     from gpgpu_legacy.api.drawing import fed_back_size, make_drawing
     from gpgpu_legacy.api.programs import discarded, last_pass, pictures, run_drawing, warn_about
     from gpgpu_legacy.api.programs_table import program_run, run_grids
+    from gpgpu_legacy.api.trace import trace as trace_of
     from gpgpu_legacy.api.trace_table import trace_as_text
 
     write = film.writer(output, reads.draw_buffers or 1)
@@ -116,7 +117,8 @@ def exec_command(
     warn_about(drawing)
     traced = None
     if trace is not None:
-        traced = _trace(last_pass(drawing, machine.executor, how), trace, how.arithmetic)
+        last = last_pass(drawing, machine.executor, how)
+        traced = trace_of(last, *parse_texel("--trace", trace), how.arithmetic)
     executor, result = run_drawing(drawing, machine.executor, how, observer)
     images = pictures(drawing, result)
     if write is not None:
@@ -214,21 +216,20 @@ def translate(
     exact: Annotated[
         bool, Option("Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.")
     ] = False,
-    output: Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")] = None,
+    output: OutputFile = None,
 ) -> None:
     """Translate a program to a shader, or to a Python module that needs only NumPy.
 
     glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
     a compute shader for OpenGL 4.3.
     """
-    assembled = _assemble(program)
-    _write_or_print(_translators()[to](assembled, exact), output)
+    _write_or_print(_translated(_assemble(program), to, exact), output)
 
 
 @app.command("disassemble")
 def disassemble_command(
     program: ProgramFile,
-    output: Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")] = None,
+    output: OutputFile = None,
 ) -> None:
     """Print a program in its canonical form, which assembles to the same program."""
     from gpgpu_legacy.languages.registry import language_of
@@ -268,33 +269,21 @@ def _write_or_print(text: str, output: Path | None) -> None:
     print(f"wrote {output}")
 
 
-def _translators() -> dict[Language, Callable[[Program, bool], str]]:
+def _translated(program: Program, to: Language, exact: bool) -> str:
+    from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
+    from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es
     from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
     from gpgpu_legacy.lower.emit.numpy_source import numpy_source
     from gpgpu_legacy.lower.shader_key import program_key
 
-    def glsl_compute(program: Program, exact: bool) -> str:
-        from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
-
-        return compute_shader(program_key(program, exact=exact))
-
-    def glsl_es(program: Program, exact: bool) -> str:
-        from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es
-
-        return fragment_shader_es(program_key(program, exact=exact))
-
-    return {
-        Language.GLSL: lambda program, exact: fragment_shader(program_key(program, exact=exact)),
-        Language.GLSL_COMPUTE: glsl_compute,
-        Language.GLSL_ES: glsl_es,
-        Language.NUMPY: lambda program, _: numpy_source(program),
+    if to is Language.NUMPY:
+        return numpy_source(program)
+    emitters = {
+        Language.GLSL: fragment_shader,
+        Language.GLSL_COMPUTE: compute_shader,
+        Language.GLSL_ES: fragment_shader_es,
     }
-
-
-def _trace(drawing: Drawing, text: str, arithmetic: Arithmetic) -> Trace:
-    from gpgpu_legacy.api.trace import trace
-
-    return trace(drawing, *parse_texel("--trace", text), arithmetic)
+    return emitters[to](program_key(program, exact=exact))
 
 
 def _print_check(program: Program, profile: Profile | None, verdict: Verdict | None) -> None:

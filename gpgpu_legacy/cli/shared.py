@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import Enum
 from math import inf
 from pathlib import Path
@@ -259,7 +259,9 @@ class TableFormat(Enum):
 METHOD_HELP = "See `gpgpu-legacy methods`."
 BLOCK_HELP = "The paper's b, the steps of the sum in one pass"
 MethodName = Annotated[str, Argument("METHOD", METHOD_HELP, complete=method_names)]
-Block = Annotated[int | None, Option("B", f"{BLOCK_HELP} (default: the method's own).")]
+OWN_BLOCK_HELP = f"{BLOCK_HELP} (default: the method's own)."
+Block = Annotated[int | None, Option("B", OWN_BLOCK_HELP)]
+Blocks = Annotated[list[int] | None, Option("B …", OWN_BLOCK_HELP)]
 TILE_HELP = "Draw tiles of T×T texels one after another, each in all of its passes"
 DrawnTile = Annotated[int | None, Option("T", f"{TILE_HELP} (default: the method's own).")]
 AccumulateBy = Annotated[
@@ -301,8 +303,11 @@ IN_FLIGHT_HELP = (
     "each its write."
 )
 SIZE_HELP = "Multiply N×N matrices"
-PAPER_SIZE_HELP = f"{SIZE_HELP} (default: {PAPER_SIZE}, as in the paper)."
 QUICK_SIZE_HELP = f"{SIZE_HELP} (default: {QUICK_SIZE}, which takes seconds)."
+PaperSize = Annotated[
+    int | None, Option("N", f"{SIZE_HELP} (default: {PAPER_SIZE}, as in the paper).")
+]
+QuickSize = Annotated[int | None, Option("N", QUICK_SIZE_HELP)]
 ShapeOption = Annotated[tuple[int, int, int] | None, Option("M L N", "Multiply M×L by L×N.")]
 MeasuredExecutors = Annotated[
     list[str] | None,
@@ -320,6 +325,15 @@ BenchBudget = Annotated[
     Option(
         "SECONDS", "Stop after this time, preparation included; the cheapest job runs in any case."
     ),
+]
+SimulationBudget = Annotated[
+    float | None,
+    Option(
+        "SECONDS", "Stop after this time (default: no limit, since a simulation measures nothing)."
+    ),
+]
+RecordedFile = Annotated[
+    Path | None, Option("--from", "JSON", "Show recorded results; run nothing.")
 ]
 Seed = Annotated[int, Option("SEED", "Seed of the random matrices.")]
 
@@ -377,11 +391,19 @@ def operand_files(
     return a, b
 
 
+def options_from(group: object, **others: Any) -> Options:
+    """The options of a product: what a group of options has of them, and others."""
+    for field in fields(Options):
+        if hasattr(group, field.name):
+            others.setdefault(field.name, getattr(group, field.name))
+    return Options(**others)
+
+
 @dataclass(frozen=True, slots=True)
 class ProductOptions:
     """A product that is planned, but not run."""
 
-    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
+    size: PaperSize = None
     shape: ShapeOption = None
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
@@ -392,10 +414,4 @@ class ProductOptions:
         return shape_of(self.size, self.shape, PAPER_SIZE)
 
     def options(self, block: int | None = None) -> Options:
-        return Options(
-            block=block,
-            accumulate=self.accumulate,
-            texture_format=self.texture_format,
-            largest_texture=self.largest_texture,
-            tile=self.tile,
-        )
+        return options_from(self, block=block)

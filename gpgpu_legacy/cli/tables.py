@@ -14,8 +14,8 @@ from gpgpu_legacy.cli.shared import (
     BUDGET_S,
     PAPER_BLOCK,
     PAPER_SIZE,
-    PAPER_SIZE_HELP,
     SIZE_HELP,
+    PaperSize,
     Quiet,
     app,
     progress_bar,
@@ -40,7 +40,7 @@ _PAPERS = ", ".join(paper_ids())
 class FormulaOptions:
     """Where tables of formulas are evaluated, and what else they count."""
 
-    size: Annotated[int | None, Option("N", PAPER_SIZE_HELP)] = None
+    size: PaperSize = None
     block: Annotated[int | None, Option("B", f"{BLOCK_HELP} (default: {PAPER_BLOCK}).")] = None
     every_method: Annotated[bool, Option("Also count every other method, 2001 to 2018.")] = False
 

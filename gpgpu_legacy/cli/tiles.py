@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
-    BLOCK_HELP,
     CACHE_HELP,
     IN_FLIGHT_HELP,
     LAYOUT_HELP,
     QUICK_SIZE,
-    QUICK_SIZE_HELP,
     RASTER_HELP,
     TILE_HELP,
+    Block,
     Json,
+    QuickSize,
     Quiet,
+    SimulationBudget,
     app,
     progress_bar,
     show,
@@ -35,8 +36,8 @@ CACHES = "8K,fully,64B 8K,4way,64B"
 class CaseOptions:
     """The product, and what to simulate of it: every tile in every cache."""
 
-    size: Annotated[int | None, Option("N", QUICK_SIZE_HELP)] = None
-    block: Annotated[int | None, Option("B", f"{BLOCK_HELP} (default: the method's own).")] = None
+    size: QuickSize = None
+    block: Block = None
     tile: Annotated[list[int] | None, Option("T …", f"{TILE_HELP} (default: {TILES}).")] = None
     cache: Annotated[
         list[str] | None, Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {CACHES}).")
@@ -66,13 +67,7 @@ def tiles_command(
     *,
     cases: CaseOptions,
     orders: OrderOptions,
-    budget: Annotated[
-        float | None,
-        Option(
-            "SECONDS",
-            "Stop after this time (default: no limit, since a simulation measures nothing).",
-        ),
-    ] = None,
+    budget: SimulationBudget = None,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:

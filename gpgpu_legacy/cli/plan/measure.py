@@ -15,6 +15,7 @@ from gpgpu_legacy.cli.shared import (
     BenchBudget,
     Json,
     Quiet,
+    RecordedFile,
     ResultsFile,
     check_output,
     check_plot,
@@ -87,9 +88,7 @@ class BenchFiles:
 
     output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Draw the times over the values of --over.")] = None
-    recorded: Annotated[
-        Path | None, Option("--from", "JSON", "Show recorded results; run nothing.")
-    ] = None
+    recorded: RecordedFile = None
 
     def check(self) -> None:
         """Refuse what cannot be written, before anything is measured."""
