@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     SIZE_HELP,
     Json,
@@ -30,17 +30,17 @@ ROWS = 2
 @app.command()
 def anomaly(
     size: Annotated[
-        list[int] | None,
+        Several[int],
         Option("N …", f"{SIZE_HELP} (default: all with published times, {SIZES})."),
-    ] = None,
+    ] = (),
     machine: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME …", f"One or several of {MACHINES} (default: all); the first is shown in full."
         ),
-    ] = None,
+    ] = (),
     paging: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "PAGING …",
             "How pages are mapped to frames: coloured, random, miscoloured:F with F the "
@@ -48,15 +48,15 @@ def anomaly(
             "512, xnu:F with F pages for others per page (default: "
             f"{PAGINGS}); the first is shown in full.",
         ),
-    ] = None,
+    ] = (),
     policy: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "POLICY …",
             "How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: "
             f"{POLICIES}).",
         ),
-    ] = None,
+    ] = (),
     rows: Annotated[
         int, Option("ROWS", "Rows of C to count, after one that warms up the caches.")
     ] = ROWS,
@@ -83,7 +83,7 @@ def anomaly(
 
     check_plot(plot)
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
-    cases = make_cases(chosen, paging or (), policy, seed)
+    cases = make_cases(chosen, paging, policy, seed)
     published = published_times()
     sizes = size or sorted({*published, *model.UNPUBLISHED_SIZES})
     total = model.count_sizes(sizes, published)

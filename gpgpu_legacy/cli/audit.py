@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 from gpgpu_legacy.cli.completion import paper_names
-from gpgpu_legacy.cli.options import Argument, Option
+from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.cli.shared import Quiet, app, progress_bar, warn_if_busy
 from gpgpu_legacy.cli.table_output import TableOutput
 from gpgpu_legacy.errors import InputError
@@ -50,9 +50,9 @@ def audit_command(
         str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", complete=paper_names)
     ] = None,
     verdict: Annotated[
-        list[Verdict] | None,
+        Several[Verdict],
         Option("VERDICT …", f"List only claims with this verdict: {_VERDICTS} (default: all)."),
-    ] = None,
+    ] = (),
     recording: RecordOptions,
     measure: Annotated[
         bool, Option("Measure the share of transfers in the time here, by size.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import executor_names, method_names
-from gpgpu_legacy.cli.options import Argument, Option
+from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
     PAPER_SIZE,
@@ -58,22 +58,22 @@ class EntrantOptions:
     """What `bench` measures."""
 
     method: Annotated[
-        list[str] | None,
+        Several[str],
         Option("NAME …", "See `gpgpu-legacy methods` (default: all).", complete=method_names),
-    ] = None
-    executor: MeasuredExecutors = None
+    ] = ()
+    executor: MeasuredExecutors = ()
     size: Annotated[
-        list[int] | None,
+        Several[int],
         Option("N …", f"{SIZE_HELP} (default: {' '.join(map(str, BENCH_SIZES))})."),
-    ] = None
-    block: Blocks = None
+    ] = ()
+    block: Blocks = ()
     accumulate: AccumulateBy = None
     peer: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME …", "numpy-blas, cublas and driver-arbfp, as far as they are here (default: all)."
         ),
-    ] = None
+    ] = ()
     whole: Annotated[
         bool, Option("Time whole calls, from matrices in memory to a product there.")
     ] = False
@@ -146,11 +146,11 @@ def _measure(
     sizes = entrant.size or BENCH_SIZES
     with time_limit(rounds.budget) as budget:
         entered = entrants(
-            entrant.method or (),
-            entrant.executor or (),
-            entrant.block or (),
+            entrant.method,
+            entrant.executor,
+            entrant.block,
             entrant.accumulate,
-            peer_names=entrant.peer or (),
+            peer_names=entrant.peer,
             multiply=_whole_call if entrant.whole else None,
         )
         total = count_steps(entered, sizes, rounds.repeat)
@@ -203,13 +203,13 @@ class SearchOptions:
         Option("SECONDS", "Stop after this time, all methods together, preparation included."),
     ] = BUDGET_S
     executor: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME …",
             "Search these executors alone; `auto` then chooses them (default: all that work here).",
             complete=executor_names,
         ),
-    ] = None
+    ] = ()
     seed: Seed = 0
 
 
@@ -217,13 +217,13 @@ class SearchOptions:
 def tune(
     options: SearchOptions,
     method: Annotated[
-        list[str] | None,
+        Several[str],
         Argument(
             "[METHOD]...",
             "See `gpgpu-legacy methods` (default: hall-carr-hart-multi).",
             complete=method_names,
         ),
-    ] = None,
+    ] = (),
     show: Annotated[bool, Option("Print what is kept for this machine; search nothing.")] = False,
     forget: Annotated[bool, Option("Forget what is kept for these methods, or for all.")] = False,
     as_json: Json = False,
@@ -238,7 +238,7 @@ def tune(
     """
     if show and forget:
         raise InputError("give --show or --forget, not both")
-    names = tuple(method or ())
+    names = method
     if forget:
         _forget(names, as_json=as_json)
         return
@@ -255,7 +255,7 @@ def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> f
             names,
             options.size,
             budget,
-            executors=tuple(options.executor or ()),
+            executors=options.executor,
             seed=options.seed,
             progress=step,
         )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
     LAYOUT_HELP,
@@ -61,12 +61,10 @@ class Writes(Enum):
 class CaseOptions:
     """The products to simulate: all combinations of sizes, blocks and tiles."""
 
-    size: Annotated[list[int] | None, Option("N …", QUICK_SIZE_HELP)] = None
+    size: Annotated[Several[int], Option("N …", QUICK_SIZE_HELP)] = ()
     shape: ShapeOption = None
-    block: Blocks = None
-    tile: Annotated[
-        list[int] | None, Option("T …", f"{TILE_HELP} (default: the method's own).")
-    ] = None
+    block: Blocks = ()
+    tile: Annotated[Several[int], Option("T …", f"{TILE_HELP} (default: the method's own).")] = ()
     accumulate: AccumulateBy = None
     texture_format: TextureFormat = None
     largest_texture: Largest = LARGEST_TEXTURE
@@ -77,8 +75,8 @@ class MemoryOptions:
     """The caches to simulate, each with the same second level and the same writes."""
 
     cache: Annotated[
-        list[str] | None, Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE}).")
-    ] = None
+        Several[str], Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE}).")
+    ] = ()
     second_level: Annotated[
         str | None,
         Option("SPEC", "A second level behind it, shared by all textures; spelled as --cache."),
@@ -109,30 +107,28 @@ class MemoryOptions:
 class AccessOptions:
     """How fragments touch textures: all combinations of orders, layouts and numbers in flight."""
 
-    raster: Annotated[
-        list[str] | None, Option("ORDER …", f"{RASTER_HELP[:-1]} (default: scan).")
-    ] = None
+    raster: Annotated[Several[str], Option("ORDER …", f"{RASTER_HELP[:-1]} (default: scan).")] = ()
     quads: Annotated[
         bool, Option("Draw in quads: the 2×2 fragments of a quad make each access in turn.")
     ] = False
     layout: Annotated[
-        list[str] | None, Option("LAYOUT …", f"{LAYOUT_HELP[:-1]} (default: linear).")
-    ] = None
+        Several[str], Option("LAYOUT …", f"{LAYOUT_HELP[:-1]} (default: linear).")
+    ] = ()
 
     in_flight: Annotated[
-        list[int] | None,
+        Several[int],
         Option(
             "N …",
             "Let so many fragments be in flight (with --quads, quads): each makes its first "
             "lookup, then each its second, lastly each its write (default: 1).",
         ),
-    ] = None
+    ] = ()
 
     def orders(self) -> Orders:
         """The orders, layouts and numbers in flight to combine."""
         from gpgpu_legacy.studies.cache_sweep.model import Orders
 
-        return Orders(self.raster or (), self.layout or (), self.quads, self.in_flight or ())
+        return Orders(self.raster, self.layout, self.quads, self.in_flight)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     CACHE_HELP,
@@ -48,7 +48,7 @@ class CaseOptions:
     """What to simulate: every combination."""
 
     size: PaperSize = None
-    block: Annotated[list[int] | None, Option("B …", f"{BLOCK_HELP} (default: 1 to 128).")] = None
+    block: Annotated[Several[int], Option("B …", f"{BLOCK_HELP} (default: 1 to 128).")] = ()
     accumulate: Annotated[
         Accumulate | None,
         Option(
@@ -56,18 +56,16 @@ class CaseOptions:
             "ping-pong, which moves Table 1's bytes)."
         ),
     ] = None
-    cache: Annotated[
-        list[str] | None, Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {CACHES}).")
-    ] = None
+    cache: Annotated[Several[str], Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {CACHES}).")] = ()
     raster: Annotated[
-        list[str] | None, Option("ORDER …", f"{RASTER_HELP[:-1]} (default: {RASTERS}).")
-    ] = None
+        Several[str], Option("ORDER …", f"{RASTER_HELP[:-1]} (default: {RASTERS}).")
+    ] = ()
     layout: Annotated[
-        list[str] | None, Option("LAYOUT …", f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS}).")
-    ] = None
+        Several[str], Option("LAYOUT …", f"{LAYOUT_HELP[:-1]} (default: {LAYOUTS}).")
+    ] = ()
     in_flight: Annotated[
-        list[int] | None, Option("N …", f"{IN_FLIGHT_HELP[:-1]} (default: {IN_FLIGHT}).")
-    ] = None
+        Several[int], Option("N …", f"{IN_FLIGHT_HELP[:-1]} (default: {IN_FLIGHT}).")
+    ] = ()
 
 
 @dataclass(frozen=True)

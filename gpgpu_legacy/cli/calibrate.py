@@ -24,7 +24,7 @@ from gpgpu_legacy.errors import InputError
 
 @app.command("calibrate")
 def calibrate_command(
-    executor: MeasuredExecutors = None,
+    executor: MeasuredExecutors = (),
     repeat: Annotated[int, Option("ROUNDS", "Rounds of all ceilings.")] = ROUNDS,
     budget: Annotated[
         float | None,
@@ -60,7 +60,7 @@ def calibrate_command(
     )
 
     check_output(output, ".toml")
-    wanted = calibratable(executor or ())
+    wanted = calibratable(executor)
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")
     if output is None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in, naturals_in, real_in
 
@@ -43,28 +43,26 @@ class DrawOptions:
     """What a program reads, and what it is drawn over: the fields of DrawArguments."""
 
     texture: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "UNIT=FILE[,TARGET][,FILTER][,WRAP] …",
             "A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
             "Target, filter and wrap have their GL names (default: the program's target, nearest, "
             "clamp-to-edge).",
         ),
-    ] = None
+    ] = ()
     local: Annotated[
-        list[str] | None, Option("I=X,Y,Z,W …", "program.local[I] (default: 0,0,0,0).")
-    ] = None
-    env: Annotated[
-        list[str] | None, Option("I=X,Y,Z,W …", "program.env[I] (default: 0,0,0,0).")
-    ] = None
+        Several[str], Option("I=X,Y,Z,W …", "program.local[I] (default: 0,0,0,0).")
+    ] = ()
+    env: Annotated[Several[str], Option("I=X,Y,Z,W …", "program.env[I] (default: 0,0,0,0).")] = ()
     texcoord: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "SET=NUMBERS …",
             "16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
             "or a .npy. By default set 0 holds the pixel's coordinates.",
         ),
-    ] = None
+    ] = ()
     color: Annotated[
         str | None,
         Option("R,G,B,A", "fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1)."),
@@ -77,12 +75,12 @@ class DrawOptions:
         Option("F", "fragment.fogcoord: one number, or 4, one at each corner (default: 0)."),
     ] = None
     state: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME=NUMBERS …",
             "GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
         ),
-    ] = None
+    ] = ()
     clear: Annotated[str, Option("R,G,B,A", "The colour that discarded fragments leave.")] = (
         "0,0,0,0"
     )
@@ -150,10 +148,10 @@ def parse_texel(option: str, text: str) -> tuple[int, int]:
     return texel[0], texel[1]
 
 
-def _pairs(option: str, texts: list[str] | None) -> dict[int, str]:
+def _pairs(option: str, texts: Several[str]) -> dict[int, str]:
     """Values by index, from INDEX=VALUE; each index may be given once."""
     pairs: dict[int, str] = {}
-    for text in texts or []:
+    for text in texts:
         key, equals, value = text.partition("=")
         index = natural_in(key)
         if not equals or index is None:
@@ -172,7 +170,7 @@ def _numbers(option: str, text: str) -> list[float]:
     return known
 
 
-def _vectors(option: str, texts: list[str] | None) -> dict[int, list[float]]:
+def _vectors(option: str, texts: Several[str]) -> dict[int, list[float]]:
     """Four numbers by index."""
     vectors = {}
     for index, text in _pairs(option, texts).items():
@@ -202,10 +200,10 @@ def _fogcoord(text: str) -> float | list[float]:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def _state(texts: list[str] | None) -> dict[str, Any]:
+def _state(texts: Several[str]) -> dict[str, Any]:
     """GL state by name: four numbers, or a matrix as rows."""
     values: dict[str, Any] = {}
-    for text in texts or []:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
             raise InputError(
@@ -220,7 +218,7 @@ def _rows_of_four(numbers: list[float]) -> list[list[float]]:
     return [numbers[i : i + 4] for i in range(0, len(numbers), 4)]
 
 
-def _textures(texts: list[str] | None, program: Program) -> dict[int, tuple[Any, ...]]:
+def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
     """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may contain commas."""
     from gpgpu_legacy.api.texels import read_texels
     from gpgpu_legacy.isa.ir import TextureTarget

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     PAPER_SIZE,
     SIZE_HELP,
@@ -51,9 +51,9 @@ class LineageFiles:
     output: ResultsFile = None
     plot: Annotated[Path | None, plot_option("Draw GFLOPS by method.")] = None
     recorded: Annotated[
-        list[Path] | None,
+        Several[Path],
         Option("--from", "JSON …", "Draw recorded results side by side with --plot; run nothing."),
-    ] = None
+    ] = ()
 
 
 @app.command("lineage")

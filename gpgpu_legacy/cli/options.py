@@ -13,7 +13,7 @@ from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import click
 from click.shell_completion import CompletionItem
@@ -21,6 +21,11 @@ from click.shell_completion import CompletionItem
 from gpgpu_legacy.cli.file_options import check_files
 from gpgpu_legacy.numerals import integer_in, real_in
 from gpgpu_legacy.present.plain import spelled_plainly
+
+T = TypeVar("T")
+
+Several = tuple[T, ...]
+"""The values of an option or an argument that may be given several times: `Several[int]`."""
 
 Names = Iterator[tuple[str, str]]
 """Names that may stand somewhere, each with a word about it."""
@@ -50,11 +55,11 @@ class Option:
         plain = f"--{name.replace('_', '-')}"
         if more.get("default") is True:
             plain += f"/--no-{plain[2:]}"
-        is_list = get_origin(kind) is list
+        is_several = _is_several(kind)
         return click.Option(
             [name, *(self.names or [plain])],
-            multiple=is_list,
-            type=_type(get_args(kind)[0] if is_list else kind),
+            multiple=is_several,
+            type=_type(get_args(kind)[0] if is_several else kind),
             is_flag=kind is bool,
             show_default=True,
             **self.more,
@@ -67,8 +72,7 @@ class Argument(Option):
 
     def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
         """The argument, of a parameter of this name and type."""
-        is_list = get_origin(kind) is list
-        kind, count = (get_args(kind)[0], -1) if is_list else (kind, 1)
+        kind, count = (get_args(kind)[0], -1) if _is_several(kind) else (kind, 1)
         return click.Argument([name], nargs=count, type=_type(kind), **self.more, **more)
 
 
@@ -102,6 +106,10 @@ _TYPES: dict[Any, Any] = {
     float: _Number("number", real_in),
     Path: click.Path(path_type=Path, readable=False),
 }
+
+
+def _is_several(kind: Any) -> bool:
+    return get_args(kind)[1:] == (...,)
 
 
 def _type(kind: Any) -> Any:
@@ -156,9 +164,6 @@ class Command(click.Command):
         assert self.callback is not None
         check_files(self.params, ctx.params)
         values = dict(ctx.params)
-        for parameter in self.params:
-            if parameter.multiple or parameter.nargs < 0:
-                values[parameter.name] = list(values[parameter.name]) or None
         for name, kind in self.groups.items():
             values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
         return self.callback(**values)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import arithmetic_names, method_names
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     METHOD_HELP,
@@ -31,25 +31,25 @@ if TYPE_CHECKING:
 class CaseOptions:
     """The products to measure: all combinations of methods, formats, arithmetics and sizes."""
 
-    size: Annotated[list[int] | None, Option("N …", f"{SIZE_HELP} (default: 16 64 256).")] = None
+    size: Annotated[Several[int], Option("N …", f"{SIZE_HELP} (default: 16 64 256).")] = ()
     method: Annotated[
-        list[str] | None,
+        Several[str],
         Option("NAME …", f"{METHOD_HELP[:-1]} (default: all that draw).", complete=method_names),
-    ] = None
+    ] = ()
     arithmetic: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME …", f"One or several of {ARITHMETICS} (default: all).", complete=arithmetic_names
         ),
-    ] = None
+    ] = ()
     texture_format: TextureFormat = None
 
     def cases(self) -> list[Case]:
         from gpgpu_legacy.studies.precision.model import SIZES, cases
 
         return cases(
-            self.method or (),
-            self.arithmetic or (),
+            self.method,
+            self.arithmetic,
             self.texture_format,
             sorted({*self.size}) if self.size else SIZES,
         )

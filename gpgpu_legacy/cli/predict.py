@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.completion import chip_names, executor_names
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
     CACHE_HELP,
@@ -95,18 +95,18 @@ class RoofOptions:
     """Whose roofs are shown, and at which size."""
 
     chip: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME …",
             "See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
             complete=chip_names,
         ),
-    ] = None
+    ] = ()
     size: PaperSize = None
     recorded: Annotated[
-        list[Path] | None,
+        Several[Path],
         Option("--from", "JSON …", "Add the times that `lineage` or `bench` recorded."),
-    ] = None
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,13 @@ class HereOptions:
     """How this machine is measured."""
 
     executor: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME …",
             "Measure these, of `--chip this` (default: all that work here but the reference).",
             complete=executor_names,
         ),
-    ] = None
+    ] = ()
     budget: Annotated[float, Option("SECONDS", "Measure for so long, for `--chip this`.")] = (
         BUDGET_S
     )
@@ -153,7 +153,7 @@ def roofline_command(
     if here.executor and not is_here:
         raise InputError("--executor is for this machine; give --chip this, too")
     chips = [find_profile(name) for name in names if name.strip().lower() != THIS]
-    products = [product for path in roof.recorded or () for product in recorded(path)]
+    products = [product for path in roof.recorded for product in recorded(path)]
     if is_here:
         found = _measure_here(here, size, quiet=quiet)
         chips += found.profiles
@@ -172,7 +172,7 @@ def _measure_here(here: HereOptions, size: int, *, quiet: bool) -> Here:
     from gpgpu_legacy.measure.calibration.model import calibratable
     from gpgpu_legacy.studies.roofline.here import count_steps, measure_here
 
-    executors = calibratable(here.executor or ())
+    executors = calibratable(here.executor)
     with (
         time_limit(here.budget) as budget,
         progress_bar("measuring", count_steps(executors), quiet=quiet) as step,

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, parse_texel
-from gpgpu_legacy.cli.options import Argument, Option
+from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.cli.shared import (
     Json,
     MachineOptions,
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 ProgramFile = Annotated[Path, Argument("PROG.fp", "A file with a program; - is standard input.")]
 ProgramFiles = Annotated[
-    list[Path], Argument("PROG.fp...", "Files with programs; - is standard input.")
+    Several[Path], Argument("PROG.fp...", "Files with programs; - is standard input.")
 ]
 
 
@@ -188,13 +188,13 @@ def check(
 def count(
     program: ProgramFile,
     formats: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "--format",
             "[UNIT|target=]FORMAT …",
             "Format of a unit's or the target's texels, to count bytes (default: rgba32f).",
         ),
-    ] = None,
+    ] = (),
     size: Annotated[str | None, Option("WxH", "Also count a rectangle of W×H fragments.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -203,7 +203,7 @@ def count(
 
     area = None if size is None else parse_size(size)
     assembled = _assemble(program)
-    pairs = (text.rpartition("=")[::2] for text in formats or [])
+    pairs = (text.rpartition("=")[::2] for text in formats)
     chosen = formats_of(assembled, {place.strip(): name.strip() for place, name in pairs})
     counts = count_program(assembled, chosen, area)
     show(counts, counts_grids(assembled, counts), as_json)
@@ -278,7 +278,7 @@ def _translated(program: Program, to: Language, exact: bool) -> str:
 
     if to is Language.NUMPY:
         return numpy_source(program)
-    emitters = {
+    emitters: dict[Language, Callable[[Any], str]] = {
         Language.GLSL: fragment_shader,
         Language.GLSL_COMPUTE: compute_shader,
         Language.GLSL_ES: fragment_shader_es,

@@ -25,7 +25,7 @@ from gpgpu_legacy.cli.completion import (
     format_names,
     method_names,
 )
-from gpgpu_legacy.cli.options import Argument, Option
+from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
@@ -261,7 +261,7 @@ BLOCK_HELP = "The paper's b, the steps of the sum in one pass"
 MethodName = Annotated[str, Argument("METHOD", METHOD_HELP, complete=method_names)]
 OWN_BLOCK_HELP = f"{BLOCK_HELP} (default: the method's own)."
 Block = Annotated[int | None, Option("B", OWN_BLOCK_HELP)]
-Blocks = Annotated[list[int] | None, Option("B …", OWN_BLOCK_HELP)]
+Blocks = Annotated[Several[int], Option("B …", OWN_BLOCK_HELP)]
 TILE_HELP = "Draw tiles of T×T texels one after another, each in all of its passes"
 DrawnTile = Annotated[int | None, Option("T", f"{TILE_HELP} (default: the method's own).")]
 AccumulateBy = Annotated[
@@ -310,7 +310,7 @@ PaperSize = Annotated[
 QuickSize = Annotated[int | None, Option("N", QUICK_SIZE_HELP)]
 ShapeOption = Annotated[tuple[int, int, int] | None, Option("M L N", "Multiply M×L by L×N.")]
 MeasuredExecutors = Annotated[
-    list[str] | None,
+    Several[str],
     Option(
         "NAME …",
         "See `gpgpu-legacy doctor` (default: all that work here but the reference).",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import paper_names, section_names
-from gpgpu_legacy.cli.options import Argument, Option
+from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     BUDGET_S,
@@ -166,9 +166,9 @@ def report(
 def page(
     *,
     what: Annotated[
-        list[str] | None,
+        Several[str],
         Argument("[WHAT…]", "Sections of the page. Default: all.", complete=section_names),
-    ] = None,
+    ] = (),
     output: Annotated[Path, Option("-o", "--output", "FILE.html", "Write the page here.")],
 ) -> None:
     """Write the page: the programs of 2001 to 2018 run in the reader's browser, in one file."""

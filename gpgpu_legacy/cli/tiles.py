@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
     IN_FLIGHT_HELP,
@@ -38,10 +38,8 @@ class CaseOptions:
 
     size: QuickSize = None
     block: Block = None
-    tile: Annotated[list[int] | None, Option("T …", f"{TILE_HELP} (default: {TILES}).")] = None
-    cache: Annotated[
-        list[str] | None, Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {CACHES}).")
-    ] = None
+    tile: Annotated[Several[int], Option("T …", f"{TILE_HELP} (default: {TILES}).")] = ()
+    cache: Annotated[Several[str], Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {CACHES}).")] = ()
 
 
 @dataclass(frozen=True)

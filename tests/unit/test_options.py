@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.cli.commands import COMMANDS, SECTIONS
 from gpgpu_legacy.cli.file_options import WRITTEN
-from gpgpu_legacy.cli.options import Argument, Command, Option
+from gpgpu_legacy.cli.options import Argument, Command, Option, Several
 from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
 
 Call = Callable[..., tuple[int, str, str]]
@@ -27,7 +27,7 @@ Call = Callable[..., tuple[int, str, str]]
 class Where:
     name: Annotated[str, Argument("NAME", "A name.")]
     exact: Annotated[bool, Option("Exactly.")] = False
-    sizes: Annotated[list[int] | None, Option("--size", "N …", "Sizes.")] = None
+    sizes: Annotated[Several[int], Option("--size", "N …", "Sizes.")] = ()
 
 
 def show(
@@ -40,9 +40,9 @@ def show(
     ("words", "expected"),
     [
         ("a", (Where("a"), "", 3)),
-        ("a --exact --size 1 2 --seed -5", (Where("a", True, [1, 2]), "", -5)),
-        ("--size 1 --size 2 --exact a b", (Where("a", True, [1, 2]), "b", 3)),
-        ("--size 1 a b", (Where("a", False, [1]), "b", 3)),
+        ("a --exact --size 1 2 --seed -5", (Where("a", True, (1, 2)), "", -5)),
+        ("--size 1 --size 2 --exact a b", (Where("a", True, (1, 2)), "b", 3)),
+        ("--size 1 a b", (Where("a", False, (1,)), "b", 3)),
     ],
 )
 def test_fields_are_options_and_lists_end_before_arguments(

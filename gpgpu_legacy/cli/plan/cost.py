@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.cache import AccessOptions, CacheOutput, MemoryOptions, simulate_cases
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
 from gpgpu_legacy.cli.predict import CacheOptions
 from gpgpu_legacy.cli.shared import ChipName, Json, PredictedChip, show
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def count_command(
     recipe: RecipeOptions,
     over: Annotated[
-        list[str] | None,
+        Several[str],
         Option("NAME …", "Recover formulas in these parameters, as in n; log2 of them included."),
-    ] = None,
+    ] = (),
     as_json: Json = False,
 ) -> None:
     """Count what a plan costs: passes, fragments, instructions and bytes.
@@ -43,7 +43,7 @@ def count_command(
 
 
 def _formulas(
-    family: Recipe, settings: Mapping[str, str], built: Built, over: list[str]
+    family: Recipe, settings: Mapping[str, str], built: Built, over: Several[str]
 ) -> Formulas:
     from gpgpu_legacy.count.formulas import formulas
 

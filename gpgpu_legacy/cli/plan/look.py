@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.draw_options import parse_texel
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, plan_app
 from gpgpu_legacy.cli.shared import Json, MachineOptions, plot_option, print_json
 from gpgpu_legacy.errors import InputError
@@ -62,8 +62,8 @@ class SheetOptions:
         str, Option("even|log", "Of more passes, show even or ever farther ones.")
     ] = "even"
     texture: Annotated[
-        list[str] | None, Option("NAME …", "Show the passes to these textures (default: to all).")
-    ] = None
+        Several[str], Option("NAME …", "Show the passes to these textures (default: to all).")
+    ] = ()
     sharing: Annotated[
         str,
         Option(
@@ -100,7 +100,7 @@ class SheetOptions:
             panels=self.panels,
             frames=self.frames,
             spacing=as_member("--spacing", self.spacing, Spacing),
-            textures=tuple(self.texture or ()),
+            textures=self.texture,
             sharing=as_member("--sharing", self.sharing, Sharing),
             shown=as_member("--shown", self.shown, Shown),
             crop=as_member("--crop", self.crop, Crop),

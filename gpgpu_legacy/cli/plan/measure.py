@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import algorithm_names, executor_names
-from gpgpu_legacy.cli.options import Argument, Option
+from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
@@ -60,13 +60,13 @@ class RoundOptions:
         ),
     ] = None
     executor: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "NAME …",
             "See `gpgpu-legacy doctor` (default: all that work here).",
             complete=executor_names,
         ),
-    ] = None
+    ] = ()
     peers: Annotated[
         str | None,
         Option(
@@ -142,7 +142,7 @@ def _measure(
     if not recipe.what:
         raise InputError("there is no plan to measure; give WHAT, or --from for recorded results")
     with time_limit(rounds.budget) as budget:
-        cases, names = _cases(recipe, inputs, rounds), rounds.executor or ()
+        cases, names = _cases(recipe, inputs, rounds), rounds.executor
         total = count_steps(cases, names, rounds.repeat)
         with progress_bar("measuring", total, quiet=quiet) as step:
             result = bench_plans(
@@ -167,7 +167,7 @@ def _cases(recipe: RecipeOptions, inputs: InputOptions, rounds: RoundOptions) ->
 
     family, settings, over = recipe.recipe(), recipe.given(), rounds.over
     peers = {} if rounds.peers is None else read_peers(rounds.peers)
-    varied = pairs("--over", None if over is None else [over], "n=256,512")
+    varied = pairs("--over", () if over is None else (over,), "n=256,512")
     if varied.keys() & settings.keys():
         raise InputError(f"{', '.join(varied)} is given by --set and by --over; give it once")
     counts = {name: text.count(",") + 1 for name, text in varied.items()}

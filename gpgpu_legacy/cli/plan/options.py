@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import algorithm_names
-from gpgpu_legacy.cli.options import Argument, Group, Option
+from gpgpu_legacy.cli.options import Argument, Group, Option, Several
 from gpgpu_legacy.cli.shared import app
 from gpgpu_legacy.errors import InputError
 
@@ -43,8 +43,8 @@ class RecipeOptions:
 
     what: What
     settings: Annotated[
-        list[str] | None, Option("--set", "NAME=VALUE …", "Parameters of the recipe, as in n=512.")
-    ] = None
+        Several[str], Option("--set", "NAME=VALUE …", "Parameters of the recipe, as in n=512.")
+    ] = ()
 
     def recipe(self) -> Recipe:
         """The recipe."""
@@ -66,13 +66,13 @@ class InputOptions:
     """The arrays that a plan runs on."""
 
     inputs: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "--input",
             "NAME=FILE …",
             "Inputs: .npy, .csv, .mtx or pictures. Without any, they are random samples.",
         ),
-    ] = None
+    ] = ()
     seed: Annotated[int, Option("SEED", "Seed of the random samples.")] = 0
 
     def arrays(self, built: Built) -> dict[str, F32]:
@@ -87,10 +87,10 @@ class InputOptions:
         return as_operands(built.plan, read_inputs(built.plan, paths))
 
 
-def pairs(option: str, texts: list[str] | None, example: str) -> dict[str, str]:
+def pairs(option: str, texts: Several[str], example: str) -> dict[str, str]:
     """Values by name, from NAME=VALUE; each name may be given once."""
     values: dict[str, str] = {}
-    for text in texts or []:
+    for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not value:
             raise InputError(

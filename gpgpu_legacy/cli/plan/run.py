@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.plan.options import InputOptions, RecipeOptions, pairs, plan_app
 from gpgpu_legacy.cli.shared import Json, MachineOptions, show
 
@@ -17,14 +17,14 @@ def run_command(
     machine: MachineOptions,
     repeat: Annotated[int, Option("N", "Run it N times, and print the medians of the times.")] = 1,
     output: Annotated[
-        list[str] | None,
+        Several[str],
         Option(
             "-o",
             "--output",
             "NAME=FILE …",
             "Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
         ),
-    ] = None,
+    ] = (),
     check: Annotated[
         bool, Option("Compare the outputs with the recipe's reference function.")
     ] = True,
