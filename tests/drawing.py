@@ -120,6 +120,18 @@ def stacked(texels: F32) -> F32:
     return np.ascontiguousarray(np.concatenate(np.moveaxis(texels, 2, 0)))
 
 
+@dataclass(frozen=True)
+class Made:
+    """A plan, and the texels that its textures are filled with."""
+
+    plan: Plan
+    given: Mapping[str, Image]
+
+    @property
+    def operands(self) -> dict[str, F32]:
+        return {name: stacked(image.texels) for name, image in self.given.items()}
+
+
 def unstacked(matrix: F32, channels: int) -> F32:
     return np.moveaxis(np.stack(np.split(matrix, channels)), 0, 2)
 

@@ -9,11 +9,12 @@ beside their draws.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
-from drawing import Image, corners, show
+from drawing import EXACT, F32, Image, Made, assert_same_bits, corners, show
 from hypothesis import strategies as st
 from strategies import SEED
 from varying import ADDENDS, SUMS, dispatches
@@ -34,6 +35,12 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
 )
 from gpgpu_legacy.plan.textures import Extent, Rect, Sampler, TextureKind, Wrap
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.prepared import Prepared
+from gpgpu_legacy.runtime.registry import reference
+
+T = TypeVar("T")
 
 NAMES = ("P", "Q", "S", "T")
 GIVEN, GIVEN_SIDE = "G", 8
@@ -42,12 +49,30 @@ SIDES = (1, 2, 3, 5, 8, 13, 31)
 TORUS_SIDES = (1, 2, 3, 4, 7, 8, 12, 29, 32)  # float32 has the places of some texels rounded
 
 
-@dataclass(frozen=True)
-class Relaxation:
-    """A plan, and the texels that its textures are filled with."""
+def same_as_passes(
+    executor: Executor,
+    plan: Plan,
+    operands: dict[str, F32],
+    tuning: Tuning | None,
+    look: Callable[[Prepared], T],
+) -> T:
+    """What one sees of a prepared plan, which gives the same twice over, pass by pass, and exactly.
 
-    plan: Plan
-    given: Mapping[str, Image]
+    In default mode as an observed run has it, with `exact` as the reference machine has it.
+    """
+    expected = reference().run(plan, operands, EXACT).outputs
+    if not executor.why_inexact(plan, EXACT):
+        with executor.prepare(plan, replace(EXACT, tuning=tuning)) as prepared:
+            for _ in range(2):
+                found = prepared.run(operands).outputs
+                for name, values in expected.items():
+                    assert_same_bits(found[name], values)
+    with executor.prepare(plan, Machine(tuning=tuning)) as prepared:
+        found = {name: values.copy() for name, values in prepared.run(operands).outputs.items()}
+        alone = prepared.run(operands, lambda *_: None).outputs
+        for name, values in found.items():
+            assert_same_bits(values, alone[name])
+        return look(prepared)
 
 
 @dataclass(frozen=True)
@@ -180,7 +205,7 @@ def _bodies(draw: st.DrawFn, field: _Field) -> tuple[Pass, ...]:
 
 
 @st.composite
-def relaxations(draw: st.DrawFn) -> Relaxation:
+def relaxations(draw: st.DrawFn) -> Made:
     """A random plan that reads neighbours in a Repeat, and shows all that it writes."""
     field = draw(_fields())
     texel_format = FORMATS[draw(st.sampled_from(("r32f", "rgba32f", *sorted(FORMATS))))]
@@ -205,6 +230,4 @@ def relaxations(draw: st.DrawFn) -> Relaxation:
         body.insert(draw(st.integers(0, len(body))), other)
     target, *also = (images[name].texture(name) for name in NAMES)
     also.append(SUMS)
-    return Relaxation(
-        show((Repeat(count, tuple(body)),), target, images, (ADDENDS,), also=also), images
-    )
+    return Made(show((Repeat(count, tuple(body)),), target, images, (ADDENDS,), also=also), images)

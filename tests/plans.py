@@ -8,11 +8,11 @@ In some Repeats numbers have Tables, and rectangles move (varying.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from drawing import F32, Image, corners, show
+from drawing import F32, Image, Made, corners, show
 from hypothesis import strategies as st
 from strategies import ANY_FLOAT, SEED, Reach, program_texts, vec4, vector
 from varying import Setting, varied
@@ -31,7 +31,6 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     ParameterValue,
     Pass,
-    Plan,
     Repeat,
     Step,
     Texcoords,
@@ -47,14 +46,6 @@ SEPARATELY = "OPTION ARB_draw_buffers;"
 TAME = ("ABS", "ADD", "CMP", "DP3", "DP4", "FLR", "FRC", "KIL", "LRP", "MAD", "MAX", "MIN", "MOV",
         "MUL", "SGE", "SLT", "SUB", "SWZ", "TEX", "XPD")  # fmt: skip
 QUARTER = st.integers(-16, 16).map(lambda i: i / 4)
-
-
-@dataclass(frozen=True)
-class Made:
-    """A plan, and the texels that its textures are filled with."""
-
-    plan: Plan
-    given: Mapping[str, Image]
 
 
 @dataclass(frozen=True)

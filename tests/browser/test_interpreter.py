@@ -17,7 +17,6 @@ from drawing import (
     draw_all,
     program,
     show,
-    stacked,
     texture,
 )
 from hypothesis import HealthCheck, Phase, assume, given, settings
@@ -199,7 +198,7 @@ def test_a_trace_tells_what_the_packages_own_tells(
 ) -> None:
     plan = plan_from_json(plan_as_json(made.plan))  # lines are those of the text in plan.json
     assume(are_exact(plan))
-    operands = {name: stacked(image.texels) for name, image in made.given.items()}
+    operands = made.operands
     names = {name for _, pass_ in plan.weighted_passes() for name in written_by(pass_)}
     name = data.draw(st.sampled_from(sorted(names)))
     extent = plan.texture(name).extent

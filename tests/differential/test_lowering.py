@@ -26,7 +26,6 @@ from drawing import (
     fragment_texcoords,
     on,
     program,
-    stacked,
 )
 from hypothesis import assume, given, settings
 from lookups import LOOKUPS, lookups_drawn
@@ -139,7 +138,7 @@ def observed(
     seen: list[tuple[int, object, list[F32]]] = []
     executor.run(
         made.plan,
-        {name: stacked(image.texels) for name, image in made.given.items()},
+        made.operands,
         machine,
         lambda n, each, read: seen.append((n, each, [read(name).copy() for name in NAMES])),
     )
@@ -185,7 +184,7 @@ def test_a_plan_is_its_expansion_on_a_gpu(name: str, ready: Callable[[str], Exec
     def run(made: Made) -> None:
         whole = expand(made.plan)
         assume(any(isinstance(each, FragmentPass) for each in whole.steps))
-        operands = {name: stacked(image.texels) for name, image in made.given.items()}
+        operands = made.operands
         others = {name: values[::-1].copy() for name, values in operands.items()}
         by, machine = NUMPY if exact else executor, as_exact_as_it_can(executor, whole)
         wanted = [by.run(whole, each, machine).outputs for each in (operands, others)]

@@ -12,11 +12,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from drawing import EXACT, F32, as_exact_as_it_can, assert_same_bits, stacked
+from drawing import EXACT, F32, Made, as_exact_as_it_can, assert_same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from neighbours import Relaxation, relaxations
-from plans import Made, plans
+from neighbours import relaxations, same_as_passes
+from plans import plans
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
@@ -73,10 +73,6 @@ def hardware(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(gl_compute, "_device", device)
 
 
-def tuned(machine: Machine, shape: TemporalShape | None) -> Machine:
-    return Machine(machine.exact, machine.arithmetic, Tuning(temporal=shape), machine.denormals)
-
-
 def is_tiled(prepared: object) -> bool:
     """Whether it runs fewer dispatches than passes."""
     assert isinstance(prepared, GlComputePrepared)
@@ -86,23 +82,8 @@ def is_tiled(prepared: object) -> bool:
 def assert_same_as_passes(
     compute: Executor, plan: Plan, operands: dict[str, F32], shape: TemporalShape | None = None
 ) -> bool:
-    """Whether the passes were fused; they give the same twice over, one at a time, and as numpy.
-
-    shape: of tiles; None for the usual one.
-    """
-    expected = NUMPY.run(plan, operands, EXACT).outputs
-    if not compute.why_inexact(plan, EXACT):
-        with compute.prepare(plan, tuned(EXACT, shape)) as prepared:
-            for _ in range(2):
-                found = prepared.run(operands).outputs
-                for name, values in expected.items():
-                    assert_same_bits(found[name], values)
-    with compute.prepare(plan, tuned(Machine(), shape)) as prepared:
-        found = {name: values.copy() for name, values in prepared.run(operands).outputs.items()}
-        alone = prepared.run(operands, lambda *_: None).outputs
-        for name, values in found.items():
-            assert_same_bits(values, alone[name])
-        return is_tiled(prepared)
+    """Whether the passes were fused into tiles, of that shape or the usual one."""
+    return same_as_passes(compute, plan, operands, Tuning(temporal=shape), is_tiled)
 
 
 def test_random_relaxations(compute: Executor) -> None:
@@ -110,9 +91,8 @@ def test_random_relaxations(compute: Executor) -> None:
 
     @settings(max_examples=EXAMPLES)
     @given(relaxations(), st.none() | SHAPES)
-    def run(made: Relaxation, shape: TemporalShape | None) -> None:
-        operands = {name: stacked(image.texels) for name, image in made.given.items()}
-        tiled.append(assert_same_as_passes(compute, made.plan, operands, shape))
+    def run(made: Made, shape: TemporalShape | None) -> None:
+        tiled.append(assert_same_as_passes(compute, made.plan, made.operands, shape))
 
     run()
     assert sum(tiled) >= len(tiled) / 3  # else this says little
@@ -125,11 +105,10 @@ def test_passes_one_at_a_time(compute: Executor, group: GroupShape | None) -> No
 
     @settings(max_examples=EXAMPLES // 2)
     @given(relaxations())
-    def run(made: Relaxation) -> None:
-        operands = {name: stacked(image.texels) for name, image in made.given.items()}
+    def run(made: Made) -> None:
         machine = as_exact_as_it_can(compute, made.plan)
-        found = compute.run(made.plan, operands, replace(machine, tuning=Tuning(group=group)))
-        for name, values in NUMPY.run(made.plan, operands, EXACT).outputs.items():
+        found = compute.run(made.plan, made.operands, replace(machine, tuning=Tuning(group=group)))
+        for name, values in NUMPY.run(made.plan, made.operands, EXACT).outputs.items():
             if machine.exact:
                 assert_same_bits(found.outputs[name], values)
 
@@ -140,8 +119,7 @@ def test_plans_of_all_kinds(compute: Executor) -> None:
     @settings(max_examples=EXAMPLES // 2)
     @given(plans(tame=True))
     def run(made: Made) -> None:
-        operands = {name: stacked(image.texels) for name, image in made.given.items()}
-        assert_same_as_passes(compute, made.plan, operands)
+        assert_same_as_passes(compute, made.plan, made.operands)
 
     run()
 
@@ -201,7 +179,7 @@ def test_without_room_for_second_buffers(
 
     assert relaxed(compute)
     monkeypatch.setattr(gl.GlContext, "buffer", full)
-    with compute.prepare(jacobi(21, 6).plan(), tuned(Machine(), SHAPE)) as prepared:
+    with compute.prepare(jacobi(21, 6).plan(), Machine(tuning=Tuning(temporal=SHAPE))) as prepared:
         assert not is_tiled(prepared)
     assert sizes.count(4 * 23 * 23) == 3  # of x, of y, and the one that was refused
 

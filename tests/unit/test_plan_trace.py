@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from drawing import stacked
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import Made, plans
@@ -262,7 +261,7 @@ def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
         if name in written_by(pass_):
             seen[number + 1] = tuple(read(name)[y, x].tolist())
 
-    inputs = {name: stacked(image.texels) for name, image in made.given.items()}
+    inputs = made.operands
     find_executor("numpy").run(made.plan, inputs, observer=observe)
     found = trace_plan(made.plan, inputs, x, y, name, executor="numpy", every_pass=True)
     assert [visit.place.number for visit in found.visits] == list(seen)
