@@ -17,31 +17,14 @@ _LEAST = replace(CC1_1, name="least", segment_bytes=32, scattered_bytes=None)
 
 @derivation
 def least_kernel_time(
-    inputs: Inputs, *, method: str, chip: str, size: int, block: int, dynamic: bool = False,
+    inputs: Inputs, method: str, chip: str, size: int, block: int, *, dynamic: bool = False,
     rule: str = _LEAST.name,
-) -> Value:  # fmt: skip
+) -> float:  # fmt: skip
     """Milliseconds that a kernel takes at least: arithmetic, memory or shared memory alone.
 
     Each at the chip's highest rate. rule: how memory serves the requests of half-warps; the least
     of all is a transaction for every 32 bytes that a request touches.
     """
-    return _least_ms(inputs, method, chip, size, block, dynamic=dynamic, rule=rule)
-
-
-@derivation
-def quotient_of_least_times(
-    inputs: Inputs, *, method: str, chip: str, size: int, over_block: int, under_block: int,
-    over_dynamic: bool = False,
-) -> Value:  # fmt: skip
-    """The least time of a kernel over that with other blocks, or without dynamic shared arrays."""
-    over = _least_ms(inputs, method, chip, size, over_block, dynamic=over_dynamic)
-    return over / _least_ms(inputs, method, chip, size, under_block)
-
-
-def _least_ms(
-    inputs: Inputs, method: str, chip: str, size: int, block: int, *, dynamic: bool = False,
-    rule: str = _LEAST.name,
-) -> float:  # fmt: skip
     product = inputs.product(method, size, block, dynamic=dynamic)
     rules: dict[str, Rule] = {**RULES, _LEAST.name: _LEAST}
     moved = _moved(product, rules[rule])
@@ -52,6 +35,16 @@ def _least_ms(
         (moved.shared_requests + moved.shared_replays, rates.shared_memory()),
     )
     return 1e3 * max(count / rate.per_s for count, rate in terms if rate.per_s)
+
+
+@derivation
+def quotient_of_least_times(
+    inputs: Inputs, *, method: str, chip: str, size: int, over_block: int, under_block: int,
+    over_dynamic: bool = False,
+) -> Value:  # fmt: skip
+    """The least time of a kernel over that with other blocks, or without dynamic shared arrays."""
+    over = least_kernel_time(inputs, method, chip, size, over_block, dynamic=over_dynamic)
+    return over / least_kernel_time(inputs, method, chip, size, under_block)
 
 
 @cache

@@ -27,7 +27,7 @@ def lines_per_set(inputs: Inputs, *, size: int, sets: int, line_bytes: int) -> V
 
 
 @derivation
-def pages_against(inputs: Inputs, *, size: int, neighbour: int, page_bytes: int) -> Value:
+def pages_against(inputs: Inputs, size: int, neighbour: int, page_bytes: int) -> float:
     """Pages for each element of a column of an n×n matrix, over those at another size."""
     return _pages(size, page_bytes) / _pages(neighbour, page_bytes)
 
@@ -42,8 +42,7 @@ def pages_explain(
 ) -> Value:
     """Whether the pages for each element grow from one size to another as much as the time does."""
     steps = ns_per_step(inputs, table, series)
-    slower = steps[size] / steps[neighbour]
-    return _pages(size, page_bytes) / _pages(neighbour, page_bytes) >= slower
+    return pages_against(inputs, size, neighbour, page_bytes) >= steps[size] / steps[neighbour]
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,12 +41,8 @@ def is_unlimited(inputs: Inputs, *, chip: str, fact: str) -> Value:
 
 
 @derivation
-def clock_ghz(inputs: Inputs, *, chip: str) -> Value:
+def clock_ghz(inputs: Inputs, chip: str) -> float:
     """The clock of a chip's shader cores in GHz; of the whole chip where they have no other."""
-    return _clock_ghz(inputs, chip)
-
-
-def _clock_ghz(inputs: Inputs, chip: str) -> float:
     hardware = inputs.profile(chip).hardware
     clock = hardware.shader_clock_mhz or hardware.core_clock_mhz
     assert clock is not None
@@ -56,7 +52,7 @@ def _clock_ghz(inputs: Inputs, chip: str) -> float:
 @derivation
 def clock_against(inputs: Inputs, *, chip: str, processor: str) -> Value:
     """A chip's clock over a processor's."""
-    return _clock_ghz(inputs, chip) / inputs.processor(processor).clock_ghz.value
+    return clock_ghz(inputs, chip) / inputs.processor(processor).clock_ghz.value
 
 
 @derivation
@@ -70,16 +66,12 @@ def largest_block(inputs: Inputs, *, method: str, chip: str, size: int) -> Value
 @derivation
 def keeps_the_limits(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
     """Whether a plan's programs exceed no limit that is known of a chip or an API."""
-    return not _exceeds(inputs, method, chip, size, block)
+    return not exceeds_a_limit(inputs, method, chip, size, block)
 
 
 @derivation
-def exceeds_a_limit(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
+def exceeds_a_limit(inputs: Inputs, method: str, chip: str, size: int, block: int) -> bool:
     """Whether a plan's programs exceed a limit of a chip or an API."""
-    return _exceeds(inputs, method, chip, size, block)
-
-
-def _exceeds(inputs: Inputs, method: str, chip: str, size: int, block: int) -> bool:
     return _is_refused(inputs.product(method, size, block), inputs.profile(chip))
 
 

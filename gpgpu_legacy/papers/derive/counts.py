@@ -108,12 +108,8 @@ def blending_moves_less(
 
 
 @derivation
-def each_step_adds(inputs: Inputs, *, method: str, quantity: str) -> Value:
+def each_step_adds(inputs: Inputs, method: str, quantity: str) -> int:
     """What one more iteration of the inner loop, b + 1 for b, adds to a count per fragment."""
-    return _added(inputs, method, quantity)
-
-
-def _added(inputs: Inputs, method: str, quantity: str) -> int:
     more, less = (_at(inputs, quantity, method, 24, b) for b in (3, 2))
     assert more is not None and less is not None
     return more - less
@@ -122,7 +118,7 @@ def _added(inputs: Inputs, method: str, quantity: str) -> int:
 @derivation
 def each_step_adds_more(inputs: Inputs, *, method: str, than: str, quantity: str) -> Value:
     """How much more one iteration adds to a count per fragment than in another method."""
-    return _added(inputs, method, quantity) - _added(inputs, than, quantity)
+    return each_step_adds(inputs, method, quantity) - each_step_adds(inputs, than, quantity)
 
 
 @derivation
@@ -130,7 +126,7 @@ def besides_the_steps(inputs: Inputs, *, method: str, quantity: str) -> Value:
     """A count per fragment without what the b iterations of the inner loop add to it."""
     total = _at(inputs, quantity, method, 24, 2)
     assert total is not None
-    return total - 2 * _added(inputs, method, quantity)
+    return total - 2 * each_step_adds(inputs, method, quantity)
 
 
 @derivation
@@ -144,19 +140,15 @@ def percent_of(
     inputs: Inputs, *, method: str, of: str, quantity: str, size: int, block: int
 ) -> Value:
     """A count of one method at (n, b), in percent of another's."""
-    return 100.0 / _times(inputs, (of, method), quantity, size, block)
+    return 100.0 / times_less(inputs, method, of, quantity, size=size, block=block)
 
 
 @derivation
 def times_less(
-    inputs: Inputs, *, method: str, than: str, quantity: str, size: int, block: int
-) -> Value:
+    inputs: Inputs, method: str, than: str, quantity: str, *, size: int, block: int
+) -> float:
     """A count of another method at (n, b), over this one's."""
-    return _times(inputs, (than, method), quantity, size, block)
-
-
-def _times(inputs: Inputs, methods: tuple[str, str], quantity: str, size: int, block: int) -> float:
-    over, under = (_at(inputs, quantity, method, size, block) for method in methods)
+    over, under = (_at(inputs, quantity, name, size, block) for name in (than, method))
     assert over is not None and under is not None
     return over / under
 
@@ -164,19 +156,19 @@ def _times(inputs: Inputs, methods: tuple[str, str], quantity: str, size: int, b
 @derivation
 def percent_in_the_limit(inputs: Inputs, *, method: str, of: str, quantity: str) -> Value:
     """A count of one method in percent of another's, in the limit of large b."""
-    from sympy import limit, oo, symbols
-
-    b = symbols("b", positive=True)
-    return float(100 * limit(_quotient(inputs, method, of, quantity), b, oo))
+    return float(100 * _limit(inputs, method, of, quantity))
 
 
 @derivation
 def quotient_in_the_limit(inputs: Inputs, *, method: str, of: str, quantity: str) -> Value:
     """The limit of the quotient of two recovered formulas for large b, as a fraction."""
+    return str(_limit(inputs, method, of, quantity))
+
+
+def _limit(inputs: Inputs, method: str, of: str, quantity: str) -> Any:
     from sympy import limit, oo, symbols
 
-    b = symbols("b", positive=True)
-    return str(limit(_quotient(inputs, method, of, quantity), b, oo))
+    return limit(_quotient(inputs, method, of, quantity), symbols("b", positive=True), oo)
 
 
 @derivation
@@ -233,14 +225,8 @@ def uses_of_a_load(inputs: Inputs, *, method: str, size: int, block: int) -> Val
 
 
 @derivation
-def threads_of_a_block(
-    inputs: Inputs, *, method: str, size: int, block: int | None = None
-) -> Value:
+def threads_of_a_block(inputs: Inputs, method: str, size: int, block: int | None = None) -> int:
     """Invocations in a work group, as the kernel declares them."""
-    return _threads(inputs, method, size, block)
-
-
-def _threads(inputs: Inputs, method: str, size: int, block: int | None) -> int:
     plan = inputs.product(method, size, block).plan
     return max(math.prod(pass_.kernel.local_size) for _, pass_ in plan.weighted_passes()
                if isinstance(pass_, ComputePass))  # fmt: skip
@@ -264,7 +250,7 @@ def sizes_that_do_not_fit(inputs: Inputs, *, step: int, count: int, block: int) 
 @derivation
 def side_of_a_group(inputs: Inputs, *, method: str, size: int) -> Value:
     """Invocations along a side of a square work group."""
-    return math.isqrt(_threads(inputs, method, size, None))
+    return math.isqrt(threads_of_a_block(inputs, method, size))
 
 
 @derivation

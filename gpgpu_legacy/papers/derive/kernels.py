@@ -120,16 +120,12 @@ def components_stored(inputs: Inputs, *, method: str, size: int) -> Value:
 @derivation
 def vectors_save_accesses(inputs: Inputs, *, method: str, size: int) -> Value:
     """Whether a kernel makes fewer loads and stores than if each were of one element."""
-    return _saving(inputs, method, size) > 1.0
+    return saving_by_vectors(inputs, method, size) > 1.0
 
 
 @derivation
-def saving_by_vectors(inputs: Inputs, *, method: str, size: int) -> Value:
+def saving_by_vectors(inputs: Inputs, method: str, size: int) -> float:
     """Loads and stores of a kernel if each were of one element, over those that it makes."""
-    return _saving(inputs, method, size)
-
-
-def _saving(inputs: Inputs, method: str, size: int) -> float:
     invocation = _invocation(inputs.product(method, size))
     return invocation.accesses_without_vectors / invocation.accesses
 
@@ -137,18 +133,14 @@ def _saving(inputs: Inputs, method: str, size: int) -> float:
 # Least times by loads -----------------------------------------------------------------------------
 
 
-def _least_access_ms(inputs: Inputs, method: str, size: int, chip: str) -> float:
+@derivation
+def least_access_time(inputs: Inputs, method: str, size: int, chip: str) -> float:
+    """Milliseconds that the loads and stores of a kernel take on a chip at the least."""
     product, hardware = inputs.product(method, size), inputs.profile(chip).hardware
     cores, clock, starts = hardware.cores, hardware.core_clock_mhz, hardware.accesses_per_clock
     assert cores is not None and clock is not None and starts is not None
     per_ms = 1e3 * clock.most * cores.most * starts.most
     return _invocation(product).accesses * product.counts.invocations / per_ms
-
-
-@derivation
-def least_access_time(inputs: Inputs, *, method: str, size: int, chip: str) -> Value:
-    """Milliseconds that the loads and stores of a kernel take on a chip at the least."""
-    return _least_access_ms(inputs, method, size, chip)
 
 
 @derivation
@@ -165,7 +157,7 @@ def sizes_in_time(
     return tuple(
         float(n)
         for n in printed
-        if isinstance(n, int) and _least_access_ms(inputs, method, n, chip) <= time
+        if isinstance(n, int) and least_access_time(inputs, method, n, chip) <= time
     )
 
 
@@ -177,7 +169,7 @@ def cores_needed(
     n, cores = inputs.paper.claim(claim).published, inputs.profile(chip).hardware.cores
     assert isinstance(n, int) and cores is not None
     time = cell(inputs, table, series, size).high
-    return _least_access_ms(inputs, method, n, chip) * cores.most / time
+    return least_access_time(inputs, method, n, chip) * cores.most / time
 
 
 # A product on a chip ------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from dataclasses import replace
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation
-from gpgpu_legacy.papers.derive.transfers import transfer_ms
+from gpgpu_legacy.papers.derive.transfers import transfer_time
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
 
@@ -55,5 +55,5 @@ def transfer_share_predicted(
     printed.
     """
     product = inputs.product(method, size, block)
-    transfer_s = 1e-3 * transfer_ms(product, inputs, rate, "decimal")
+    transfer_s = 1e-3 * transfer_time(inputs, method, size, block, rate)
     return 100.0 * transfer_s / (transfer_s + _compute_s(product, inputs.profile(chip)))

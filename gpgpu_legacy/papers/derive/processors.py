@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from gpgpu_legacy.chips.processors import Processor
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import printed_number
@@ -13,21 +12,17 @@ _FLOAT_BYTES = 4
 
 
 @derivation
-def processor_peak(inputs: Inputs, *, processor: str, precision: str) -> Value:
+def processor_peak(inputs: Inputs, processor: str, precision: str = "single") -> float:
     """The peak GFLOPS of a processor in single or double precision."""
-    return _peak_gflops(inputs.processor(processor), precision)
-
-
-def _peak_gflops(processor: Processor, precision: str) -> float:
-    of = {"single": processor.flops_per_clock_single, "double": processor.flops_per_clock_double}
-    return processor.clock_ghz.value * of[precision].value
+    by = inputs.processor(processor)
+    of = {"single": by.flops_per_clock_single, "double": by.flops_per_clock_double}
+    return by.clock_ghz.value * of[precision].value
 
 
 @derivation
 def share_of_processor_peak(inputs: Inputs, *, claim: str, processor: str) -> Value:
     """A printed rate in percent of a processor's peak in single precision."""
-    peak = _peak_gflops(inputs.processor(processor), "single")
-    return 100.0 * printed_number(inputs, claim) / peak
+    return 100.0 * printed_number(inputs, claim) / processor_peak(inputs, processor)
 
 
 @derivation
@@ -43,4 +38,4 @@ def memory_over_arithmetic(
     side = math.isqrt(by.cache_kib.value * 1024 // (3 * _FLOAT_BYTES)) if blocked else 1
     fetched = 2 * size**3 / side if blocked else size**3
     memory_s = _FLOAT_BYTES * fetched / (by.memory_gb_per_s.value * 1e9)
-    return memory_s / (2 * size**3 / (_peak_gflops(by, "single") * 1e9))
+    return memory_s / (2 * size**3 / (processor_peak(inputs, processor) * 1e9))

@@ -8,6 +8,7 @@ from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
+from typing import TypeVar
 
 import gpgpu_legacy.papers.derive
 
@@ -23,11 +24,12 @@ class Rounded:
 
 Value = bool | int | float | str | tuple[float, ...] | Rounded | None
 Derivation = Callable[..., Value]
+D = TypeVar("D", bound=Derivation)
 
 _MARK = "recomputes_claims"
 
 
-def derivation(function: Derivation) -> Derivation:
+def derivation(function: D) -> D:
     """Mark a function, so that claims can name it."""
     setattr(function, _MARK, True)
     return function

@@ -63,12 +63,8 @@ def printed_claim(inputs: Inputs, *, claim: str, factor: float = 1.0) -> Value:
 
 
 @derivation
-def rate(inputs: Inputs, *, table: str, series: str, size: int, operations: int = 2) -> Value:
+def rate(inputs: Inputs, table: str, series: str, size: int, operations: int = 2) -> Rounded:
     """GFLOPS by a printed time, counting multiply and add, or more, in each of n³ steps."""
-    return _rate(inputs, table, series, size, operations)
-
-
-def _rate(inputs: Inputs, table: str, series: str, size: int, operations: int = 2) -> Rounded:
     time = cell(inputs, table, series, size)
     return _quotient(_exactly(operations * size**3 * 1e-6), time)
 
@@ -78,8 +74,8 @@ def quotient_of_rates(
     inputs: Inputs, *, table: str, over: str, over_size: int, under: str, under_size: int
 ) -> Value:
     """GFLOPS by the times of a column at one size, over those of another column and size."""
-    rate_over = _rate(inputs, table, over, over_size)
-    return _quotient(rate_over, _rate(inputs, table, under, under_size))
+    rate_over = rate(inputs, table, over, over_size)
+    return _quotient(rate_over, rate(inputs, table, under, under_size))
 
 
 @derivation
@@ -87,14 +83,14 @@ def speed_up_by_rates(
     inputs: Inputs, *, table: str, over: str, under: str, size: int, operations: int
 ) -> Value:
     """GFLOPS by the times of a column, over those of another with so many operations a step."""
-    rate_under = _rate(inputs, table, under, size, operations)
-    return _quotient(_rate(inputs, table, over, size), rate_under)
+    rate_under = rate(inputs, table, under, size, operations)
+    return _quotient(rate(inputs, table, over, size), rate_under)
 
 
 @derivation
 def share_of_peak(inputs: Inputs, *, table: str, series: str, size: int, chip: str) -> Value:
     """GFLOPS by a printed time, in percent of a chip's peak."""
-    return 100.0 * _rate(inputs, table, series, size).value / peak_gflops(inputs, chip)
+    return 100.0 * rate(inputs, table, series, size).value / peak_gflops(inputs, chip)
 
 
 def peak_gflops(inputs: Inputs, chip: str) -> float:
@@ -292,16 +288,11 @@ def first_faster(inputs: Inputs, *, table: str, series: str, reference: str) -> 
     return min(c.threads or 0 for c in measured.find(series).cells if c.value < host)
 
 
-def _interpolated(inputs: Inputs, table: str, series: str, size: int) -> float:
+@derivation
+def interpolated_time(inputs: Inputs, table: str, series: str, size: int) -> float:
     """A time between two sizes of a table, in ms, by interpolation of the time for a step."""
     steps = sorted(ns_per_step(inputs, table, series).items())
     return float(np.interp(size, [n for n, _ in steps], [s for _, s in steps])) * size**3 * 1e-6
-
-
-@derivation
-def interpolated_time(inputs: Inputs, *, table: str, series: str, size: int) -> Value:
-    """A time between two sizes of a table, in ms, by interpolation of the time for a step."""
-    return _interpolated(inputs, table, series, size)
 
 
 @derivation
@@ -315,9 +306,8 @@ def over_interpolated(
     inputs: Inputs, *, table: str, series: str, size: int, block: int, static: str
 ) -> Value:
     """A printed time over one interpolated from another table at the same size."""
-    return cell(inputs, table, series, size, block).value / _interpolated(
-        inputs, static, series, size
-    )
+    between = interpolated_time(inputs, static, series, size)
+    return cell(inputs, table, series, size, block).value / between
 
 
 @derivation

@@ -6,7 +6,7 @@ import math
 
 from gpgpu_legacy.cache.run import memory_bytes
 from gpgpu_legacy.papers.derive.caches import Cached, simulated
-from gpgpu_legacy.papers.derive.inputs import Inputs, Product
+from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import printed_number
 
@@ -16,32 +16,26 @@ GIGA = {"decimal": 10**9, "binary": 2**30, "1000 binary megas": 1000 * 2**20}
 
 @derivation
 def transfer_time(
-    inputs: Inputs, *, method: str, size: int, block: int, rate: str, megabyte: str
-) -> Value:
+    inputs: Inputs, method: str, size: int, block: int, rate: str, *, megabyte: str = "decimal"
+) -> float:
     """Milliseconds of a plan's uploads and read-back at a printed rate in MB/s.
 
     megabyte: of the rate, decimal or binary.
     """
-    return transfer_ms(inputs.product(method, size, block), inputs, rate, megabyte)
-
-
-def transfer_ms(product: Product, inputs: Inputs, rate: str, megabyte: str) -> float:
-    """Milliseconds of a plan's uploads and read-back at a rate that a claim prints, in MB/s."""
-    moved = product.counts.upload_bytes + product.counts.readback_bytes
+    counts = inputs.product(method, size, block).counts
+    moved = counts.upload_bytes + counts.readback_bytes
     return 1e3 * moved / (printed_number(inputs, rate) * MEGA[megabyte])
 
 
 @derivation
-def compute_time(inputs: Inputs, *, size: int, rate: str, giga: str, unit_s: float) -> Value:
+def compute_time(
+    inputs: Inputs, size: int, rate: str, giga: str = "decimal", unit_s: float = 1.0
+) -> float:
     """Seconds of 2n³ operations at a printed rate, divided by a unit.
 
     giga: of the rate, decimal, binary or 1000 binary megas.
     """
-    return _compute_s(size, printed_number(inputs, rate), giga) / unit_s
-
-
-def _compute_s(size: int, gflops: float, giga: str) -> float:
-    return 2 * size**3 / (gflops * GIGA[giga])
+    return 2 * size**3 / (printed_number(inputs, rate) * GIGA[giga]) / unit_s
 
 
 @derivation
@@ -59,8 +53,8 @@ def transfer_share(
 
     rate: of transfers, computing: of 2n³ operations, both printed.
     """
-    transfer = transfer_ms(inputs.product(method, size, block), inputs, rate, "decimal")
-    compute = 1e3 * _compute_s(size, printed_number(inputs, computing), "decimal")
+    transfer = transfer_time(inputs, method, size, block, rate)
+    compute = 1e3 * compute_time(inputs, size, computing)
     return 100.0 * transfer / (transfer + compute)
 
 
@@ -96,13 +90,14 @@ def printed_headroom(inputs: Inputs, *, needed: str, available: str) -> Value:
 
 @derivation
 def bandwidth_needed(
-    inputs: Inputs, *, method: str, size: int, block: int, giga: str, time: str | None = None,
+    inputs: Inputs, method: str, size: int, block: int, giga: str, *, time: str | None = None,
     rate: str | None = None, copies: bool = False,
-) -> Value:  # fmt: skip
+) -> float:  # fmt: skip
     """GB/s that a plan's bytes need in a printed time, or in that of 2n³ operations at a rate."""
     counts = inputs.product(method, size, block).counts
     moved = counts.bytes_requested + (counts.copy_bytes if copies else 0)
-    return _bandwidth(moved, giga, _taken(inputs, size, time, rate))
+    seconds = compute_time(inputs, size, rate) if rate else printed_number(inputs, time or "")
+    return moved / seconds / GIGA[giga]
 
 
 @derivation
@@ -113,19 +108,7 @@ def bandwidth_behind_cache(
     """GB/s (10⁹ bytes) between memory and a simulated cache in a time, copies included."""
     where = Cached(cache, raster, layout, in_flight)
     moved = memory_bytes(simulated(inputs.product(method, size, block), where))
-    return _bandwidth(moved, "decimal", _taken(inputs, size, time, None))
-
-
-def _bandwidth(moved: int, giga: str, seconds: float) -> float:
-    return moved / seconds / GIGA[giga]
-
-
-def _taken(inputs: Inputs, size: int, time: str | None, rate: str | None) -> float:
-    """A printed time in seconds, or that of 2n³ operations at a printed rate."""
-    if time is not None:
-        return printed_number(inputs, time)
-    assert rate is not None
-    return _compute_s(size, printed_number(inputs, rate), "decimal")
+    return moved / printed_number(inputs, time) / GIGA["decimal"]
 
 
 @derivation
@@ -136,8 +119,7 @@ def headroom(
     """The percentage of a chip's bandwidth that a plan leaves unused."""
     fact = inputs.profile(chip).hardware.memory_gb_per_s
     assert fact is not None
-    moved = inputs.product(method, size, block).counts.bytes_requested
-    needed = _bandwidth(moved, giga, _taken(inputs, size, time, rate))
+    needed = bandwidth_needed(inputs, method, size, block, giga, time=time, rate=rate)
     return 100.0 * (1.0 - needed / fact.value)
 
 
