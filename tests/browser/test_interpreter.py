@@ -200,6 +200,7 @@ def test_a_trace_tells_what_the_packages_own_tells(
     assume(are_exact(plan))
     operands = made.operands
     names = {name for _, pass_ in plan.weighted_passes() for name in written_by(pass_)}
+    assume(names)
     name = data.draw(st.sampled_from(sorted(names)))
     extent = plan.texture(name).extent
     x, y = data.draw(st.integers(0, extent.width - 1)), data.draw(st.integers(0, extent.rows - 1))
