@@ -12,13 +12,12 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -50,7 +49,7 @@ class Why(Enum):
 class Difference:
     """A program that an executor computes otherwise, and nothing explains it.
 
-    text: of the program, with what does not matter left out. found, expected: in one fragment.
+    text: of the program alone. found, expected: in one fragment.
     """
 
     executor: str
@@ -91,7 +90,11 @@ def checked(batch: Batch, names: Sequence[str] = EXECUTORS) -> Checked:
             if isinstance(why, Why):
                 explained[name, why] += 1
             elif why is not None:
-                differences.append(_minimised(batch, part, name))
+                y, x, _ = np.argwhere(why)[0]
+                both = (texels[part.number][y, x] for texels in (found, expected.texels))
+                values = (tuple(each.tolist()) for each in both)
+                text, where = batch.of(part).text, (int(x), int(y))
+                differences.append(Difference(name, batch.seed, text, where, *values))
     return Checked(len(batch.parts), explained, tuple(differences))
 
 
@@ -152,62 +155,6 @@ def _near(found: F32, expected: F32, part: Part, batch: Batch) -> NDArray[np.boo
     with np.errstate(all="ignore"):
         near: NDArray[np.bool_] = np.isclose(found, expected, relative, absolute, equal_nan=True)
     return near
-
-
-def _minimised(batch: Batch, part: Part, name: str) -> Difference:
-    """The difference with as few instructions as show it."""
-    executor = find_executor(name)
-
-    def wrong(candidate: Part) -> tuple[Batch, NDArray[np.bool_]] | None:
-        alone = batch.of(candidate)
-        if not _is_defined(candidate):
-            return None
-        try:
-            why = _Expected(alone).why(candidate, drawn(alone, executor)[part.number], executor)
-        except (GpgpuLegacyError, ValueError):
-            return None
-        return (alone, why) if isinstance(why, np.ndarray) else None
-
-    best, kept = wrong(part), part
-    if best is None:
-        note = "it differs only beside the others of its batch"
-        return Difference(
-            name, batch.seed, batch.text, (0, 0), (), (), f"program {part.number}: {note}"
-        )
-    shrinking = True
-    while shrinking:
-        shrinking = False
-        for n in reversed(range(len(kept.lines) - 1)):  # the last line writes the colour
-            word, written, *_ = kept.lines[n].replace(",", " ").split()
-            if part.inexact and word in ("MAX", "MIN") and written in kept.lines[-1]:
-                continue  # it keeps an operand to the range of the bounds
-            candidate = replace(kept, lines=(*kept.lines[:n], *kept.lines[n + 1 :]))
-            smaller = wrong(candidate)
-            if smaller is not None:
-                best, kept, shrinking = smaller, candidate, True
-    alone, mask = best
-    y, x, _ = np.argwhere(mask)[0]
-    found = drawn(alone, executor)[part.number]
-    wanted = _Expected(alone).texels[part.number]
-    return Difference(
-        name, batch.seed, alone.text, (int(x), int(y)),
-        tuple(found[y, x].tolist()), tuple(wanted[y, x].tolist()),
-    )  # fmt: skip
-
-
-def _is_defined(part: Part) -> bool:
-    """Whether no temporary is read that was never written; a MOV of all of it comes first."""
-    written: set[str] = set()
-    for line in part.lines:
-        destination, _, sources = line.partition(", ")
-        name = destination.split()[-1].partition(".")[0]
-        if not set(re.findall(rf"\b[abcd]{part.number}\b", sources)) <= written:
-            return False
-        whole = "." not in destination.split()[-1]
-        if name not in written and not whole and not name.startswith("result"):
-            return False
-        written.add(name)
-    return True
 
 
 # The command ----------------------------------------------------------------------------------

@@ -4,12 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.denormals import DataPath
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
+
+
+@dataclass
+class Clock:
+    """Time passes only where somebody moves it on."""
+
+    now: float = 0.0
+
+    def __call__(self) -> float:
+        return self.now
 
 
 class FakePrepared(Prepared):

@@ -55,11 +55,10 @@ def drawn_with(mnemonic: str, evaluate: Callable[..., F32]) -> Callable[[Batch, 
     return draw
 
 
-def test_a_wrong_opcode_is_found_and_shown_in_few_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_opcode_is_found_and_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(campaign, "drawn", drawn_with("FLR", np.ceil))
     found = [d for n in range(8) for d in checked(random_batch(f"wrong {n}"), ["jit"]).differences]
     assert found
     for difference in found:
         assert "FLR" in difference.text
-        assert len(difference.text.splitlines()) <= 16
         assert difference.found != difference.expected

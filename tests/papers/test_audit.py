@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import FakeExecutor
+from fakes import Clock, FakeExecutor
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
@@ -381,14 +381,6 @@ def test_nonsense_is_one_line_and_exit_code_2(
 
 
 # The transfer's share ----------------------------------------------------------------------------
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Snail(FakeExecutor):

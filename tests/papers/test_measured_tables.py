@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import FakeExecutor
+from fakes import Clock, FakeExecutor
 from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_method
@@ -185,16 +184,6 @@ def test_speed_ups_of_dobravec_and_bulic() -> None:
 
 
 # What is run here --------------------------------------------------------------------------------
-
-
-@dataclass
-class Clock:
-    """Time passes only where a fake executor runs."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Fake(FakeExecutor):

@@ -241,15 +241,6 @@ def test_the_three_ways_differ_as_they_are_named(name: str) -> None:
     assert len(targets) == 2
 
 
-@pytest.mark.parametrize("passes", range(1, 6))
-@pytest.mark.parametrize("name", ["hall-carr-hart-single", "hall-carr-hart-multi"])
-def test_ping_pong_ends_in_the_right_texture(name: str, passes: int) -> None:
-    method = find_method(name)
-    split = 2 if name.endswith("multi") else 1
-    plan = check(method, (4, 4 * passes * split, 4), options_of(method, Accumulate.PING_PONG))
-    assert fragment_passes(plan) == passes
-
-
 # 8 bits ------------------------------------------------------------------------------------------
 
 LARSON = find_method("larson-mcallister")
@@ -288,14 +279,6 @@ def test_eight_bit_products_are_an_integer_model_of_2001(data: st.DataObject) ->
         "largest_texture": data.draw(st.integers(1, 8)),
     }
     assert_same_bits(eight_bits(a, b, **turned), eight_bit_product(a, b))
-
-
-def test_eight_bit_sums_stop_at_white_and_values_between_levels_are_rounded() -> None:
-    ones = np.ones((2, 3), np.float32)
-    assert (eight_bits(ones, ones.T.copy()) == 1.0).all()
-    rng = np.random.default_rng(7)
-    a, b = rng.random((6, 9), np.float32), rng.random((9, 5), np.float32)
-    assert_same_bits(eight_bits(a, b), eight_bit_product(a, b))
 
 
 # Figure 1's numbers as they are printed ----------------------------------------------------------

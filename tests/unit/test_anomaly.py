@@ -19,7 +19,7 @@ from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.cache.paging import Kind, Paging
-from gpgpu_legacy.chips.hosts import Host, HostsFile, find_host, hosts
+from gpgpu_legacy.chips.hosts import HostsFile, find_host, hosts
 from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.cli import anomaly as command
 from gpgpu_legacy.errors import InputError
@@ -234,15 +234,6 @@ def test_the_machines_are_those_of_the_time() -> None:
         assert (each.dtlb.lines, each.dtlb.ways, each.page_bytes) == (256, 4, 4096)
     with pytest.raises(InputError, match="choose from core2-3mb, core2-6mb"):
         find_host("pentium")
-
-
-@pytest.mark.parametrize("host", hosts(), ids=lambda host: host.name)
-def test_every_number_has_a_source(host: Host) -> None:
-    facts = dict(host.facts())
-    assert len(facts) == 10
-    assert {fact.source for fact in facts.values()} == {
-        "S002", "cpuz", "xeon-phi", "remembered",
-    }  # fmt: skip
 
 
 def test_a_file_that_does_not_keep_to_the_form() -> None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from cache_conventions import in_order
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_cache_simulate import (
+    GRANULE,
+    chunk,
+    chunks_of,
+    expanded,
+    once,
+    pass_trace,
+    reads,
+    trace,
+)
 
 from gpgpu_legacy.cache.caches import Cache, Memory
 from gpgpu_legacy.cache.distances import Distances, stack_distances
@@ -18,28 +26,9 @@ from gpgpu_legacy.cache.simulate import simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
 
-GRANULE = 16
-REGIONS = (Region("a", 4096, 2048, 4), Region("b", 8192, 1024, 16))
-FIRST = (256, 512)
-COUNT = (128, 64)
 
-
-def trace(*chunks: Chunk, iterations: int = 1) -> Trace:
-    accesses = sum(int(each.times @ (each.lines >= 0).sum(axis=1)) for each in chunks)
-    pass_ = PassTrace("pass", accesses, lambda: iter(chunks))
-    return Trace("trace", REGIONS, (Step(iterations, lambda _: (pass_,)),), GRANULE)
-
-
-def chunk(
-    lines: Sequence[Sequence[int]], kinds: Sequence[int], times: Sequence[int] | None = None
-) -> Chunk:
-    counts = [1] * len(lines) if times is None else times
-    table = np.array(lines, np.int64).reshape(len(lines), len(kinds))
-    return Chunk(table, np.array(kinds, np.int16), np.array(counts, np.int32))
-
-
-def reads(*lines: int) -> Trace:
-    return trace(chunk([[FIRST[0] + line] for line in lines], [0]))
+def turns(chunks: Sequence[Chunk], count: int = 1) -> Trace:
+    return trace(Step(count, lambda _: (pass_trace(chunks),)))
 
 
 def by_hand(lines: Sequence[int]) -> tuple[Counter[int], int]:
@@ -62,32 +51,13 @@ def counted(distances: Distances) -> Counter[int]:
 
 
 def written_out(chunks: Sequence[Chunk]) -> list[int]:
-    return [line for each in chunks for line, _ in in_order(each)]
-
-
-@st.composite
-def chunks_of(draw: st.DrawFn) -> Chunk:
-    in_flight, lanes = draw(st.sampled_from([(1, 1), (1, 1), (2, 1), (16, 1), (3, 4)]))
-    accesses = draw(st.integers(1, 9))
-    of_access = draw(st.lists(st.integers(0, 3), min_size=accesses, max_size=accesses))
-    kinds = [kind for kind in of_access for _ in range(lanes)]
-    slots = len(kinds)
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    rows = draw(st.integers(0, 50))
-    span = draw(st.sampled_from([2, 8, 64]))
-    lines = rng.integers(0, span, (rows, slots)) + np.array([FIRST[kind // 2] for kind in kinds])
-    lines[rng.random(lines.shape) < draw(st.sampled_from([0, 0.2]))] = NO_ACCESS
-    for row in range(1, rows):
-        if rng.random() < 0.3:
-            lines[row] = lines[row - 1]
-    made = chunk(lines.tolist(), kinds, rng.integers(1, 6, rows).tolist())
-    return replace(made, in_flight=in_flight, lanes=lanes)
+    return [line for line, _ in expanded(chunks)]
 
 
 @settings(max_examples=60)
 @given(st.lists(chunks_of(), max_size=3))
 def test_distances_are_places_in_the_list(chunks: list[Chunk]) -> None:
-    found = stack_distances(trace(*chunks))
+    found = stack_distances(turns(chunks))
     lines = written_out(chunks)
     assert (counted(found), found.cold) == by_hand(lines)
     assert found.accesses == len(lines)
@@ -96,10 +66,10 @@ def test_distances_are_places_in_the_list(chunks: list[Chunk]) -> None:
 @settings(max_examples=15)
 @given(st.lists(chunks_of(), min_size=1, max_size=2))
 def test_the_curve_is_the_simulator_at_every_size(chunks: list[Chunk]) -> None:
-    several = trace(*chunks, iterations=2)
+    several = turns(chunks, 2)
     found = stack_distances(several)
     sizes, misses = found.curve()
-    for lines in range(1, sum(COUNT) + 2):
+    for lines in range(1, len(set(written_out(chunks))) + 2):
         memory = Memory((Cache(lines * GRANULE, lines, GRANULE),), allocate=True)
         expected = simulate(several, memory).misses
         assert found.misses(lines) == expected
@@ -123,9 +93,9 @@ def test_times_that_run_out_are_given_anew() -> None:
 
 
 def test_a_row_longer_than_all_regions() -> None:
-    lines = (FIRST[0] + np.random.default_rng(4).integers(0, 9, (3, 6000))).tolist()
+    lines = np.random.default_rng(4).integers(0, 9, (3, 6000)).tolist()
     each = chunk(lines, [0] * 6000, [1, 3, 2])
-    found = stack_distances(trace(each))
+    found = stack_distances(once(each))
     assert (counted(found), found.cold) == by_hand(written_out([each]))
 
 
@@ -146,7 +116,7 @@ def test_what_is_refused() -> None:
 
 def test_progress_and_an_empty_trace() -> None:
     seen: list[float] = []
-    found = stack_distances(trace(iterations=4), progress=seen.append)
+    found = stack_distances(turns([], 4), progress=seen.append)
     assert seen == [0.25, 0.5, 0.75, 1.0]
     assert (found.accesses, found.cold, found.misses(1)) == (0, 0, 0)
     sizes, misses = found.curve()
@@ -156,10 +126,10 @@ def test_progress_and_an_empty_trace() -> None:
 def test_progress_goes_on_within_a_turn() -> None:
     """A budget ends a curve where it reports, and one iteration may be most of a run."""
     seen: list[float] = []
-    rows = [chunk([[FIRST[0], FIRST[0] + 1]], [0, 0], [5]) for _ in range(4)]
-    stack_distances(trace(*rows, iterations=2), progress=seen.append)
+    rows = [chunk([[0, 1]], [0, 0], [5]) for _ in range(4)]
+    stack_distances(turns(rows, 2), progress=seen.append)
     assert seen == [0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1.0]
     seen.clear()
-    guarded = [chunk([[FIRST[0], NO_ACCESS]], [0, 0]) for _ in range(4)]
-    stack_distances(trace(*guarded), progress=seen.append)
+    guarded = [chunk([[0, NO_ACCESS]], [0, 0]) for _ in range(4)]
+    stack_distances(once(*guarded), progress=seen.append)
     assert seen == [0.5, 1.0]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fakes import FakeExecutor
+from fakes import Clock, FakeExecutor
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.figure import Figure
@@ -43,16 +42,6 @@ from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, Prepared, Result, Timings
-
-
-@dataclass
-class Clock:
-    """A clock that only runs move on."""
-
-    now: float = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 class Known(FakeExecutor):

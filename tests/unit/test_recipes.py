@@ -225,12 +225,6 @@ def test_reference_and_samples_fail_in_a_line(write: Write) -> None:
         built.reference()
 
 
-def test_a_file_without_end_is_not_read_on(write: Write) -> None:
-    Path("endless.py").symlink_to("/dev/zero")
-    with pytest.raises(InputError, match=r"endless\.py is a device"):
-        find_recipe("endless.py")
-
-
 @pytest.mark.parametrize(
     "data",
     [

@@ -34,8 +34,6 @@ def digits(text: str) -> int:
 @pytest.mark.parametrize(
     ("table", "column", "values"),
     [
-        (0, "passes", (N, N // B, N // (2 * B))),
-        (0, "fragments / pass", (N**2, N**2, N**2 // 4)),
         (0, "bytes / fragment", (16, 4 * (2 * B + 2), 16 * (2 * B + 2))),
         (0, "total bytes", (16 * N**3, 8 * N**3 * (B + 1) // B, 4 * N**3 * (B + 1) // B)),
         (1, "total instructions", (2 * N**3, None, None)),

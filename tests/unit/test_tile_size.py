@@ -92,9 +92,6 @@ def test_a_cache_for_a_pass_of_a_tile_fetches_each_texel_n_over_t_times(cases: C
     assert (row.a, row.b) == (exact(times, n), exact(times, n))
 
 
-# Where they do not hold --------------------------------------------------------------------------
-
-
 # The command -------------------------------------------------------------------------------------
 
 
@@ -123,8 +120,6 @@ def test_the_command_prints_a_table_or_json(run: Any) -> None:
     ("size", "block", "tile", "cache", "message"),
     [
         (128, 4, 0, "8K,4way,64B", "tile is 0; it must be at least 1"),
-        (0, 4, 8, "8K,4way,64B", "size is 0; it must be at least 1"),
-        (128, 0, 8, "8K,4way,64B", "block is 0; it must be at least 1"),
         (
             128, 4, 8, "1K,4way,8B",
             "a line of 8 bytes is shorter than a texel of 16; give longer lines",
