@@ -74,12 +74,10 @@ def anomaly(
     sizes, which are shown beside the published ones.
     """
     from gpgpu_legacy.chips.hosts import find_host, hosts
-    from gpgpu_legacy.studies.host_anomaly import model
+    from gpgpu_legacy.studies.host_anomaly import model, record, table
     from gpgpu_legacy.studies.host_anomaly.cases import make_cases
     from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
     from gpgpu_legacy.studies.host_anomaly.published import published_times
-    from gpgpu_legacy.studies.host_anomaly.record import anomaly_record
-    from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
     check_plot(plot)
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
@@ -89,5 +87,5 @@ def anomaly(
     total = model.count_sizes(sizes, published)
     with progress_bar("simulating", total, quiet=quiet) as step:
         anomalies = model.anomaly(cases, published, sizes, rows, step)
-    show(anomaly_record(anomalies), anomaly_grids(anomalies), as_json)
+    show(record.anomaly_record(anomalies), table.anomaly_grids(anomalies), as_json)
     draw(anomalies, draw_anomaly, plot)

@@ -67,40 +67,32 @@ def audit_command(
     quiet: Quiet = False,
 ) -> None:
     """Recompute every number and sentence that the papers claim, and give each a verdict."""
-    from gpgpu_legacy.papers.audit import record as records
-    from gpgpu_legacy.papers.audit.model import audit
-    from gpgpu_legacy.papers.audit.shares import (
-        NOTHING_MEASURED,
-        count_shares,
-        measure_shares,
-        shares_grid,
-    )
-    from gpgpu_legacy.papers.audit.table import audit_grids, left_out_grid, turned_grid
+    from gpgpu_legacy.papers.audit import model, record, shares, table
     from gpgpu_legacy.published.papers import find_paper, papers
 
     to.check()
     recording.check(paper)
-    target = records.record_path(recording.record_to) if recording.is_recorded else None
+    target = record.record_path(recording.record_to) if recording.is_recorded else None
     chosen = papers() if paper is None else (find_paper(paper),)
-    findings = audit(chosen)
+    findings = model.audit(chosen)
     if target is not None:
-        records.record(findings, target)
+        record.record(findings, target)
         print(f"recorded {len(findings)} verdicts in {target}", file=sys.stderr)
     listed = [finding for finding in findings if not verdict or finding.verdict in verdict]
-    grids = audit_grids(findings, listed)
-    measured = NOTHING_MEASURED
+    grids = table.audit_grids(findings, listed)
+    measured = shares.NOTHING_MEASURED
     if measure:
-        with progress_bar("measuring", count_shares(), quiet=quiet) as step:
-            measured = measure_shares(progress=step)
-        grids.append(shares_grid(measured))
+        with progress_bar("measuring", shares.count_shares(), quiet=quiet) as step:
+            measured = shares.measure_shares(progress=step)
+        grids.append(shares.shares_grid(measured))
         warn_if_busy(measured.busy_share)
     if turn:
-        grids.append(turned_grid(listed))
+        grids.append(table.turned_grid(listed))
     if left_out:
-        grids.append(left_out_grid(chosen))
-    to.write(grids, lambda: records.audit_record(findings, listed, measured, turn=turn))
+        grids.append(table.left_out_grid(chosen))
+    to.write(grids, lambda: record.audit_record(findings, listed, measured, turn=turn))
     if recording.strict:
-        _refuse(records.changes(records.verdicts_of(findings), records.recorded(), chosen))
+        _refuse(record.changes(record.verdicts_of(findings), record.recorded(), chosen))
 
 
 def _refuse(changes: list[str]) -> None:

@@ -122,19 +122,17 @@ def bench(
             raise InputError("--compare prints a table; leave --from, --output and --plot out")
         _compare(*files.compare, as_json=as_json)
         return
-    from gpgpu_legacy.measure.bench.plot import draw_bench
-    from gpgpu_legacy.measure.bench.record import read_bench
-    from gpgpu_legacy.measure.bench.table import bench_grids
+    from gpgpu_legacy.measure.bench import plot, record, table
 
     check_output(files.output, ".json")
     check_plot(files.plot)
     if files.recorded is not None:
-        result = read_bench(files.recorded)
+        result = record.read_bench(files.recorded)
         writer_to(files.output)(result)
     else:
         result = _measure(entrant, rounds, files.output, quiet=quiet)
-    show(result, bench_grids(result), as_json)
-    draw(result, draw_bench, files.plot)
+    show(result, table.bench_grids(result), as_json)
+    draw(result, plot.draw_bench, files.plot)
 
 
 def _measure(
@@ -179,18 +177,17 @@ def _whole_call(
 
 
 def _compare(old: Path, new: Path, *, as_json: bool) -> None:
-    from gpgpu_legacy.measure.bench.record import compare, read_bench
-    from gpgpu_legacy.measure.bench.table import compare_grid, why_not_comparable
+    from gpgpu_legacy.measure.bench import record, table
 
-    compared = compare(read_bench(old), read_bench(new))
+    compared = record.compare(record.read_bench(old), record.read_bench(new))
     if as_json:
         print_json(compared)
     elif not compared.comparable:
-        print(why_not_comparable(compared))
+        print(table.why_not_comparable(compared))
     elif not compared.ratios:
         print("the two runs have no result in common")
     else:
-        print_tables([compare_grid(compared)])
+        print_tables([table.compare_grid(compared)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -247,39 +247,32 @@ def _progress(
 
 
 def _runs(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
-    from gpgpu_legacy.studies.cache_sweep.model import run_sweep
-    from gpgpu_legacy.studies.cache_sweep.plot import check_sweep, draw_sweep
-    from gpgpu_legacy.studies.cache_sweep.record import sweep_record
-    from gpgpu_legacy.studies.cache_sweep.table import sweep_grids
+    from gpgpu_legacy.studies.cache_sweep import model, plot, record, table
 
     if report.plot is not None:
-        check_sweep(wanted)
+        plot.check_sweep(wanted)
     with _progress("simulating", wanted, quiet=report.quiet) as progress:
-        sweep = run_sweep(wanted, budget, every_pass=report.every_pass, progress=progress)
-    show(sweep_record(sweep), sweep_grids(sweep), report.as_json)
-    draw(sweep, draw_sweep, report.plot)
+        sweep = model.run_sweep(wanted, budget, every_pass=report.every_pass, progress=progress)
+    show(record.sweep_record(sweep), table.sweep_grids(sweep), report.as_json)
+    draw(sweep, plot.draw_sweep, report.plot)
 
 
 def _curves(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
-    from gpgpu_legacy.studies.cache_sweep.model import run_curves
-    from gpgpu_legacy.studies.cache_sweep.plot import draw_curves
-    from gpgpu_legacy.studies.cache_sweep.record import curves_record
-    from gpgpu_legacy.studies.cache_sweep.table import curve_grids
+    from gpgpu_legacy.studies.cache_sweep import model, plot, record, table
 
     with _progress("stack distances", wanted, quiet=report.quiet) as progress:
-        curves = run_curves(wanted, budget, progress=progress)
-    show(curves_record(curves), curve_grids(curves), report.as_json)
-    draw(curves.curves, draw_curves, report.plot)
+        curves = model.run_curves(wanted, budget, progress=progress)
+    show(record.curves_record(curves), table.curve_grids(curves), report.as_json)
+    draw(curves.curves, plot.draw_curves, report.plot)
 
 
 def _heat_map(case: Case, budget: Budget, path: Path, report: CacheOutput) -> None:
-    from gpgpu_legacy.studies.cache_sweep.heat_map_plot import draw_heat_map
-    from gpgpu_legacy.studies.cache_sweep.model import mapped_run
-    from gpgpu_legacy.studies.cache_sweep.record import run_record
-    from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption, run_grids
+    from gpgpu_legacy.studies.cache_sweep import heat_map_plot, model, record, table
 
     with _progress("simulating", [case], quiet=report.quiet) as progress:
-        run, heat = mapped_run(case, report.heat_map_of, budget=budget, progress=progress(case))
-    draw_heat_map(heat, heat_map_caption(run, heat), path)
-    show(run_record(run), run_grids(run), report.as_json)
+        run, heat = model.mapped_run(
+            case, report.heat_map_of, budget=budget, progress=progress(case)
+        )
+    heat_map_plot.draw_heat_map(heat, table.heat_map_caption(run, heat), path)
+    show(record.run_record(run), table.run_grids(run), report.as_json)
     print(f"wrote {path}", file=sys.stderr)

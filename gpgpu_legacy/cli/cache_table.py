@@ -105,22 +105,20 @@ def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFi
     The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
     fit the budget are listed; the defaults take minutes to hours to simulate.
     """
-    from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
-    from gpgpu_legacy.studies.cache_table.record import printed_table, write_cache_table
+    from gpgpu_legacy.studies.cache_table import plot, record, verdict
     from gpgpu_legacy.studies.cache_table.table import cache_table_grids
-    from gpgpu_legacy.studies.cache_table.verdict import verdict
 
     check_plot(report.plot)
     check_output(report.output, ".json")
-    save = None if report.output is None else partial(write_cache_table, report.output)
+    save = None if report.output is None else partial(record.write_cache_table, report.output)
     table = _table(cases, running, save, quiet=report.quiet)
     if report.output is not None:
-        write_cache_table(report.output, table)
-    show(printed_table(table), cache_table_grids(table), report.as_json)
+        record.write_cache_table(report.output, table)
+    show(record.printed_table(table), cache_table_grids(table), report.as_json)
     if not report.as_json:
-        for sentence in verdict(table):
+        for sentence in verdict.verdict(table):
             print(f"• {sentence}")
-    draw(table, draw_cache_table, report.plot)
+    draw(table, plot.draw_cache_table, report.plot)
 
 
 def _table(

@@ -46,37 +46,26 @@ def calibrate_command(
     The profile of an executor is called this-NAME and is kept in the user's data folder; the
     environment variable GPGPU_LEGACY_PROFILES names another folder.
     """
-    from gpgpu_legacy.measure.calibration.model import (
-        calibratable,
-        calibrate,
-        check_kept,
-        count_steps,
-        write_calibration,
-    )
-    from gpgpu_legacy.measure.calibration.table import (
-        CalibrationsRecord,
-        calibration_grid,
-        calibration_record,
-    )
+    from gpgpu_legacy.measure.calibration import model, table
 
     check_output(output, ".toml")
-    wanted = calibratable(executor)
+    wanted = model.calibratable(executor)
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")
     if output is None:
-        check_kept(wanted)
+        model.check_kept(wanted)
     done = []
     with (
         time_limit(budget) as limit,
-        progress_bar("calibrating", len(wanted) * count_steps(repeat), quiet=quiet) as step,
+        progress_bar("calibrating", len(wanted) * model.count_steps(repeat), quiet=quiet) as step,
     ):
         for number, runner in enumerate(wanted):
             share = limit.share(len(wanted) - number)
-            calibration = calibrate(runner, runs=repeat, budget=share, progress=step)
-            done.append((calibration, write_calibration(calibration, output)))
+            calibration = model.calibrate(runner, runs=repeat, budget=share, progress=step)
+            done.append((calibration, model.write_calibration(calibration, output)))
             warn_if_busy(calibration.busy_share)
-    profiles = tuple(calibration_record(calibration, path) for calibration, path in done)
-    grids = [calibration_grid(calibration) for calibration, _ in done]
-    show(CalibrationsRecord(profiles=profiles), grids, as_json)
+    profiles = tuple(table.calibration_record(calibration, path) for calibration, path in done)
+    grids = [table.calibration_grid(calibration) for calibration, _ in done]
+    show(table.CalibrationsRecord(profiles=profiles), grids, as_json)
     for _, path in done if not as_json else ():
         print(f"wrote {path}", file=sys.stderr)

@@ -43,9 +43,8 @@ def fit_command(
 ) -> None:
     """Find the largest block of a method that loads on a chip, and why the next does not."""
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.studies.largest_block.model import fit
-    from gpgpu_legacy.studies.largest_block.table import fit_grids
+    from gpgpu_legacy.studies.largest_block import model, table
 
     profile = find_profile(chip)
-    result = fit(find_method(method), profile, product.dimensions(), product.options())
-    show(result, fit_grids(result, profile), as_json)
+    result = model.fit(find_method(method), profile, product.dimensions(), product.options())
+    show(result, table.fit_grids(result, profile), as_json)

@@ -64,22 +64,20 @@ def lineage_command(
 
     All methods run in turn, round by round, and so do the libraries that are their ceilings.
     """
-    from gpgpu_legacy.studies.lineage.plot import draw_lineage
-    from gpgpu_legacy.studies.lineage.record import read_lineage
-    from gpgpu_legacy.studies.lineage.table import lineage_grid
+    from gpgpu_legacy.studies.lineage import plot, record, table
 
     check_output(files.output, ".json")
     check_plot(files.plot)
     if files.recorded:
         if files.plot is None:
             raise InputError("--from draws recorded results; name the picture with --plot")
-        draw_lineage([read_lineage(path) for path in files.recorded], files.plot)
+        plot.draw_lineage([record.read_lineage(path) for path in files.recorded], files.plot)
         print(f"wrote {files.plot}")
         return
     result = _measure(what, files.output, quiet=quiet)
     if files.plot is not None:
-        draw_lineage([result], files.plot)
-    show(result, [lineage_grid(result)], as_json)
+        plot.draw_lineage([result], files.plot)
+    show(result, [table.lineage_grid(result)], as_json)
 
 
 def _measure(what: LineageOptions, output: Path | None, *, quiet: bool) -> Lineage:

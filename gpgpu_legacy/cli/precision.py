@@ -69,14 +69,13 @@ def precision(
     with one in float64. Fixed-point formats are measured twice: with matrices in [0, 1), and with
     matrices scaled so that the sums fit.
     """
-    from gpgpu_legacy.studies.precision.model import measure
+    from gpgpu_legacy.studies.precision import model, table
     from gpgpu_legacy.studies.precision.plot import draw_precision
-    from gpgpu_legacy.studies.precision.table import precision_grids, precision_record
 
     tables.check()
     check_plot(plot)
     cases = chosen.cases()
     with progress_bar("measuring", len(cases), quiet=quiet) as step:
-        measured = list(measure(cases, seed, step))
+        measured = list(model.measure(cases, seed, step))
     draw(measured, draw_precision, plot)
-    tables.write(precision_grids(measured), lambda: precision_record(measured, seed))
+    tables.write(table.precision_grids(measured), lambda: table.precision_record(measured, seed))

@@ -142,9 +142,8 @@ def roofline_command(
     """
     from gpgpu_legacy.chips.profile import find_profile
     from gpgpu_legacy.predict.plans import THIS
-    from gpgpu_legacy.studies.roofline.model import measured, recorded, roofline
+    from gpgpu_legacy.studies.roofline import model, table
     from gpgpu_legacy.studies.roofline.plot import draw_roofline
-    from gpgpu_legacy.studies.roofline.table import above_text, roofline_grids
 
     check_plot(plot)
     names = list(dict.fromkeys(roof.chip or ["h100-sxm5"]))
@@ -153,17 +152,17 @@ def roofline_command(
     if here.executor and not is_here:
         raise InputError("--executor is for this machine; give --chip this, too")
     chips = [find_profile(name) for name in names if name.strip().lower() != THIS]
-    products = [product for path in roof.recorded for product in recorded(path)]
+    products = [product for path in roof.recorded for product in model.recorded(path)]
     if is_here:
         found = _measure_here(here, size, quiet=quiet)
         chips += found.profiles
-        products += measured(found.bench, "measured here")
-    result = roofline(chips, size, products)
-    show(result, roofline_grids(result), as_json)
+        products += model.measured(found.bench, "measured here")
+    result = model.roofline(chips, size, products)
+    show(result, table.roofline_grids(result), as_json)
     draw(result, draw_roofline, plot)
     above = [(point, panel) for panel in result.panels for point in panel.above]
     for point, panel in above:
-        print(f"gpgpu-legacy: {above_text(point, panel)}", file=sys.stderr)
+        print(f"gpgpu-legacy: {table.above_text(point, panel)}", file=sys.stderr)
     if above:
         sys.exit(1)
 

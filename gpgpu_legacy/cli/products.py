@@ -258,15 +258,14 @@ def _print_run(result: Run, follower: Follower | None, shown: RunOutput) -> None
 
 
 def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
-    from gpgpu_legacy.studies.sdk_example.model import sdk_example
-    from gpgpu_legacy.studies.sdk_example.table import example_grids, example_record
+    from gpgpu_legacy.studies.sdk_example import model, table
 
     if method != "mali-sgemm":
         raise InputError(
             f"{method} has no --sdk-example; write `gpgpu-legacy run mali-sgemm --sdk-example`"
         )
-    example = sdk_example(executor)
-    show(example_record(example), example_grids(example), as_json)
+    example = model.sdk_example(executor)
+    show(table.example_record(example), table.example_grids(example), as_json)
 
 
 def _element(text: str) -> tuple[int, int]:

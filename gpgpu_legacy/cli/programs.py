@@ -270,18 +270,15 @@ def _write_or_print(text: str, output: Path | None) -> None:
 
 
 def _translated(program: Program, to: Language, exact: bool) -> str:
-    from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
-    from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es
-    from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
-    from gpgpu_legacy.lower.emit.numpy_source import numpy_source
+    from gpgpu_legacy.lower.emit import glsl_compute, glsl_es, glsl_fragment, numpy_source
     from gpgpu_legacy.lower.shader_key import program_key
 
     if to is Language.NUMPY:
-        return numpy_source(program)
+        return numpy_source.numpy_source(program)
     emitters: dict[Language, Callable[[Any], str]] = {
-        Language.GLSL: fragment_shader,
-        Language.GLSL_COMPUTE: compute_shader,
-        Language.GLSL_ES: fragment_shader_es,
+        Language.GLSL: glsl_fragment.fragment_shader,
+        Language.GLSL_COMPUTE: glsl_compute.compute_shader,
+        Language.GLSL_ES: glsl_es.fragment_shader_es,
     }
     return emitters[to](program_key(program, exact=exact))
 

@@ -99,47 +99,41 @@ def _formula_tables(
     paper: Paper, at: FormulaOptions, here: MeasureOptions, *, quiet: bool
 ) -> tuple[list[Grid], FormulaTables]:
     """A paper's tables of formulas at a size and a block, as grids and as a record."""
-    from gpgpu_legacy.papers.formulas import model
-    from gpgpu_legacy.papers.formulas.record import record_of
-    from gpgpu_legacy.papers.formulas.table import grids
-    from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, count_runs, time_methods
+    from gpgpu_legacy.papers.formulas import model, record, table, timing
 
-    times = NOTHING_TIMED
+    times = timing.NOTHING_TIMED
     if here.measure:
         with (
             time_limit(here.budget) as budget,
-            progress_bar("measuring", count_runs(*at.point), quiet=quiet) as step,
+            progress_bar("measuring", timing.count_runs(*at.point), quiet=quiet) as step,
         ):
-            times = time_methods(*at.point, budget, progress=step)
+            times = timing.time_methods(*at.point, budget, progress=step)
         warn_if_busy(times.busy_share)
     tables = model.regenerate(*at.point, paper.id)
     costs = model.every_method(*at.point) if at.every_method else []
-    return grids(tables, costs, times), record_of(tables, costs, times)
+    return table.grids(tables, costs, times), record.record_of(tables, costs, times)
 
 
 def _measured_tables(
     paper: Paper, here: MeasureOptions, plots: Path | None, *, quiet: bool
 ) -> tuple[list[Grid], MeasuredTables]:
     """A paper's tables of measurements, as grids and as a record; its plots, where asked for."""
-    from gpgpu_legacy.papers.measured.model import count_runs, measure_paper
-    from gpgpu_legacy.papers.measured.plot import check_plots, write_plots
-    from gpgpu_legacy.papers.measured.record import record_of
-    from gpgpu_legacy.papers.measured.table import grids
+    from gpgpu_legacy.papers.measured import model, plot, record, table
 
     if plots is not None:
-        check_plots(paper, plots)
+        plot.check_plots(paper, plots)
     measurements = None
     if here.measure:
         with (
             time_limit(here.budget),
-            progress_bar("measuring", count_runs(paper), quiet=quiet) as step,
+            progress_bar("measuring", model.count_runs(paper), quiet=quiet) as step,
         ):
-            measurements = measure_paper(paper, here.budget, progress=step)
+            measurements = model.measure_paper(paper, here.budget, progress=step)
         warn_if_busy(measurements.busy_share)
     if plots is not None:
-        for path in write_plots(paper, plots, measurements):
+        for path in plot.write_plots(paper, plots, measurements):
             print(f"wrote {path}", file=sys.stderr)
-    return grids(paper, measurements), record_of(paper, measurements)
+    return table.grids(paper, measurements), record.record_of(paper, measurements)
 
 
 @app.command()

@@ -112,21 +112,19 @@ def bench_command(
     constructed with the inputs and the parameters that it names; start() puts everything as it was,
     compute() runs all passes to their end and is timed, and outputs() gives the arrays.
     """
-    from gpgpu_legacy.measure.plan_bench.plot import draw_plan_bench
-    from gpgpu_legacy.measure.plan_bench.record import PlanBench
-    from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
+    from gpgpu_legacy.measure.plan_bench import plot, record, table
     from gpgpu_legacy.serial import read_recorded
 
     files.check()
     if files.recorded is not None:
         if recipe.what:
             raise InputError("--from shows recorded results; leave WHAT out")
-        result = read_recorded(files.recorded, PlanBench)
+        result = read_recorded(files.recorded, record.PlanBench)
         writer_to(files.output)(result)
     else:
         result = _measure(recipe, inputs, rounds, files.output, quiet=quiet)
-    show(result, plan_bench_grids(result), as_json)
-    draw(result, draw_plan_bench, files.plot)
+    show(result, table.plan_bench_grids(result), as_json)
+    draw(result, plot.draw_plan_bench, files.plot)
 
 
 def _measure(
