@@ -138,22 +138,25 @@ def _in_utf8(value: Any) -> Any:
     return [_in_utf8(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-def json_fitted_text(value: Any, width: int = 100) -> str:
-    """A record as JSON in which whatever fits into a line of that width has one line."""
-    return _fitted(plain(value), "", width) + "\n"
+_WIDTH = 100
 
 
-def _fitted(value: Any, pad: str, width: int, before: int = 0) -> str:
+def json_fitted_text(value: Any) -> str:
+    """A record as JSON in which whatever fits into a line of 100 characters has one line."""
+    return _fitted(plain(value), "") + "\n"
+
+
+def _fitted(value: Any, pad: str, before: int = 0) -> str:
     """before: how many characters stand before the value in its line, besides `pad`."""
     line = json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, dict | list) or len(pad) + before + len(line) < width:
+    if not isinstance(value, dict | list) or len(pad) + before + len(line) < _WIDTH:
         return line
     inner = pad + "  "
     if isinstance(value, list):
-        items = [inner + _fitted(item, inner, width) for item in value]
+        items = [inner + _fitted(item, inner) for item in value]
         return "[\n" + ",\n".join(items) + f"\n{pad}]"
     keys = {key: f"{json.dumps(key, ensure_ascii=False)}: " for key in value}
-    fields = [inner + keys[k] + _fitted(v, inner, width, len(keys[k])) for k, v in value.items()]
+    fields = [inner + keys[k] + _fitted(v, inner, len(keys[k])) for k, v in value.items()]
     return "{\n" + ",\n".join(fields) + f"\n{pad}}}"
 
 

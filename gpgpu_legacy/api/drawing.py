@@ -141,7 +141,7 @@ def make_drawing(
         program = language_of(program).assemble(program, "program")
     rect = _rectangle(width, height)
     buffers = _draw_buffers(arguments.draw_buffers, program)
-    textures_read = bound_textures(program, (arguments.textures or {}))
+    textures_read = bound_textures(program, arguments.textures or {})
     fed_back = _fed_back(arguments, textures_read, rect)
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know of the textures that are left out
@@ -220,7 +220,7 @@ def _values(program: Program, arguments: DrawArguments) -> BuilderKeywords:
     values: BuilderKeywords = {
         "local": _parameters("local", arguments.local),
         "env": _parameters("env", arguments.env),
-        "texcoords": _texcoords(program, (arguments.texcoords or {})),
+        "texcoords": _texcoords(program, arguments.texcoords or {}),
         "state": _state(arguments.state),
         "blend": as_member("blend", arguments.blend, Blend),
     }

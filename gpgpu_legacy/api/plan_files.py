@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.array_files import read_npy, read_with
-from gpgpu_legacy.api.matrices import matrix_writer, read_matrix, write_npy
+from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
+from gpgpu_legacy.api.plan_run import matrices_of
 from gpgpu_legacy.api.texels import PICTURES, read_texels, texel_writer
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_distinct, check_writable, write_whole
+from gpgpu_legacy.files import check_distinct
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.packings import CHANNELS
 from gpgpu_legacy.plan.plan import Plan
@@ -27,9 +27,7 @@ def read_inputs(plan: Plan, files: Mapping[str, Path]) -> dict[str, NDArray[Any]
     (H, W, 4), or the grey of (H, W), with its lowest row first. Raises InputError for a name that
     is not an input's, and for files that cannot be read.
     """
-    matrices = {matrix.name: matrix for matrix in plan.operands}
-    for name in files:
-        _known(plan, "input", name, matrices)
+    matrices = matrices_of(plan, "input", plan.operands, files)
     return {name: _read(path, matrices[name]) for name, path in files.items()}
 
 
@@ -39,7 +37,7 @@ def _read(path: Path, matrix: Matrix) -> NDArray[Any]:
         texels = read_texels(path)
         return texels if len(matrix.array_shape) == 3 else texels[..., 0]
     if suffix == ".npy":
-        return read_with(path, read_npy, "an array")
+        return read_texels(path)
     array = read_matrix(path)
     return array.reshape(-1) if len(matrix.array_shape) == 1 else array
 
@@ -52,9 +50,7 @@ def output_writers(
     .npy holds every shape, .csv and .mtx matrices, .png pictures of (H, W, 4) and of (H, W), which
     is grey: 0 black, 1 white, the last row at the top.
     """
-    matrices = {matrix.name: matrix for matrix in plan.results}
-    for name in files:
-        _known(plan, "output", name, matrices)
+    matrices = matrices_of(plan, "output", plan.results, files)
     writers = {name: _writer(path, matrices[name]) for name, path in files.items()}
     check_distinct(files)
 
@@ -68,10 +64,7 @@ def output_writers(
 
 def _writer(path: Path, matrix: Matrix) -> Callable[[F32], None]:
     suffix, shape = path.suffix.lower(), matrix.array_shape
-    if suffix == ".npy":
-        check_writable(path)
-        return lambda values: write_whole(path, lambda to: write_npy(to, values))
-    if len(shape) == 3 and shape[2] == CHANNELS:
+    if suffix == ".npy" or (len(shape) == 3 and shape[2] == CHANNELS):
         return texel_writer(path)
     if suffix == ".png" and len(shape) == 2:
         write = texel_writer(path)
@@ -81,11 +74,3 @@ def _writer(path: Path, matrix: Matrix) -> Callable[[F32], None]:
     raise InputError(
         f"{path} cannot hold {matrix.name}, which has the shape {shape}; let it end in .npy"
     )
-
-
-def _known(plan: Plan, what: str, name: str, among: Iterable[str]) -> None:
-    names = list(among)
-    if name not in names:
-        raise InputError(
-            f"plan {plan.name} has no {what} {name}; its {what}s are {', '.join(names) or 'none'}"
-        )

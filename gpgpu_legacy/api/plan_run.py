@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
-from gpgpu_legacy.api.prepared import prepared
+from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.api.seconds import Seconds
 from gpgpu_legacy.arguments import (
     as_whole,
@@ -23,11 +23,12 @@ from gpgpu_legacy.arguments import (
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.rounds import as_repeat, median_timings
+from gpgpu_legacy.measure.rounds import as_repeat
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.reference import Reference, expected, largest_error
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Matrix
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
@@ -174,20 +175,14 @@ def run_plan(
     given = as_operands(plan, inputs or {})
     how, repeat = as_machine(machine, keywords), as_repeat(repeat)
     with prepared_for(plan, executor, how) as (chosen, ready):
-        several = repeat > 1
-        result = ready.run(given, None if several else observer)
-        timings = [result.timings]
-        if several:
-            timings = [ready.run(given).timings for _ in range(repeat)]
-            if observer is not None:
-                ready.run(given, observer)
+        result, seconds = run_repeatedly(ready, given, repeat, observer)
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
     return PlanRun(
         plan=plan,
         executor=chosen.name,
         device=chosen.device(),
         arithmetic=how.arithmetic.name,
-        seconds=median_timings(timings),
+        seconds=seconds,
         inputs=given,
         outputs={n: values.reshape(shapes[n]) for n, values in result.outputs.items()},
     )
@@ -227,17 +222,26 @@ def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
     Raises InputError for one that is missing, that the plan does not have, that is no array of real
     numbers, or whose shape differs.
     """
-    wanted = {matrix.name: matrix for matrix in plan.operands}
-    names = ", ".join(wanted) or "none"
-    for name in inputs:
-        if name not in wanted:
-            raise InputError(f"plan {plan.name} has no input {name}; its inputs are {names}")
+    wanted = matrices_of(plan, "input", plan.operands, inputs)
     given: dict[str, F32] = {}
     for name, matrix in wanted.items():
         if name not in inputs:
+            names = ", ".join(wanted)
             raise InputError(f"plan {plan.name} needs the inputs {names}; give {name}, too")
         given[name] = _array(plan, name, inputs[name], matrix.array_shape)
     return given
+
+
+def matrices_of(
+    plan: Plan, what: str, matrices: Sequence[Matrix], asked: Iterable[str]
+) -> dict[str, Matrix]:
+    """The plan's inputs or outputs by name; InputError where none of them has a name asked for."""
+    known = {matrix.name: matrix for matrix in matrices}
+    for name in asked:
+        if name not in known:
+            names = ", ".join(known) or "none"
+            raise InputError(f"plan {plan.name} has no {what} {name}; its {what}s are {names}")
+    return known
 
 
 def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> F32:

@@ -215,7 +215,8 @@ def _textures(plan: Plan, name: str | None) -> tuple[Texture, ...]:
         raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to trace")
     if name is not None:
         if name not in drawn:
-            has = "is not written by any pass" if _is_in(plan, name) else "is not in it"
+            known = {t.name for t in plan.textures}
+            has = "is not written by any pass" if name in known else "is not in it"
             raise InputError(f"texture {name} of plan {plan.name} {has}; choose from {written}")
         return (plan.texture(name),)
     results = [output.texture for output in plan.outputs if output.texture in drawn]
@@ -225,15 +226,8 @@ def _textures(plan: Plan, name: str | None) -> tuple[Texture, ...]:
         )
     shown = plan.texture(results[0])
     behind = textures_behind(plan, results[:1])
-    return (shown, *(t for t in plan.textures if t.name in behind and _is_like(t, shown)))
-
-
-def _is_in(plan: Plan, name: str) -> bool:
-    return any(texture.name == name for texture in plan.textures)
-
-
-def _is_like(texture: Texture, shown: Texture) -> bool:
-    return texture != shown and texture.extent == shown.extent
+    alike = (t for t in plan.textures if t.name in behind and t.extent == shown.extent)
+    return (shown, *(texture for texture in alike if texture != shown))
 
 
 def _size_with(texture: Texture, x: int, y: int) -> tuple[int, int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,12 +19,14 @@ from threading import Lock
 from time import perf_counter
 
 from gpgpu_legacy.errors import NoDeviceRoomError, NoRoomError, is_of_opengl
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.measure.rounds import median_timings
 from gpgpu_legacy.plan.expand import numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Prepared
+from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result, Timings
 
 MOST_PLANS = 4
 """How many plans stay prepared that nobody is running."""
@@ -192,3 +194,31 @@ prepared = _PLANS.prepared
 close_prepared = _PLANS.close
 """Close the plans of the process that wait."""
 atexit.register(close_prepared)
+
+
+def run_repeatedly(
+    prepared: Prepared,
+    operands: dict[str, F32],
+    repeat: int,
+    observer: Observer | None,
+    progress: Callable[[], None] = lambda: None,
+) -> tuple[Result, Timings]:
+    """The last result of a prepared plan, and the medians of its times.
+
+    If there are several runs, one more precedes them, and the observed one follows; neither is
+    measured.
+    """
+    several = repeat > 1
+    result = prepared.run(operands, None if several else observer)
+    progress()
+    if not several:
+        return result, result.timings
+    timings = []
+    for _ in range(repeat):
+        result = prepared.run(operands)
+        timings.append(result.timings)
+        progress()
+    if observer is not None:
+        result = prepared.run(operands, observer)
+        progress()
+    return result, median_timings(timings)

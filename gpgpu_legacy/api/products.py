@@ -16,17 +16,17 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.operands import check_operands, product_bytes, product_shape
 from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
 from gpgpu_legacy.api.keywords import ProductKeywords, as_machine, without_machine
-from gpgpu_legacy.api.prepared import prepared
+from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.api.seconds import Seconds
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32, FP32
-from gpgpu_legacy.measure.rounds import as_repeat, median_timings
+from gpgpu_legacy.measure.rounds import as_repeat
 from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result, Timings
+from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
 from gpgpu_legacy.serial import Record, as_record
 
@@ -300,7 +300,7 @@ def run_product(
     report = progress or (lambda: None)
     with prepared(chosen, plan, machine) as ready:
         report()
-        result, seconds = _repeat(ready, given, repeat, observer, report)
+        result, seconds = run_repeatedly(ready, given, repeat, observer, report)
     a, b, *added = product.operands
     return Run(
         method=product.method.name,
@@ -318,31 +318,3 @@ def run_product(
         ),
         arithmetic=machine.arithmetic.name,
     )
-
-
-def _repeat(
-    prepared: Prepared,
-    operands: dict[str, F32],
-    repeat: int,
-    observer: Observer | None,
-    progress: Callable[[], None],
-) -> tuple[Result, Timings]:
-    """The last result of a prepared plan, and the medians of its times.
-
-    If there are several runs, one more precedes them, and the observed one follows; neither is
-    measured.
-    """
-    several = repeat > 1
-    result = prepared.run(operands, None if several else observer)
-    progress()
-    if not several:
-        return result, result.timings
-    timings = []
-    for _ in range(repeat):
-        result = prepared.run(operands)
-        timings.append(result.timings)
-        progress()
-    if observer is not None:
-        result = prepared.run(operands, observer)
-        progress()
-    return result, median_timings(timings)

@@ -77,13 +77,5 @@ def _in_file(error: BaseException, file: Path) -> str:
     where = f"{file}:{lines[-1]}" if lines else str(file)
     if isinstance(error, GpgpuLegacyError):
         return f"{where}: {error}"
-    text = _said_by(error)
+    text = " ".join(str(error).split())
     return f"{where}: {type(error).__name__}{': ' * bool(text)}{text}"
-
-
-def _said_by(error: BaseException) -> str:
-    """What an error says, in one line; nothing where saying it fails."""
-    try:
-        return " ".join(str(error).split())
-    except Exception:  # of the error's own __str__
-        return ""

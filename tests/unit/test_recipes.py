@@ -158,7 +158,6 @@ RAISED = {
     'SystemExit("bye")': "SystemExit: bye",
     "MemoryError()": "MemoryError",
     "type('Mine', (BaseException,), {})('mine')": "Mine: mine",
-    "type('Mute', (Exception,), {'__str__': lambda self: 1 / 0})()": "Mute",
 }
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
+from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -60,11 +62,11 @@ def tasks(*, tiled: bool) -> tuple[Task, ...]:
         Task(ARITHMETIC, _multiply_adds, 4 * 8 * SIDE[RGBA32F] ** 2 * STEPS / 1e9),
         _walk_of_arithmetic(ARITHMETIC, side, MANY * step_gflop, tiled=tiled),
         _walk_of_arithmetic(TILES, TILE.tile[0], MANY * tile_gflop, tiled=True),
-        Task("dots_g_per_s", lambda iterations: _dot_products(iterations, side), dots_g),
+        Task("dots_g_per_s", partial(_dot_products, side=side), dots_g),
         *_lookup_tasks(tiled=tiled),
         Task(
             "shared_memory_gb_per_s",
-            lambda iterations: _columns(iterations, side),
+            partial(_columns, side=side),
             columns_gb,
             most_iterations=_LONG,
             of_tiles=True,
@@ -81,15 +83,14 @@ def tasks(*, tiled: bool) -> tuple[Task, ...]:
 
 def _walk_of_arithmetic(name: str, side: int, gflop: float, *, tiled: bool) -> Task:
     """A walk whose multiply-adds take most of the time."""
-    if tiled:
-        return Task(
-            name,
-            lambda iterations: _lookups(iterations, RGBA32F, side, _Walk(MANY, advances=False)),
-            gflop,
-            most_iterations=_LONG,
-            of_tiles=name == TILES,
-        )
-    return Task(name, lambda iterations: _lookups(iterations, RGBA32F, side, _Walk(MANY)), gflop)
+    build = partial(_lookups, texels=RGBA32F, side=side, walk=_Walk(MANY, advances=not tiled))
+    return Task(
+        name,
+        build,
+        gflop,
+        most_iterations=_LONG if tiled else MOST_ITERATIONS,
+        of_tiles=name == TILES,
+    )
 
 
 def _lookup_tasks(*, tiled: bool) -> Iterator[Task]:
@@ -98,14 +99,14 @@ def _lookup_tasks(*, tiled: bool) -> Iterator[Task]:
     for bits, texels in ((32, R32F), (128, RGBA32F)):
         yield Task(
             f"lookups_{bits}_bits_g_per_s",
-            lambda iterations, texels=texels: _lookups(iterations, texels, sides[texels], walk),  # type: ignore[misc]
+            partial(_lookups, texels=texels, side=sides[texels], walk=walk),
             2 * STEPS * sides[texels] ** 2 / 1e9,
             most_iterations=_LONG if tiled else MOST_ITERATIONS,
         )
 
 
 def _copy_task(name: str, side: int) -> Task:
-    return Task(name, lambda n: _copies(n, side), 2 * side**2 * RGBA32F.texel_bytes / 1e9)
+    return Task(name, partial(_copies, side=side), 2 * side**2 * RGBA32F.texel_bytes / 1e9)
 
 
 def _write_tasks() -> Iterator[Task]:
@@ -113,7 +114,7 @@ def _write_tasks() -> Iterator[Task]:
         for bits, texels in ((32, R32F), (128, RGBA32F)):
             yield Task(
                 f"{kind}_{bits}_bits_g_per_s",
-                lambda iterations, texels=texels, blend=blend: _fills(iterations, texels, blend),  # type: ignore[misc]
+                partial(_fills, texels=texels, blend=blend),
                 SIDE[texels] ** 2 / 1e9,
             )
 
@@ -128,22 +129,19 @@ def _texture(p: PlanBuilder, name: str, texels: Format, width: int, height: int)
 
 def _multiply_adds(iterations: int) -> Plan:
     """Passes of arithmetic. They are not in a Repeat, so that each is executed by itself."""
-    p, side = _builder("multiply-adds"), SIDE[RGBA32F]
-    screen = _texture(p, "C", RGBA32F, side, side)
     program = load_program("calibration/multiply_adds.fp.j2", steps=STEPS)
-    for _ in range(iterations):
-        p.draw(
-            program, into=screen, texcoords={0: Texels(width=1, height=1)}, local={0: 0.5, 1: 0.25}
-        )
-    return p.plan()
+    return _arithmetic(iterations, program, SIDE[RGBA32F], {0: 0.5, 1: 0.25})
 
 
 def _dot_products(iterations: int, side: int) -> Plan:
     """Passes that multiply a vector by a matrix, each executed by itself."""
-    p = _builder("dot-products")
-    screen = _texture(p, "C", RGBA32F, side, side)
     program = load_program("calibration/transform.fp.j2", steps=STEPS)
-    local = dict.fromkeys(range(4), 0.25)
+    return _arithmetic(iterations, program, side, dict.fromkeys(range(4), 0.25))
+
+
+def _arithmetic(iterations: int, program: Program, side: int, local: dict[int, float]) -> Plan:
+    p = _builder("arithmetic")
+    screen = _texture(p, "C", RGBA32F, side, side)
     for _ in range(iterations):
         p.draw(program, into=screen, texcoords={0: Texels(width=1, height=1)}, local=local)
     return p.plan()
