@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_writable
+from gpgpu_legacy.files import check_writable, write_whole
 from gpgpu_legacy.present.colours import RGB
 
 if TYPE_CHECKING:
@@ -42,28 +42,20 @@ class Timing:
     """How an animation is shown.
 
     frame_ms: milliseconds for each picture, 20 to 60000; a GIF rounds them to hundredths of a
-    second. last_ms: for the last picture; as long as the others by default. loops: whether the
-    animation starts again after its end.
+    second. last_ms: for the last picture.
     """
 
     frame_ms: int = 100
-    last_ms: int | None = None
-    loops: bool = True
+    last_ms: int = 100
 
     def checked(self) -> Timing:
         """The timing; InputError, naming the field, for a value that no animation has."""
-        last_ms = self.frame_ms if self.last_ms is None else self.last_ms
-        for name, value in (("frame_ms", self.frame_ms), ("last_ms", last_ms)):
+        for name, value in (("frame_ms", self.frame_ms), ("last_ms", self.last_ms)):
             if not _SHORTEST_MS <= value <= _LONGEST_MS:
                 raise InputError(
                     f"{name} is {value}; give {_SHORTEST_MS} to {_LONGEST_MS} milliseconds"
                 )
         return self
-
-    def durations_ms(self, count: int) -> list[int]:
-        """How long each of so many pictures is shown."""
-        last_ms = self.frame_ms if self.last_ms is None else self.last_ms
-        return [self.frame_ms] * (count - 1) + [last_ms]
 
 
 def check_animation(path: Path) -> None:
@@ -76,7 +68,7 @@ def check_animation(path: Path) -> None:
     check_writable(path)
 
 
-def animation_writer(path: Path, timing: Timing | None = None) -> Callable[[Iterable[RGB]], None]:
+def animation_writer(path: Path, timing: Timing) -> Callable[[Iterable[RGB]], None]:
     """A function that writes pictures of one size to that path, which is checked at once.
 
     A name in .gif is a GIF, one in .png or .apng an APNG. Raises InputError for another suffix and
@@ -84,18 +76,16 @@ def animation_writer(path: Path, timing: Timing | None = None) -> Callable[[Iter
     for more than LARGEST_ANIMATION pixels.
     """
     check_animation(path)
-    return partial(_write, path, (timing or Timing()).checked())
+    return partial(_write, path, timing.checked())
 
 
-def texel_animation_writer(
-    path: Path, scale: int = 1, timing: Timing | None = None
-) -> Callable[[Iterable[F32]], None]:
+def texel_animation_writer(path: Path, scale: int = 1) -> Callable[[Iterable[F32]], None]:
     """A function that writes textures, one after another, as `texel_picture` shows each.
 
     scale: pixels along each side of a texel. The textures have one size. For errors see
     `animation_writer`.
     """
-    write, side = animation_writer(path, timing), as_positive("scale", scale)
+    write, side = animation_writer(path, Timing()), as_positive("scale", scale)
 
     def picture(texels: F32) -> RGB:
         height, width = texels.shape[:2]
@@ -133,21 +123,18 @@ def enlarged(picture: RGB, scale: int) -> RGB:
 
 
 def _write(path: Path, timing: Timing, pictures: Iterable[RGB]) -> None:
-    from gpgpu_legacy.present.pictures import save_apng, save_gif
+    from gpgpu_legacy.present.pictures import animation_of
 
-    kept = _kept(pictures)
-    durations_ms = timing.durations_ms(len(kept))
+    kept, is_gif = _kept(pictures), path.suffix.lower() == ".gif"
+    durations_ms = [timing.frame_ms] * (len(kept) - 1) + [timing.last_ms]
     palette = _common_palette(kept)
     if palette is not None:
         images = [_indexed(picture, palette) for picture in kept]
     else:
         images = [_image(picture) for picture in kept]
-    if path.suffix.lower() != ".gif":
-        save_apng(images, path, durations_ms, loops=timing.loops)
-        return
-    if palette is None:
+    if palette is None and is_gif:
         images = _with_nearest_colours(images)
-    save_gif(images, path, durations_ms, loops=timing.loops)
+    write_whole(path, animation_of(images, durations_ms, "GIF" if is_gif else "PNG"))
 
 
 def _kept(pictures: Iterable[RGB]) -> list[RGB]:

@@ -213,7 +213,8 @@ def _print_columns(columns: list[_Column], console: Console) -> list[str]:
                 console.print(table, soft_wrap=True)
                 return [] if chosen is columns else _same(columns, console.width)
     tables = parts([column.texts for column in varying], console.width, _GAP)
-    if tables is None or _is_prose(varying, console.width):
+    is_prose = any(len(text) > console.width for column in varying for text in column.texts)
+    if tables is None or is_prose:
         heads, *rows = zip(*(column.texts for column in columns), strict=True)
         for block in blocks(heads, rows, console.width):
             console.print("\n".join(["", *block]), markup=False, soft_wrap=True)
@@ -232,10 +233,6 @@ def _same(columns: list[_Column], width: int) -> list[str]:
         return []
     pieces = [piece for head, text in told for piece in (head, f"{text},") if piece]
     return fill(["In every row:", *pieces[:-1], f"{pieces[-1][:-1]}."], width)
-
-
-def _is_prose(columns: list[_Column], width: int) -> bool:
-    return any(len(text) > width for column in columns for text in column.texts)
 
 
 _GAP = 2  # spaces between the columns of an open table

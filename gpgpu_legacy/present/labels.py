@@ -7,7 +7,7 @@ it is written in. `LabelLayout` lays a figure out, and then places its labels.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from math import atan2, cos, degrees, hypot, inf, pi, sin
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ _POINTS = 72.0  # in an inch
 _GAP = 8.0  # points between axes and the labels of their lines
 _BETWEEN = 1.5  # points between two labels
 _CLEAR = 3.0  # points between a label and a line
+_MARK = 10.0  # points along a mark
 _LED = 14.0  # points from which a label has a leader
 _RADII = (6.0, 9.0, 13.0, 18.0, 25.0, 34.0, 45.0, 58.0, 75.0, 95.0, 120.0, 150.0, 190.0, 240.0)
 _DIRECTIONS = 24
@@ -134,15 +135,14 @@ def _apart(
 class Obstacles:
     """What labels keep off, in the data's coordinates.
 
-    points: centres of marks, mark_points their radius. lines: each of places, which labels keep
+    points: centres of marks. lines: each of places, which labels keep
     clear of. ceiling: a line, rising from left to right, that labels stay below.
     """
 
     points: Sequence[Place] = ()
     lines: Sequence[Sequence[Place]] = ()
     ceiling: Sequence[Place] = ()
-    texts: Sequence[Any] = field(default=())
-    mark_points: float = 5.0
+    texts: Sequence[Any] = ()
 
 
 def label_slope(
@@ -203,8 +203,7 @@ class _Room:
         self.point = point
         self.frame = _as_box(axes.get_window_extent()).padded(-_CLEAR * point)
         marks = self._pixels(axes, obstacles.points)
-        radius = obstacles.mark_points * point
-        self.mark = 2 * radius
+        self.mark = _MARK * point
         self.marks = [_box(place, self.mark, self.mark) for place in marks]
         self.labels = [
             _as_box(text.get_window_extent()).padded(_BETWEEN * point) for text in obstacles.texts
@@ -303,14 +302,9 @@ def _overlap(one: _Box, other: _Box) -> bool:
     return bool(one.x0 < other.x1 and other.x0 < one.x1 and one.y0 < other.y1 and other.y0 < one.y1)
 
 
-def _nearest(box: _Box, place: Place) -> Place:
-    return min(max(place[0], box.x0), box.x1), min(max(place[1], box.y0), box.y1)
-
-
 def _distance(box: _Box, place: Iterable[float]) -> float:
     x, y = place
-    near = _nearest(box, (x, y))
-    return hypot(near[0] - x, near[1] - y)
+    return hypot(max(box.x0 - x, x - box.x1, 0.0), max(box.y0 - y, y - box.y1, 0.0))
 
 
 def _crosses(box: _Box, begin: Place, end: Place) -> bool:

@@ -22,46 +22,20 @@ def grey_png_of(levels: NDArray[np.uint8]) -> Write:
     return png_of(Image.fromarray(levels))
 
 
-def gif_of(
-    images: Sequence[Image.Image], durations_ms: Sequence[int], *, loops: bool = True
+def animation_of(
+    images: Sequence[Image.Image], durations_ms: Sequence[int], kind: str = "GIF"
 ) -> Write:
-    """What fills a file with images as an animation.
+    """What fills a file with images as an animation, which starts again after its end.
 
-    durations_ms: how long each image is shown. loops: whether it starts again after its end.
+    durations_ms: how long each image is shown. kind: GIF, or PNG for one of several frames.
     """
     first, *others = images
-    repeats = {"loop": 0} if loops else {}
+    more = {"optimize": True} if kind == "PNG" else {}
     return lambda to: first.save(
-        to, "GIF", save_all=True, append_images=others, duration=list(durations_ms), **repeats
+        to, kind, save_all=True, append_images=others, duration=list(durations_ms), loop=0, **more
     )
 
 
 def save_png(image: Image.Image, path: Path) -> None:
     """Write an image as a PNG; InputError where the file cannot be written."""
     write_whole(path, png_of(image))
-
-
-def save_gif(
-    images: Sequence[Image.Image], path: Path, durations_ms: Sequence[int], *, loops: bool = True
-) -> None:
-    """Write images as `gif_of` does; InputError where the file cannot be written."""
-    write_whole(path, gif_of(images, durations_ms, loops=loops))
-
-
-def save_apng(
-    images: Sequence[Image.Image], path: Path, durations_ms: Sequence[int], *, loops: bool = True
-) -> None:
-    """Write images as a PNG of several frames, as `save_gif` does a GIF."""
-    first, *others = images
-    write_whole(
-        path,
-        lambda to: first.save(
-            to,
-            "PNG",
-            save_all=True,
-            append_images=others,
-            duration=list(durations_ms),
-            loop=0 if loops else 1,
-            optimize=True,
-        ),
-    )

@@ -112,22 +112,18 @@ def test_a_gif_of_many_colours_has_similar_ones(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_times_and_loops(tmp_path: Path, suffix: str) -> None:
-    frames = [np.full((2, 2), k / 4, np.float32) for k in range(4)]
-    once, forever = tmp_path / f"once.{suffix}", tmp_path / f"forever.{suffix}"
-    texel_animation_writer(forever, 3, Timing(frame_ms=40))(frames)
-    texel_animation_writer(once, 3, Timing(50, 1000, loops=False))(frames)
-    assert durations_in(forever) == [40] * 4
-    assert durations_in(once) == [50] * 3 + [1000]
-    with Image.open(forever) as image:
+    path = tmp_path / f"forever.{suffix}"
+    pictures = [np.full((6, 6, 3), 60 * k, np.uint8) for k in range(4)]
+    animation_writer(path, Timing(50, 1000))(pictures)
+    assert durations_in(path) == [50] * 3 + [1000]
+    with Image.open(path) as image:
         assert image.size == (6, 6)
         assert image.info["loop"] == 0
-    with Image.open(once) as image:
-        assert image.info.get("loop") in {None, 1}
 
 
 def test_pictures_that_make_no_animation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"let it end in one of \.gif, \.png, \.apng"):
-        animation_writer(tmp_path / "life.mp4")
+        animation_writer(tmp_path / "life.mp4", Timing())
     with pytest.raises(InputError, match="frame_ms is 5; give 20 to 60000 milliseconds"):
         animation_writer(tmp_path / "life.gif", Timing(frame_ms=5))
     path = tmp_path / "life.gif"

@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.plan.formats import UNORM8
-from gpgpu_legacy.present.pictures import gif_of
+from gpgpu_legacy.present.pictures import animation_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.studies.figure_2.model import Demonstration
 from gpgpu_legacy.studies.figure_2.scales import Scale, Values, scale_for, scales_of
@@ -88,7 +88,7 @@ def animated_figure_2(demonstration: Demonstration) -> Write:
     count = len(demonstration.frames)
     page = _Page(demonstration)
     images = [_indexed(page.drawn([i], marked=i)) for i in range(count)]
-    return gif_of(images, [1000] * (count - 1) + [3000])
+    return animation_of(images, [1000] * (count - 1) + [3000])
 
 
 class _Page:

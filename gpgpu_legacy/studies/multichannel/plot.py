@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from gpgpu_legacy.present.pictures import save_gif
+from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.present.pictures import animation_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
 from gpgpu_legacy.studies.multichannel.cells import (
     INK,
@@ -50,7 +51,8 @@ def animate_multichannel(demonstration: Demonstration, path: Path) -> None:
     """
     images = [_page(demonstration, fragment) for fragment in demonstration.fragments]
     palette = _palette(images[0])
-    save_gif([_indexed(image, palette) for image in images], path, [3000] * len(images))
+    indexed = [_indexed(image, palette) for image in images]
+    write_whole(path, animation_of(indexed, [3000] * len(images)))
 
 
 def _palette(image: Image.Image) -> NDArray[np.int32]:
