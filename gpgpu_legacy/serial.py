@@ -214,6 +214,11 @@ def _from_plain(kind: type[Any], value: Any) -> Any:
     return kind.from_plain(value)
 
 
+def from_attributes(kind: type[T], value: object) -> T:
+    """A record of what an object has by the names of the fields, and so on for objects in it."""
+    return msgspec.convert(value, kind, from_attributes=True)
+
+
 def read_toml(path: Path, kind: type[T]) -> T:
     """The record in a TOML file; InputError, in one line, where there is none."""
     return from_toml(_text_of(path, MOST_TOML_BYTES), kind, str(path))

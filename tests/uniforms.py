@@ -10,7 +10,8 @@ from drawing import F32
 from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import Attribute, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name, state_name
+from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
+from gpgpu_legacy.lower.emit.text import identifier
 from gpgpu_legacy.lower.values import given_corners
 from gpgpu_legacy.plan.interpolation import triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector
@@ -39,5 +40,5 @@ def uniform_rows(pass_: FragmentPass, bent: Container[Attribute]) -> dict[str, F
         for value in values:
             rows[f"{PARAMETERS[space]}{value.index}"] = [constant_vector(value.value)]
     for binding in (*pass_.program.state_bindings, *((FOG_COLOR, FOG_PARAMS) if fog else ())):
-        rows[state_name(binding)] = [state_vector(binding, state_values(pass_))]
+        rows[identifier(binding)] = [state_vector(binding, state_values(pass_))]
     return {name: np.array(vectors, np.float32) for name, vectors in rows.items()}

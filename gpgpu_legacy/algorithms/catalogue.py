@@ -7,20 +7,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, from_attributes
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.algorithms.installed import Unavailable
-    from gpgpu_legacy.algorithms.parameters import Parameter
 
 
-class ParameterRecord(Record, frozen=True, kw_only=True):
+class ParameterRecord(Record, frozen=True, kw_only=True, rename={"plain_default": "default"}):
     """A parameter. values: what may be given, in words. default: null where none is fixed."""
 
     name: str
     values: str
-    default: int | float | str | bool | None
+    plain_default: int | float | str | bool | None
     meaning: str
 
 
@@ -56,27 +55,7 @@ class AlgorithmList(Record, frozen=True, kw_only=True):
 
 def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
     """Everything about one."""
-    return AlgorithmRecord(
-        name=algorithm.name,
-        aliases=algorithm.aliases,
-        year=algorithm.year,
-        field=algorithm.field,
-        source=algorithm.source,
-        summary=algorithm.summary,
-        explanation=algorithm.explanation,
-        lacked=algorithm.lacked,
-        package=algorithm.package,
-        parameters=tuple(map(_parameter_record, algorithm.parameters)),
-    )
-
-
-def _parameter_record(parameter: Parameter) -> ParameterRecord:
-    return ParameterRecord(
-        name=parameter.name,
-        values=parameter.values,
-        default=parameter.plain_default,
-        meaning=parameter.meaning,
-    )
+    return from_attributes(AlgorithmRecord, algorithm)
 
 
 def algorithm_list(
@@ -85,10 +64,7 @@ def algorithm_list(
     """All of them."""
     return AlgorithmList(
         algorithms=tuple(map(algorithm_record, algorithms)),
-        unavailable=tuple(
-            UnavailableRecord(name=one.name, package=one.package, reason=one.reason)
-            for one in unavailable
-        ),
+        unavailable=from_attributes(tuple[UnavailableRecord, ...], tuple(unavailable)),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, from_attributes
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.method import Method
@@ -30,18 +30,7 @@ class MethodList(Record, frozen=True, kw_only=True):
 
 def method_list(methods: Iterable[Method]) -> MethodList:
     """The methods as they are listed."""
-    return MethodList(
-        methods=tuple(
-            MethodRecord(
-                name=method.name,
-                aliases=method.aliases,
-                year=method.year,
-                paper=method.paper,
-                summary=method.summary,
-            )
-            for method in methods
-        )
-    )
+    return MethodList(methods=from_attributes(tuple[MethodRecord, ...], tuple(methods)))
 
 
 def methods_grid(methods: Iterable[Method]) -> Grid:

@@ -10,13 +10,12 @@ from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.memory import require_memory, require_memory_for_size
-from gpgpu_legacy.plan.formats import FORMATS, Numeric
 
 
 def product_shape(operands: tuple[F32, ...], options: Options) -> Shape:
     """The shape of the product of operands from `check_operands`."""
-    rows, inner = operands[0].shape[:: -1 if options.transpose_a else 1]
-    return Shape(rows, inner, operands[1].shape[0 if options.transpose_b else 1])
+    a, b = options.turned(operands[0], operands[1])
+    return Shape(a.shape[0], a.shape[1], b.shape[1])
 
 
 def check_operands(operands: tuple[ArrayLike, ...], options: Options) -> tuple[F32, ...]:
@@ -26,23 +25,20 @@ def check_operands(operands: tuple[ArrayLike, ...], options: Options) -> tuple[F
     matrices, whose shapes do not fit, or that the texture format cannot hold.
     """
     first, second = _matrix("A", operands[0]), _matrix("B", operands[1])
-    inner_a = first.shape[0 if options.transpose_a else 1]
-    inner_b = second.shape[1 if options.transpose_b else 0]
-    if inner_a != inner_b:
+    a, b = options.turned(first, second)
+    if a.shape[1] != b.shape[0]:
         raise InputError(
-            f"A{' transposed' * options.transpose_a} has {inner_a} columns and "
-            f"B{' transposed' * options.transpose_b} has {inner_b} rows; they must be equal "
+            f"A{' transposed' * options.transpose_a} has {a.shape[1]} columns and "
+            f"B{' transposed' * options.transpose_b} has {b.shape[0]} rows; they must be equal "
             f"(A is {first.shape[0]}×{first.shape[1]}, B is {second.shape[0]}×{second.shape[1]})"
         )
-    assert options.texture_format is not None
-    if FORMATS[options.texture_format].numeric is Numeric.UNORM:
+    if options.is_unorm:
         _in_unit_range("A", first)
         _in_unit_range("B", second)
     if not options.adds:
         return first, second
     third = _matrix("C", operands[2])
-    rows = first.shape[1 if options.transpose_a else 0]
-    columns = second.shape[0 if options.transpose_b else 1]
+    rows, columns = a.shape[0], b.shape[1]
     if third.shape != (rows, columns):
         raise InputError(
             f"C is {third.shape[0]}×{third.shape[1]} and the product is {rows}×{columns}; "
@@ -125,10 +121,7 @@ def random_operands(
     """
     require_product_memory(shape.checked(), options, checked=checked)
     generator = np.random.default_rng(as_whole("seed", seed))
-    unit = options.texture_format is not None and (
-        FORMATS[options.texture_format].numeric is Numeric.UNORM
-    )
-    offset = np.float32(0.0 if unit else 0.5)
+    offset = np.float32(0.0 if options.is_unorm else 0.5)
 
     def uniform(rows: int, columns: int) -> F32:
         values: F32 = generator.random((rows, columns), np.float32)
@@ -136,7 +129,7 @@ def random_operands(
         return values
 
     a, b = uniform(shape.m, shape.l), uniform(shape.l, shape.n)
-    product = (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
+    product = options.turned(a, b)
     if not options.adds:
         return product
     return (*product, uniform(shape.m, shape.n))

@@ -92,6 +92,6 @@ def _build(method: Method, **given: Any) -> PlanBuilder:
 
 def _product(options: Options, A: F64, B: F64, C0: F64 | None = None) -> F64:  # noqa: N803
     """The product in float64, by the names that plans give the matrices."""
-    a, b = A.T if options.transpose_a else A, B.T if options.transpose_b else B
+    a, b = options.turned(A, B)
     product: F64 = options.alpha * (a @ b)
     return product if C0 is None else product + options.beta * C0

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpgpu_legacy.count.by_pass import PassCounts, count_by_pass
-from gpgpu_legacy.count.formulas import COUNTED, ClosedForm, Formulas
-from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.count.formulas import ClosedForm, Formulas
+from gpgpu_legacy.count.traffic import ADDITIVE, Counts, count_plan
 from gpgpu_legacy.plan.expand import rect_numbers
 from gpgpu_legacy.plan.numbers import PerIteration
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
@@ -108,7 +108,7 @@ def _totals_grid(report: PlanCounts) -> Grid:
 
 
 def _counts(counts: Counts) -> list[tuple[str, int]]:
-    return [(name, getattr(counts, name)) for name in COUNTED]
+    return [(name, getattr(counts, name)) for name in ADDITIVE]
 
 
 def _words(name: str) -> str:

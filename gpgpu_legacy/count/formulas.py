@@ -9,13 +9,13 @@ one gives all its values, those at sizes held out included.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from inspect import Parameter, signature
 from itertools import count, islice, product, takewhile
 from typing import Any
 
 from gpgpu_legacy.count.closed_form import Point, Power, fit_grid, formula_text, value_at
-from gpgpu_legacy.count.traffic import POSITIONS_ALONE, Accounting, Counts, count_plan
+from gpgpu_legacy.count.traffic import ADDITIVE, Counts, count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import Record
@@ -55,17 +55,12 @@ class Formulas(Record, frozen=True, kw_only=True):
     formulas: dict[str, ClosedForm]
 
 
-COUNTED = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes", "vertices"})
-"""The names of the counts that have formulas."""
-
-
 def formulas(
     plan_of: PlanOf,
     over: Sequence[str] = ("n",),
     fixed: Mapping[str, Any] | None = None,
     *,
     at: Point | None = None,
-    accounting: Accounting = POSITIONS_ALONE,
 ) -> Formulas:
     """Recover a formula for each count of a family of plans.
 
@@ -78,18 +73,18 @@ def formulas(
     """
     names, given = tuple(over), dict(fixed or {})
     _check_parameters(plan_of, names, given)
-    counted = _Counted(plan_of, names, given, accounting)
+    counted = _Counted(plan_of, names, given)
     found: dict[str, ClosedForm] = {}
     for samples in _samples(counted, at):
-        for name in COUNTED:
+        for name in ADDITIVE:
             closed_form = None if name in found else _closed_form(counted, name, samples)
             if closed_form is not None:
                 found[name] = closed_form
-        if len(found) == len(COUNTED):
+        if len(found) == len(ADDITIVE):
             break
     if not counted.counts:
         raise counted.refusal or InputError(f"the plan has no sizes {' and '.join(names)}")
-    forms = {name: found.get(name, ClosedForm()) for name in COUNTED}
+    forms = {name: found.get(name, ClosedForm()) for name in ADDITIVE}
     return Formulas(over=names, fixed=given, formulas=forms)
 
 
@@ -112,13 +107,11 @@ def _check_parameters(plan_of: PlanOf, names: tuple[str, ...], given: Mapping[st
 class _Counted:
     """The counts of the plans of a family, each made once. refusal: of the size refused last."""
 
-    def __init__(
-        self, plan_of: PlanOf, names: tuple[str, ...], given: dict[str, Any], accounting: Accounting
-    ) -> None:
+    def __init__(self, plan_of: PlanOf, names: tuple[str, ...], given: dict[str, Any]) -> None:
         self.names = names
         self.counts: dict[Point, Counts] = {}
         self.refusal: InputError | PlanError | None = None
-        self._plan_of, self._given, self._accounting = plan_of, given, accounting
+        self._plan_of, self._given = plan_of, given
         self._refused: set[Point] = set()
 
     def takes(self, point: Point) -> bool:
@@ -126,7 +119,7 @@ class _Counted:
         if point not in self.counts and point not in self._refused:
             try:
                 plan = self._plan_of(**dict(zip(self.names, point, strict=True)), **self._given)
-                self.counts[point] = count_plan(plan, self._accounting)
+                self.counts[point] = count_plan(plan)
             except (InputError, PlanError) as refusal:
                 self._refused.add(point)
                 self.refusal = refusal

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -108,14 +108,5 @@ class _Tally:
         self.totals["barriers"] += self.active(mask)
 
     def counts(self) -> KernelCounts:
-        total = self.totals
-        return KernelCounts(
-            self.invocations,
-            total["arithmetic"],
-            total["global_loads"],
-            total["global_stores"],
-            total["shared_loads"],
-            total["shared_stores"],
-            total["barriers"],
-            total["bytes_requested"],
-        )
+        _, *names = (field.name for field in fields(KernelCounts))
+        return KernelCounts(self.invocations, *(self.totals[name] for name in names))

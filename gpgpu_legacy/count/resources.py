@@ -8,12 +8,13 @@ the business of chips/.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property, lru_cache
 from math import copysign, inf
 from struct import pack, unpack
+from typing import TypeVar
 
 from gpgpu_legacy.isa.dependences import parts_read
 from gpgpu_legacy.isa.ir import (
@@ -238,18 +239,25 @@ def _indirection(node: Node) -> Use:
     return Use(node.why, node.number, node.opener.span if node.opener else None)
 
 
+_Register = TypeVar("_Register", Parameter, Attribute)
+
 # Bindings -----------------------------------------------------------------------------------
 
 
-def _bound_parameters(program: Program) -> Iterator[tuple[Parameter, Span | None]]:
-    """Every binding of a parameter, first in declarations, read or not, then in instructions."""
-    for declaration in program.parameters:
-        for parameter in declaration.parameters:
-            yield parameter, None
+def _bound(
+    program: Program, declared: Iterable[_Register], kind: type[_Register]
+) -> Iterator[tuple[_Register, Span | None]]:
+    """Every binding of a kind, first in declarations, read or not, then in instructions."""
+    yield from ((register, None) for register in declared)
     for instruction in program.instructions:
         for src in instruction.srcs:
-            if isinstance(src.register, Parameter):
+            if isinstance(src.register, kind):
                 yield src.register, instruction.span
+
+
+def _bound_parameters(program: Program) -> Iterator[tuple[Parameter, Span | None]]:
+    declared = (p for declaration in program.parameters for p in declaration.parameters)
+    return _bound(program, declared, Parameter)
 
 
 def _parameters(program: Program) -> tuple[Use, ...]:
@@ -264,10 +272,8 @@ def _parameters(program: Program) -> tuple[Use, ...]:
 @lru_cache(maxsize=4096)
 def _parameter_name(parameter: Parameter) -> str:
     """A parameter's binding; constants that are equal in float32 have the same text."""
-    if parameter.space is ParameterSpace.STATE:
-        return parameter.binding
     if parameter.space is not ParameterSpace.CONSTANT:
-        return f"{parameter.space.value}[{parameter.index}]"
+        return parameter.text
     return "{" + ", ".join(f"{_float32(value):.9g}" for value in parameter.value) + "}"
 
 
@@ -284,34 +290,24 @@ def _elements(program: Program, space: ParameterSpace) -> Iterator[Use]:
     """Every binding of an element of program.local or program.env, numbered index + 1."""
     for parameter, span in _bound_parameters(program):
         if parameter.space is space:
-            yield Use(f"{space.value}[{parameter.index}]", parameter.index + 1, span)
+            yield Use(parameter.text, parameter.index + 1, span)
 
 
 def _bound_attributes(program: Program) -> Iterator[tuple[Attribute, Span | None]]:
-    for declaration in program.attributes:
-        yield declaration.attribute, None
-    for instruction in program.instructions:
-        for src in instruction.srcs:
-            if isinstance(src.register, Attribute):
-                yield src.register, instruction.span
+    return _bound(program, (declaration.attribute for declaration in program.attributes), Attribute)
 
 
 def _attributes(program: Program) -> tuple[Use, ...]:
     uses: dict[Attribute, Use] = {}
     for attribute, span in _bound_attributes(program):
-        uses.setdefault(attribute, Use(_attribute_name(attribute), len(uses) + 1, span))
+        uses.setdefault(attribute, Use(attribute.text, len(uses) + 1, span))
     return tuple(uses.values())
 
 
 def _coordinate_sets(program: Program) -> Iterator[Use]:
     for attribute, span in _bound_attributes(program):
         if attribute.kind is AttributeKind.TEXCOORD:
-            yield Use(_attribute_name(attribute), attribute.index + 1, span)
-
-
-def _attribute_name(attribute: Attribute) -> str:
-    index = f"[{attribute.index}]" if attribute.kind is AttributeKind.TEXCOORD else ""
-    return f"fragment.{attribute.kind.value}{index}"
+            yield Use(attribute.text, attribute.index + 1, span)
 
 
 def _image_units(lookups: list[Instruction]) -> Iterator[Use]:

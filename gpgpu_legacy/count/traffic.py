@@ -119,15 +119,15 @@ class Counts:
                 "cannot be added; count both with one Accounting"
             )
         return replace(
-            self, **{name: getattr(self, name) + getattr(other, name) for name in _ADDITIVE}
+            self, **{name: getattr(self, name) + getattr(other, name) for name in ADDITIVE}
         )
 
     def times(self, count: int) -> Counts:
         """The cost of `count` repetitions."""
-        return replace(self, **{name: getattr(self, name) * count for name in _ADDITIVE})
+        return replace(self, **{name: getattr(self, name) * count for name in ADDITIVE})
 
 
-_ADDITIVE = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes", "vertices"})
+ADDITIVE = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes", "vertices"})
 
 
 def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:

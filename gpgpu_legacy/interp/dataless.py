@@ -13,16 +13,17 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import (
-    RANGES,
     Array,
     Arrays,
     Grid,
     KernelMachine,
     Listener,
     Mask,
+    narrowed,
 )
 from gpgpu_legacy.kernel.dependence import uniform_loops
 from gpgpu_legacy.kernel.ir import (
+    RANGES,
     Assign,
     Binary,
     BuiltInComponent,
@@ -156,14 +157,14 @@ class CountingMachine(_Follower):
     def followed(self, loop: For, mask: Mask) -> list[tuple[Mask, int]]:
         """Masks in order, and for how many trips each holds, trip by trip."""
         iterations: list[tuple[Mask, int]] = []
-        active = _narrowed(mask, self.scalar(loop.condition, mask))
+        active = narrowed(mask, self.scalar(loop.condition, mask))
         while active is None or active.any():
             if iterations and iterations[-1][0] is active:
                 iterations[-1] = (active, iterations[-1][1] + 1)
             else:
                 iterations.append((active, 1))
             self.statements(loop.step, active)
-            active = _narrowed(active, self.scalar(loop.condition, active))
+            active = narrowed(active, self.scalar(loop.condition, active))
         return iterations
 
     def counted(self, loop: For, mask: Mask) -> list[tuple[Mask, int]] | None:
@@ -191,7 +192,7 @@ class CountingMachine(_Follower):
             self.variables[name] = after.astype(before.dtype)
         lengths = [int(n) for n in np.unique(trips) if n > 0]
         pairs = zip(lengths, [0, *lengths], strict=False)
-        return [(_narrowed(mask, trips >= length), length - last) for length, last in pairs]
+        return [(narrowed(mask, trips >= length), length - last) for length, last in pairs]
 
     def trips(
         self, variable: Variable, operator: str, limit: Array, step: _Step, mask: Mask
@@ -246,10 +247,3 @@ def _is_whole(expression: Expression, changed: Mapping[str, _Step]) -> bool:
 
 
 _IN_WHOLE_NUMBERS = Variable | Literal | Uniform | BuiltInComponent | Unary | Convert | Binary
-
-
-def _narrowed(mask: Mask, condition: Array) -> Mask:
-    """The invocations of a mask where a condition holds; the mask itself if it holds for all."""
-    both = condition if mask is None else mask & condition
-    same = both.all() if mask is None else (both == mask).all()
-    return mask if same else both

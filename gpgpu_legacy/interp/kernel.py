@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.kernel.accesses import outside_error
 from gpgpu_legacy.kernel.ir import (
+    RANGES,
     Assign,
     Barrier,
     Binary,
@@ -62,9 +63,6 @@ _DTYPES: dict[Type, type[np.generic]] = {
     Type.DOUBLE: np.float64,
     Type.VEC4: np.float32,
 }
-
-
-RANGES = {Type.INT: (-(2**31), 2**31 - 1), Type.UINT: (0, 2**32 - 1)}
 
 
 class Listener(Protocol):
@@ -192,17 +190,17 @@ class KernelMachine:
     def branch(self, statement: If, mask: Mask) -> None:
         condition = self.scalar(statement.condition, mask)
         for taken, body in ((condition, statement.then), (~condition, statement.otherwise)):
-            active = _both(mask, taken)
+            active = narrowed(mask, taken)
             if body and (active is None or active.any()):
                 self.statements(body, active)
 
     def loop(self, statement: For, mask: Mask) -> None:
         self.statements(statement.start, mask)
-        active = _both(mask, self.scalar(statement.condition, mask))
+        active = narrowed(mask, self.scalar(statement.condition, mask))
         while active is None or active.any():
             self.statements(statement.body, active)
             self.statements(statement.step, active)
-            active = _both(active, self.scalar(statement.condition, active))
+            active = narrowed(active, self.scalar(statement.condition, active))
 
     def assign(self, target: LValue, value: Value, mask: Mask) -> None:
         match target:
@@ -339,7 +337,7 @@ class KernelMachine:
         """The right side is evaluated only for the invocations that the left one leaves open."""
         left = self.scalar(expression.left, mask)
         joins = expression.operator == "&&"
-        still_open = _both(mask, left if joins else ~left)
+        still_open = narrowed(mask, left if joins else ~left)
         if still_open is not None and not still_open.any():
             return left
         right = self.scalar(expression.right, still_open)
@@ -349,7 +347,7 @@ class KernelMachine:
     def select(self, expression: Select, mask: Mask) -> Value:
         """Each side is evaluated only for the invocations that choose it."""
         condition = self.scalar(expression.condition, mask)
-        chosen, other = _both(mask, condition), _both(mask, ~condition)
+        chosen, other = narrowed(mask, condition), narrowed(mask, ~condition)
         if chosen is mask or (other is not None and not other.any()):
             return self.value(expression.chosen, mask)
         if other is mask or (chosen is not None and not chosen.any()):
@@ -421,7 +419,7 @@ def _zero(kind: Type) -> Value:
     return (zero, zero, zero, zero) if kind is Type.VEC4 else zero
 
 
-def _both(mask: Mask, condition: Array) -> Mask:
+def narrowed(mask: Mask, condition: Array) -> Mask:
     """The invocations of a mask where a condition holds; the mask itself if it holds for all."""
     if mask is None:
         return None if condition.all() else condition

@@ -55,6 +55,12 @@ class Attribute:
     kind: AttributeKind
     index: int = 0
 
+    @property
+    def text(self) -> str:
+        """Its name in program texts."""
+        index = f"[{self.index}]" if self.kind is AttributeKind.TEXCOORD else ""
+        return f"fragment.{self.kind.value}{index}"
+
 
 class ParameterSpace(Enum):
     """Where the value of a program parameter comes from."""
@@ -79,6 +85,11 @@ class Parameter:
     value: Vec4 = (0.0, 0.0, 0.0, 0.0)
     name: str = ""
     binding: str = ""
+
+    @property
+    def text(self) -> str:
+        """What a program binds it by, unless it is a constant."""
+        return self.binding or f"{self.space.value}[{self.index}]"
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields agree; in constants the signs of zeros, too, for RCP of -0 is -∞."""

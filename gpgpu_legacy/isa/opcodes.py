@@ -72,6 +72,9 @@ class Form(Enum):
     KILL = "kill"
 
 
+_COSTS = {Form.SAMPLE: Cost.LOOKUP, Form.KILL: Cost.KILL}
+
+
 @dataclass(frozen=True, slots=True)
 class Opcode:
     """A row of the table.
@@ -87,10 +90,14 @@ class Opcode:
     mnemonic: str
     shape: Shape
     form: Form
-    cost: Cost
     evaluate: Callable[..., Any]
     spec: str
     saturable: bool = True
+
+    @property
+    def cost(self) -> Cost:
+        """What kind of work it is: its form says so."""
+        return _COSTS.get(self.form, Cost.ARITHMETIC)
 
 
 class _NumPy:
@@ -166,139 +173,139 @@ def _xpd(a: Any, b: Any) -> Any:
 
 _ROWS = (
     Opcode(
-        "ABS", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "ABS", Shape.VECTOR_OP, Form.COMPONENTWISE,
         _ufunc("absolute"), "3.11.5.1",
     ),
     Opcode(
-        "ADD", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "ADD", Shape.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: a + b, "3.11.5.2",
     ),
     Opcode(
-        "CMP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "CMP", Shape.TERNARY_OP, Form.COMPONENTWISE,
         lambda a, b, c: _select(a < 0, b, c), "3.11.5.3",
     ),
     Opcode(
-        "COS", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        "COS", Shape.SCALAR_OP, Form.SCALAR,
         _ufunc("cos"), "3.11.5.4",
     ),
     Opcode(
-        "DP3", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        "DP3", Shape.BINARY_OP, Form.VECTOR,
         lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5",
     ),
     Opcode(
-        "DP4", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        "DP4", Shape.BINARY_OP, Form.VECTOR,
         lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6",
     ),
     Opcode(
-        "DPH", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        "DPH", Shape.BINARY_OP, Form.VECTOR,
         lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7",
     ),
     Opcode(
-        "DST", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        "DST", Shape.BINARY_OP, Form.VECTOR,
         lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8",
     ),
     Opcode(
-        "EX2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        "EX2", Shape.SCALAR_OP, Form.SCALAR,
         _ufunc("exp2"), "3.11.5.9",
     ),
     Opcode(
-        "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE,
         _ufunc("floor"), "3.11.5.10",
     ),
     # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
     # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
     Opcode(
-        "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE,
         lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "3.11.5.11",
     ),
     Opcode(
-        "KIL", Shape.KILL_OP, Form.KILL, Cost.KILL,
+        "KIL", Shape.KILL_OP, Form.KILL,
         lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0), "3.11.6.4", saturable=False,
     ),
     Opcode(
-        "LG2", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        "LG2", Shape.SCALAR_OP, Form.SCALAR,
         _ufunc("log2"), "3.11.5.12",
     ),
     Opcode(
-        "LIT", Shape.VECTOR_OP, Form.VECTOR, Cost.ARITHMETIC,
+        "LIT", Shape.VECTOR_OP, Form.VECTOR,
         _lit, "3.11.5.13",
     ),
     Opcode(
-        "LRP", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "LRP", Shape.TERNARY_OP, Form.COMPONENTWISE,
         lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14",
     ),
     Opcode(
-        "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE,
         lambda a, b, c: a * b + c, "3.11.5.15",
     ),
     Opcode(
-        "MAX", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "MAX", Shape.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a > b, a, b), "3.11.5.16",
     ),
     Opcode(
-        "MIN", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "MIN", Shape.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a > b, b, a), "3.11.5.17",
     ),
     Opcode(
-        "MOV", Shape.VECTOR_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "MOV", Shape.VECTOR_OP, Form.COMPONENTWISE,
         lambda a: a, "3.11.5.18",
     ),
     Opcode(
-        "MUL", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "MUL", Shape.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: a * b, "3.11.5.19",
     ),
     # The specification leaves negative bases open. Here they give NaN, as log2 does; -0 is 0.
     Opcode(
-        "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR,
         lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)), "3.11.5.20",
     ),
     Opcode(
-        "RCP", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        "RCP", Shape.SCALAR_OP, Form.SCALAR,
         lambda a: _f32(1) / a, "3.11.5.21",
     ),
     Opcode(
-        "RSQ", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        "RSQ", Shape.SCALAR_OP, Form.SCALAR,
         lambda a: _f32(1) / np.sqrt(np.absolute(a)), "3.11.5.22",
     ),
     # The specification leaves z and w undefined; here they are 0.
     Opcode(
-        "SCS", Shape.SCALAR_OP, Form.VECTOR, Cost.ARITHMETIC,
+        "SCS", Shape.SCALAR_OP, Form.VECTOR,
         lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)), "3.11.5.23",
     ),
     Opcode(
-        "SGE", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "SGE", Shape.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24",
     ),
     Opcode(
-        "SIN", Shape.SCALAR_OP, Form.SCALAR, Cost.ARITHMETIC,
+        "SIN", Shape.SCALAR_OP, Form.SCALAR,
         _ufunc("sin"), "3.11.5.25",
     ),
     Opcode(
-        "SLT", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "SLT", Shape.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26",
     ),
     Opcode(
-        "SUB", Shape.BINARY_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "SUB", Shape.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: a - b, "3.11.5.27",
     ),
     Opcode(
-        "SWZ", Shape.SWIZZLE_OP, Form.COMPONENTWISE, Cost.ARITHMETIC,
+        "SWZ", Shape.SWIZZLE_OP, Form.COMPONENTWISE,
         lambda a: a, "3.11.5.28",
     ),
     Opcode(
-        "TEX", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
+        "TEX", Shape.SAMPLE_OP, Form.SAMPLE,
         lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1",
     ),
     Opcode(
-        "TXB", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
+        "TXB", Shape.SAMPLE_OP, Form.SAMPLE,
         lambda a: a, "3.11.6.3",
     ),
     Opcode(
-        "TXP", Shape.SAMPLE_OP, Form.SAMPLE, Cost.LOOKUP,
+        "TXP", Shape.SAMPLE_OP, Form.SAMPLE,
         lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)), "3.11.6.2",
     ),
     Opcode(
-        "XPD", Shape.BINARY_OP, Form.VECTOR, Cost.ARITHMETIC,
+        "XPD", Shape.BINARY_OP, Form.VECTOR,
         _xpd, "3.11.5.29",
     ),
 )  # fmt: skip

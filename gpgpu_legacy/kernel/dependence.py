@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 from gpgpu_legacy.errors import PlanError
@@ -29,12 +29,7 @@ from gpgpu_legacy.kernel.ir import (
 
 def check_data_independent(kernel: Kernel) -> None:
     """Raise PlanError if control flow or addresses of a kernel depend on loaded data."""
-    nodes = tuple(walk(*kernel.body))
-    definitions = _definitions(nodes)
-    controlling = _controlling(nodes)
-    names = _closure(_variables(controlling), definitions)
-    controlling += [value for name in names for value in definitions.get(name, ())]
-    for part in walk(*controlling):
+    for part in _behind_control(kernel, indices=True):
         if isinstance(part, Element):
             raise PlanError(
                 f"{kernel.name}: a condition or an index depends on {part.array}; only kernels "
@@ -51,12 +46,18 @@ def control_variables(body: tuple[Statement, ...]) -> frozenset[str]:
 @cache
 def control_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
     """The names of the uniforms that conditions, and with `indices` also indices, depend on."""
+    parts = _behind_control(kernel, indices=indices)
+    return frozenset(part.name for part in parts if isinstance(part, Uniform))
+
+
+def _behind_control(kernel: Kernel, *, indices: bool) -> Iterator[Expression]:
+    """The parts of all that conditions, and with `indices` also indices, are computed from."""
     nodes = tuple(walk(*kernel.body))
     definitions = _definitions(nodes)
     controlling = _controlling(nodes) if indices else _conditions(nodes)
     names = _closure(_variables(controlling), definitions)
     controlling += [value for name in names for value in definitions.get(name, ())]
-    return frozenset(part.name for part in walk(*controlling) if isinstance(part, Uniform))
+    return walk(*controlling)
 
 
 def _controlling(nodes: tuple[Node, ...]) -> list[Expression]:

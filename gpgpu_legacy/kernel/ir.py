@@ -32,6 +32,10 @@ class Type(Enum):
         return self in (Type.INT, Type.UINT)
 
 
+RANGES = {Type.INT: (-(2**31), 2**31 - 1), Type.UINT: (0, 2**32 - 1)}
+"""The least and the greatest integer of a type."""
+
+
 class Space(Enum):
     """The memory that an array is in: a storage buffer, or shared memory of a work group."""
 

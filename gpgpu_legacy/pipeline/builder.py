@@ -106,8 +106,6 @@ class PlanBuilder(Storage):
         """A builder that begins with all that a plan has; PlanError for one that is not valid."""
         builder = cls(plan.name)
         builder._validator = validate(plan)
-        builder._operands = {matrix.name: matrix for matrix in plan.operands}
-        builder._results = {matrix.name: matrix for matrix in plan.results}
         builder._inputs, builder._outputs = list(plan.inputs), list(plan.outputs)
         builder._items = list(plan.steps)
         return builder
@@ -250,8 +248,8 @@ class PlanBuilder(Storage):
         steps = tuple(steps_of(self._items, places))
         plan = Plan(
             self.name,
-            tuple(self._operands.values()),
-            tuple(self._results.values()),
+            tuple(self._validator.operands.values()),
+            tuple(self._validator.results.values()),
             tuple(self._validator.textures.values()),
             tuple(self._inputs),
             steps,

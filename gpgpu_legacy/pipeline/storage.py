@@ -50,8 +50,6 @@ class Storage:
         self.name = name
         self.reference: Reference | None = None
         self.samples: dict[str, Sample] = {}
-        self._operands: dict[str, Matrix] = {}
-        self._results: dict[str, Matrix] = {}
         self._inputs: list[Input] = []
         self._outputs: list[Output] = []
         self._validator = Validator(self.name)
@@ -92,7 +90,7 @@ class Storage:
 
         `upload` transfers it, or parts of it, to textures; `input` does both.
         """
-        matrix = self._matrix(self._operands, name, rows, columns, shape)
+        matrix = self._matrix(self._validator.operands, name, rows, columns, shape)
         self._validator.add_operand(matrix)
         return matrix
 
@@ -100,7 +98,7 @@ class Storage:
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
         """A matrix that the plan gives back; `read_back` fills it, `output` does both."""
-        matrix = self._matrix(self._results, name, rows, columns, shape)
+        matrix = self._matrix(self._validator.results, name, rows, columns, shape)
         self._validator.add_result(matrix)
         return matrix
 
@@ -213,7 +211,6 @@ class Storage:
         matrix = Matrix(name, as_whole("rows", rows), as_whole("columns", columns), shape)
         if name in among:
             raise InputError(f"{self.name} has two matrices {name}; give each its own name")
-        among[name] = matrix
         return matrix
 
     def _transfer(

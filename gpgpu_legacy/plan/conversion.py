@@ -27,7 +27,8 @@ from gpgpu_legacy.plan import numbers, plan, records, textures
 from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.limits import MOST_KERNEL_TEXT, MOST_PROGRAM_TEXT
 from gpgpu_legacy.plan.numbers import Affine, Table
-from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.pass_names import passes_of
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Input, MovingRect, Output, Rect, Texture
 from gpgpu_legacy.serial import Record
 
@@ -54,11 +55,7 @@ def kernel_names(plan: Plan) -> dict[Kernel, str]:
 
 
 def _passes(plan: Plan) -> Iterator[Pass]:
-    for step in plan.steps:
-        if isinstance(step, Repeat):
-            yield from step.body
-        else:
-            yield step
+    return (pass_ for step in plan.steps for pass_ in passes_of(step))
 
 
 _LONGEST_STEM = 60

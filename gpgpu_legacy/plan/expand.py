@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain, repeat
 from operator import mul
 
@@ -108,15 +109,7 @@ def at_iteration(pass_: Pass, iteration: int) -> Pass:
 
 def with_numbers(pass_: Pass, change: Callable[[Number], Number]) -> Pass:
     """The pass with change(number) in place of each number that a Repeat could change."""
-
-    def vector(values: NumberVec4) -> NumberVec4:
-        x, y, z, w = map(change, values)
-        return (x, y, z, w)
-
-    def corners(values: Corners) -> Corners:
-        a, b, c, d = map(vector, values)
-        return (a, b, c, d)
-
+    vector, corners = partial(_mapped, change), partial(_mapped_corners, change)
     match pass_:
         case FragmentPass():
             return replace(
@@ -213,6 +206,13 @@ def values_of(value: Number, count: int) -> Iterable[float]:
     return repeat(value, count)
 
 
+def extremes_of(value: Number, count: int) -> Iterable[float]:
+    """Values that lie as far out as any of the iterations'; affine numbers do at their ends."""
+    if isinstance(value, Affine):
+        return map(value.at, (0, max(count - 1, 0)))
+    return values_of(value, 1)
+
+
 def areas_of(rect: Rect | MovingRect, count: int) -> Iterable[int]:
     """The areas of a rectangle, in texels, in the `count` iterations of a Repeat, in order."""
     if isinstance(rect, Rect):
@@ -233,10 +233,14 @@ def rect_numbers(rect: Rect | MovingRect) -> tuple[Integer, Integer, Integer, In
 
 def corners_at(corners: Corners, iteration: int) -> Corners:
     """Corner values in the given iteration, counted from 0."""
-    a, b, c, d = (_vector(corner, iteration) for corner in corners)
+    return _mapped_corners(lambda number: number_at(number, iteration), corners)
+
+
+def _mapped_corners(change: Callable[[Number], Number], corners: Corners) -> Corners:
+    a, b, c, d = (_mapped(change, corner) for corner in corners)
     return (a, b, c, d)
 
 
-def _vector(values: NumberVec4, iteration: int) -> NumberVec4:
-    x, y, z, w = (number_at(value, iteration) for value in values)
+def _mapped(change: Callable[[Number], Number], values: NumberVec4) -> NumberVec4:
+    x, y, z, w = map(change, values)
     return (x, y, z, w)

@@ -100,12 +100,8 @@ class MovingRect:
 
     def at(self, iteration: int) -> Rect:
         """The rectangle in the given iteration, counted from 0."""
-        return Rect(
-            integer_at(self.x, iteration),
-            integer_at(self.y, iteration),
-            integer_at(self.width, iteration),
-            integer_at(self.height, iteration),
-        )
+        numbers = (self.x, self.y, self.width, self.height)
+        return Rect(*(integer_at(number, iteration) for number in numbers))
 
 
 def constant_rect(rect: Rect | MovingRect) -> Rect:

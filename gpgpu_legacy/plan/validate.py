@@ -11,13 +11,14 @@ from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.plan.expand import (
+    extremes_of,
     number_at,
     rect_numbers,
     values_of,
     varies,
 )
 from gpgpu_legacy.plan.formats import R32F
-from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
+from gpgpu_legacy.plan.numbers import Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     Binding,
     ClearPass,
@@ -364,14 +365,7 @@ class Validator:
 
     def finite(self, name: str, corners: Corners, count: int) -> None:
         for number in chain.from_iterable(corners):
-            match number:
-                case Table(values=values):
-                    is_finite = all(map(isfinite, values))
-                case Affine():
-                    is_finite = isfinite(number.at(0)) and isfinite(number.at(count - 1))
-                case _:
-                    is_finite = isfinite(number)
-            if not is_finite:
+            if not all(map(isfinite, extremes_of(number, count))):
                 raise self.fail(f"a corner value of {name} is not finite; give finite numbers")
 
     def copy_pass(self, pass_: CopyPass, count: int) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import isfinite
 
-from gpgpu_legacy.plan.expand import integers, numbers, rect_numbers
+from gpgpu_legacy.plan.expand import extremes_of, integers, numbers, rect_numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 from gpgpu_legacy.plan.textures import MovingRect, Rect
@@ -51,7 +51,7 @@ def _problems(pass_: Pass, count: int) -> Iterator[str]:
 
 
 def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
-    from gpgpu_legacy.kernel.ir import Type
+    from gpgpu_legacy.kernel.ir import RANGES, Type
 
     types = {uniform.name: uniform.type for uniform in pass_.kernel.uniforms}
     for uniform in pass_.uniforms:
@@ -62,21 +62,13 @@ def _uniforms(pass_: ComputePass, count: int) -> Iterator[str]:
             yield from _length(uniform.value.values, count, what)
         if kind is not None and kind.is_integer:
             yield from _integral(uniform.value, what)
-            bounds = (0, 2**32 - 1) if kind is Type.UINT else (-(2**31), 2**31 - 1)
-            yield from _in_range(uniform.value, count, bounds, f"{what}, of type {kind.value},")
+            place = f"{what}, of type {kind.value},"
+            yield from _in_range(uniform.value, count, RANGES[kind], place)
 
 
 def _in_range(number: Number, count: int, bounds: tuple[int, int], what: str) -> Iterator[str]:
-    """Affine numbers are extreme at the ends."""
     low, high = bounds
-    match number:
-        case Table(values=values):
-            seen: Iterable[float] = values
-        case Affine():
-            seen = (number.at(0), number.at(max(count - 1, 0)))
-        case _:
-            seen = (number,)
-    for value in seen:
+    for value in extremes_of(number, count):
         if not low <= value <= high:
             yield f"{what} is {value:.10g}; it must be from {low} to {high}"
 

@@ -20,12 +20,6 @@ def value_problem(pass_: Pass) -> str | None:
     return None
 
 
-def _given_twice(names: Iterable[Hashable]) -> Hashable | None:
-    """What is there twice; None if nothing is."""
-    counts = Counter(names).most_common(1)
-    return counts[0][0] if counts and counts[0][1] > 1 else None
-
-
 def _of_draw(pass_: FragmentPass) -> Iterator[str]:
     from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 
@@ -69,12 +63,10 @@ def _indices(what: str, given: list[int], count: int) -> Iterator[str]:
     for index in given:
         if not 0 <= index < count:
             yield f"a pass gives {what}[{index}]; give indices from 0 to {count - 1}"
-    twice = _given_twice(given)
-    if twice is not None:
-        yield f"a pass gives {what}[{twice}] twice; give it once"
+    yield from _once("", [f"{what}[{index}]" for index in given])
 
 
-def _once(what: str, given: list[str] | list[int]) -> Iterator[str]:
-    twice = _given_twice(given)
-    if twice is not None:
-        yield f"a pass gives {what}{twice} twice; give it once"
+def _once(what: str, given: Iterable[Hashable]) -> Iterator[str]:
+    for name, times in Counter(given).most_common(1):
+        if times > 1:
+            yield f"a pass gives {what}{name} twice; give it once"

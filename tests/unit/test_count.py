@@ -21,7 +21,7 @@ from gpgpu_legacy.count.traffic import (
     fragments_per_pass,
 )
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form, Opcode
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.isa.opcodes import Shape as OperandShape
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
@@ -42,7 +42,7 @@ def test_instructions_are_counted_by_the_class_of_their_cost() -> None:
 
 
 def test_a_kill_is_a_class_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    row = Opcode("KIL", OperandShape.KILL_OP, Form.VECTOR, Cost.KILL, None, "", saturable=False)
+    row = Opcode("KIL", OperandShape.KILL_OP, Form.KILL, None, "", saturable=False)
     monkeypatch.setitem(OPCODES, "KIL", row)
     assert count_instructions(program("KIL R0;", "MOV R0, 1;")) == InstructionCounts(1, 0, 1)
 

@@ -15,7 +15,8 @@ from sorting import sort_plan
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
-from gpgpu_legacy.count.formulas import COUNTED, Formulas, formulas
+from gpgpu_legacy.count.formulas import Formulas, formulas
+from gpgpu_legacy.count.traffic import ADDITIVE
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Table
@@ -119,7 +120,7 @@ def test_a_reduction_has_log_n_passes(plan_of: Callable[[int], Plan]) -> None:
     ]  # fmt: skip
     assert text_of(found, "geometry_bytes", "clear_bytes") == ["48*log(n, 2)", "8*n"]
     assert {form.holds_for for form in found.formulas.values()} == {"n a power of 2"}
-    assert (found.over, found.fixed, tuple(found.formulas)) == (("n",), {}, COUNTED)
+    assert (found.over, found.fixed, tuple(found.formulas)) == (("n",), {}, ADDITIVE)
     passes = found.formulas["passes"]
     assert passes.solved_at == tuple((2**k,) for k in range(1, 8))
     assert passes.checked_at == ((256,), (512,))

@@ -9,12 +9,12 @@ from threading import Event, get_ident
 import pytest
 
 from gpgpu_legacy.runtime import workers
-from gpgpu_legacy.runtime.workers import start
+from gpgpu_legacy.runtime.workers import Started
 
 
 def test_a_task_runs_once_whoever_does_it() -> None:
     done: list[int] = []
-    for task in [start(done.append, n) for n in range(200)]:
+    for task in [Started(done.append, n) for n in range(200)]:
         task.finish()
     assert sorted(done) == list(range(200))
 
@@ -24,9 +24,9 @@ def test_whoever_waits_does_what_no_worker_has_begun(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(workers, "thread_count", lambda: 2)
     workers._pool_of.cache_clear()
     gate, running, by = Event(), Event(), list[int]()
-    first = start(lambda: (running.set(), gate.wait(60)))
+    first = Started(lambda: (running.set(), gate.wait(60)))
     assert running.wait(60)
-    start(lambda: by.append(get_ident())).finish()
+    Started(lambda: by.append(get_ident())).finish()
     assert by == [get_ident()]
     gate.set()
     first.finish()
@@ -34,7 +34,7 @@ def test_whoever_waits_does_what_no_worker_has_begun(monkeypatch: pytest.MonkeyP
 
 
 def test_what_a_task_raises_comes_to_whoever_waits() -> None:
-    task = start(int, "no number")
+    task = Started(int, "no number")
     with pytest.raises(ValueError, match="no number"):
         task.finish()
 
@@ -43,9 +43,9 @@ def test_a_task_runs_even_while_python_ends() -> None:
     """The pool is shut down by then."""
     text = (
         "import atexit\n"
-        "from gpgpu_legacy.runtime.workers import start\n"
-        "atexit.register(lambda: start(print, 'late').finish())\n"
-        "start(print, 'early').finish()\n"
+        "from gpgpu_legacy.runtime.workers import Started\n"
+        "atexit.register(lambda: Started(print, 'late').finish())\n"
+        "Started(print, 'early').finish()\n"
     )
     ended = subprocess.run(
         [sys.executable, "-c", text], capture_output=True, text=True, check=True, timeout=60

@@ -6,35 +6,31 @@ writes one element of C. They differ in the kernel, in the names of its uniforms
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect
 
-
-@dataclass(frozen=True, slots=True)
-class Padding:
-    """The rows of A, the inner dimension and the columns of B are padded to multiples of these."""
-
-    rows: int = 1
-    inner: int = 1
-    columns: int = 1
-
-    def padded(self, shape: Shape) -> Shape:
-        """The shape with padding."""
-        return Shape(
-            round_up(shape.m, self.rows),
-            round_up(shape.l, self.inner),
-            round_up(shape.n, self.columns),
-        )
+REFUSED = frozenset(
+    {
+        "accumulate",
+        "as_printed",
+        "coordinates_first",
+        "dynamic",
+        "largest_texture",
+        "tile",
+        "transpose_a",
+        "transpose_b",
+    }
+)
+"""The options that compute methods do not take, most of them."""
 
 
-def round_up(size: int, multiple: int) -> int:
-    """The smallest multiple that is at least `size`."""
-    return -(-size // multiple) * multiple
+def padded_to(shape: Shape, rows: int, inner: int, columns: int) -> Shape:
+    """The shape, padded to multiples of these."""
+    sizes = ((shape.m, rows), (shape.l, inner), (shape.n, columns))
+    return Shape(*(-(-size // multiple) * multiple for size, multiple in sizes))
 
 
 def groups_for(size: int, local_size: int) -> int:

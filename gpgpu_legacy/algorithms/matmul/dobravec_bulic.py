@@ -6,7 +6,7 @@ matrices of any size are padded with zeros to such a multiple.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, Padding
+from gpgpu_legacy.algorithms.matmul.dispatch import REFUSED, DispatchedProduct, padded_to
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
@@ -16,17 +16,6 @@ BLOCKS = (1, 2, 4, 8, 16, 32)
 """The block sizes: 1 to 16 are those of Table 2; today's devices allow 32×32 threads as well."""
 
 _PAPER = "Dobravec & Bulić 2017"
-_REFUSES = frozenset(
-    {
-        "accumulate",
-        "as_printed",
-        "transpose_a",
-        "transpose_b",
-        "largest_texture",
-        "coordinates_first",
-        "tile",
-    }
-)
 
 
 def _build_host(shape: Shape, options: Options) -> DispatchedProduct:
@@ -41,7 +30,7 @@ def _build_device(
 ) -> DispatchedProduct:
     assert options.block is not None
     block = options.block
-    padded = Padding(block, block, block).padded(shape)
+    padded = padded_to(shape, block, block, block)
     p = DispatchedProduct(f"dobravec-bulic-{name}", shape, options, padded)
     kernel = load_kernel(f"dobravec_bulic_2017/{name}.comp.j2", block=block, **parameters)
     p.multiply(kernel, padded, wA=padded.l, wB=padded.n)
@@ -67,7 +56,7 @@ METHODS = (
         lacked="parallelism: it is the host, in one thread",
         defaults=Options(texture_format=R32F.name),
         build=_build_host,
-        refuses=_REFUSES | {"block", "dynamic"},
+        refuses=REFUSED | {"block"},
     ),
     Method(
         name="dobravec-bulic-global",
@@ -77,7 +66,7 @@ METHODS = (
         lacked="a cache for global memory (compute capability 1.1)",
         defaults=_DEFAULTS,
         build=_build_global,
-        refuses=_REFUSES | {"dynamic"},
+        refuses=REFUSED,
         blocks=BLOCKS,
     ),
     Method(
@@ -88,7 +77,7 @@ METHODS = (
         lacked="more than 16 KiB of shared memory and 512 threads per block",
         defaults=_DEFAULTS,
         build=_build_shared,
-        refuses=_REFUSES,
+        refuses=REFUSED - {"dynamic"},
         blocks=BLOCKS,
     ),
 )

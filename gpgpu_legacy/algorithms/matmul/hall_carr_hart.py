@@ -33,17 +33,11 @@ def load_listing(name: str, options: Options, **more: bool) -> Program:
     name: `single` or `multi`. options: with all defaults. more: further template variables.
     """
     assert options.block is not None and options.accumulate is not None
-    folder, accumulate = "hall_carr_hart_2003", options.accumulate.value
-    if options.coordinates_first is None:
-        path = f"{folder}/{name}.fp.j2"
-        return load_program(path, block=options.block, accumulate=accumulate, **more)
-    return load_program(
-        f"{folder}/{name}_coordinates_first.fp.j2",
-        block=options.block,
-        accumulate=accumulate,
-        group=options.coordinates_first,
-        **more,
-    )
+    given: dict[str, int | str | bool] = {"block": options.block, **more}
+    if options.coordinates_first is not None:
+        name, given["group"] = f"{name}_coordinates_first", options.coordinates_first
+    path = f"hall_carr_hart_2003/{name}.fp.j2"
+    return load_program(path, accumulate=options.accumulate.value, **given)
 
 
 def build(

@@ -7,7 +7,7 @@ work groups and the vec4 need.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, Padding
+from gpgpu_legacy.algorithms.matmul.dispatch import REFUSED, DispatchedProduct, padded_to
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
@@ -19,7 +19,7 @@ VECTOR = 4
 def _build(shape: Shape, options: Options) -> DispatchedProduct:
     kernel = load_kernel("mali_sdk/sgemm.comp")
     local_x, local_y = kernel.local_size
-    padded = Padding(local_y, VECTOR, local_x).padded(shape)
+    padded = padded_to(shape, local_y, VECTOR, local_x)
     p = DispatchedProduct(METHOD.name, shape, options, padded, adds=True)
     order, columns = padded.l, padded.n
     p.multiply(
@@ -36,17 +36,6 @@ METHOD = Method(
     lacked="shared memory of its own on the chip, so nothing is staged; registers are vectors",
     defaults=Options(texture_format=R32F.name),
     build=_build,
-    refuses=frozenset(
-        {
-            "block",
-            "accumulate",
-            "transpose_a",
-            "transpose_b",
-            "as_printed",
-            "coordinates_first",
-            "tile",
-        }
-    )
-    | {"dynamic", "largest_texture"},
+    refuses=REFUSED | {"block"},
     scales=True,
 )

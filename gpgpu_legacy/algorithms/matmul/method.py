@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
-from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, SIZES, Options, Shape
 from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import FORMATS, R32F, Numeric
+from gpgpu_legacy.plan.formats import FORMATS, R32F
 from gpgpu_legacy.plan.plan import Plan
 
 
@@ -65,14 +65,10 @@ class Method:
         return options
 
     def _check(self, options: Options) -> None:
-        if options.block is not None and options.block < 1:
-            raise InputError(f"block is {options.block}; it must be at least 1")
-        if options.coordinates_first is not None and options.coordinates_first < 1:
-            raise InputError(
-                f"coordinates_first is {options.coordinates_first}; it must be at least 1"
-            )
-        if options.tile is not None and options.tile < 1:
-            raise InputError(f"tile is {options.tile}; it must be at least 1 texel")
+        for name, unit in SIZES.items():
+            size = getattr(options, name)
+            if size is not None and size < 1:
+                raise InputError(f"{name} is {size}; it must be at least 1{unit}")
         if self.blocks and options.block not in self.blocks:
             known_blocks = ", ".join(map(str, self.blocks))
             raise InputError(
@@ -80,18 +76,13 @@ class Method:
             )
         if options.beta != 0.0 and not options.adds:
             raise InputError("beta is set but there is no C to scale; give C, or leave beta out")
-        if options.largest_texture < 1:
-            raise InputError(
-                f"largest_texture is {options.largest_texture}; it must be at least 1 texel"
-            )
         if options.texture_format not in self.formats:
             known = FORMATS.keys() & set(self.formats)
             raise InputError(
                 f"{self.name} cannot use the texture format {options.texture_format}; "
                 f"choose from {', '.join(sorted(known))}"
             )
-        assert options.texture_format is not None
-        if options.scales and FORMATS[options.texture_format].numeric is Numeric.UNORM:
+        if options.scales and options.is_unorm:
             raise InputError(
                 "alpha, beta and C need float textures; set the texture format to r32f"
             )

@@ -8,7 +8,7 @@ and a kernel whose guards could never fail has none.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, groups_for
+from gpgpu_legacy.algorithms.matmul.dispatch import REFUSED, DispatchedProduct, groups_for
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.kernel.shaders import load_kernel
@@ -51,16 +51,5 @@ METHOD = Method(
     lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",
     defaults=Options(texture_format=R32F.name),
     build=_build,
-    refuses=frozenset(
-        {
-            "block",
-            "accumulate",
-            "transpose_a",
-            "transpose_b",
-            "largest_texture",
-            "coordinates_first",
-            "tile",
-        }
-    )
-    | {"dynamic"},
+    refuses=REFUSED - {"as_printed"} | {"block"},
 )

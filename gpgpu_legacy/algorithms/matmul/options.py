@@ -11,7 +11,7 @@ from typing import Any
 
 from gpgpu_legacy.arguments import as_integer, as_member
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
+from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
 
 LARGEST_SIZE = 2**24
 """The most rows or columns of a matrix: float32 numbers texels no further, and memory ends long
@@ -118,11 +118,21 @@ class Options:
         """Whether the result is anything but the product AB itself."""
         return self.adds or self.alpha != 1.0
 
+    @property
+    def is_unorm(self) -> bool:
+        """Whether textures hold 0 to 1, in steps."""
+        texels = FORMATS.get(self.texture_format or "")
+        return texels is not None and texels.numeric is Numeric.UNORM
+
+    def turned(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """The factors as they are multiplied of those that are given, or the other way round."""
+        return a.T if self.transpose_a else a, b.T if self.transpose_b else b
+
     def checked(self) -> Options:
         """The options with Python's numbers; InputError for a size that is no integer, and for an
         unknown way to accumulate.
         """
-        given = {name: getattr(self, name) for name in _SIZES}
+        given = {name: getattr(self, name) for name in SIZES}
         sizes: dict[str, Any] = {
             name: as_integer(name, size) for name, size in given.items() if size is not None
         }
@@ -132,4 +142,5 @@ class Options:
         )
 
 
-_SIZES = ("block", "largest_texture", "coordinates_first", "tile")
+SIZES = {"block": "", "largest_texture": " texel", "coordinates_first": "", "tile": " texel"}
+"""The options that are whole numbers of at least 1, and of what."""

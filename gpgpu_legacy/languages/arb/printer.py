@@ -9,7 +9,6 @@ from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
     Attribute,
-    AttributeKind,
     Dst,
     Instruction,
     Parameter,
@@ -36,7 +35,7 @@ def disassemble(program: Program) -> str:
     """
     lines = [HEADER]
     lines += [f"OPTION {option};" for option in program.options]
-    lines += [f"ATTRIB {a.name} = {_attribute(a.attribute)};" for a in program.attributes]
+    lines += [f"ATTRIB {a.name} = {a.attribute.text};" for a in program.attributes]
     lines += [_declaration(d) for d in program.parameters]
     if program.temporaries:
         lines.append(f"TEMP {', '.join(program.temporaries)};")
@@ -54,7 +53,7 @@ def _declaration(declaration: ParameterDeclaration) -> str:
 def _binding(parameter: Parameter) -> str:
     if parameter.space is ParameterSpace.CONSTANT:
         return "{" + ", ".join(_number(v) for v in parameter.value) + "}"
-    return parameter.binding or f"{parameter.space.value}[{parameter.index}]"
+    return parameter.text
 
 
 def _number(value: float) -> str:
@@ -110,17 +109,12 @@ def _result(register: ResultRegister) -> str:
     return f"result.{register.kind.value}{f'[{register.index}]' if register.index else ''}"
 
 
-def _attribute(attribute: Attribute) -> str:
-    index = f"[{attribute.index}]" if attribute.kind is AttributeKind.TEXCOORD else ""
-    return f"fragment.{attribute.kind.value}{index}"
-
-
 def _register(src: Src) -> str:
     register = src.register
     if isinstance(register, Temporary):
         return register.name
     if isinstance(register, Attribute):
-        return _attribute(register)
+        return register.text
     return register.name or _binding(register)
 
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.kernel.accesses import numbered
 from gpgpu_legacy.kernel.ir import (
+    RANGES,
     Assign,
     Binary,
     BuiltInComponent,
@@ -36,7 +37,7 @@ from gpgpu_legacy.kernel.ir import (
     assigned_names,
     walk,
 )
-from gpgpu_legacy.lower.analysis.integers import RANGES, Dispatch, Facts, Integers, comparison
+from gpgpu_legacy.lower.analysis.integers import Dispatch, Facts, Integers, comparison
 from gpgpu_legacy.lower.analysis.ranges import Form
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups

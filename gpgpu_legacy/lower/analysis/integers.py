@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpgpu_legacy.kernel.ir import (
+    RANGES,
     Binary,
     BuiltIn,
     BuiltInComponent,
@@ -31,7 +32,6 @@ MOST_ELEMENTS = 2**31 - 2**24
 """Up to here an index may be proven: native code then computes it as an int plus a distance in its
 row, in which nothing may wrap around. Beyond, in buffers of 8 GB, each access is checked."""
 
-RANGES = {Type.INT: (-(2**31), 2**31 - 1), Type.UINT: (0, 2**32 - 1)}
 _WRAP = 2**32
 
 

@@ -18,8 +18,6 @@ import numpy as np
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
-    Attribute,
-    AttributeKind,
     Instruction,
     Parameter,
     Program,
@@ -298,7 +296,7 @@ class _NumpyEmitter(TextEmitter):
                 return f"{variable.name}{variable.number or ''}"
             case Role.ATTRIBUTE:
                 attribute = attribute_of(variable)
-                return self.module_name(_key(attribute))
+                return self.module_name(attribute.text)
         return self.parts.get(variable, variable.name)
 
     def module_name(self, key: str) -> str:
@@ -332,7 +330,7 @@ class _NumpyEmitter(TextEmitter):
 
     def source(self, given: Given) -> str:
         assert isinstance(given.source, Parameter)
-        return self.module_name(_key(given.source))
+        return self.module_name(given.source.text)
 
     def constant(self, value: Constant) -> str:
         numbers = list(map(_number, value.values))
@@ -414,14 +412,6 @@ def _numbers(letters: str) -> str:
 
 def _result_key(variable: Variable) -> str:
     return f"result.{variable.name}" + (f"[{variable.number}]" if variable.number else "")
-
-
-def _key(register: Attribute | Parameter) -> str:
-    """What the language calls a value that a program is given."""
-    if isinstance(register, Attribute):
-        index = f"[{register.index}]" if register.kind is AttributeKind.TEXCOORD else ""
-        return f"fragment.{register.kind.value}{index}"
-    return register.binding or f"{register.space.value}[{register.index}]"
 
 
 def _number(value: float) -> str:
