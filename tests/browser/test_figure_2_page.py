@@ -20,6 +20,7 @@ from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
 F32 = NDArray[np.float32]
 
 CALM = View(calm=True)
+A, B = (np.array(matrix, np.float32) for matrix in (DEMONSTRATION_A, DEMONSTRATION_B))
 
 
 def in_address(matrix: F32) -> str:
@@ -45,6 +46,10 @@ def shown(page: Page, label: str) -> list[list[str]]:
 
 def numbers(page: Page, label: str) -> F32:
     return np.array([[float(text) for text in row] for row in shown(page, label)], np.float32)
+
+
+def assert_drawn(page: Page, expected: F32) -> None:
+    assert np.array_equal(numbers(page, "Framebuffer"), expected)
 
 
 def by_numpy(method: str, a: F32, b: F32, options: Options) -> F32:
@@ -83,7 +88,7 @@ def test_products_have_the_bits_of_numpy(
     b = random.standard_normal((inner, n)).astype(np.float32)
     page = open_page("figure-2", CALM, at=address(method, a, b, block=block, mode=mode))
     expected = by_numpy(method, a, b, Options(block=block, accumulate=Accumulate(mode)))
-    assert np.array_equal(numbers(page, "Framebuffer"), expected)
+    assert_drawn(page, expected)
     device = page.locator(".figure2-pictures > .note").last.inner_text()
     assert "your GPU" in device and "bit for bit" in device
 
@@ -93,10 +98,7 @@ def test_eight_bits_saturate(open_page: Opener) -> None:
     b = np.array([[1, 0.5], [0.75, 0.25]], np.float32)
     at = address("larson-mcallister", a, b, format="unorm8", texel="0_0")
     page = open_page("figure-2", CALM, at=at)
-    options = Options(texture_format="unorm8")
-    assert np.array_equal(
-        numbers(page, "Framebuffer"), by_numpy("larson-mcallister", a, b, options)
-    )
+    assert_drawn(page, by_numpy("larson-mcallister", a, b, Options(texture_format="unorm8")))
     # 0.5·1 + 0.75·0.75 is beyond 1.0. In its texture 3 is 1, and −1 is 0: 1·1 + 0·0.75 is not.
     clamped = page.locator('.elements[aria-label="Framebuffer"] .clipped')
     assert clamped.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["0,0"]
@@ -118,7 +120,7 @@ def test_a_fragment_is_opened_by_a_click_and_by_enter(open_page: Opener) -> None
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     expect(fragment).to_contain_text("row 3, column 3")
-    total = sum(DEMONSTRATION_A[2][k] * DEMONSTRATION_B[k][2] for k in range(4))
+    total = (A @ B)[2, 2]
     expect(fragment).to_contain_text(f"the true product is {total}")
     assert word(page, "texel") == "2_2"
 
@@ -129,10 +131,9 @@ def test_the_pass_is_marked_and_what_it_adds_is_shown(open_page: Opener) -> None
     assert page.locator('.elements[aria-label="A"] .pass').evaluate_all(places) == ["1 / 2 / 5 / 3"]
     assert page.locator('.elements[aria-label="B"] .pass').evaluate_all(places) == ["2 / 1 / 3 / 5"]
     adds = page.locator('.elements[aria-label="What the pass adds"]').inner_text().split()
-    outer = np.outer(np.array(DEMONSTRATION_A)[:, 1], DEMONSTRATION_B[1])
-    assert np.allclose([float(text) for text in adds], outer.ravel(), atol=6e-4)
-    so_far = np.array(DEMONSTRATION_A)[:, :2] @ np.array(DEMONSTRATION_B)[:2]
-    assert np.array_equal(numbers(page, "Framebuffer"), so_far.astype(np.float32))
+    outer = np.outer(A[:, 1], B[1]).ravel()
+    assert np.allclose([float(text) for text in adds], outer, atol=6e-4)
+    assert_drawn(page, A[:, :2] @ B[:2])
     expect(page.locator(".figure2-moment")).to_contain_text("column 2 of A")
 
 
@@ -147,23 +148,20 @@ TYPED = [
 
 def test_nonsense_in_a_cell_is_said_and_the_matrix_stays(open_page: Opener) -> None:
     page = open_page("figure-2", CALM)
-    before = numbers(page, "Framebuffer")
+    changed = A.copy()
+    changed[1, 0] = 0.375
     cell = page.get_by_label("A, row 2, column 1", exact=True)
     for typed, sentence in TYPED:
         cell.fill(typed)
         cell.blur()
         assert sentence.lower() in said(page).lower() and "keeps 0.125" in said(page)
         assert cell.input_value() == "0.125"
-        assert np.array_equal(numbers(page, "Framebuffer"), before)
+        assert_drawn(page, A @ B)
         cell.fill("3/8")
         cell.press("Enter")
         assert said(page) == ""
-        expected = np.array(DEMONSTRATION_A)
-        expected[1, 0] = 0.375
-        assert np.array_equal(numbers(page, "A"), expected.astype(np.float32))
-        assert np.array_equal(
-            numbers(page, "Framebuffer"), (expected @ np.array(DEMONSTRATION_B)).astype(np.float32)
-        )
+        assert np.array_equal(numbers(page, "A"), changed)
+        assert_drawn(page, changed @ B)
         cell.fill("1/8")
         cell.press("Enter")
 
@@ -182,9 +180,8 @@ def test_tables_are_pasted(open_page: Opener) -> None:
     page.get_by_label("B, row 3, column 4", exact=True).wait_for()
     page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 6")
     assert numbers(page, "A").tolist() == [[1, 2, 3], [4, 5, 6]]
-    b = np.array(DEMONSTRATION_B, np.float32)[:3]
-    assert np.array_equal(numbers(page, "B"), b)
-    assert np.array_equal(numbers(page, "Framebuffer"), numbers(page, "A") @ b)
+    assert np.array_equal(numbers(page, "B"), B[:3])
+    assert_drawn(page, numbers(page, "A") @ B[:3])
     for wrong, sentence in (
         ("1 2\n3", "differ in length"),
         ("1 x", "no number"),
@@ -204,14 +201,14 @@ def test_shapes_and_fillings(open_page: Opener) -> None:
     page.get_by_role("group", name="Fill B").get_by_role("button", name="random").click()
     b = numbers(page, "B")
     assert b.shape == (2, 4) and np.array_equal(b, np.round(b))
-    assert np.array_equal(numbers(page, "Framebuffer"), np.eye(4, 2) @ b)
+    assert_drawn(page, np.eye(4, 2) @ b)
     rows = page.get_by_label("Rows", exact=True)
     rows.fill("99")
     rows.blur()
     assert "1 to 8" in said(page) and rows.input_value() == "4"
     page.get_by_role("button", name="Figure 2’s matrices").click()
     page.wait_for_function("document.querySelectorAll('.figure2-A input').length === 16")
-    assert np.array_equal(numbers(page, "A"), np.array(DEMONSTRATION_A, np.float32))
+    assert np.array_equal(numbers(page, "A"), A)
 
 
 def test_a_moment_is_sent(open_page: Opener) -> None:
@@ -225,18 +222,13 @@ def test_a_moment_is_sent(open_page: Opener) -> None:
     page.get_by_role("button", name="Back").click()
     page.wait_for_timeout(400)
     at = page.url.split("#")[1]
-    state = (
-        numbers(page, "B"),
-        numbers(page, "Framebuffer"),
-        page.locator(".figure2-moment").inner_text(),
-    )
-    fragment = page.locator(".figure2-fragment").inner_text()
     other = open_page("figure-2", CALM, at=at)
     assert other.get_by_label("Method").input_value() == "hall-carr-hart-multi"
-    assert np.array_equal(numbers(other, "B"), state[0]) and state[0][3, 3] == np.float32(-0.1)
-    assert np.array_equal(numbers(other, "Framebuffer"), state[1])
-    assert other.locator(".figure2-moment").inner_text() == state[2]
-    assert other.locator(".figure2-fragment").inner_text() == fragment
+    assert np.array_equal(numbers(other, "B"), numbers(page, "B"))
+    assert numbers(page, "B")[3, 3] == np.float32(-0.1)
+    assert_drawn(other, numbers(page, "Framebuffer"))
+    for part in (".figure2-moment", ".figure2-fragment"):
+        assert other.locator(part).inner_text() == page.locator(part).inner_text()
     other.wait_for_timeout(400)
     assert other.url.split("#")[1] == at
 
@@ -256,11 +248,10 @@ NONSENSE = [
 def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
     """As the page opens, and while it is open."""
     page = open_page("figure-2", CALM, at=f"figure-2.{NONSENSE[0][0]}")
-    expected = (np.array(DEMONSTRATION_A) @ np.array(DEMONSTRATION_B)).astype(np.float32)
     for nonsense, sentence in NONSENSE:
         turn(page, f"figure-2.{nonsense}")
         expect(page.locator(".figure2 > .said")).to_contain_text(sentence)
-        assert np.array_equal(numbers(page, "Framebuffer"), expected)
+        assert_drawn(page, A @ B)
 
 
 def test_it_plays_when_it_is_seen_and_keeps_its_address(open_page: Opener) -> None:
@@ -299,8 +290,7 @@ def test_a_gpu_that_is_taken_away_leaves_the_interpreter(open_page: Opener) -> N
     page.get_by_role("button", name="To the end").click()
     device = page.locator(".figure2-pictures > .note").last
     expect(device).to_contain_text("the interpreter in this page, since the browser took the GPU")
-    expected = (np.array(DEMONSTRATION_A) @ np.array(DEMONSTRATION_B)).astype(np.float32)
-    assert np.array_equal(numbers(page, "Framebuffer"), expected)
+    assert_drawn(page, A @ B)
 
 
 def test_huge_numbers_overflow_and_are_shown(open_page: Opener) -> None:
