@@ -262,10 +262,6 @@ def test_the_json_contract(tables: list[Table]) -> None:
     for table in found["tables"]:
         assert [row["method"] for row in table["rows"]] == [LM, SINGLE, MULTI]
         for row in table["rows"]:
-            assert row.keys() >= {
-                "method", "passes", "fragments_per_pass", "per_fragment", "total", "published",
-                "counted", "agrees", "measured",
-            }  # fmt: skip
             assert all(type(row[name]) is int for name in COLUMNS)
             assert row["agrees"] is True
             assert row["measured"] == []

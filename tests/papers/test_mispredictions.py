@@ -14,7 +14,7 @@ from gpgpu_legacy.published.papers import papers
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE, CASES = read_log().tolerance, read_log().case
-LONGEST = {"row-packed": 2048, "packed-2x2": 2048}  # one long program, which takes long to analyse
+LONGEST = {"row-packed": 1024, "packed-2x2": 1024}  # one long program, which takes long to analyse
 FRAGMENTS = {
     "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi", "row-packed", "packed-2x2"
 }  # fmt: skip

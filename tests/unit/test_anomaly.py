@@ -333,9 +333,6 @@ def test_the_whole_of_it_at_small_sizes() -> None:
         assert [row.published_ms for row in each.rows] == [None, 10.0]
         assert all(row.predicted_ms is None for row in each.rows)
     text = as_text(anomaly_grids(found))
-    side_by_side = next(each for each in anomaly_grids(found) if each.id == "anomaly-misses")
-    assert [row[0] for row in side_by_side.rows] == [96, 64]
-    assert {len(row) for row in side_by_side.rows} == {1 + len(found) + 1}
     assert "No times are published at the sizes" in text
     assert "No published time among these sizes is an outlier" in text
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from drawing import assert_same_bits
 from fakes import FakeExecutor
-from products import F32, METHODS_AND_WAYS, fragment_methods, options_of, plan_of, random_operands
+from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -189,24 +189,14 @@ def test_an_error_that_is_no_number_is_null_in_json(value: float) -> None:
     assert found.record().max_relative_error is None
 
 
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_the_json_contract(method: Method) -> None:
-    found = plain(run(np.ones((3, 4)), np.ones((4, 5)), method.name, executor="numpy").record())
+def test_the_json_contract() -> None:
+    name = "hall-carr-hart-multi"
+    found = plain(run(np.ones((3, 4)), np.ones((4, 5)), name, executor="numpy").record())
     json.dumps(found, allow_nan=False)
-    assert found.keys() >= {
-        "method", "shape", "block", "executor", "device", "max_relative_error", "seconds",
-        "gflops", "counts",
-    }  # fmt: skip
-    assert found["method"] == method.name
+    assert (found["method"], found["executor"], found["block"]) == (name, "numpy", 32)
     assert found["shape"] == [3, 4, 5]
-    assert found["block"] == method.defaults.block
-    assert found["executor"] == "numpy"
     assert found["max_relative_error"] == 0.0
-    assert found["seconds"].keys() >= {"prepare", "compute", "upload", "readback"}
-    assert found["counts"].keys() >= {
-        "passes", "fragments", "arithmetic", "lookup", "bytes_requested", "copy_bytes",
-        "geometry_bytes",
-    }  # fmt: skip
+    assert found["seconds"].keys() == {"prepare", "compute", "upload", "readback"}
     assert all(type(value) is int for value in found["counts"].values())
 
 

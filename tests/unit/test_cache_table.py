@@ -184,17 +184,6 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
     assert (len(so_far.rows), len(so_far.not_run)) == (2, 3)
     assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before it"}
 
-    def one_more(table: cache_table.CacheTable) -> None:
-        write_cache_table(path, table)
-        raise KeyboardInterrupt
-
-    others_first = cache_table.settings(("2K,4way,64B", "1K,4way,64B"), ("scan",), ("linear",))
-    with pytest.raises(KeyboardInterrupt):
-        cache_table.make_table(
-            products, others_first, Budget(60.0), known=so_far, workers=1, save=one_more
-        )
-    assert [row in read_cache_table(path).rows for row in so_far.rows] == [True, True]
-
     saved.clear()
     whole = cache_table.make_table(
         products, where, Budget(60.0), known=so_far, workers=1, save=saved.append

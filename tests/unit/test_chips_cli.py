@@ -12,7 +12,6 @@ from gpgpu_legacy.chips.profile import Profile, find_profile, profiles, recorded
 from gpgpu_legacy.chips.table import chip_grids, verdict_grids
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.present.grid import as_csv, as_markdown, as_text
-from gpgpu_legacy.serial import json_text
 
 
 def test_the_list_has_every_chip(run) -> None:  # type: ignore[no-untyped-def]
@@ -143,19 +142,3 @@ def test_a_verdict_prints_every_limit_and_every_node() -> None:
     assert len(nodes.rows) == 5
     assert "no order of instructions needs fewer" in as_text([limits])
     assert "| texture indirections | 5 | 4 | OVER |" in as_markdown([limits])
-
-
-def test_a_verdict_as_json_can_be_read_back() -> None:
-    program = assemble("!!ARBfp1.0\nMOV result.color, fragment.color;\nEND\n", name="copy.fp")
-    data = json.loads(json_text(check_program(program, find_profile("nv30"))))
-    assert (data["subject"], data["answer"]) == ("copy.fp", "loads, as far as is known")
-    rows = {row["limit"]: row for row in data["limits"]}
-    assert rows["texture indirections"]["native"]["allowed"] == "unlimited"
-    assert rows["attributes"]["advertised"] == {
-        "allowed": 10, "at_least": True, "outcome": "within", "source": "spec",
-        "confidence": "high",
-    }  # fmt: skip
-    assert rows["attributes"]["native"]["allowed"] is None
-    assert data["nodes"] == [
-        {"number": 1, "line": None, "why": "the program begins", "avoidable": False, "advice": ""}
-    ]

@@ -211,9 +211,6 @@ def test_iterations_that_run_in_one_go_are_counted_in_powers_of_two() -> None:
         assert group_content(loop, {"P": TARGET, "A": GIVEN})[0].together == 1
 
 
-# Uniform blocks ----------------------------------------------------------------------------------
-
-
 # Values ------------------------------------------------------------------------------------------
 
 NUMBER = st.floats(-100, 100, width=32)

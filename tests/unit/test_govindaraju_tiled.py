@@ -83,7 +83,6 @@ def test_the_default_tile_grows_with_the_product(size: int, largest: int, tile: 
     ("options", "message"),
     [
         (Options(tile=0), "tile is 0; it must be at least 1 texel"),
-        (Options(tile=-4), "tile is -4; it must be at least 1 texel"),
         (Options(tile=2.5), "tile is 2.5; it must be an integer"),  # type: ignore[arg-type]
         (
             Options(tile=2),

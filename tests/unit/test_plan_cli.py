@@ -164,6 +164,12 @@ def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
         (("cache", "steps.py", "--cache", "huge"), "huge"),
         (("page", "mali-sgemm", "--set", "n=8", "-o", "p.html"), "browsers do not run"),
         (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
+        (("figure", "steps.py"), "give --plot FILE.png or --animate FILE.gif"),
+        (
+            ("figure", "steps.py", "--plot", "sheet.png", "--spacing", "odd"),
+            "--spacing is 'odd'",
+        ),
+        (("figure", "steps.py", "--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give"),
     ],
 )
 def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], message: str) -> None:
@@ -173,6 +179,7 @@ def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], message: str) -
     assert err.startswith("gpgpu-legacy: ")
     assert err.count("\n") == 1
     assert message in err
+    assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]
 
 
 def test_a_plan_is_counted_and_formulas_are_recovered(run: Run, run_json: RunJson) -> None:
@@ -213,24 +220,6 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Run) -> None:
     with Image.open("film.gif") as film:
         assert film.n_frames == 4  # type: ignore[attr-defined] # the input and three passes
         assert film.width >= 32
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ((), "give --plot FILE.png or --animate FILE.gif"),
-        (("--plot", "sheet.png", "--spacing", "odd"), "--spacing is 'odd'; choose from even, log"),
-        (("--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give 20 to 60000"),
-    ],
-)
-def test_figures_that_cannot_be_drawn(run: Run, words: tuple[str, ...], message: str) -> None:
-    code, out, err = run("plan", "figure", "steps.py", *words)
-    assert code == 2
-    assert out == ""
-    assert err.startswith("gpgpu-legacy: ")
-    assert err.count("\n") == 1
-    assert message in err
-    assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]
 
 
 def test_a_plan_is_checked_against_a_chip(run: Run, run_json: RunJson) -> None:
