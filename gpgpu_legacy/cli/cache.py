@@ -263,7 +263,7 @@ def _curves(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None
     with _progress("stack distances", wanted, quiet=report.quiet) as progress:
         curves = model.run_curves(wanted, budget, progress=progress)
     show(record.curves_record(curves), table.curve_grids(curves), report.as_json)
-    draw(curves.curves, plot.draw_curves, report.plot)
+    draw(curves.runs, plot.draw_curves, report.plot)
 
 
 def _heat_map(case: Case, budget: Budget, path: Path, report: CacheOutput) -> None:

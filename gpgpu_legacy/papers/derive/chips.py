@@ -12,7 +12,7 @@ from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
-from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
 from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
 
@@ -151,13 +151,13 @@ def lookups_over_memory(inputs: Inputs, *, chip: str, bits: int, texels: int) ->
     return looked_up / hardware.memory_gb_per_s.value
 
 
-@derivation
-def native_arithmetic(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
+@of_product
+def native_arithmetic(inputs: Inputs, product: Product, *, chip: str) -> Value:
     """Arithmetic instructions of a method's program, as a chip executes them, at the fewest."""
     known = inputs.profile(chip).programs.instruction_set
     assert known is not None
-    programs = inputs.product(method, size, block).plan.programs()
-    return sum(count_native(program, instruction_set(known.value)).fewest for program in programs)
+    chosen = instruction_set(known.value)
+    return sum(count_native(program, chosen).fewest for program in product.plan.programs())
 
 
 @derivation

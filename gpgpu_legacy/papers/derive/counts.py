@@ -11,7 +11,7 @@ from typing import Any
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.quantities import QUANTITIES, recovered
-from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
 from gpgpu_legacy.papers.derive.times import printed_number
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass
 from gpgpu_legacy.plan.textures import Rect
@@ -54,24 +54,24 @@ def totals_are_products(inputs: Inputs, *, table: str) -> Value:
     return True
 
 
-@derivation
+@of_product
 def count(
-    inputs: Inputs, *, method: str, quantity: str, size: int, block: int, unit: float = 1,
+    inputs: Inputs, product: Product, *, quantity: str, unit: float = 1,
     accumulate: str = Accumulate.COPY.value,
 ) -> Value:  # fmt: skip
     """A count of the plan at (n, b), divided by a unit."""
-    product = replace(inputs.product(method, size, block), accumulate=Accumulate(accumulate))
+    product = replace(product, accumulate=Accumulate(accumulate))
     total = QUANTITIES[quantity](product)
     return None if total is None else total / unit if unit != 1 else total
 
 
-@derivation
+@of_product
 def geometry_of_a_pass(
-    inputs: Inputs, *, method: str, size: int, block: int, of_a_position: int, of_a_set: int = 0,
+    inputs: Inputs, product: Product, *, of_a_position: int, of_a_set: int = 0,
     accumulate: str = Accumulate.COPY.value,
 ) -> Value:  # fmt: skip
     """Bytes of a pass's vertices: floats of their positions and of the coordinate sets it has."""
-    product = replace(inputs.product(method, size, block), accumulate=Accumulate(accumulate))
+    product = replace(product, accumulate=Accumulate(accumulate))
     return max(size for _, size in _geometry(product, of_a_position, of_a_set))
 
 
@@ -83,28 +83,24 @@ def _geometry(product: Product, of_a_position: int, of_a_set: int) -> Iterator[t
             yield times, _FLOAT_BYTES * floats * len(pass_.rect.corners)
 
 
-@derivation
+@of_product
 def geometry_share(
-    inputs: Inputs, *, method: str, size: int, block: int, of_a_position: int, of_a_set: int,
+    inputs: Inputs, product: Product, *, of_a_position: int, of_a_set: int,
     chip: str, computation: str,
 ) -> Value:  # fmt: skip
     """The time of all passes' vertices over a chip's bus, in percent of a printed time in ms."""
     bus = inputs.profile(chip).hardware.bus_gb_per_s
     assert bus is not None
-    passes = _geometry(inputs.product(method, size, block), of_a_position, of_a_set)
-    moved = sum(times * size for times, size in passes)
+    moved = sum(times * size for times, size in _geometry(product, of_a_position, of_a_set))
     return 100.0 * moved / (bus.value * 1e6) / printed_number(inputs, computation)
 
 
-@derivation
-def blending_moves_less(
-    inputs: Inputs, *, method: str, size: int, block: int, copies: bool = True
-) -> Value:
+@of_product
+def blending_moves_less(inputs: Inputs, product: Product, *, copies: bool = True) -> Value:
     """Whether a plan that blends moves fewer bytes than one that copies the framebuffer."""
-    copying = inputs.product(method, size, block)
-    blending = replace(copying, accumulate=Accumulate.BLEND)
+    blending = replace(product, accumulate=Accumulate.BLEND)
     quantity = QUANTITIES["bytes_and_copies" if copies else "bytes_requested"]
-    return (quantity(blending) or 0) < (quantity(copying) or 0)
+    return (quantity(blending) or 0) < (quantity(product) or 0)
 
 
 @derivation
@@ -129,10 +125,10 @@ def besides_the_steps(inputs: Inputs, *, method: str, quantity: str) -> Value:
     return total - 2 * each_step_adds(inputs, method, quantity)
 
 
-@derivation
-def operations_an_instruction(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+@of_product
+def operations_an_instruction(inputs: Inputs, product: Product) -> Value:
     """The product's 2n³ operations, for each arithmetic instruction."""
-    return 2 * size**3 / inputs.product(method, size, block).counts.arithmetic
+    return 2 * product.size**3 / product.counts.arithmetic
 
 
 @derivation
@@ -197,17 +193,16 @@ def counts_more_at_every_block(
     return all((at(method, size, b) or 0) > (at(than, size, b) or 0) for b in blocks)
 
 
-@derivation
-def left_out_of_the_total(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+@of_product
+def left_out_of_the_total(inputs: Inputs, product: Product) -> Value:
     """Bytes of framebuffer-to-texture copies, in percent of the bytes requested, at (n, b)."""
-    counts = inputs.product(method, size, block).counts
-    return 100.0 * counts.copy_bytes / counts.bytes_requested
+    return 100.0 * product.counts.copy_bytes / product.counts.bytes_requested
 
 
-@derivation
-def terms_beyond(inputs: Inputs, *, method: str, size: int) -> Value:
+@of_product
+def terms_beyond(inputs: Inputs, product: Product) -> Value:
     """Terms of an element's sum beyond wA, counted by the kernel's loads, two for each term."""
-    return inputs.product(method, size).counts.global_loads / 2 / size**2 - size
+    return product.counts.global_loads / 2 / product.size**2 - product.size
 
 
 @derivation
@@ -217,11 +212,10 @@ def loads_of_a_block(inputs: Inputs, *, method: str, size: int, block: int) -> V
     return inputs.product(method, size, block).counts.global_loads / blocks / block**2
 
 
-@derivation
-def uses_of_a_load(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+@of_product
+def uses_of_a_load(inputs: Inputs, product: Product) -> Value:
     """How often a kernel reads, from shared memory, what it loads once from global memory."""
-    counts = inputs.product(method, size, block).counts
-    return counts.shared_loads / counts.global_loads
+    return product.counts.shared_loads / product.counts.global_loads
 
 
 @derivation
@@ -260,8 +254,7 @@ def growth_of_loads(inputs: Inputs, *, method: str, size: int) -> Value:
     return math.log2(other / one)
 
 
-@derivation
-def stores_of_an_invocation(inputs: Inputs, *, method: str, size: int) -> Value:
+@of_product
+def stores_of_an_invocation(inputs: Inputs, product: Product) -> Value:
     """Elements of the result that an invocation of a kernel stores, on average."""
-    counts = inputs.product(method, size).counts
-    return counts.global_stores / counts.invocations
+    return product.counts.global_stores / product.counts.invocations

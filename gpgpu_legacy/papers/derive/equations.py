@@ -15,8 +15,8 @@ from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.papers.derive.inputs import Inputs
-from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
+from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
 from gpgpu_legacy.runtime.registry import reference
 
 
@@ -143,16 +143,16 @@ def least_register(inputs: Inputs, *, equation: str) -> Value:
     return min(int(digits) for digits in re.findall(r"R(\d+)", equation))
 
 
-@derivation
-def required_of_b(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+@of_product
+def required_of_b(inputs: Inputs, product: Product) -> Value:
     """The part of B that element (i, j) of the product depends on: row j or column j.
 
     The product is run with each element of B set to 1 in turn, the others 0, and A all ones.
     """
-    i, j = 0, 1
+    i, j, size = 0, 1, product.size
     read = set()
     a = np.ones((size, size), np.float32)
-    with reference().prepare(inputs.product(method, size, block).plan) as prepared:
+    with reference().prepare(product.plan) as prepared:
         for place in np.ndindex(size, size):
             b = np.zeros_like(a)
             b[place] = 1.0
@@ -165,10 +165,10 @@ def required_of_b(inputs: Inputs, *, method: str, size: int, block: int) -> Valu
     return next((name for name, places in parts.items() if places == read), None)
 
 
-@derivation
-def others_requiring_both(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+@of_product
+def others_requiring_both(inputs: Inputs, product: Product) -> Value:
     """Further threads that read both row i of A and column j of B, as thread (i, j) does."""
-    return int(np.sum(np.logical_and(*_requiring(inputs, method, size, block)))) - 1
+    return int(np.sum(np.logical_and(*_requiring(product)))) - 1
 
 
 @derivation
@@ -176,21 +176,19 @@ def sharing_in_a_block(inputs: Inputs, *, method: str, size: int, block: int) ->
     """Threads of a block that read row i of A, and those that read column j of B, at most."""
     return tuple(
         float(reads.reshape(size // block, block, size // block, block).sum(axis=(1, 3)).max())
-        for reads in _requiring(inputs, method, size, block)
+        for reads in _requiring(inputs.product(method, size, block))
     )
 
 
-def _requiring(
-    inputs: Inputs, method: str, size: int, block: int
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _requiring(product: Product) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """The elements of the product whose threads read row i of A, and column j of B.
 
     What they read is not a number, and so are their sums. i, j = 0, 1.
     """
-    ones = np.ones((size, size), np.float32)
+    ones = np.ones((product.size, product.size), np.float32)
     row, column = ones.copy(), ones.copy()
     row[0], column[:, 1] = np.nan, np.nan
-    with reference().prepare(inputs.product(method, size, block).plan) as prepared:
+    with reference().prepare(product.plan) as prepared:
         a, b = (
             np.isnan(prepared.run(operands).outputs["C"])
             for operands in ({"A": row, "B": ones}, {"A": ones, "B": column})

@@ -10,7 +10,7 @@ from functools import cache
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.kernel.ir import Assign, Component, Element, For, Kernel, Node, Vector, walk
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
-from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
 from gpgpu_legacy.papers.derive.times import cell, peak_gflops
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.model import predict
@@ -94,25 +94,24 @@ def _invocation(product: Product) -> _Invocation:
     return _Invocation(inside, besides, (of_one - once) / loaded)
 
 
-@derivation
-def loads_of_an_iteration(inputs: Inputs, *, method: str, size: int, array: str) -> Value:
+@of_product
+def loads_of_an_iteration(inputs: Inputs, product: Product, *, array: str) -> Value:
     """Elements of an array that an iteration of a kernel's loop loads."""
-    iteration = _invocation(inputs.product(method, size)).iteration
-    return sum(access.elements for access in iteration if access.array == array)
+    accesses = _invocation(product).iteration
+    return sum(access.elements for access in accesses if access.array == array)
 
 
-@derivation
-def elements_loaded(inputs: Inputs, *, method: str, size: int, arrays: Sequence[str]) -> Value:
+@of_product
+def elements_loaded(inputs: Inputs, product: Product, *, arrays: Sequence[str]) -> Value:
     """Elements of these arrays that an invocation of a kernel loads."""
-    elements = _invocation(inputs.product(method, size)).elements
+    elements = _invocation(product).elements
     return tuple(elements[array] for array in arrays)
 
 
-@derivation
-def components_stored(inputs: Inputs, *, method: str, size: int) -> Value:
+@of_product
+def components_stored(inputs: Inputs, product: Product) -> Value:
     """Components of vectors that a kernel adds to the element that it stores."""
-    kernel = _kernel(inputs.product(method, size))
-    assignments = (node for node in walk(*kernel.body) if isinstance(node, Assign))
+    assignments = (node for node in walk(*_kernel(product).body) if isinstance(node, Assign))
     stored = [assign.value for assign in assignments if isinstance(assign.target, Element)]
     return sum(isinstance(node, Component) for node in walk(*stored))
 
@@ -208,10 +207,10 @@ def least_shared_time_as_printed(
     return least + times * (_least_ms(product, profile) - least)
 
 
-@derivation
-def predicted_time(inputs: Inputs, *, method: str, size: int, chip: str) -> Value:
+@of_product
+def predicted_time(inputs: Inputs, product: Product, *, chip: str) -> Value:
     """Milliseconds that `predict` gives a kernel at the least, without transfers."""
-    return _least_ms(inputs.product(method, size), inputs.profile(chip))
+    return _least_ms(product, inputs.profile(chip))
 
 
 @cache

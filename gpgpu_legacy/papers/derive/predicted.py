@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
-from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
 from gpgpu_legacy.papers.derive.transfers import transfer_time
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
@@ -23,26 +23,25 @@ def _compute_s(product: Product, chip: Profile) -> float:
     return seconds
 
 
-@derivation
+@of_product
 def predicted_bottleneck(
-    inputs: Inputs, *, method: str, size: int, block: int, chip: str, cached: bool = True,
+    inputs: Inputs, product: Product, *, chip: str, cached: bool = True,
     texture_format: str | None = None,
 ) -> Value:  # fmt: skip
     """What limits a product on a chip, as `predict` has it: memory, lookups, arithmetic, …
 
     cached: False for a chip without a texture cache, where every lookup goes to memory.
     """
-    product = replace(inputs.product(method, size, block), texture_format=texture_format)
+    product = replace(product, texture_format=texture_format)
     term = _prediction(product, inputs.profile(chip), cached=cached).bottleneck
     assert term is not None
     return term.name
 
 
-@derivation
-def predicted_gflops(inputs: Inputs, *, method: str, size: int, block: int, chip: str) -> Value:
+@of_product
+def predicted_gflops(inputs: Inputs, product: Product, *, chip: str) -> Value:
     """The GFLOPS that a product reaches on a chip at most, as `predict` has it."""
-    product = inputs.product(method, size, block)
-    return 2e-9 * size**3 / _compute_s(product, inputs.profile(chip))
+    return 2e-9 * product.size**3 / _compute_s(product, inputs.profile(chip))
 
 
 @derivation

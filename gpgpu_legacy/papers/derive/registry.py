@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import gpgpu_legacy.papers.derive
+from gpgpu_legacy.papers.derive.inputs import Inputs
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,22 @@ def derivation(function: D) -> D:
     """Mark a function, so that claims can name it."""
     setattr(function, _MARK, True)
     return function
+
+
+def of_product(function: Callable[..., Value]) -> Derivation:
+    """Mark a function of a product, so that claims can name it and the product's method and size.
+
+    block: None where the claim names none.
+    """
+
+    @derivation
+    @wraps(function)
+    def derived(
+        inputs: Inputs, *, method: str, size: int, block: int | None = None, **others: Any
+    ) -> Value:
+        return function(inputs, inputs.product(method, size, block), **others)
+
+    return derived
 
 
 @cache

@@ -6,8 +6,8 @@ import math
 
 from gpgpu_legacy.cache.run import memory_bytes
 from gpgpu_legacy.papers.derive.caches import Cached, simulated
-from gpgpu_legacy.papers.derive.inputs import Inputs
-from gpgpu_legacy.papers.derive.registry import Value, derivation
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product
+from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
 from gpgpu_legacy.papers.derive.times import printed_number
 
 MEGA = {"decimal": 10**6, "binary": 2**20}
@@ -58,23 +58,21 @@ def transfer_share(
     return 100.0 * transfer / (transfer + compute)
 
 
-@derivation
+@of_product
 def upload_rate_for_the_average(
-    inputs: Inputs, *, method: str, size: int, block: int, average: str, readback: str
+    inputs: Inputs, product: Product, *, average: str, readback: str
 ) -> Value:
     """The upload rate, in MB/s, that makes a printed average with a printed read-back rate."""
-    counts = inputs.product(method, size, block).counts
+    counts = product.counts
     moved = counts.upload_bytes + counts.readback_bytes
     read_s = counts.readback_bytes / printed_number(inputs, readback)
     return counts.upload_bytes / (moved / printed_number(inputs, average) - read_s)
 
 
-@derivation
-def average_rate(
-    inputs: Inputs, *, method: str, size: int, block: int, chip: str, readback: str
-) -> Value:
+@of_product
+def average_rate(inputs: Inputs, product: Product, *, chip: str, readback: str) -> Value:
     """The average rate of a plan's transfers, in MB/s: a chip's bus and a printed read-back."""
-    counts = inputs.product(method, size, block).counts
+    counts = product.counts
     bus = inputs.profile(chip).hardware.bus_gb_per_s
     assert bus is not None
     read_s = counts.readback_bytes / printed_number(inputs, readback)
@@ -100,14 +98,14 @@ def bandwidth_needed(
     return moved / seconds / GIGA[giga]
 
 
-@derivation
+@of_product
 def bandwidth_behind_cache(
-    inputs: Inputs, *, method: str, size: int, block: int, time: str, cache: str,
+    inputs: Inputs, product: Product, *, time: str, cache: str,
     raster: str = "scan", layout: str = "linear", in_flight: int = 1,
 ) -> Value:  # fmt: skip
     """GB/s (10⁹ bytes) between memory and a simulated cache in a time, copies included."""
     where = Cached(cache, raster, layout, in_flight)
-    moved = memory_bytes(simulated(inputs.product(method, size, block), where))
+    moved = memory_bytes(simulated(product, where))
     return moved / printed_number(inputs, time) / GIGA["decimal"]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import inf
+from typing import Generic, TypeVar
 
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
@@ -143,11 +144,14 @@ class NotRun:
     reason: str
 
 
+R = TypeVar("R", Run, Curve)
+
+
 @dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Generic[R]):
     """The cases of a sweep: those that were simulated, and the others."""
 
-    runs: tuple[Run, ...]
+    runs: tuple[R, ...]
     not_run: tuple[NotRun, ...]
 
     @property
@@ -156,22 +160,9 @@ class Sweep:
         return [run.case for run in self.runs] + [missing.case for missing in self.not_run]
 
     @property
-    def only(self) -> Run | None:
+    def only(self) -> R | None:
         """The run, if the sweep is a single case that was simulated."""
         return self.runs[0] if len(self.runs) == 1 and not self.not_run else None
-
-
-@dataclass(frozen=True, slots=True)
-class Curves:
-    """The miss-ratio curves of a sweep, and the cases that the budget left out."""
-
-    curves: tuple[Curve, ...]
-    not_run: tuple[NotRun, ...]
-
-    @property
-    def only(self) -> Curve | None:
-        """The curve, if the sweep is a single case that was simulated."""
-        return self.curves[0] if len(self.curves) == 1 and not self.not_run else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,47 +244,53 @@ def run_sweep(
     *,
     every_pass: bool = False,
     progress: Progress = lambda _: None,
-) -> Sweep:
+) -> Sweep[Run]:
     """Simulate one case after another, as far as the budget goes; the last may be cut short."""
-    runs, not_run = [], []
-    for case in wanted:
-        refusal = budget.refusal()
-        if refusal is not None:
-            not_run.append(NotRun(case, refusal))
-            continue
+
+    def run(case: Case) -> Run:
         began = budget.spent_s
-        plan = case.subject.plan()
         result = cache_run(
-            plan,
+            case.subject.plan(),
             case.memory,
             case.access,
             every_pass=every_pass,
             budget_s=budget.left_s,
             progress=progress(case),
         )
-        runs.append(Run(case, result, budget.spent_s - began))
-    return Sweep(tuple(runs), tuple(not_run))
+        return Run(case, result, budget.spent_s - began)
+
+    return _each(wanted, budget, run)
 
 
 def run_curves(
     wanted: Iterable[Case], budget: Budget, *, progress: Progress = lambda _: None
-) -> Curves:
+) -> Sweep[Curve]:
     """The curves of plans, as far as the budget goes; only the line size of a memory matters."""
-    curves, not_run = [], []
-    for case in {replace(case, memory=_line_alone(case.memory)): case for case in wanted}.values():
-        refusal = budget.refusal()
-        if refusal is not None:
-            not_run.append(NotRun(case, refusal))
-            continue
+
+    def run(case: Case) -> Curve | NotRun:
         began = budget.spent_s
         trace = plan_trace(case.subject.plan(), case.memory.levels[0].line_bytes, case.access)
         try:
             distances = stack_distances(trace, progress=_until(budget, progress(case)))
         except _BudgetSpentError:
-            not_run.append(NotRun(case, "the budget was spent before the end"))
+            return NotRun(case, "the budget was spent before the end")
+        return Curve(case, distances, budget.spent_s - began)
+
+    different = {replace(case, memory=_line_alone(case.memory)): case for case in wanted}
+    return _each(different.values(), budget, run)
+
+
+def _each(wanted: Iterable[Case], budget: Budget, run: Callable[[Case], R | NotRun]) -> Sweep[R]:
+    """The outcomes of cases, of which the budget may refuse some."""
+    runs, not_run = [], []
+    for case in wanted:
+        refusal = budget.refusal()
+        outcome = run(case) if refusal is None else NotRun(case, refusal)
+        if isinstance(outcome, NotRun):
+            not_run.append(outcome)
         else:
-            curves.append(Curve(case, distances, budget.spent_s - began))
-    return Curves(tuple(curves), tuple(not_run))
+            runs.append(outcome)
+    return Sweep(tuple(runs), tuple(not_run))
 
 
 class _BudgetSpentError(Exception):

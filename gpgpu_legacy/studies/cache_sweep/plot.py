@@ -110,7 +110,7 @@ def _across(wanted: Sequence[Case]) -> tuple[_Dimension, list[_Dimension]]:
     return across, [other for other in others if other != across and varies(other)]
 
 
-def draw_sweep(sweep: Sweep, path: Path) -> None:
+def draw_sweep(sweep: Sweep[Run], path: Path) -> None:
     """Bytes from memory and hit ratio over b, or else over the first dimension that varies.
 
     One line for each combination of the other dimensions that vary. Runs that the budget cut short

@@ -10,7 +10,6 @@ from gpgpu_legacy.serial import UNSET, Record, Unset, as_record
 from gpgpu_legacy.studies.cache_sweep.model import (
     Case,
     Curve,
-    Curves,
     NotRun,
     Planned,
     Product,
@@ -152,7 +151,7 @@ def run_record(run: Run) -> RunRecord:
     )
 
 
-def sweep_record(sweep: Sweep) -> SweepRecord | RunRecord:
+def sweep_record(sweep: Sweep[Run]) -> SweepRecord | RunRecord:
     """A sweep as it is printed; a single case is printed as its run alone."""
     if sweep.only is not None:
         return run_record(sweep.only)
@@ -183,12 +182,12 @@ def _curve_record(curve: Curve) -> CurveRecord:
     )
 
 
-def curves_record(curves: Curves) -> CurvesRecord | CurveRecord:
+def curves_record(curves: Sweep[Curve]) -> CurvesRecord | CurveRecord:
     """Curves as they are printed; a single curve is printed alone."""
     if curves.only is not None:
         return _curve_record(curves.only)
     return CurvesRecord(
-        curves=tuple(map(_curve_record, curves.curves)),
+        curves=tuple(map(_curve_record, curves.runs)),
         not_run=tuple(map(_not_run, curves.not_run)),
     )
 

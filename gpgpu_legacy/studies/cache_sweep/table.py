@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.cache.simulate import Result, Tally
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, Curves, NotRun, Run, Sweep
+from gpgpu_legacy.studies.cache_sweep.model import Case, Curve, NotRun, Run, Sweep
 
 CONVENTIONS = (
     "Fragments come one after another in raster order. Each makes its lookups in program order, "
@@ -161,7 +161,7 @@ def heat_map_caption(run: Run, heat: HeatMap) -> str:
 # Sweeps ------------------------------------------------------------------------------------------
 
 
-def sweep_grids(sweep: Sweep) -> list[Grid]:
+def sweep_grids(sweep: Sweep[Run]) -> list[Grid]:
     """One row per run, and what was not run; a single case is shown by texture."""
     if sweep.only is not None:
         return run_grids(sweep.only)
@@ -228,9 +228,9 @@ def _sweep_notes(runs: Sequence[Run]) -> Iterable[str]:
 # Curves ------------------------------------------------------------------------------------------
 
 
-def curve_grids(curves: Curves) -> list[Grid]:
+def curve_grids(curves: Sweep[Curve]) -> list[Grid]:
     """Miss ratios of fully associative LRU caches, at sizes that are powers of two."""
-    return [_curve_grid(curve) for curve in curves.curves] + _not_run_grids(curves.not_run)
+    return [_curve_grid(curve) for curve in curves.runs] + _not_run_grids(curves.not_run)
 
 
 def _curve_grid(curve: Curve) -> Grid:

@@ -24,7 +24,7 @@ from itertools import product
 from math import inf
 from os import cpu_count
 from threading import Event
-from typing import Annotated, Any
+from typing import Annotated
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -47,7 +47,7 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.serial import Record, Recorded, provenance
+from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
 
 BEFORE = "larson-mcallister"
 BLOCKED = ("hall-carr-hart-single", "hall-carr-hart-multi")
@@ -314,7 +314,8 @@ def make_table(
     }
 
     def table() -> CacheTable:
-        outcomes = [*others, *(reached.get(case) or _not_reached(case) for case in wanted)]
+        why = "the simulation was stopped before it"
+        outcomes = [*others, *(reached.get(case) or _not_run(case, why) for case in wanted)]
         spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
         return CacheTable(
             **provenance(),
@@ -360,8 +361,8 @@ def _others(known: CacheTable, wanted: Iterable[Case]) -> list[Row | NotRun]:
     return [record for record in all_of if record.case not in these]
 
 
-def _not_reached(case: Case) -> NotRun:
-    return NotRun(**_fields(case), reason="the simulation was stopped before it")
+def _not_run(case: Case, reason: str) -> NotRun:
+    return as_record(NotRun, case, case.setting, reason=reason)
 
 
 class _StoppedError(Exception):
@@ -387,7 +388,7 @@ def _simulate(
 ) -> Row | NotRun:
     refusal = budget.refusal()
     if refusal is not None:
-        return NotRun(**_fields(case), reason=refusal)
+        return _not_run(case, refusal)
     plan = products.plan(case)
     result = cache_run(
         plan,
@@ -399,30 +400,15 @@ def _simulate(
     if not result.exact:
         left_out, iterations = result.iterations_left_out, result.iterations
         why = f"the budget was spent {left_out} of {iterations} iterations before the end"
-        return NotRun(**_fields(case), reason=why)
+        return _not_run(case, why)
     operands = operand_tallies(plan, result)
-    return Row(
-        **_fields(case),
-        accesses=result.accesses,
-        hits=result.hits,
+    return as_record(
+        Row,
+        case,
+        case.setting,
+        result,
         reads=sum(tally.reads for tally in result.regions),
         read_hits=sum(tally.read_hits for tally in result.regions),
-        bytes_requested=result.bytes_requested,
-        bytes_from_memory=result.bytes_from_memory,
-        bytes_to_memory=result.bytes_to_memory,
         operand_bytes_requested=sum(tally.bytes_requested for tally in operands),
         operand_bytes_from_memory=sum(tally.bytes_from_memory for tally in operands),
     )
-
-
-def _fields(case: Case) -> dict[str, Any]:
-    """The fields of a CaseRecord."""
-    setting = case.setting
-    return {
-        "method": case.method,
-        "block": case.block,
-        "cache": setting.cache,
-        "raster": setting.raster,
-        "layout": setting.layout,
-        "in_flight": setting.in_flight,
-    }

@@ -116,7 +116,7 @@ def _where_it_holds(method: str, measure: Measure, judged: Sequence[Judgement]) 
     some = [judgement for judgement in judged if judgement not in every and judgement not in never]
     parts = [f"at every b in {_share(every, judged)}"]
     if some:
-        largest = _by_cache(judged, lambda e: max(e.blocks(measure)) if e in some else None)
+        largest = _ranges(judged, lambda e: max(e.blocks(measure)) if e in some else None)
         count = _series(_counts(some, judged))
         parts.append(f"at some b only in {count}, the largest such b being {largest}")
     if never:
@@ -128,8 +128,12 @@ def _best_blocks(method: str, judged: Sequence[Judgement]) -> str:
     least = min(judged, key=lambda judgement: judgement.best.bytes_from_memory)
     most = max(judged, key=lambda judgement: judgement.best.bytes_from_memory)
     by_cache, by_place, by_number = (
-        by(judged, lambda judgement: judgement.best.block)
-        for by in (_by_cache, _by_place, _by_number)
+        _ranges(judged, lambda judgement: judgement.best.block, key)
+        for key in (
+            lambda setting: setting.cache,
+            lambda setting: f"{setting.raster} and {setting.layout}",
+            lambda setting: str(setting.in_flight),
+        )
     )
     return (
         f"{method} reads the fewest bytes from memory at b = {by_cache}; by raster order and "
@@ -149,7 +153,7 @@ def _where_larger_is_worse(method: str, judged: Sequence[Judgement]) -> str:
             "next smaller one."
         )
     worst = max(judged, key=lambda judgement: judgement.largest_over_best)
-    first = _by_cache(judged, lambda judgement: next(iter(judgement.worse_blocks), None))
+    first = _ranges(judged, lambda judgement: next(iter(judgement.worse_blocks), None))
     return (
         f"With {method} a larger b reads more bytes from memory than the next smaller one in "
         f"{_share(worse, judged)}; the first such b is {first}. In the worst case b = "
@@ -158,34 +162,16 @@ def _where_larger_is_worse(method: str, judged: Sequence[Judgement]) -> str:
     )
 
 
-def _by_cache(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
-    """The range of blocks over all raster orders and layouts, for judgement cache, without None."""
-    return _ranges(judged, block, lambda judgement: judgement.setting.cache)
-
-
-def _by_place(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
-    """The range of blocks over all caches, for judgement raster order and layout."""
-    return _ranges(
-        judged,
-        block,
-        lambda judgement: f"{judgement.setting.raster} and {judgement.setting.layout}",
-    )
-
-
-def _by_number(judged: Iterable[Judgement], block: Callable[[Judgement], int | None]) -> str:
-    """The range of blocks for each number of fragments in flight."""
-    return _ranges(judged, block, lambda judgement: str(judgement.setting.in_flight))
-
-
 def _ranges(
     judged: Iterable[Judgement],
     block: Callable[[Judgement], int | None],
-    key: Callable[[Judgement], str],
+    key: Callable[[Setting], str] = lambda setting: setting.cache,
 ) -> str:
+    """The range of blocks, without None, in the settings that have the same key."""
     groups: dict[str, list[int]] = {}
     for judgement in judged:
         number = block(judgement)
-        groups.setdefault(key(judgement), []).extend([] if number is None else [number])
+        groups.setdefault(key(judgement.setting), []).extend([] if number is None else [number])
     parts = []
     for name, blocks in groups.items():
         if not blocks:

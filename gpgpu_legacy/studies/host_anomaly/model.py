@@ -14,6 +14,7 @@ from statistics import mean
 
 from gpgpu_legacy.chips.hosts import Host
 from gpgpu_legacy.runtime.devices import thread_count
+from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.studies.host_anomaly.anchors import Anchor, anchors
 from gpgpu_legacy.studies.host_anomaly.cases import Case
 from gpgpu_legacy.studies.host_anomaly.evidence import Evidence, evidence, is_outlier
@@ -38,38 +39,41 @@ UNPUBLISHED_SIZES = (768, 1280, 2048)
 """Further sizes, for which no times are published."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A size: simulated, predicted and published. Times in ms, of the whole product.
+class Row(
+    Record,
+    frozen=True,
+    kw_only=True,
+    rename={
+        "size": "n",
+        "misses": "misses_per_iteration",
+        "is_fitted": "fitted",
+        "rows": "rows_counted",
+        "walk_misses": "walk_misses_per_iteration",
+        "l1_misses": "l1_misses_per_iteration",
+        "dtlb_misses": "dtlb_misses_per_iteration",
+        "walk_l1_misses": "walk_l1_misses_per_iteration",
+    },
+):
+    """A size: simulated, as HostMisses says, predicted and published.
 
-    predicted_ms: None where nothing was fitted, and for predicted outliers without a miss penalty.
-    outlier_predicted: see `is_outlier`.
+    …_ms: of the whole product. …_ns: per iteration of the inner loop. predicted_…: None where
+    nothing was fitted, and for predicted outliers without a miss penalty. outlier_predicted: see
+    `is_outlier`.
     """
 
-    simulated: HostMisses
+    size: int
+    misses: float
     predicted_ms: float | None
     published_ms: float | None
+    predicted_ns: float | None
+    published_ns: float | None
     is_fitted: bool
     outlier_predicted: bool
-
-    @property
-    def size(self) -> int:
-        """n, of the n×n matrices."""
-        return self.simulated.size
-
-    @property
-    def predicted_ns(self) -> float | None:
-        """Predicted nanoseconds per iteration of the inner loop."""
-        return _per_iteration(self.predicted_ms, self.size)
-
-    @property
-    def published_ns(self) -> float | None:
-        """Published nanoseconds per iteration of the inner loop."""
-        return _per_iteration(self.published_ms, self.size)
-
-
-def _per_iteration(milliseconds: float | None, size: int) -> float | None:
-    return None if milliseconds is None else milliseconds * 1e6 / size**3
+    rows: int
+    walk_misses: float
+    l1_misses: float
+    dtlb_misses: float
+    walk_l1_misses: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +152,7 @@ class Anomaly:
         """
         outliers = {outlier.size for outlier in self.outliers}
         errors = [
-            penalties.iteration_ns(row.simulated) / row.published_ns - 1
+            penalties.iteration_ns(row) / row.published_ns - 1
             for row in self.rows
             if row.published_ns
             and row.size >= ANCHOR
@@ -277,13 +281,21 @@ def _outliers_of(
 def _row(
     host: Host, simulated: HostMisses, penalties: Penalties | None, published_ms: float | None
 ) -> Row:
-    size = simulated.size
+    steps = simulated.size**3
     outlier = is_outlier(simulated, host.hierarchy.l2.line_bytes)
-    predicted = None
+    predicted_ms = None
     if penalties is not None and (penalties.miss_ns is not None or not outlier):
-        predicted = penalties.iteration_ns(simulated) * size**3 / 1e6
-    is_fitted = penalties is not None and size in penalties.sizes
-    return Row(simulated, predicted, published_ms, is_fitted, outlier)
+        predicted_ms = penalties.iteration_ns(simulated) * steps / 1e6
+    return as_record(
+        Row,
+        simulated,
+        predicted_ms=predicted_ms,
+        published_ms=published_ms,
+        predicted_ns=None if predicted_ms is None else predicted_ms * 1e6 / steps,
+        published_ns=None if published_ms is None else published_ms * 1e6 / steps,
+        is_fitted=penalties is not None and simulated.size in penalties.sizes,
+        outlier_predicted=outlier,
+    )
 
 
 def _outlier(
@@ -295,7 +307,7 @@ def _outlier(
 ) -> Outlier:
     time, *times_beside = (near.published_ns for near in (row, *beside) if near.published_ns)
     time_beside = mean(times_beside)
-    misses, misses_beside = row.simulated.misses, mean(near.simulated.misses for near in beside)
+    misses, misses_beside = row.misses, mean(near.misses for near in beside)
     penalty = None if penalties is None else penalties.miss_ns
     return Outlier(
         size=row.size,
@@ -305,9 +317,9 @@ def _outlier(
         misses=misses,
         misses_beside=misses_beside,
         misses_without_walks=without_walks.misses,
-        dtlb_misses=row.simulated.dtlb_misses,
-        dtlb_misses_beside=mean(near.simulated.dtlb_misses for near in beside),
-        walk_misses=row.simulated.walk_misses,
+        dtlb_misses=row.dtlb_misses,
+        dtlb_misses_beside=mean(near.dtlb_misses for near in beside),
+        walk_misses=row.walk_misses,
         predicted_extra_ns=None if penalty is None else penalty * (misses - misses_beside),
         needed_misses=None if not penalty else misses_beside + (time - time_beside) / penalty,
         matrices_bytes=3 * WORD_BYTES * row.size**2,

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,16 @@ FIT_SIZES = (ANCHOR, 992, 1008, 1024, 1040, 1056)
 """n = 1024, the largest outlier, its neighbours, and the anchor."""
 
 _SAME_MISSES = 0.05  # per iteration: sizes that differ by less are one point
+
+
+class Misses(Protocol):
+    """The simulated misses at a size, per iteration."""
+
+    @property
+    def misses(self) -> float: ...
+
+    @property
+    def dtlb_misses(self) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,7 @@ class Penalties:
         """How many numbers are fitted."""
         return 1 + (self.dtlb_ns is not None) + (self.miss_ns is not None)
 
-    def iteration_ns(self, simulated: HostMisses) -> float:
+    def iteration_ns(self, simulated: Misses) -> float:
         """The time of an iteration with these misses."""
         dtlb_ns, miss_ns = self.dtlb_ns or 0.0, self.miss_ns or 0.0
         return self.base_ns + dtlb_ns * simulated.dtlb_misses + miss_ns * simulated.misses

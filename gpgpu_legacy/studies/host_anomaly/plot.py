@@ -69,7 +69,7 @@ def _sizes(sizes: Sequence[int]) -> str:
 def _draw_misses(axes: Axes, anomaly: Anomaly, rows: Sequence[Row]) -> None:
     from gpgpu_legacy.present.labels import Label, Obstacles, label_points
 
-    places = list(enumerate(row.simulated.misses for row in rows))
+    places = list(enumerate(row.misses for row in rows))
     axes.plot(*zip(*places, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
     limit = 2 * needed_misses(anomaly.case.hierarchy.l2.line_bytes)
     axes.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.studies.host_anomaly.anchors import Anchor
 from gpgpu_legacy.studies.host_anomaly.evidence import Evidence
-from gpgpu_legacy.studies.host_anomaly.model import Anomaly
+from gpgpu_legacy.studies.host_anomaly.model import Anomaly, Row
 from gpgpu_legacy.studies.host_anomaly.penalties import Penalties, Support
 from gpgpu_legacy.studies.host_anomaly.simulation import WORD_BYTES
 
@@ -34,38 +34,6 @@ class AnchorRecord(Record, frozen=True, kw_only=True):
     stride_bytes: int | None
     prefetchable: float
     fit: Penalties
-
-
-class RowRecord(
-    Record,
-    frozen=True,
-    kw_only=True,
-    rename={
-        "size": "n",
-        "misses": "misses_per_iteration",
-        "is_fitted": "fitted",
-        "rows": "rows_counted",
-        "walk_misses": "walk_misses_per_iteration",
-        "l1_misses": "l1_misses_per_iteration",
-        "dtlb_misses": "dtlb_misses_per_iteration",
-        "walk_l1_misses": "walk_l1_misses_per_iteration",
-    },
-):
-    """A size; see model.Row and simulation.HostMisses."""
-
-    size: int
-    misses: float
-    predicted_ms: float | None
-    published_ms: float | None
-    predicted_ns: float | None
-    published_ns: float | None
-    is_fitted: bool
-    outlier_predicted: bool
-    rows: int
-    walk_misses: float
-    l1_misses: float
-    dtlb_misses: float
-    walk_l1_misses: float
 
 
 class OutlierRecord(
@@ -117,7 +85,7 @@ class ModelRecord(Record, frozen=True, kw_only=True):
     fit: Penalties | None
     support: SupportRecord | None
     anchors: tuple[AnchorRecord, ...]
-    rows: tuple[RowRecord, ...]
+    rows: tuple[Row, ...]
     outliers: tuple[OutlierRecord, ...]
 
 
@@ -145,7 +113,6 @@ def _model(anomaly: Anomaly) -> ModelRecord:
         fit=anomaly.penalties,
         support=None if anomaly.support is None else _support(anomaly, anomaly.support),
         anchors=tuple(map(_anchor, anomaly.anchors)),
-        rows=tuple(as_record(RowRecord, row, row.simulated) for row in anomaly.rows),
         outliers=tuple(
             as_record(
                 OutlierRecord,

@@ -45,10 +45,10 @@ def _sizes(anomaly: Anomaly) -> Grid:
     rows = tuple(
         (
             row.size,
-            digits(row.simulated.misses, 4),
-            digits(row.simulated.walk_misses, 4),
-            digits(row.simulated.l1_misses, 4),
-            digits(row.simulated.dtlb_misses, 4),
+            digits(row.misses, 4),
+            digits(row.walk_misses, 4),
+            digits(row.l1_misses, 4),
+            digits(row.dtlb_misses, 4),
             digits(row.predicted_ns, 2),
             digits(row.published_ns, 2),
             digits(row.predicted_ms, 0),
@@ -58,7 +58,7 @@ def _sizes(anomaly: Anomaly) -> Grid:
         )
         for row in anomaly.rows
     )
-    counted = max(row.simulated.rows for row in anomaly.rows)
+    counted = max(row.rows for row in anomaly.rows)
     notes = (
         "An iteration is one of the n³ inner ones of MulH. Misses are lines from memory per "
         f"iteration, those of page walks included, counted over {counted} rows of C after warming "
@@ -97,7 +97,7 @@ def _side_by_side(anomalies: Sequence[Anomaly]) -> Grid:
     rows = [
         (
             same_size[0].size,
-            *(digits(row.simulated.misses, 4) for row in same_size),
+            *(digits(row.misses, 4) for row in same_size),
             digits(same_size[0].published_ns, 2),
         )
         for same_size in zip(*(anomaly.rows for anomaly in anomalies), strict=True)
