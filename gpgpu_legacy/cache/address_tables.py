@@ -82,9 +82,9 @@ def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
     return int(apart[0]) if (apart == apart[0]).all() else None
 
 
-def make_axis(
-    forms: Sequence[Linear], sizes: Sequence[int], repeats: Sequence[bool], starts: Sequence[int]
-) -> Axis:
+def make_axis(slots: Sequence[tuple[Linear, int, bool, int]]) -> Axis:
+    """An axis from each slot's form, size, whether it repeats, and start."""
+    forms, sizes, repeats, starts = zip(*slots, strict=True)
     coefficients = [(form.constant, form.x, form.y, form.iteration) for form in forms]
     common = [lcm(*(coefficient.denominator for coefficient in form)) for form in coefficients]
     whole = [

@@ -273,43 +273,31 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
     is_copy = isinstance(pass_, CopyPass)
     raster, quads = (SCAN, False) if is_copy else (access.raster, access.quads)
     numbers = [space.numbers[touch.texture.name] for touch in touches]
-    kinds = [2 * n + touch.writes for n, touch in zip(numbers, touches, strict=True)]
-    extents = [touch.texture.extent for touch in touches]
-    columns = make_axis(
-        [touch.s for touch in touches],
-        [extent.width for extent in extents],
-        [touch.repeats[0] for touch in touches],
-        [space.columns[number] for number in numbers],
+    slots = [(n, touch, touch.texture.extent) for n, touch in zip(numbers, touches, strict=True)]
+    kinds = [2 * n + touch.writes for n, touch, _ in slots]
+    axes = (
+        make_axis([(t.s, size.width, t.repeats[0], space.columns[n]) for n, t, size in slots]),
+        make_axis([(t.t, size.rows, t.repeats[1], space.rows[n]) for n, t, size in slots]),
     )
-    rows = make_axis(
-        [touch.t for touch in touches],
-        [extent.rows for extent in extents],
-        [touch.repeats[1] for touch in touches],
-        [space.rows[number] for number in numbers],
-    )
-    rect = constant_rect(pass_.target_rect) if isinstance(pass_, CopyPass) else _rect(pass_)
+    label, rect = _drawn(pass_)
     by_row = np.repeat(np.array(kinds, np.int16), len(QUAD) if quads else 1)
     size = (rect.width, rect.height)
     in_flight = 1 if is_copy else max(1, min(access.in_flight, rect.area))
     require_memory(
         2 * _rows_of_chunk(len(by_row), in_flight) * (8 * len(by_row) + 4),
-        f"the accesses of {in_flight} in flight, in {_label(pass_)}",
+        f"the accesses of {in_flight} in flight, in {label}",
         "let fewer be in flight",
     )
-    axes = (columns, rows)
-    return _Pass(_label(pass_), size, axes, by_row, raster, quads, in_flight, space, not is_copy)
+    return _Pass(label, size, axes, by_row, raster, quads, in_flight, space, not is_copy)
 
 
-def _rect(pass_: Pass) -> Rect:
-    assert isinstance(pass_, FragmentPass)
-    return constant_rect(pass_.rect)
-
-
-def _label(pass_: Pass) -> str:
+def _drawn(pass_: Pass) -> tuple[str, Rect]:
+    """What a pass does, for people, and the rectangle in which it does so."""
     if isinstance(pass_, CopyPass):
-        return f"copy of {pass_.source} to {pass_.target}"
+        return f"copy of {pass_.source} to {pass_.target}", constant_rect(pass_.target_rect)
     assert isinstance(pass_, FragmentPass)
-    return f"{pass_.program.name or 'a program'} to {', '.join(pass_.targets)}"
+    label = f"{pass_.program.name or 'a program'} to {', '.join(pass_.targets)}"
+    return label, constant_rect(pass_.rect)
 
 
 def _step(count: int, passes: tuple[_Pass | _Changing, ...]) -> Step:
@@ -324,5 +312,4 @@ def _step(count: int, passes: tuple[_Pass | _Changing, ...]) -> Step:
                     return None
         return by_region
 
-    steady = all(isinstance(pass_, _Pass) for pass_ in passes)
-    return Step(count, at, shifts, steady)
+    return Step(count, at, shifts)

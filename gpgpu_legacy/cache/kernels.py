@@ -14,10 +14,10 @@ work group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,13 +77,16 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> Trace:
 _ELEMENT_BYTES = {Type.DOUBLE: 8, Type.VEC4: 16}  # of the others, 4
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where an array of a kernel lies: its first byte, bytes of an element, the kind of a load."""
+class _Place(NamedTuple):
+    """Where an array of a kernel lies.
+
+    base: its first byte. kind: of a load; a store's is one more.
+    """
 
     base: int
     element_bytes: int
     kind: int
+    elements: int
 
 
 class _Places:
@@ -124,16 +127,18 @@ class _Places:
         bound = {b.binding: self.numbers[b.texture] for b in pass_.buffers}
         numbers = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
         numbers |= {a.name: self.shared[pass_.kernel, a.name] for a in pass_.kernel.shared}
-        return {
-            name: _Place(self.regions[n].base, self.regions[n].element_bytes, 2 * n)
-            for name, n in numbers.items()
-        }
+        return {name: self.place(number) for name, number in numbers.items()}
+
+    def place(self, number: int) -> _Place:
+        """Where a region lies."""
+        region = self.regions[number]
+        elements = region.size_bytes // region.element_bytes
+        return _Place(region.base, region.element_bytes, 2 * number, elements)
 
     def lengths(self, pass_: ComputePass) -> dict[str, int]:
         """Elements of the kernel's buffers, by their names in the kernel."""
-        bound = {b.binding: self.regions[self.numbers[b.texture]] for b in pass_.buffers}
-        regions = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
-        return {name: r.size_bytes // r.element_bytes for name, r in regions.items()}
+        places = self.of(pass_)
+        return {b.name: places[b.name].elements for b in pass_.kernel.buffers}
 
 
 class _Maker:
@@ -182,10 +187,7 @@ class _Maker:
     def addresses(self, pass_: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
         """Lines and kinds, one after another; the arrays are reused for the next ones."""
         kernel, lengths = pass_.kernel, self.places.lengths(pass_)
-        elements = {**lengths, **{array.name: prod(array.extents) for array in kernel.shared}}
-        by_name = self.places.of(pass_).items()
-        rows = [(p.base, p.element_bytes, p.kind, elements[name]) for name, p in by_name]
-        places = np.array(rows, np.int64)
+        places = np.array([*self.places.of(pass_).values()], np.int64)
         values = uniform_values(pass_)
         uniforms = [getattr(np, DTYPES[u.type])(values[u.name]) for u in kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)

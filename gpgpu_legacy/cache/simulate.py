@@ -242,14 +242,10 @@ class _Run:
 
     def _leave_out(self, step: Step) -> None:
         """Count what the iterations from the one reached on would have been."""
-        left = step.count - self.reached
-        groups = (
-            [(left, self.reached)] if step.steady else [(1, self.reached + i) for i in range(left)]
-        )
-        for times, iteration in groups if left else ():
+        for iteration in range(self.reached, step.count):
             passes = step.passes(iteration)
-            self.passes_left_out += times * len(passes)
-            self.accesses_left_out += times * sum(pass_.accesses for pass_ in passes)
+            self.passes_left_out += len(passes)
+            self.accesses_left_out += sum(pass_.accesses for pass_ in passes)
 
     def _iteration(self, step: Step, iteration: int) -> None:
         passes = step.passes(iteration)

@@ -81,13 +81,11 @@ class Step:
     iteration 0, by the number of the region; regions without accesses are left out. None where the
     iteration is not iteration 0 shifted. Shifts are proven from coordinates and layout, never
     observed.
-    steady: every iteration makes as many accesses as the first one.
     """
 
     count: int
     passes: Callable[[int], tuple[PassTrace, ...]]
     shifts: Callable[[int], dict[int, int] | None] = lambda iteration: {} if not iteration else None
-    steady: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from gpgpu_legacy.chips.verdict import (
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
-from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, Src, TextureTarget
+from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.serial import as_record
@@ -39,7 +39,8 @@ def check_program(program: Program, chip: Profile) -> Verdict:
 
 def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
     """The same for a program of which is known what it takes."""
-    native = _native_count(program, chip)
+    known = chip.programs.instruction_set  # of a chip that lacks swizzles
+    native = None if known is None else _count(program, known.value)
     nodes = tuple(map(chain_node, taken.nodes))
     rows = _rows(program, taken, native, chip)
     return make_verdict(
@@ -114,12 +115,7 @@ def _is_swizzled(instruction: Instruction) -> bool:
     """Whether an arithmetic operand is neither the whole register nor one component replicated."""
     if OPCODES[instruction.mnemonic].cost is not Cost.ARITHMETIC:
         return False
-    return any(src.swizzle != IDENTITY and not _is_replicated(src) for src in instruction.srcs)
-
-
-def _is_replicated(src: Src) -> bool:
-    """Whether all components read the same one."""
-    return len(set(src.swizzle)) == 1
+    return any(src.swizzle != IDENTITY and len({*src.swizzle}) > 1 for src in instruction.srcs)
 
 
 # Resources of which GL has a single limit, with no native one beside it.
@@ -175,15 +171,9 @@ def _minima() -> Limits:
 # What a chip executes -----------------------------------------------------------------------
 
 
-def _native_count(program: Program, chip: Profile) -> NativeCount | None:
-    """Its native instructions; None for a chip that has all swizzles, as far as is known."""
-    fact = chip.programs.instruction_set
-    return None if fact is None else _count(program, fact.value)
-
-
 @lru_cache(maxsize=8)
 def _count(program: Program, set_name: str) -> NativeCount:
-    """The same on all chips that have that instruction set."""
+    """Its native instructions, the same on all chips that have that instruction set."""
     return count_native(program, instruction_set(set_name))
 
 

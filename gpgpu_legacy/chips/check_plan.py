@@ -138,10 +138,9 @@ class _Textures:
     passes: _ByTexture
 
     @classmethod
-    def of(cls, plan: Plan, used: _ByTexture, *, floats: bool = False) -> _Textures:
-        """Those of a plan that are used so. floats: only those that hold floats."""
-        textures = tuple(map(plan.texture, used))
-        return cls(tuple(t for t in textures if _is_float(t) or not floats), used)
+    def of(cls, plan: Plan, used: _ByTexture) -> _Textures:
+        """Those of a plan that are used so."""
+        return cls(tuple(map(plan.texture, used)), used)
 
     def __bool__(self) -> bool:
         return bool(self.textures)
@@ -149,6 +148,11 @@ class _Textures:
     def only(self, exceeds: Callable[[Texture], bool]) -> _Textures:
         """Those among them that exceed a limit."""
         return _Textures(tuple(filter(exceeds, self.textures)), self.passes)
+
+    @property
+    def floats(self) -> _Textures:
+        """Those among them that hold floats."""
+        return self.only(lambda t: t.format.numeric is Numeric.FLOAT)
 
     @property
     def names(self) -> str:
@@ -170,21 +174,17 @@ class _Textures:
 
 def _textures(plan: Plan, uses: _Uses, chip: Profile) -> Iterator[Row]:
     formats = chip.formats
-    read, drawn = (_Textures.of(plan, used) for used in (uses.read, uses.drawn))
-    floats = {kind: _Textures.of(plan, used, floats=True) for kind, used in uses.filtered.items()}
-    yield from _float_textures(_Textures.of(plan, uses.read, floats=True), chip)
+    read, drawn, blended = (
+        _Textures.of(plan, used) for used in (uses.read, uses.drawn, uses.blended)
+    )
+    floats = {kind: _Textures.of(plan, used).floats for kind, used in uses.filtered.items()}
+    yield from _float_textures(read.floats, chip)
     yield from _float_filters({k: t for k, t in floats.items() if t}, chip)
-    targets = _Textures.of(plan, uses.drawn, floats=True)
-    yield from _bits("float framebuffer", targets, formats.float_target_bits, chip)
-    blended = _Textures.of(plan, uses.blended, floats=True)
-    yield from _bits("float blending", blended, formats.float_blending_bits, chip)
+    yield from _bits("float framebuffer", drawn.floats, formats.float_target_bits, chip)
+    yield from _bits("float blending", blended.floats, formats.float_blending_bits, chip)
     yield from _size(TEXTURE_SIZE, read, formats.largest_texture_texels, chip)
     largest = formats.largest_target_texels or formats.largest_texture_texels
     yield from _size(TARGET_SIZE, drawn, largest, chip)
-
-
-def _is_float(texture: Texture) -> bool:
-    return texture.format.numeric is Numeric.FLOAT
 
 
 def _float_textures(read: _Textures, chip: Profile) -> Iterator[Row]:
