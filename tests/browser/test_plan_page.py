@@ -36,6 +36,10 @@ def sort_page() -> str:
     return plan_page(sort().plan, sample_inputs(sort().plan, sort().samples))
 
 
+def to_the_end(page: Page) -> None:
+    page.get_by_role("button", name="To the end").click()
+
+
 def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
     """The r of each texel, as the page says it of the one that is chosen; row 0 first."""
     canvas = page.get_by_label(f"{texture}: ", exact=False).first
@@ -56,7 +60,7 @@ def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
 @EACH_RENDERER
 def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
     page = open_page.html(sort_page())
-    page.get_by_role("button", name="To the end").click()
+    to_the_end(page)
     given = sample_inputs(sort().plan, sort().samples)
     name = sort().plan.outputs[0].texture
     found = texels(page, name, 4, 4)
@@ -68,7 +72,7 @@ def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
 def test_the_counts_are_the_packages(open_page: Opener) -> None:
     page = open_page.html(sort_page())
     counts = count_plan(sort().plan)
-    page.get_by_role("button", name="To the end").click()
+    to_the_end(page)
     rows = {
         row.locator("th").inner_text(): [int(t.replace("\u202f", "")) for t in texts]
         for row in page.locator(".plan-counts tbody tr").all()
@@ -125,7 +129,7 @@ def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
     for at, named in NONSENSE:
         turn(page, at)
         expect(page.locator("#plan .said")).to_contain_text(named)
-        page.get_by_role("button", name="To the end").click()
+        to_the_end(page)
         assert page.locator(".transport-said").inner_text() == f"{last} of {last}"
 
 
@@ -215,7 +219,7 @@ def test_every_algorithm_plays_to_its_end(open_page: Opener) -> None:
     for name in names():
         select.select_option(name)
         page.wait_for_function(f"location.hash.startsWith('#algorithms.name={name}')")
-        page.get_by_role("button", name="To the end").click()
+        to_the_end(page)
         note = page.locator(".plan > .note").inner_text()
         assert "differ" not in note and "bit for bit" in note, name
     assert {"life", "jacobi", "reduction", "bitonic-sort", "packed-2x2"} <= {*names()}

@@ -34,6 +34,12 @@ def simulated(method: str, n: int, block: int | None, cache: str, in_flight: int
     return cache_run(plan, Memory((parse_cache(cache),)), access)
 
 
+def hit_ratio(result: Result) -> float:
+    """Of the reads."""
+    reads = sum(tally.reads for tally in result.regions)
+    return sum(tally.read_hits for tally in result.regions) / reads
+
+
 def cell(section: Section, n: int, measure: str, place: tuple[int, ...], product: int) -> float:
     """place: of the order, the layout, the number in flight and the cache in their lists."""
     data = section.data
@@ -55,14 +61,12 @@ def test_a_cell_is_what_the_simulator_gives(section: Section) -> None:
     )
     product = 1 + len(data["blocks"]) + data["blocks"].index(64)  # of the second blocked method
     result = simulated(MULTI, 256, 64, "32K,2way,128B", 16)
-    reads = sum(tally.reads for tally in result.regions)
-    hits = sum(tally.read_hits for tally in result.regions)
     of_operands = [tally for tally in result.regions if tally.name in "AB"]
     asked = sum(tally.bytes_requested for tally in of_operands)
     fetched = sum(tally.bytes_from_memory for tally in of_operands)
     # n/2b passes of (n/2)² fragments look up 2b texels of 16 bytes.
     assert asked == 256 // 128 * 128**2 * 128 * 16
-    expected = {"misses": 1 - hits / reads, "bytes": result.bytes_from_memory}
+    expected = {"misses": 1 - hit_ratio(result), "bytes": result.bytes_from_memory}
     expected["share"] = fetched / asked
     for measure, value in expected.items():
         assert cell(section, 256, measure, place, product) == pytest.approx(value, rel=1e-3)
@@ -76,9 +80,7 @@ def test_the_maps_are_of_what_the_simulator_counts(section: Section) -> None:
     row = (data["rasters"].index("tiled:8x8") * 2 + data["layouts"].index("8x8")) * 4
     row += data["inFlight"].index(64)
     for column, (method, block) in enumerate(maps["products"]):
-        result = simulated(method, n, block, maps["cache"], 64)
-        reads = sum(tally.reads for tally in result.regions)
-        ratio = sum(tally.read_hits for tally in result.regions) / reads
+        ratio = hit_ratio(simulated(method, n, block, maps["cache"], 64))
         assert maps["hits"][row][column] == pytest.approx(ratio, abs=1e-4)
         side = maps["sides"][column]
         assert side == (n // 2 if method == MULTI else n)
