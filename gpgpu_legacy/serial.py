@@ -15,7 +15,7 @@ from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from inspect import cleandoc
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import msgspec
 import msgspec.inspect
@@ -42,11 +42,16 @@ UNSET = msgspec.UNSET
 """The value of a field that is left out of what is written."""
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Data that is written as JSON or TOML, or read from it: named fields, each of one type."""
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Data that is written as JSON or TOML, or read from it: named fields, each of one type.
+
+    Records are frozen, and made with the names of their fields. A class says `kw_only=True` where a
+    field without a default follows one that has one: its own, or its base's.
+    """
 
 
-class Recorded(Record, frozen=True, kw_only=True):
+class Recorded(Record, kw_only=True):
     """A result that is kept in a file.
 
     schema: of the file's layout. package: the version of gpgpu_legacy. commit: of its checkout,
@@ -65,7 +70,7 @@ class Recorded(Record, frozen=True, kw_only=True):
     date: OneLine | None = None
 
 
-class Document(Record, frozen=True, kw_only=True):
+class Document(Record):
     """A file of a published format, which may come from anywhere.
 
     Its fields `schema` and `version` say which format it is, and of which version. WHAT: such a

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.installed import Unavailable
 
 
-class ParameterRecord(Record, frozen=True, kw_only=True, rename={"plain_default": "default"}):
+class ParameterRecord(Record, rename={"plain_default": "default"}):
     """A parameter. values: what may be given, in words. default: null where none is fixed."""
 
     name: str
@@ -23,7 +23,7 @@ class ParameterRecord(Record, frozen=True, kw_only=True, rename={"plain_default"
     meaning: str
 
 
-class AlgorithmRecord(Record, frozen=True, kw_only=True):
+class AlgorithmRecord(Record):
     """An algorithm as it is listed."""
 
     name: str
@@ -38,7 +38,7 @@ class AlgorithmRecord(Record, frozen=True, kw_only=True):
     parameters: tuple[ParameterRecord, ...]
 
 
-class UnavailableRecord(Record, frozen=True, kw_only=True):
+class UnavailableRecord(Record):
     """What another package offers and cannot be used."""
 
     name: str
@@ -46,7 +46,7 @@ class UnavailableRecord(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class AlgorithmList(Record, frozen=True, kw_only=True):
+class AlgorithmList(Record):
     """The algorithms, oldest first."""
 
     algorithms: tuple[AlgorithmRecord, ...]

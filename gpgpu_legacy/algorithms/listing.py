@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.method import Method
 
 
-class MethodRecord(Record, frozen=True, kw_only=True):
+class MethodRecord(Record):
     """A method as it is listed. year: of the paper, or of the API that it is about."""
 
     name: str
@@ -22,7 +22,7 @@ class MethodRecord(Record, frozen=True, kw_only=True):
     summary: str
 
 
-class MethodList(Record, frozen=True, kw_only=True):
+class MethodList(Record):
     """The methods, in the order of history."""
 
     methods: tuple[MethodRecord, ...]

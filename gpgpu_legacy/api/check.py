@@ -13,7 +13,7 @@ from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.serial import Record, as_record
 
 
-class FaultyProgram(Record, frozen=True, kw_only=True):
+class FaultyProgram(Record, kw_only=True):
     """A program that does not assemble, with its faults in the order of the text."""
 
     program: str
@@ -21,7 +21,7 @@ class FaultyProgram(Record, frozen=True, kw_only=True):
     diagnostics: tuple[Diagnostic, ...]
 
 
-class CheckedProgram(Record, frozen=True, kw_only=True):
+class CheckedProgram(Record, kw_only=True):
     """A program that assembles, and how much it uses of each resource that chips limit."""
 
     program: str
@@ -29,7 +29,7 @@ class CheckedProgram(Record, frozen=True, kw_only=True):
     resources: dict[str, int]
 
 
-class JudgedProgram(Verdict, frozen=True, kw_only=True):
+class JudgedProgram(Verdict, kw_only=True):
     """The same, and the verdict of a chip."""
 
     program: str
@@ -40,7 +40,7 @@ class JudgedProgram(Verdict, frozen=True, kw_only=True):
 ProgramReport = FaultyProgram | CheckedProgram | JudgedProgram
 
 
-class CheckedPrograms(Record, frozen=True, kw_only=True):
+class CheckedPrograms(Record):
     """The reports of all programs of a call, in order."""
 
     programs: tuple[ProgramReport, ...]

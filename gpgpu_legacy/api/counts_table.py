@@ -43,7 +43,7 @@ def formats_of(program: Program, given: Mapping[str, str]) -> Formats:
     return Formats(textures, FORMATS[given.get(TARGET, default)])
 
 
-class FragmentCounts(Record, frozen=True, kw_only=True):
+class FragmentCounts(Record):
     """Instructions by cost class, and bytes: of one fragment, or of many.
 
     A lookup requests one texel of its texture's format; each colour written, one of the target's.
@@ -63,7 +63,7 @@ class FragmentCounts(Record, frozen=True, kw_only=True):
         return FragmentCounts(**{name: count * fragments for name, count in counts.items()})
 
 
-class UnitCounts(Record, frozen=True, kw_only=True):
+class UnitCounts(Record):
     """The lookups of a texture image unit in a fragment, and the bytes they request."""
 
     unit: int
@@ -73,7 +73,7 @@ class UnitCounts(Record, frozen=True, kw_only=True):
     bytes: int
 
 
-class ProgramCounts(Record, frozen=True, kw_only=True):
+class ProgramCounts(Record):
     """What a fragment of a program executes and requests, and the resources that it uses."""
 
     program: str
@@ -84,7 +84,7 @@ class ProgramCounts(Record, frozen=True, kw_only=True):
     resources: dict[str, int]
 
 
-class RectangleCounts(ProgramCounts, frozen=True, kw_only=True):
+class RectangleCounts(ProgramCounts):
     """The counts of a fragment and of a whole rectangle. size: its width and height in pixels."""
 
     size: tuple[int, int]

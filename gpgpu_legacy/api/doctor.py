@@ -20,7 +20,7 @@ from gpgpu_legacy.serial import Record, as_record
 _KERNEL_METHOD = "opengl-compute-tiled"
 
 
-class ExecutorRecord(Record, frozen=True, kw_only=True):
+class ExecutorRecord(Record):
     """An executor: whether it runs here, on which device or why not, and what it can do.
 
     exact: whether it takes exact runs of drawing plans, here if it runs here. inexact: the
@@ -42,7 +42,7 @@ class ExecutorRecord(Record, frozen=True, kw_only=True):
     tuning: tuple[str, ...]
 
 
-class Diagnosis(Record, frozen=True, kw_only=True):
+class Diagnosis(Record):
     """Every executor, and those that `auto` takes for fragment passes and for kernels.
 
     not_kept: why generated code is not kept for later runs; empty where it is.

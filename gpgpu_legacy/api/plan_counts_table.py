@@ -16,7 +16,7 @@ from gpgpu_legacy.present.grid import Entry, Formula, Grid
 from gpgpu_legacy.serial import Record, as_record
 
 
-class PassRecord(Record, frozen=True, kw_only=True):
+class PassRecord(Record):
     """Passes of a plan that do the same work, and what they cost together.
 
     numbers: of the passes, from 1, in words. kind: draw, copy, clear or dispatch. program: the file
@@ -34,7 +34,7 @@ class PassRecord(Record, frozen=True, kw_only=True):
     counts: Counts
 
 
-class PlanCounts(Record, frozen=True, kw_only=True):
+class PlanCounts(Record):
     """What a plan costs. parameters: of the recipe that made it.
 
     formulas: by the name of the count, in the parameters of `over`; both are empty if none were

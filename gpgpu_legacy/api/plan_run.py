@@ -42,7 +42,7 @@ SMALL_WORK = 1 << 24
 executor has compiled the programs."""
 
 
-class OutputRecord(Record, frozen=True, kw_only=True):
+class OutputRecord(Record):
     """A result as it is written. min, max: None for one with a NaN or an infinity."""
 
     shape: tuple[int, ...]
@@ -50,7 +50,7 @@ class OutputRecord(Record, frozen=True, kw_only=True):
     max: float | None
 
 
-class PlanRunRecord(Record, frozen=True, kw_only=True):
+class PlanRunRecord(Record):
     """A run as it is written. max_error: None without a reference, and where it is not finite."""
 
     plan: str

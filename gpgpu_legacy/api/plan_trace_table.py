@@ -121,7 +121,7 @@ def _passes(count: int) -> str:
 # As a record ---------------------------------------------------------------------------------
 
 
-class ReadRecord(Record, frozen=True, kw_only=True):
+class ReadRecord(Record):
     """A texel that the fragment looked up, or that a copy takes; see api/plan_trace.py."""
 
     texture: str
@@ -135,7 +135,7 @@ class ReadRecord(Record, frozen=True, kw_only=True):
     value: tuple[Number, ...]
 
 
-class WrittenRecord(Record, frozen=True, kw_only=True):
+class WrittenRecord(Record):
     """The texel in a target of a pass, before it and after it."""
 
     texture: str
@@ -143,7 +143,7 @@ class WrittenRecord(Record, frozen=True, kw_only=True):
     after: tuple[Number, ...]
 
 
-class VisitRecord(Record, frozen=True, kw_only=True, rename={"pass_": "pass"}):
+class VisitRecord(Record, rename={"pass_": "pass"}):
     """A pass that writes one of the textures; see api/plan_trace.py.
 
     steps: what the fragment executed; None unless asked for.
@@ -162,7 +162,7 @@ class VisitRecord(Record, frozen=True, kw_only=True, rename={"pass_": "pass"}):
     steps: tuple[StepRecord, ...] | None
 
 
-class PlanTraceRecord(Record, frozen=True, kw_only=True):
+class PlanTraceRecord(Record):
     """A texel traced through a plan; see api/plan_trace.py. texel: its column and row."""
 
     plan: str

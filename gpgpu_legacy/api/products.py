@@ -31,7 +31,7 @@ from gpgpu_legacy.runtime.registry import AUTO, find_executor, reference
 from gpgpu_legacy.serial import Record, as_record
 
 
-class RunRecord(Record, frozen=True, kw_only=True):
+class RunRecord(Record):
     """A run as it is written. shape: m, l, n. max_relative_error: None where it was not computed,
     or is not finite.
     """

@@ -11,7 +11,7 @@ from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.serial import Record, as_record
 
 
-class SightingRecord(Record, frozen=True, kw_only=True, rename={"pass_": "pass"}):
+class SightingRecord(Record, rename={"pass_": "pass"}):
     """An element's value after a pass that wrote it. value: None if it is not finite."""
 
     pass_: int
@@ -20,7 +20,7 @@ class SightingRecord(Record, frozen=True, kw_only=True, rename={"pass_": "pass"}
     value: float | None
 
 
-class FollowedRunRecord(RunRecord, frozen=True, kw_only=True):
+class FollowedRunRecord(RunRecord):
     """A run in which one element was followed from pass to pass."""
 
     follow: tuple[SightingRecord, ...]

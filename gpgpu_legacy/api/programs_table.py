@@ -13,7 +13,7 @@ from gpgpu_legacy.runtime.prepared import F32, Timings
 from gpgpu_legacy.serial import Record, as_record, fields_of
 
 
-class ChannelRecord(Record, frozen=True, kw_only=True):
+class ChannelRecord(Record):
     """Range and mean of a channel's finite values (None without any); how many are not finite."""
 
     min: float | None
@@ -22,7 +22,7 @@ class ChannelRecord(Record, frozen=True, kw_only=True):
     not_finite: int
 
 
-class BufferRecord(Record, frozen=True, kw_only=True):
+class BufferRecord(Record):
     """The four channels of a draw buffer."""
 
     r: ChannelRecord
@@ -31,7 +31,7 @@ class BufferRecord(Record, frozen=True, kw_only=True):
     a: ChannelRecord
 
 
-class ProgramRun(Record, frozen=True, kw_only=True):
+class ProgramRun(Record):
     """A run of a program.
 
     size: width and height in pixels. discarded: by KIL, fragments of the last pass.
@@ -45,7 +45,7 @@ class ProgramRun(Record, frozen=True, kw_only=True):
     buffers: tuple[BufferRecord, ...]
 
 
-class TracedRun(ProgramRun, frozen=True, kw_only=True):
+class TracedRun(ProgramRun):
     """A run of a program in which one fragment was traced."""
 
     trace: TraceRecord

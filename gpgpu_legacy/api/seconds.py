@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpgpu_legacy.serial import Record
 
 
-class Seconds(Record, frozen=True, kw_only=True, rename=lambda name: name.removesuffix("_s")):
+class Seconds(Record, rename=lambda name: name.removesuffix("_s")):
     """A run's Timings. prepare_s: of preparing the plan, once for all of its runs."""
 
     prepare_s: float

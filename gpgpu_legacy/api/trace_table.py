@@ -122,14 +122,14 @@ Number = float | str | None
 """A number; the words nan, inf and -inf for what JSON has no number for; None if not written."""
 
 
-class OperandRecord(Record, frozen=True, kw_only=True):
+class OperandRecord(Record):
     """A source operand as the text has it, and its value after swizzle and sign."""
 
     text: str
     value: tuple[Number, ...]
 
 
-class StepRecord(Record, frozen=True, kw_only=True):
+class StepRecord(Record):
     """An instruction executed on the fragment; see api/trace.py for the fields."""
 
     number: int
@@ -142,7 +142,7 @@ class StepRecord(Record, frozen=True, kw_only=True):
     discards: bool
 
 
-class TraceRecord(Record, frozen=True, kw_only=True):
+class TraceRecord(Record):
     """A traced fragment. fragment: its column and row. pixels: a colour for each target."""
 
     fragment: tuple[int, int]

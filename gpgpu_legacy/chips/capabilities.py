@@ -8,7 +8,7 @@ from gpgpu_legacy.bounded import Line, Several
 from gpgpu_legacy.chips.profile import Amount, Fact, Named, NamedFile, find_named, read_named
 
 
-class Capability(Named, frozen=True, kw_only=True):
+class Capability(Named):
     """A compute capability. chips: whose multiprocessors have it.
 
     cores: of a multiprocessor, for operations on floats. block_threads: most threads of a block.
@@ -25,7 +25,7 @@ class Capability(Named, frozen=True, kw_only=True):
     resident_blocks: Fact[Amount]
 
 
-class _File(NamedFile, frozen=True, kw_only=True):
+class _File(NamedFile):
     """capabilities.toml."""
 
     capability: Several[Capability]

@@ -20,7 +20,7 @@ from gpgpu_legacy.chips.profile import (
 )
 
 
-class Host(Named, frozen=True, kw_only=True):
+class Host(Named):
     """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation.
 
     about: what speaks for this processor and against it. prefetch_stride_bytes: the longest stride
@@ -55,7 +55,7 @@ class Host(Named, frozen=True, kw_only=True):
         )
 
 
-class HostsFile(NamedFile, frozen=True, kw_only=True):
+class HostsFile(NamedFile):
     """hosts.toml."""
 
     host: Several[Host]

@@ -59,7 +59,7 @@ _SELECTORS = dict(zip("xyzw01", Selector, strict=True))
 _COPIES = {"MOV", "SWZ", "ABS"}
 
 
-class LookupExtras(Record, frozen=True, kw_only=True):
+class LookupExtras(Record):
     """Instructions besides a lookup, by what makes them necessary."""
 
     rectangle: Range
@@ -67,7 +67,7 @@ class LookupExtras(Record, frozen=True, kw_only=True):
     masked: Range
 
 
-class InstructionSet(Record, frozen=True, kw_only=True):
+class InstructionSet(Record):
     """What a fragment processor executes as one instruction.
 
     swizzles: that its vector part, of x, y and z, reads from an operand; components of one piece

@@ -8,7 +8,7 @@ from gpgpu_legacy.bounded import Line, Several
 from gpgpu_legacy.chips.profile import Amount, Fact, Named, NamedFile, Rate, find_named, read_named
 
 
-class Processor(Named, frozen=True, kw_only=True):
+class Processor(Named):
     """A processor. flops_per_clock_*: at most, in vector instructions. cache_kib: the largest."""
 
     title: Line
@@ -19,7 +19,7 @@ class Processor(Named, frozen=True, kw_only=True):
     memory_gb_per_s: Fact[Rate]
 
 
-class ProcessorsFile(NamedFile, frozen=True, kw_only=True):
+class ProcessorsFile(NamedFile):
     """processors.toml."""
 
     processor: Several[Processor]

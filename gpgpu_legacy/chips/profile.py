@@ -70,7 +70,7 @@ class Kind(Enum):
     API = "API"
 
 
-class Fact(Record, Generic[T_co], frozen=True, omit_defaults=True):
+class Fact(Record, Generic[T_co], kw_only=False, omit_defaults=True):
     """A value from the world. source: a tag of profiles/sources.toml.
 
     up_to: the upper end, where boards differ or only a range is known.
@@ -88,7 +88,7 @@ class Fact(Record, Generic[T_co], frozen=True, omit_defaults=True):
         return self.value if self.up_to is None else self.up_to
 
 
-class Section(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Section(Record, omit_defaults=True):
     """A table of a file of facts; None, or another field, is no fact."""
 
     def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
@@ -99,7 +99,7 @@ class Section(Record, frozen=True, kw_only=True, omit_defaults=True):
                 yield name, fact
 
 
-class Named(Section, frozen=True, kw_only=True):
+class Named(Section):
     """A table of facts of which a file has several, by name."""
 
     name: Name
@@ -108,7 +108,7 @@ class Named(Section, frozen=True, kw_only=True):
 N = TypeVar("N", bound=Named)
 
 
-class NamedFile(Record, frozen=True, kw_only=True):
+class NamedFile(Record):
     """A file of tables of facts, its last field. sources: by the tags that its facts have."""
 
     sources: dict[OneLine, OneLine]
@@ -117,7 +117,7 @@ class NamedFile(Record, frozen=True, kw_only=True):
 F = TypeVar("F", bound=NamedFile)
 
 
-class Hardware(Section, frozen=True, kw_only=True):
+class Hardware(Section):
     """What the chip is made of, and its rates.
 
     memory_mib: of the board. shared_memory: whether the chip uses the host's memory too.
@@ -183,7 +183,7 @@ class Hardware(Section, frozen=True, kw_only=True):
     register_bits: Fact[Bits] | None = None
 
 
-class Formats(Section, frozen=True, kw_only=True):
+class Formats(Section):
     """Textures and framebuffers.
 
     largest_texture_texels, largest_target_texels: width and height.
@@ -201,7 +201,7 @@ class Formats(Section, frozen=True, kw_only=True):
     float_blending_bits: Fact[Bits] | None = None
 
 
-class Programs(Section, frozen=True, kw_only=True):
+class Programs(Section):
     """What runs for each fragment.
 
     language: the one in which fragments are programmed. arb_fragment_program: whether that is, or
@@ -222,7 +222,7 @@ class Programs(Section, frozen=True, kw_only=True):
     kernels: Fact[bool] | None = None
 
 
-class Limits(Section, frozen=True, kw_only=True):
+class Limits(Section):
     """A program's limits: the largest number allowed of each, or UNLIMITED."""
 
     alu_instructions: Fact[Most] | None = None
@@ -239,7 +239,7 @@ class Limits(Section, frozen=True, kw_only=True):
     color_outputs: Fact[Most] | None = None
 
 
-class Profile(Record, frozen=True, kw_only=True):
+class Profile(Record):
     """A chip or an API: everything that is known about it.
 
     advertised: the limits that the API reports. native: those of the hardware; an API has none.

@@ -17,7 +17,7 @@ _RESULTS = {Outcome.WITHIN: "within", Outcome.EXCEEDED: "OVER", Outcome.UNKNOWN:
 Value = bool | Number | str | tuple[str, ...]
 
 
-class ChipRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
+class ChipRecord(Record, omit_defaults=True):
     """Everything known about a chip or an API; what is unknown is absent."""
 
     name: str
@@ -33,7 +33,7 @@ class ChipRecord(Record, frozen=True, kw_only=True, omit_defaults=True):
     native: dict[str, Fact[Value]] | None = None
 
 
-class ChipsRecord(Record, frozen=True, kw_only=True):
+class ChipsRecord(Record):
     """Chips and APIs. sources: by the tags that the facts have."""
 
     chips: tuple[ChipRecord, ...]

@@ -32,7 +32,7 @@ class Answer(Enum):
     DOES_NOT_LOAD = "does not load"
 
 
-class Side(Record, frozen=True, kw_only=True):
+class Side(Record, kw_only=True):
     """A limit on one side: that of the driver, which advertises it, or that of the chip.
 
     allowed: a number, or words ("unlimited" among them); None if it is not known. at_least: the
@@ -50,7 +50,7 @@ Sides = tuple[Side | None, Side | None]
 """What the driver advertises and what the chip has natively; None if it has no such limit."""
 
 
-class Row(Record, frozen=True, kw_only=True):
+class Row(Record, kw_only=True):
     """One limit: the number found, and what is allowed.
 
     outcome: the worse of both sides. where: what exceeds the limit first. advice: how to keep
@@ -76,7 +76,7 @@ class Row(Record, frozen=True, kw_only=True):
         return self.advertised, self.native
 
 
-class ChainNode(Record, frozen=True, kw_only=True):
+class ChainNode(Record):
     """A node of a program's texture dependency chain.
 
     line: of the instruction that opens it; None for the first node. why: it is opened. avoidable:
@@ -90,7 +90,7 @@ class ChainNode(Record, frozen=True, kw_only=True):
     advice: str
 
 
-class Expanded(Record, frozen=True, kw_only=True):
+class Expanded(Record):
     """Instructions of one kind that take more native instructions than a program's text has.
 
     instruction: the first of them. operands: those that are moved, each with its pieces, such as
@@ -107,7 +107,7 @@ class Expanded(Record, frozen=True, kw_only=True):
     most: int
 
 
-class Verdict(Record, frozen=True, kw_only=True):
+class Verdict(Record):
     """Whether a program or a plan loads on a chip, with a row for every limit that applies.
 
     subject: the name of the program or plan. chip: of the profile. answer: by both sides, for what

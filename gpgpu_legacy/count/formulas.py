@@ -30,7 +30,7 @@ _WITHOUT_LOGARITHMS = tuple((i, 0) for i in (0, 1, 2, 3, -1))
 _LOGARITHMS = tuple((i, j) for j in (1, 2, 3) for i in (0, 1, 2, 3))
 
 
-class ClosedForm(Record, frozen=True, kw_only=True):
+class ClosedForm(Record):
     """The formula of a count.
 
     formula: in sympy's syntax; None if none was found. holds_for: the sizes, in words, empty
@@ -44,7 +44,7 @@ class ClosedForm(Record, frozen=True, kw_only=True):
     checked_at: tuple[Point, ...] = ()
 
 
-class Formulas(Record, frozen=True, kw_only=True):
+class Formulas(Record):
     """The formulas of a family of plans, by the name of the count.
 
     over: the parameters that the formulas are in. fixed: the values of the others.

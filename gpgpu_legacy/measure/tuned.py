@@ -39,7 +39,7 @@ VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
 # A way to compute a product --------------------------------------------------------------------
 
 
-class Way(Record, frozen=True):
+class Way(Record, kw_only=False):
     """How a method's product is computed. block, accumulate: None where the method has none.
 
     group, tile: see Tuning; None where the executor's own rule decides.
@@ -79,7 +79,7 @@ class Way(Record, frozen=True):
 # What is kept ------------------------------------------------------------------------------------
 
 
-class TunedMethod(Record, frozen=True, kw_only=True):
+class TunedMethod(Record):
     """The fastest way found for a method.
 
     seconds, default_seconds: medians of samples taken in turn, on n×n matrices of that size: by
@@ -96,7 +96,7 @@ class TunedMethod(Record, frozen=True, kw_only=True):
     date: OneLine
 
 
-class TunedPlatform(Record, frozen=True, kw_only=True):
+class TunedPlatform(Record):
     """The tuning results of one machine."""
 
     device: OneLine
@@ -104,7 +104,7 @@ class TunedPlatform(Record, frozen=True, kw_only=True):
     kept: Several[TunedMethod]
 
 
-class TuningFile(Recorded, frozen=True, kw_only=True):
+class TuningFile(Recorded, kw_only=True):
     """The tuning results of all machines that share the user's data folder."""
 
     WHAT = "what `gpgpu-legacy tune` kept"

@@ -14,7 +14,7 @@ from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.serial import Record, as_record
 
 
-class TuningReport(Record, frozen=True, kw_only=True):
+class TuningReport(Record):
     """What is kept for this machine. off: whether it is not used, and nothing more is kept.
 
     file: that keeps it; None where the user has no home. busy_share: the part of the processors'
@@ -29,7 +29,7 @@ class TuningReport(Record, frozen=True, kw_only=True):
     busy_share: float | None = None
 
 
-class Forgotten(Record, frozen=True, kw_only=True):
+class Forgotten(Record):
     """What was forgotten: methods by name, or a damaged file."""
 
     file: str

@@ -72,7 +72,7 @@ class Case:
         )
 
 
-class SideData(Record, frozen=True, kw_only=True):
+class SideData(Record):
     """A limit on one side. source: a tag."""
 
     outcome: Outcome
@@ -81,7 +81,7 @@ class SideData(Record, frozen=True, kw_only=True):
     source: str | None
 
 
-class Said(Record, frozen=True, kw_only=True):
+class Said(Record):
     """What is said of a limit: by the driver, by the chip, and what exceeds it first."""
 
     advertised: SideData | None
@@ -90,7 +90,7 @@ class Said(Record, frozen=True, kw_only=True):
     advice: str
 
 
-class ChipData(Record, frozen=True, kw_only=True):
+class ChipData(Record):
     """A chip or an API. year: None for an API."""
 
     name: str
@@ -100,7 +100,7 @@ class ChipData(Record, frozen=True, kw_only=True):
     notes: tuple[str, ...]
 
 
-class NativeData(Record, frozen=True, kw_only=True):
+class NativeData(Record):
     """Instructions that are several natively, on a chip that lacks swizzles.
 
     lines: how many there are of them, by the block.
@@ -114,7 +114,7 @@ class NativeData(Record, frozen=True, kw_only=True):
     lines: tuple[int, ...] = ()
 
 
-class OnChip(Record, frozen=True, kw_only=True):
+class OnChip(Record):
     """A case on a chip. limits: by the number of the limit, runs of what is said.
 
     answers, advertised, native: a letter of LETTERS for each block: by all limits, by those that
@@ -131,7 +131,7 @@ class OnChip(Record, frozen=True, kw_only=True):
     binds: tuple[Run, ...] = ()
 
 
-class CaseData(Record, frozen=True, kw_only=True):
+class CaseData(Record):
     """A case. found: by the number of the limit, what the plan takes, by the block."""
 
     name: str
@@ -143,7 +143,7 @@ class CaseData(Record, frozen=True, kw_only=True):
     chips: tuple[OnChip, ...]
 
 
-class Loading(Record, frozen=True, kw_only=True):
+class Loading(Record):
     """All of it. limits, terms: the names that numbers stand for; said: what runs say."""
 
     size: int

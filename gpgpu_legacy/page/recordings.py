@@ -42,7 +42,7 @@ DEVICES = (
 )
 
 
-class Time(Record, frozen=True, kw_only=True, rename={"size": "n"}):
+class Time(Record, rename={"size": "n"}):
     """A recorded time of a method.
 
     executor, on: that ran it, and its device in the driver's words. file: which recorded it.

@@ -20,7 +20,7 @@ from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.serial import Record
 
 
-class AttributeUniforms(Record, frozen=True, kw_only=True, omit_defaults=True):
+class AttributeUniforms(Record, omit_defaults=True):
     """An attribute, whose planes are the uniforms `NAME_base`, `NAME_dx` and `NAME_dy`.
 
     kind: as plan.json has it. set: of texture coordinates. bent: whether the uniforms are arrays
@@ -32,7 +32,7 @@ class AttributeUniforms(Record, frozen=True, kw_only=True, omit_defaults=True):
     bent: bool = False
 
 
-class Shader(Record, frozen=True, kw_only=True, omit_defaults=True):
+class Shader(Record, omit_defaults=True):
     """The texts of a vertex and a fragment shader, and what their uniforms stand for, by name.
 
     Uniforms that the texts do not have may be among them. locals, env: the index of a parameter.
@@ -51,7 +51,7 @@ class Shader(Record, frozen=True, kw_only=True, omit_defaults=True):
     units: tuple[int, ...] = ()
 
 
-class PassShader(Record, frozen=True, kw_only=True, omit_defaults=True):
+class PassShader(Record, omit_defaults=True):
     """Which shader draws a pass, by its number.
 
     varyings: the corners of each, as parts of a texture's extent, x and y at (0, 0), (W, 0), (W, H)
@@ -62,7 +62,7 @@ class PassShader(Record, frozen=True, kw_only=True, omit_defaults=True):
     varyings: tuple[tuple[Affine, ...], ...] = ()
 
 
-class Shaders(Record, frozen=True, kw_only=True):
+class Shaders(Record):
     """The shaders of a plan. passes: for each step those of its passes; None of one without."""
 
     texts: tuple[Shader, ...]

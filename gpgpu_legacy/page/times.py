@@ -9,7 +9,7 @@ from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
 
 
-class ExecutorState(Record, frozen=True, kw_only=True):
+class ExecutorState(Record):
     """Whether an executor works here. detail: its device, or why not."""
 
     name: str
@@ -17,7 +17,7 @@ class ExecutorState(Record, frozen=True, kw_only=True):
     detail: str
 
 
-class ReportTimes(Recorded, frozen=True, kw_only=True):
+class ReportTimes(Recorded, kw_only=True):
     """The times of a report. version: of the package. size: n. block: b."""
 
     version: str | None

@@ -9,7 +9,7 @@ from gpgpu_legacy.bounded import Line, Positive, Several, Size
 from gpgpu_legacy.serial import Record, from_toml
 
 
-class RecordedRun(Record, frozen=True, kw_only=True):
+class RecordedRun(Record):
     """A product's compute time. size: n, of n×n matrices. where: the file of recorded results."""
 
     device: Line
@@ -21,7 +21,7 @@ class RecordedRun(Record, frozen=True, kw_only=True):
     where: Line
 
 
-class RecordedMove(Record, frozen=True, kw_only=True):
+class RecordedMove(Record):
     """The transfers of a product by a path: an executor, or another library."""
 
     device: Line
@@ -33,7 +33,7 @@ class RecordedMove(Record, frozen=True, kw_only=True):
     where: Line
 
 
-class RecordedTimes(Record, frozen=True, kw_only=True):
+class RecordedTimes(Record):
     """recorded.toml."""
 
     run: Several[RecordedRun]

@@ -34,11 +34,11 @@ Constant = Finite | Literal["NaN", "Infinity", "-Infinity"]
 ConstantVector = tuple[Constant, Constant, Constant, Constant]
 
 
-class _Object(Record, frozen=True, kw_only=True, omit_defaults=True):
+class _Object(Record, omit_defaults=True):
     """Leaves fields out that have their defaults."""
 
 
-class Affine(_Object, frozen=True, kw_only=True):
+class Affine(_Object):
     """A number of a Repeat that grows by `step` with each iteration: base + step·iteration."""
 
     base: Finite
@@ -56,7 +56,7 @@ Integer = Exact | Affine | list[Finite]
 """As a Number; every value is whole."""
 
 
-class Matrix(_Object, frozen=True, kw_only=True):
+class Matrix(_Object):
     """A matrix that the plan reads or computes, of float32.
 
     rows, columns: its size; elements are in row-major order. shape: of the array that callers give
@@ -69,7 +69,7 @@ class Matrix(_Object, frozen=True, kw_only=True):
     shape: tuple[Index, ...] | None = None
 
 
-class Extent(_Object, frozen=True, kw_only=True):
+class Extent(_Object):
     """The width and height of a texture, in texels, and its number of layers.
 
     depth: the slices of a 3D texture, the 6 faces of a cube map (+x, -x, +y, -y, +z, -z), else 1.
@@ -84,7 +84,7 @@ FormatName = Literal["r16f", "rgba16f", "r32f", "rgba32f", "unorm8", "rgba8"]
 """The names of FORMATS (plan/formats.py)."""
 
 
-class Texture(_Object, frozen=True, kw_only=True):
+class Texture(_Object):
     """A texture, or a storage buffer (kind BUFFER).
 
     kind: how it is addressed, as programs spell it. format: the channels of a texel and their bits.
@@ -98,7 +98,7 @@ class Texture(_Object, frozen=True, kw_only=True):
     initial: ConstantVector | None = None
 
 
-class Region(_Object, frozen=True, kw_only=True):
+class Region(_Object):
     """A rectangle of matrix elements: its first row and column, and how many of each it has."""
 
     row: Index
@@ -107,7 +107,7 @@ class Region(_Object, frozen=True, kw_only=True):
     columns: Index
 
 
-class Rectangle(_Object, frozen=True, kw_only=True):
+class Rectangle(_Object):
     """A rectangle of texels that never moves: its lower left corner, width and height."""
 
     x: Index
@@ -116,7 +116,7 @@ class Rectangle(_Object, frozen=True, kw_only=True):
     height: Size
 
 
-class Packing(_Object, frozen=True, kw_only=True):
+class Packing(_Object):
     """Which matrix elements the channels of a texel hold.
 
     Channel c of the texel in row i and column j of the rectangle holds element (offsets[c][0] +
@@ -131,7 +131,7 @@ class Packing(_Object, frozen=True, kw_only=True):
     transposed: bool = False
 
 
-class Transfer(_Object, frozen=True, kw_only=True):
+class Transfer(_Object):
     """An input, from a region of an operand to a rectangle of a texture; or an output, back.
 
     matrix, texture: their names.
@@ -144,7 +144,7 @@ class Transfer(_Object, frozen=True, kw_only=True):
     packing: Packing
 
 
-class Rect(_Object, frozen=True, kw_only=True):
+class Rect(_Object):
     """The rectangle of texels that a pass covers: its lower left corner, width and height.
 
     moving: true for a MovingRect in which, by chance, no number changes.
@@ -157,7 +157,7 @@ class Rect(_Object, frozen=True, kw_only=True):
     moving: bool = False
 
 
-class Sampler(_Object, frozen=True, kw_only=True):
+class Sampler(_Object):
     """How lookups read a texture: its filter, and a wrap mode for each coordinate."""
 
     filter: Filter = Filter.NEAREST
@@ -166,7 +166,7 @@ class Sampler(_Object, frozen=True, kw_only=True):
     wrap_r: Wrap = Wrap.CLAMP_TO_EDGE
 
 
-class Binding(_Object, frozen=True, kw_only=True):
+class Binding(_Object):
     """A texture, by its name, bound to texture[unit].
 
     sampler: where it is left out, the nearest texel is read, and coordinates clamp to the edge.
@@ -177,7 +177,7 @@ class Binding(_Object, frozen=True, kw_only=True):
     sampler: Sampler | None = None
 
 
-class Texcoords(_Object, frozen=True, kw_only=True):
+class Texcoords(_Object):
     """fragment.texcoord[set], by its values at the corners of the pass's rectangle.
 
     corners: in the order (0, 0), (W, 0), (W, H), (0, H).
@@ -187,7 +187,7 @@ class Texcoords(_Object, frozen=True, kw_only=True):
     corners: Corners
 
 
-class AttributeCorners(_Object, frozen=True, kw_only=True):
+class AttributeCorners(_Object):
     """fragment.color, fragment.color.secondary or fragment.fogcoord, by its values at the corners.
 
     kind: what follows `fragment.`; texture coordinates and the position are not given so.
@@ -197,21 +197,21 @@ class AttributeCorners(_Object, frozen=True, kw_only=True):
     corners: Corners
 
 
-class ParameterValue(_Object, frozen=True, kw_only=True):
+class ParameterValue(_Object):
     """The value of program.local[index] or program.env[index]."""
 
     index: Index
     value: Vector
 
 
-class StateValue(_Object, frozen=True, kw_only=True):
+class StateValue(_Object):
     """The value of a vector of GL state, by its full name, as in state.matrix.mvp.row[0]."""
 
     binding: Name
     value: Vector
 
 
-class FragmentPass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="FragmentPass"):
+class FragmentPass(_Object, tag_field="kind", tag="FragmentPass"):
     """A pass that draws one rectangle: the program runs once for each fragment of `rect`.
 
     program: its name in `programs`. bindings: the textures that it looks up. targets: the names of
@@ -232,7 +232,7 @@ class FragmentPass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="Fr
     state: tuple[StateValue, ...] = ()
 
 
-class CopyPass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="CopyPass"):
+class CopyPass(_Object, tag_field="kind", tag="CopyPass"):
     """A pass that copies a rectangle of one texture to one of the same size in another texture."""
 
     source: Name
@@ -241,28 +241,28 @@ class CopyPass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="CopyPa
     target_rect: Rect
 
 
-class ClearPass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="ClearPass"):
+class ClearPass(_Object, tag_field="kind", tag="ClearPass"):
     """A pass that sets every texel of a texture, in all layers, to one value."""
 
     target: Name
     value: Vector
 
 
-class BufferBinding(_Object, frozen=True, kw_only=True):
+class BufferBinding(_Object):
     """A texture of kind BUFFER, by its name, at one of a kernel's binding points."""
 
     binding: Index
     texture: Name
 
 
-class UniformValue(_Object, frozen=True, kw_only=True):
+class UniformValue(_Object):
     """The value of a kernel's uniform; true or false for one of type bool."""
 
     name: Name
     value: bool | Constant | Affine | list[bool | Constant]
 
 
-class ComputePass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="ComputePass"):
+class ComputePass(_Object, tag_field="kind", tag="ComputePass"):
     """A pass that dispatches groups[0] × groups[1] work groups of a kernel, along x and y.
 
     kernel: its name in `kernels`. independent: the pass neither reads nor writes an element that
@@ -279,14 +279,14 @@ class ComputePass(_Object, frozen=True, kw_only=True, tag_field="kind", tag="Com
 Pass = FragmentPass | CopyPass | ClearPass | ComputePass
 
 
-class Repeat(_Object, frozen=True, kw_only=True, tag_field="kind", tag="Repeat"):
+class Repeat(_Object, tag_field="kind", tag="Repeat"):
     """A loop: the passes of the body run `count` times, in order."""
 
     count: Index
     body: tuple[Pass, ...]
 
 
-class Plan(Document, frozen=True, kw_only=True, omit_defaults=True):
+class Plan(Document, omit_defaults=True):
     """An algorithm at one size: its programs, textures, and the passes in the order they run in.
 
     programs: the text of each fragment program, by a name of its own; in ARB_fragment_program 1.0.

@@ -28,7 +28,7 @@ class Origin(Enum):
     MEASURED = "measured"
 
 
-class Case(Record, frozen=True, kw_only=True):
+class Case(Record, kw_only=True):
     """A square product on a chip, how long it took, and why the prediction differs.
 
     size: n, of n×n matrices. seconds: compute time alone. where: the paper's table, or the file of
@@ -47,7 +47,7 @@ class Case(Record, frozen=True, kw_only=True):
     reason: OneLine
 
 
-class CaseLog(Record, frozen=True, kw_only=True):
+class CaseLog(Record):
     """mispredictions.toml. tolerance: the relative change of a ratio that is allowed.
 
     reasons: by the keys that cases have in the file, since several share one.
@@ -58,7 +58,7 @@ class CaseLog(Record, frozen=True, kw_only=True):
     case: Several[Case]
 
 
-class Misprediction(Record, frozen=True, kw_only=True):
+class Misprediction(Record):
     """A case beside today's prediction for it.
 
     ratio: predicted over actual time; recorded_ratio: the same when the reason was written; holds:
@@ -80,7 +80,7 @@ class Misprediction(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class Mispredictions(Record, frozen=True, kw_only=True):
+class Mispredictions(Record):
     """The whole log, compared with today's predictions."""
 
     mispredictions: tuple[Misprediction, ...]

@@ -88,7 +88,7 @@ def find_chip(name: str, plan: Plan) -> Profile:
 # By pass ----------------------------------------------------------------------------------------
 
 
-class PassTime(Record, frozen=True, kw_only=True):
+class PassTime(Record):
     """The least time of the passes of a plan that do the same work, all together.
 
     numbers: of the passes, from 1, in words. runs: how many passes they are, fused or not. what:

@@ -30,7 +30,7 @@ MEMORY = frozenset({"memory", "memory behind the cache", "copies", "clears"})
 """The names of the terms that the chip's own memory serves."""
 
 
-class RateFact(Record, frozen=True, kw_only=True):
+class RateFact(Record):
     """A number of a chip's profile that a rate follows from. name: its field in Hardware."""
 
     name: str

@@ -13,7 +13,7 @@ from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.serial import Record, as_record
 
 
-class TermRecord(Record, frozen=True, kw_only=True):
+class TermRecord(Record):
     """A term of a prediction. seconds, per_second: None if the rate is not known.
 
     binds: whether it is the bottleneck. why: how the rate follows from the facts, or what is
@@ -31,7 +31,7 @@ class TermRecord(Record, frozen=True, kw_only=True):
     facts: tuple[RateFact, ...]
 
 
-class PredictionRecord(Record, frozen=True, kw_only=True):
+class PredictionRecord(Record):
     """A prediction for a product; what is not known is None.
 
     shape: m, l and n, for m×l by l×n. binds: the bottleneck, a term's name. unknown: the names of
@@ -51,7 +51,7 @@ class PredictionRecord(Record, frozen=True, kw_only=True):
     exceeds: tuple[str, ...]
 
 
-class PlanPredictionRecord(Record, frozen=True, kw_only=True):
+class PlanPredictionRecord(Record):
     """A prediction for any plan; the fields are those of PredictionRecord.
 
     memory_bytes: what memory serves behind a simulated cache; None without one. passes: each bound

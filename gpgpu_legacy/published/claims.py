@@ -25,7 +25,7 @@ Published = float | int | str | tuple[float, ...] | None
 """A number, several, a formula or a sentence, as printed; None where the paper prints no value."""
 
 
-class Alternative(Derived, frozen=True, kw_only=True):
+class Alternative(Derived, kw_only=True):
     """The same claim recomputed under another assumption, which `assuming` states."""
 
     assuming: str
@@ -33,7 +33,7 @@ class Alternative(Derived, frozen=True, kw_only=True):
     derive: str
 
 
-class Claim(ClaimHead, frozen=True, kw_only=True):
+class Claim(ClaimHead, kw_only=True):
     """Something that a paper prints and that can be right or wrong.
 
     quote: the words around it, abridged. reading: the number that words stand for, 2 for twofold.

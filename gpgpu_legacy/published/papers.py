@@ -19,7 +19,7 @@ from gpgpu_legacy.published.tables import MeasuredTable, measured_table
 from gpgpu_legacy.serial import as_record, from_toml, with_fields
 
 
-class Paper(Citation, frozen=True, kw_only=True):
+class Paper(Citation, kw_only=True):
     """A paper: its citation, and what it prints.
 
     claims: those of the text, then those of the tables and matrices, cell by cell.

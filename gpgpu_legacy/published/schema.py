@@ -104,7 +104,7 @@ def last_digit(number: Number) -> float:
 # Changes that turn verdicts ----------------------------------------------------------------------
 
 
-class ProgramChange(Record, frozen=True, kw_only=True):
+class ProgramChange(Record):
     """A change of all programs of a product.
 
     instruction: fragment programs lose the last instruction with this mnemonic, or every one. text,
@@ -117,7 +117,7 @@ class ProgramChange(Record, frozen=True, kw_only=True):
     becomes: str = ""
 
 
-class PlanChange(Record, frozen=True, kw_only=True):
+class PlanChange(Record):
     """A change of the plan of a product, its programs as they are.
 
     iterations: how many fewer each Repeat has. rows: how many fewer each pass draws.
@@ -130,7 +130,7 @@ class PlanChange(Record, frozen=True, kw_only=True):
     becomes: str = ""
 
 
-class CellChange(Record, frozen=True, kw_only=True):
+class CellChange(Record):
     """A printed measurement, multiplied by `times`; of the claim's own size where none is given."""
 
     table: str
@@ -140,7 +140,7 @@ class CellChange(Record, frozen=True, kw_only=True):
     block: int | None = None
 
 
-class FactChange(Record, frozen=True, kw_only=True):
+class FactChange(Record):
     """Another value of a fact in a chip's profile, such as `hardware.memory_mib`.
 
     Of a processor, the fact is its name alone: `clock_ghz`.
@@ -151,7 +151,7 @@ class FactChange(Record, frozen=True, kw_only=True):
     value: Scalar
 
 
-class FormulaChange(Record, frozen=True, kw_only=True):
+class FormulaChange(Record):
     """Another formula in a printed table; row: its label."""
 
     table: str
@@ -160,14 +160,14 @@ class FormulaChange(Record, frozen=True, kw_only=True):
     formula: str
 
 
-class ClaimChange(Record, frozen=True, kw_only=True):
+class ClaimChange(Record):
     """Another number in a claim of the same paper, on which this one stands."""
 
     id: str
     published: Printed
 
 
-class DigitsChange(Record, frozen=True, kw_only=True):
+class DigitsChange(Record):
     """Other digits of an element of a printed matrix; row and column count from 1."""
 
     matrix: str
@@ -176,7 +176,7 @@ class DigitsChange(Record, frozen=True, kw_only=True):
     digits: str
 
 
-class Change(Record, frozen=True, kw_only=True):
+class Change(Record):
     """A change of an input of a claim: of arguments of its derivation, or of what that reads."""
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
@@ -192,7 +192,7 @@ class Change(Record, frozen=True, kw_only=True):
 # What papers print -------------------------------------------------------------------------------
 
 
-class FormulaRow(Record, frozen=True, kw_only=True):
+class FormulaRow(Record):
     """A row of a table of formulas in n and b.
 
     method: this package's name for it. label: the paper's. turned_by: by column.
@@ -207,7 +207,7 @@ class FormulaRow(Record, frozen=True, kw_only=True):
     turned_by: dict[str, Change] = {}  # noqa: RUF012 - each record has a dict of its own
 
 
-class PublishedTable(Record, frozen=True, kw_only=True, rename={"rows": "row"}):
+class PublishedTable(Record, rename={"rows": "row"}):
     """A table of formulas. quantity: the count that `per_fragment` and `total` are about.
 
     id: in a paper that was read, the paper's id, a slash and the table's.
@@ -227,7 +227,7 @@ class PublishedTable(Record, frozen=True, kw_only=True, rename={"rows": "row"}):
         return self.id.partition("/")[2]
 
 
-class CellEntry(Record, frozen=True, kw_only=True):
+class CellEntry(Record):
     """A measured number. printed, repaired: what a damaged text has, and how it was read."""
 
     size: int
@@ -237,7 +237,7 @@ class CellEntry(Record, frozen=True, kw_only=True):
     repaired: str = ""
 
 
-class SeriesHead(Record, frozen=True, kw_only=True):
+class SeriesHead(Record):
     """What a column of a table of measurements holds, and what runs the same here.
 
     method: this package's; None where nothing is run. executor: the one whose device corresponds to
@@ -254,7 +254,7 @@ class SeriesHead(Record, frozen=True, kw_only=True):
     beta: float = 0.0
 
 
-class SeriesEntry(SeriesHead, frozen=True, kw_only=True):
+class SeriesEntry(SeriesHead, kw_only=True):
     """A column of a table of measurements. block: of the cells that have none of their own."""
 
     where: str
@@ -262,7 +262,7 @@ class SeriesEntry(SeriesHead, frozen=True, kw_only=True):
     block: int | None = None
 
 
-class Ratio(Record, frozen=True, kw_only=True):
+class Ratio(Record):
     """A speed-up: the times of one series over those of another, both named by label."""
 
     label: str
@@ -270,7 +270,7 @@ class Ratio(Record, frozen=True, kw_only=True):
     under: str
 
 
-class Interpolation(Record, frozen=True, kw_only=True):
+class Interpolation(Record):
     """Times of a series of another table, interpolated at the sizes of this table's `series`.
 
     table: the other table's id in the same paper. of: the label of its series.
@@ -282,9 +282,7 @@ class Interpolation(Record, frozen=True, kw_only=True):
     of: str
 
 
-class MeasuredHead(
-    Record, frozen=True, kw_only=True, rename={"ratios": "ratio", "interpolations": "interpolation"}
-):
+class MeasuredHead(Record, rename={"ratios": "ratio", "interpolations": "interpolation"}):
     """A table of measurements, without its columns."""
 
     id: str
@@ -297,19 +295,19 @@ class MeasuredHead(
     interpolations: tuple[Interpolation, ...] = ()
 
 
-class MeasuredEntry(MeasuredHead, frozen=True, kw_only=True):
+class MeasuredEntry(MeasuredHead, kw_only=True):
     """A table of measurements."""
 
     series: tuple[SeriesEntry, ...]
 
 
-class Derived(Record, frozen=True, kw_only=True):
+class Derived(Record):
     """What a function of papers/derive/ recomputes, with these arguments."""
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
 
 
-class Judged(Derived, frozen=True, kw_only=True):
+class Judged(Derived):
     """What is recomputed and gets a verdict.
 
     turned_by: a change of an input that takes the agreement away; a claim that agrees has one.
@@ -320,7 +318,7 @@ class Judged(Derived, frozen=True, kw_only=True):
     cause: str = ""
 
 
-class PrintedMatrix(Judged, frozen=True, kw_only=True):
+class PrintedMatrix(Judged, kw_only=True):
     """A printed matrix, a string of numbers for each row, and how an element is recomputed.
 
     rounding: what ours may be off besides half of the last printed digit.
@@ -339,7 +337,7 @@ class PrintedMatrix(Judged, frozen=True, kw_only=True):
         return tuple(tuple(row.split()) for row in self.rows)
 
 
-class AlternativeEntry(Derived, frozen=True, kw_only=True):
+class AlternativeEntry(Derived, kw_only=True):
     """A claim recomputed in another way.
 
     What is missing is the claim's own; with a `derive` of its own it takes none of its arguments.
@@ -350,7 +348,7 @@ class AlternativeEntry(Derived, frozen=True, kw_only=True):
     derive: str | None = None
 
 
-class ColumnEntry(Judged, frozen=True, kw_only=True):
+class ColumnEntry(Judged, kw_only=True):
     """How the cells of a column are recomputed, each with its size as a further argument.
 
     Where rows are numbers of threads, a cell's block is one, too.
@@ -368,7 +366,7 @@ class ColumnEntry(Judged, frozen=True, kw_only=True):
     alternatives: tuple[AlternativeEntry, ...] = ()
 
 
-class ClaimHead(Judged, frozen=True, kw_only=True):
+class ClaimHead(Judged, kw_only=True):
     """What a claim is about. `gpgpu_legacy.published.claims.Claim` says what its fields are."""
 
     id: str
@@ -381,7 +379,7 @@ class ClaimHead(Judged, frozen=True, kw_only=True):
     repaired: str = ""
 
 
-class ClaimEntry(ClaimHead, frozen=True, kw_only=True):
+class ClaimEntry(ClaimHead, kw_only=True):
     """A claim of the text. rule: EQUAL where there is a `derive` and nothing else is said."""
 
     published: Printed | None = None
@@ -391,7 +389,7 @@ class ClaimEntry(ClaimHead, frozen=True, kw_only=True):
     alternatives: tuple[AlternativeEntry, ...] = ()
 
 
-class LeftOut(Record, frozen=True, kw_only=True):
+class LeftOut(Record):
     """Numbers that are no claim about anything here, and why."""
 
     where: str
@@ -399,7 +397,7 @@ class LeftOut(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class Citation(Record, frozen=True, kw_only=True):
+class Citation(Record):
     """A paper's citation (`short` is how a text refers to it), and its numbers that are no claims.
 
     id: the name of its file, with hyphens.
@@ -415,7 +413,6 @@ class Citation(Record, frozen=True, kw_only=True):
 
 class PaperEntry(
     Citation,
-    frozen=True,
     kw_only=True,
     rename={"tables": "table", "matrices": "matrix", "columns": "cells"},
 ):

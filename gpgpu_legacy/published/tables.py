@@ -17,7 +17,7 @@ Row = tuple[int, int | None]
 """What a row of a table of measurements is about: a size, and a block where rows differ in it."""
 
 
-class MeasuredCell(Record, frozen=True, kw_only=True):
+class MeasuredCell(Record):
     """A published number, for n×n matrices.
 
     value: in `unit`; where the text is damaged, `printed` is what it has and `repaired` says how it
@@ -40,7 +40,7 @@ class MeasuredCell(Record, frozen=True, kw_only=True):
         return None if self.block is None else self.block**2
 
 
-class Series(SeriesHead, frozen=True, kw_only=True):
+class Series(SeriesHead, kw_only=True):
     """A column of published numbers."""
 
     cells: tuple[MeasuredCell, ...]
@@ -51,7 +51,7 @@ class Series(SeriesHead, frozen=True, kw_only=True):
         return next((c for c in cells if None in {block, c.block} or c.block == block), None)
 
 
-class MeasuredTable(MeasuredHead, frozen=True, kw_only=True):
+class MeasuredTable(MeasuredHead, kw_only=True):
     """A published table of measurements. id: the paper's id, a slash and the table's."""
 
     series: tuple[Series, ...]

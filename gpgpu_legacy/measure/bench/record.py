@@ -18,7 +18,7 @@ from gpgpu_legacy.bounded import (
 from gpgpu_legacy.serial import Record, Recorded, as_record, read_recorded
 
 
-class Result(Record, frozen=True, kw_only=True):
+class Result(Record):
     """A method on an executor, or a peer, at one size.
 
     of: for a peer that runs a method of ours on another executor, that method. seconds: the median
@@ -48,7 +48,7 @@ class Result(Record, frozen=True, kw_only=True):
     rows_checked: Whole
 
 
-class Run(Record, frozen=True, kw_only=True):
+class Run(Record):
     """What was run at a size; the fields are those of a Result."""
 
     method: Line
@@ -59,13 +59,13 @@ class Run(Record, frozen=True, kw_only=True):
     accumulate: Line | None
 
 
-class Skipped(Run, frozen=True, kw_only=True):
+class Skipped(Run):
     """An entrant without a result at a size, and why."""
 
     reason: Line
 
 
-class Bench(Recorded, frozen=True, kw_only=True):
+class Bench(Recorded, kw_only=True):
     """A benchmark, and what makes it reproducible.
 
     device: of the machine; results have their own. versions: of Python and the packages that times
@@ -99,7 +99,7 @@ def read_bench(path: Path) -> Bench:
 # Two benchmarks ----------------------------------------------------------------------------------
 
 
-class Difference(Record, frozen=True, kw_only=True):
+class Difference(Record):
     """A difference between the machines, or in what is timed: times cannot be compared."""
 
     what: str
@@ -107,7 +107,7 @@ class Difference(Record, frozen=True, kw_only=True):
     new: str
 
 
-class SpeedUp(Run, frozen=True, kw_only=True):
+class SpeedUp(Run):
     """A result that both benchmarks have. ratio: of GFLOPS, new over old."""
 
     old_seconds: float
@@ -115,7 +115,7 @@ class SpeedUp(Run, frozen=True, kw_only=True):
     ratio: float
 
 
-class Comparison(Record, frozen=True, kw_only=True):
+class Comparison(Record):
     """A comparison of two benchmarks.
 
     comparable: whether device, driver and what is timed agree; there are no ratios where they do

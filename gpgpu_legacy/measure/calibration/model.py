@@ -54,7 +54,7 @@ _RATES = ("_per_s", "_gflops")
 _OPERATIONS_A_LOOKUP = {"lookups_32_bits_g_per_s": 1, "lookups_128_bits_g_per_s": 4}
 
 
-class Ceiling(Record, frozen=True, kw_only=True):
+class Ceiling(Record):
     """A rate in the unit of the profile's field.
 
     median, lowest, highest: of the measured runs. first_run: whether the only run is one that would

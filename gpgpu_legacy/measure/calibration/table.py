@@ -10,7 +10,7 @@ from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.serial import Record, as_record
 
 
-class CalibrationRecord(Record, frozen=True, kw_only=True):
+class CalibrationRecord(Record):
     """What was measured of one executor. name, file: of its profile. ceilings: by field."""
 
     name: str
@@ -21,7 +21,7 @@ class CalibrationRecord(Record, frozen=True, kw_only=True):
     busy_share: float | None
 
 
-class CalibrationsRecord(Record, frozen=True, kw_only=True):
+class CalibrationsRecord(Record):
     """What `calibrate` gives."""
 
     profiles: tuple[CalibrationRecord, ...]

@@ -6,7 +6,7 @@ from gpgpu_legacy.bounded import Limit, Line, NotNegative, Positive, Several, Sh
 from gpgpu_legacy.serial import Record, Recorded
 
 
-class CaseRecord(Record, frozen=True, kw_only=True):
+class CaseRecord(Record):
     """A plan that was measured. parameters: that it was built with. passes: of all kinds."""
 
     case: Line
@@ -15,7 +15,7 @@ class CaseRecord(Record, frozen=True, kw_only=True):
     passes: Whole
 
 
-class PlanResult(Record, frozen=True, kw_only=True):
+class PlanResult(Record):
     """An executor on a plan, a peer of the plan's, or its reference function.
 
     executor: its name, or the peer's or the function's. is_reference: whether it is the function,
@@ -50,7 +50,7 @@ class PlanResult(Record, frozen=True, kw_only=True):
     max_peer_difference: Limit | None
 
 
-class PlanSkipped(Record, frozen=True, kw_only=True):
+class PlanSkipped(Record):
     """An executor, or the reference function, without a result for a plan, and why."""
 
     case: Line
@@ -58,7 +58,7 @@ class PlanSkipped(Record, frozen=True, kw_only=True):
     reason: Line
 
 
-class PlanBench(Recorded, frozen=True, kw_only=True):
+class PlanBench(Recorded, kw_only=True):
     """A benchmark of plans, and what makes it reproducible.
 
     device: of the machine; results have their own. versions: of Python and the packages that times

@@ -24,14 +24,14 @@ RECORD = Path(__file__).parent / "verdicts.json"
 """The verdicts as they were last recorded."""
 
 
-class TurnedRecord(Record, frozen=True, kw_only=True):
+class TurnedRecord(Record):
     """What a claim comes to after the change of the input that it names."""
 
     computed: Published
     verdict: Verdict
 
 
-class ClaimRecord(Record, frozen=True, kw_only=True):
+class ClaimRecord(Record):
     """A claim with its verdict. off: how far ours is from the published number, over that number.
 
     cause: of the difference. turned_by: the change of an input that takes the agreement away.
@@ -58,7 +58,7 @@ class ClaimRecord(Record, frozen=True, kw_only=True):
     derived: str | None
 
 
-class LeftOutRecord(Record, frozen=True, kw_only=True):
+class LeftOutRecord(Record):
     """Numbers of a paper that are no claim, and why."""
 
     paper: str
@@ -67,7 +67,7 @@ class LeftOutRecord(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class Audit(Recorded, frozen=True, kw_only=True):
+class Audit(Recorded, kw_only=True):
     """An audit. verdicts: how many claims have each verdict, by paper.
 
     busy_share: the part of the processors' time that other processes took while transfers were
@@ -138,7 +138,7 @@ def _plain(value: Value) -> Published:
 # What was recorded --------------------------------------------------------------------------------
 
 
-class VerdictRecord(Record, frozen=True, kw_only=True):
+class VerdictRecord(Record, kw_only=True):
     """A verdict, with what it rests on: numbers as people read them. cause: of a difference."""
 
     published: OneLine = ""
@@ -150,7 +150,7 @@ class VerdictRecord(Record, frozen=True, kw_only=True):
     otherwise: OneLine = ""
 
 
-class Verdicts(Recorded, frozen=True, kw_only=True):
+class Verdicts(Recorded, kw_only=True):
     """The verdicts on all claims, by the paper's id and the claim's."""
 
     WHAT = "verdicts that `gpgpu-legacy audit --record` wrote"

@@ -28,7 +28,7 @@ ROUNDS = Rounds(count=3, most_runs=1)
 _PAPER, _CLAIM = "hall-carr-hart-2003", "section-5.1-11-percent"
 
 
-class Share(Record, frozen=True, kw_only=True):
+class Share(Record):
     """Seconds of one product's parts on an executor; None, and why, where it was not run.
 
     transfer_share: the part of the total that upload and read-back take, from 0 to 1.

@@ -11,7 +11,7 @@ from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, Measured, MethodT
 from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
 
 
-class RowRecord(Record, frozen=True, kw_only=True):
+class RowRecord(Record):
     """A row at the size and block of the tables.
 
     published, counted: the formulas of the total, in n and b; counted is None where counts obey no
@@ -33,14 +33,14 @@ class RowRecord(Record, frozen=True, kw_only=True):
     measured: tuple[Measured, ...]
 
 
-class TableRecord(Record, frozen=True, kw_only=True):
+class TableRecord(Record):
     """A table, by the id of the published one."""
 
     id: str
     rows: tuple[RowRecord, ...]
 
 
-class CostRecord(Record, frozen=True, kw_only=True):
+class CostRecord(Record):
     """What a method costs. bytes_transacted: by the name of the coalescing rule."""
 
     method: str
@@ -50,7 +50,7 @@ class CostRecord(Record, frozen=True, kw_only=True):
     bytes_transacted: dict[str, int | None]
 
 
-class FormulaTables(Recorded, frozen=True, kw_only=True):
+class FormulaTables(Recorded, kw_only=True):
     """All tables at size n and block b, and the costs of every method where they were counted.
 
     Package, commit, driver and date are known where anything was timed. not_run: the methods that

@@ -19,7 +19,7 @@ from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Seri
 from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
 
 
-class MeasuredRecord(Record, frozen=True, kw_only=True):
+class MeasuredRecord(Record):
     """A cell on an executor here. value, rate: None where it was not run, for the reason.
 
     first_run: whether the value is of a single run, the first.
@@ -33,7 +33,7 @@ class MeasuredRecord(Record, frozen=True, kw_only=True):
     first_run: bool
 
 
-class CellRecord(Record, frozen=True, kw_only=True):
+class CellRecord(Record):
     """A published number, and what was measured here."""
 
     series: str
@@ -49,7 +49,7 @@ class CellRecord(Record, frozen=True, kw_only=True):
     measured: tuple[MeasuredRecord, ...]
 
 
-class RatioRecord(Record, frozen=True, kw_only=True):
+class RatioRecord(Record):
     """A speed-up by the published times, and by those of each executor here."""
 
     label: str
@@ -57,7 +57,7 @@ class RatioRecord(Record, frozen=True, kw_only=True):
     measured: dict[str, float | None]
 
 
-class RowRecord(Record, frozen=True, kw_only=True):
+class RowRecord(Record):
     """A row: its size, and the threads of a block where these tell rows apart."""
 
     size: int
@@ -67,7 +67,7 @@ class RowRecord(Record, frozen=True, kw_only=True):
     interpolated: dict[str, float | None]
 
 
-class TableRecord(Record, frozen=True, kw_only=True):
+class TableRecord(Record):
     """A table, by the id of the published one."""
 
     id: str
@@ -75,7 +75,7 @@ class TableRecord(Record, frozen=True, kw_only=True):
     rows: tuple[RowRecord, ...]
 
 
-class MeasuredTables(Recorded, frozen=True, kw_only=True):
+class MeasuredTables(Recorded, kw_only=True):
     """All tables of measurements of a paper. devices: by executor, where anything was run.
 
     Package, commit, driver and date are known where anything was run. busy_share: the part of the

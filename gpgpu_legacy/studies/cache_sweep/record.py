@@ -18,7 +18,7 @@ from gpgpu_legacy.studies.cache_sweep.model import (
 )
 
 
-class SubjectRecord(Record, frozen=True, kw_only=True):
+class SubjectRecord(Record, kw_only=True):
     """Which plan went through a cache, and how.
 
     Of a product by a method: method, size (n, where all matrices are n×n), shape (M, L and N) and
@@ -41,7 +41,7 @@ class SubjectRecord(Record, frozen=True, kw_only=True):
     in_flight: int | None
 
 
-class RegionRecord(Record, frozen=True, kw_only=True):
+class RegionRecord(Record):
     """The accesses of one texture or buffer; hits are those in level 1."""
 
     accesses: int
@@ -56,7 +56,7 @@ class RegionRecord(Record, frozen=True, kw_only=True):
     bytes_to_memory: int
 
 
-class RunRecord(SubjectRecord, frozen=True, kw_only=True):
+class RunRecord(SubjectRecord, kw_only=True):
     """One plan through one cache.
 
     iterations: of the plan's passes, of which iterations_simulated were simulated,
@@ -89,21 +89,21 @@ class RunRecord(SubjectRecord, frozen=True, kw_only=True):
     seconds: float
 
 
-class NotRunRecord(SubjectRecord, frozen=True, kw_only=True):
+class NotRunRecord(SubjectRecord, kw_only=True):
     """A case without a result, and why."""
 
     cache: str
     reason: str
 
 
-class SweepRecord(Record, frozen=True, kw_only=True):
+class SweepRecord(Record):
     """All runs of a sweep."""
 
     runs: tuple[RunRecord, ...]
     not_run: tuple[NotRunRecord, ...]
 
 
-class CurvePoint(Record, frozen=True, kw_only=True):
+class CurvePoint(Record):
     """A size of cache at which the misses fall, and the misses from there on."""
 
     bytes: int
@@ -112,7 +112,7 @@ class CurvePoint(Record, frozen=True, kw_only=True):
     miss_ratio: float
 
 
-class CurveRecord(SubjectRecord, frozen=True, kw_only=True):
+class CurveRecord(SubjectRecord, kw_only=True):
     """Misses of every fully associative LRU cache. cold_misses: those in a cache of any size."""
 
     line_bytes: int
@@ -123,7 +123,7 @@ class CurveRecord(SubjectRecord, frozen=True, kw_only=True):
     seconds: float
 
 
-class CurvesRecord(Record, frozen=True, kw_only=True):
+class CurvesRecord(Record):
     """All curves of a sweep."""
 
     curves: tuple[CurveRecord, ...]

@@ -109,7 +109,7 @@ class Case:
 InFlight = Annotated[int, Meta(ge=1, le=MOST_IN_FLIGHT)]
 
 
-class CaseRecord(Record, frozen=True, kw_only=True):
+class CaseRecord(Record):
     """A case as the fields of a row. in_flight: 1 in a file that is older than the field."""
 
     method: Line
@@ -135,7 +135,7 @@ class CaseRecord(Record, frozen=True, kw_only=True):
         return Case(self.method, self.block, self.setting)
 
 
-class Row(CaseRecord, frozen=True, kw_only=True):
+class Row(CaseRecord, kw_only=True):
     """The accesses of a case, and the bytes that they move.
 
     accesses, hits: reads and writes together. operand_…: of the bytes, those of A and B.
@@ -179,13 +179,13 @@ class Row(CaseRecord, frozen=True, kw_only=True):
         return self.operand_bytes_from_memory / self.operand_bytes_requested
 
 
-class NotRun(CaseRecord, frozen=True, kw_only=True):
+class NotRun(CaseRecord, kw_only=True):
     """A case without a result, and why."""
 
     reason: Line
 
 
-class RecordedVerdict(Record, frozen=True, kw_only=True):
+class RecordedVerdict(Record):
     """The verdict as it stood when a table was recorded; `verdict` makes it anew from the rows."""
 
     claim: OneLine
@@ -193,7 +193,7 @@ class RecordedVerdict(Record, frozen=True, kw_only=True):
     sentences: Several[OneLine]
 
 
-class CacheTable(Recorded, frozen=True, kw_only=True):
+class CacheTable(Recorded, kw_only=True):
     """The table: n×n matrices, complete simulations only. spent_s: seconds in total.
 
     verdict: None in a table that was not recorded.

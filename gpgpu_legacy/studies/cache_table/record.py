@@ -15,14 +15,14 @@ from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, verdict
 _DIGITS = 6  # behind the point, of numbers that follow from others
 
 
-class PrintedRow(Row, frozen=True, kw_only=True):
+class PrintedRow(Row, kw_only=True):
     """A row with ratios that follow from it. hit_ratio: of all accesses."""
 
     hit_ratio: float
     bytes_per_multiply_add: float
 
 
-class JudgementRecord(Record, frozen=True, kw_only=True):
+class JudgementRecord(Record):
     """A blocked method in a setting, against the method before it.
 
     bytes_from_memory to operand_share: at its best block, over the other method's. …_at: blocks.
@@ -48,13 +48,13 @@ class JudgementRecord(Record, frozen=True, kw_only=True):
     largest_over_best: float
 
 
-class PrintedVerdict(RecordedVerdict, frozen=True, kw_only=True):
+class PrintedVerdict(RecordedVerdict):
     """The verdict with the judgements that it sums up."""
 
     settings: tuple[JudgementRecord, ...]
 
 
-class PrintedTable(Record, frozen=True, kw_only=True):
+class PrintedTable(Record):
     """A CacheTable with everything that follows from its rows."""
 
     size: int

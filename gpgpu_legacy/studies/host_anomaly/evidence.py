@@ -34,8 +34,6 @@ _OUTCOMES = {
 
 class Call(
     Record,
-    frozen=True,
-    kw_only=True,
     rename={
         "size": "n",
         "misses": "misses_per_iteration",
@@ -60,7 +58,7 @@ class Call(
     outcome: Outcome
 
 
-class Evidence(Record, frozen=True, kw_only=True, rename={"calls": "sizes"}):
+class Evidence(Record, rename={"calls": "sizes"}):
     """All sizes with published times that were simulated, in order: nothing is fitted.
 
     ways: the fewest and the most that a column fills exactly at the published outliers, where

@@ -12,7 +12,7 @@ from gpgpu_legacy.studies.host_anomaly.penalties import Penalties, Support
 from gpgpu_legacy.studies.host_anomaly.simulation import WORD_BYTES
 
 
-class SupportRecord(Record, frozen=True, kw_only=True):
+class SupportRecord(Record):
     """What the fit rests on; see penalties.Support and penalties.FittedSize."""
 
     points: tuple[tuple[int, ...], ...]
@@ -27,7 +27,7 @@ class SupportRecord(Record, frozen=True, kw_only=True):
     predicted: tuple[int, ...]
 
 
-class AnchorRecord(Record, frozen=True, kw_only=True):
+class AnchorRecord(Record):
     """The fit with another anchor; n is None for that without any. See anchors.Anchor."""
 
     n: int | None
@@ -38,8 +38,6 @@ class AnchorRecord(Record, frozen=True, kw_only=True):
 
 class OutlierRecord(
     Record,
-    frozen=True,
-    kw_only=True,
     rename={
         "size": "n",
         "misses": "misses_per_iteration",
@@ -68,7 +66,7 @@ class OutlierRecord(
     memory_bytes: int
 
 
-class ModelRecord(Record, frozen=True, kw_only=True):
+class ModelRecord(Record):
     """One machine with one paging and one policy of level 2. outliers: the published outliers.
 
     evidence: without any fit. support: what the fit rests on. anchors: the fit with other sizes in
@@ -89,7 +87,7 @@ class ModelRecord(Record, frozen=True, kw_only=True):
     outliers: tuple[OutlierRecord, ...]
 
 
-class AnomalyRecord(ModelRecord, frozen=True, kw_only=True):
+class AnomalyRecord(ModelRecord):
     """The first machine and paging, and under `models` all of them."""
 
     models: tuple[ModelRecord, ...]

@@ -44,7 +44,7 @@ LARGEST_SIDE = 2**17
 """The largest size of a matrix: its plan has thousands of tiles, and takes seconds to make."""
 
 
-class Largest(Record, frozen=True, kw_only=True):
+class Largest(Record, kw_only=True):
     """The largest block or size that loads by one kind of limit.
 
     program: the variant of the method, in words; coordinates_first: the option that chooses it.
@@ -70,7 +70,7 @@ class Largest(Record, frozen=True, kw_only=True):
         return "; ".join(excess(row, _on(row, self.limits)) for row in self.why_no_more)
 
 
-class Fit(Record, frozen=True, kw_only=True):
+class Fit(Record):
     """The largest of a method that loads: by each side's limits, in each variant. chip: its name.
 
     what: whether the block or, for a method without one, n was made as large as possible.

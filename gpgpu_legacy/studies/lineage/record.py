@@ -15,7 +15,7 @@ MOST_STEPS = 100
 Year = Annotated[int, Meta(ge=0, le=9999)]
 
 
-class Ceiling(Record, frozen=True, kw_only=True):
+class Ceiling(Record):
     """What a library on the device reaches on the same product, in the same measurement.
 
     gflops: of its fastest sample. Whatever disturbs a run makes it slower, so this one tells best
@@ -29,7 +29,7 @@ class Ceiling(Record, frozen=True, kw_only=True):
     disturbed: bool
 
 
-class Step(Record, frozen=True, kw_only=True):
+class Step(Record):
     """A method's place in the lineage.
 
     lacked: what hardware of its year lacked. multiply_adds_per_byte: of the bytes that its
@@ -60,7 +60,7 @@ class Step(Record, frozen=True, kw_only=True):
     fraction_of_ceiling: NotNegative | None
 
 
-class Lineage(Recorded, frozen=True, kw_only=True):
+class Lineage(Recorded, kw_only=True):
     """Every method on n×n matrices, n being the size, in the order of history.
 
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.

@@ -59,7 +59,7 @@ def precision_grids(measured: Iterable[Accuracy]) -> list[Grid]:
     return grids
 
 
-class PrecisionRecord(Record, frozen=True, kw_only=True):
+class PrecisionRecord(Record):
     """The errors as they are written. seed: of the random matrices."""
 
     seed: int

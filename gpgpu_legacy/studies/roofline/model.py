@@ -38,7 +38,7 @@ SLACK = 1.2
 """How far a measured point may exceed its bound, as a factor: rates are medians of runs too."""
 
 
-class Roof(Record, frozen=True, kw_only=True):
+class Roof(Record):
     """A limit: GFLOPS at any intensity if it is flat, else GB/s, GFLOPS per unit of intensity."""
 
     name: str
@@ -46,7 +46,7 @@ class Roof(Record, frozen=True, kw_only=True):
     gb_per_s: float | None = None
 
 
-class Point(Record, frozen=True, kw_only=True):
+class Point(Record):
     """A method at a size.
 
     flops_per_byte: operations per byte that memory serves; flops_per_byte_requested: per byte that
@@ -68,7 +68,7 @@ class Point(Record, frozen=True, kw_only=True):
     above: bool = False
 
 
-class Panel(Record, frozen=True, kw_only=True):
+class Panel(Record):
     """The roofs of one executor of a machine, and the points under them.
 
     chip: the profile's name. title: of the machine. executor: None for a chip that draws pass by
@@ -87,7 +87,7 @@ class Panel(Record, frozen=True, kw_only=True):
         return tuple(point for point in self.points if point.above)
 
 
-class Roofline(Record, frozen=True, kw_only=True):
+class Roofline(Record):
     """Panels of one or several executors. size: n of the methods that are predicted alone."""
 
     size: int

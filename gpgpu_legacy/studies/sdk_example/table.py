@@ -40,7 +40,7 @@ def example_grids(example: Example) -> list[Grid]:
     ]
 
 
-class MatrixRecord(Record, frozen=True, kw_only=True):
+class MatrixRecord(Record):
     """Our matrix beside the page's, as texts of six digits, and how many texts are equal."""
 
     name: str
@@ -49,7 +49,7 @@ class MatrixRecord(Record, frozen=True, kw_only=True):
     equal: int
 
 
-class ExampleRecord(Record, frozen=True, kw_only=True):
+class ExampleRecord(Record):
     """The example as it is written. seed: of glibc's rand(). residual: of the fit of the scalars,
     the largest error left in an element.
     """

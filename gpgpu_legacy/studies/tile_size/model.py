@@ -34,7 +34,7 @@ TILES = (8, 16, 32, 64, 128)
 CACHES = ("8K,fully,64B", "8K,4way,64B")
 
 
-class Traffic(Record, frozen=True, kw_only=True):
+class Traffic(Record):
     """Bytes that come from memory: at least and at most by the formula, and as simulated."""
 
     least: int
@@ -47,7 +47,7 @@ class Traffic(Record, frozen=True, kw_only=True):
         return self.least <= self.simulated <= self.most
 
 
-class TileRow(Record, frozen=True, kw_only=True):
+class TileRow(Record):
     """A tile size in a cache.
 
     tile: in texels. across: tiles along each side. a, b: bytes of the operands' textures. sums: of
@@ -68,7 +68,7 @@ class TileRow(Record, frozen=True, kw_only=True):
         return self.a.holds and self.b.holds and self.sums.holds
 
 
-class TileTable(Record, frozen=True, kw_only=True):
+class TileTable(Record):
     """The rows of one product of n×n matrices, and what was not simulated.
 
     texels: N, along each side of a texture; texture_bytes: of N×N texels. not_run: the cases that
