@@ -44,7 +44,7 @@ class GpgpuLegacyError(Exception):
         return printable(super().__str__())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Diagnostic:
     """A fault in a program's text.
 

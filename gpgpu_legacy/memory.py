@@ -29,7 +29,7 @@ DRIVER_ADDRESSES = 2**30 - 2**28
 0.6 GB."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Room:
     """Memory that may still be taken. size_bytes: at least 0. owner: who has it, as in "X has"."""
 

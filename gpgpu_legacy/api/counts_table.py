@@ -18,7 +18,7 @@ from gpgpu_legacy.serial import Record, as_record, fields_of
 TARGET = "target"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Formats:
     """The texel formats that bytes are counted with: of the textures, by unit, and the target."""
 

@@ -13,7 +13,7 @@ from gpgpu_legacy.plan.textures import Output
 from gpgpu_legacy.runtime.prepared import F32
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """The texel and channel from which an element of the product is read back."""
 
@@ -23,7 +23,7 @@ class Place:
     channel: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sighting:
     """The element's value after a pass that wrote it. number: of the pass, from 0.
 

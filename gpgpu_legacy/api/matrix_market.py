@@ -26,7 +26,7 @@ _MIRRORED = {"general": 0.0, "symmetric": 1.0, "hermitian": 1.0, "skew-symmetric
 """What an element below the diagonal is multiplied by above it; 0 where it is not repeated."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Header:
     """What comes before the entries. lines: how many these are, with comments and empty ones."""
 

@@ -22,7 +22,7 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import Rect, Texture, constant_rect
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PassPlace:
     """Where a pass stands among those that run.
 

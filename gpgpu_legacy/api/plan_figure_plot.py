@@ -60,7 +60,7 @@ def draw_sheet(figure: PlanPanels, path: Path) -> None:
     save_figure(_Sheet(figure).drawn(), path)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Box:
     """A rectangle on the sheet: left and top edges from the sheet's own, width and height."""
 
@@ -70,7 +70,7 @@ class _Box:
     height: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Part:
     """A texture in a panel, or a channel of one.
 

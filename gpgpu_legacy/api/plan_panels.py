@@ -73,7 +73,7 @@ class Spacing(Enum):
     LOG = "log"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FigureOptions:
     """What a figure shows.
 
@@ -112,7 +112,7 @@ class FigureOptions:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AnimationOptions:
     """How an animation looks.
 
@@ -133,7 +133,7 @@ class AnimationOptions:
         return self
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Panel:
     """A texture after a pass, or with an input before the first one.
 

@@ -69,7 +69,7 @@ class Fate(Enum):
     DISCARDED = "discarded"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Read:
     """A texel that the fragment looked up, or that a copy takes.
 
@@ -84,7 +84,7 @@ class Read:
     coordinates: Vec4 | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Written:
     """The texel in a texture that a pass writes, before the pass and after it."""
 
@@ -93,7 +93,7 @@ class Written:
     after: Value
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Visit:
     """A pass that writes one of the textures.
 
@@ -115,7 +115,7 @@ class Visit:
     steps: tuple[Step, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class PlanTrace:
     """A texel, from pass to pass.
 
@@ -241,7 +241,7 @@ def _size_with(texture: Texture, x: int, y: int) -> tuple[int, int]:
     return width, rows
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Chosen:
     """The texel, and how much of it is kept."""
 

@@ -221,7 +221,7 @@ def run(
     return run_product(product, repeat, observer=observer, progress=progress)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Product:
     """A product that is ready to run. options: with the method's defaults filled in.
 

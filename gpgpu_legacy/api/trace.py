@@ -30,7 +30,7 @@ from gpgpu_legacy.runtime import machine
 from gpgpu_legacy.runtime.host import PassByPass, Textures
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Texel:
     """The texel that a lookup read.
 
@@ -47,7 +47,7 @@ class Texel:
     linear: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Operand:
     """A source operand: its text, and its value after swizzle and sign."""
 
@@ -55,7 +55,7 @@ class Operand:
     value: Vec4
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Step:
     """One instruction executed on one fragment.
 
@@ -76,7 +76,7 @@ class Step:
     discards: bool = False
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Trace:
     """What a program executed for a fragment, up to its end or the KIL that discarded it.
 
@@ -147,7 +147,7 @@ def trace_fragment(
         return tuple(traced.steps(pass_.program))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Traced:
     """The reference machine on one row of fragments, and the one that is observed.
 

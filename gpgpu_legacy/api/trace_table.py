@@ -20,7 +20,7 @@ _COLUMN = 16  # the longest float32, -1.23456789e-38, and a space
 _INDENT = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Columns:
     """How wide the columns of a trace are: that of names, and each of numbers."""
 

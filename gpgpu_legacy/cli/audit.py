@@ -19,7 +19,7 @@ _PAPERS = ", ".join(paper_ids())
 _VERDICTS = ", ".join(verdict.value for verdict in Verdict)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordOptions:
     """Whether verdicts are recorded, or compared with the recorded ones."""
 

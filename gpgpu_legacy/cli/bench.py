@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 BENCH_SIZES = (256, 512, 1024)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EntrantOptions:
     """What `bench` measures."""
 
@@ -79,7 +79,7 @@ class EntrantOptions:
     ] = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RoundOptions:
     """How long and how often `bench` measures."""
 
@@ -88,7 +88,7 @@ class RoundOptions:
     seed: Seed = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BenchFiles:
     """What `bench` writes and reads."""
 
@@ -190,7 +190,7 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
         print_tables([table.compare_grid(compared)])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchOptions:
     """What `tune` searches, and how long."""
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.ir import Program
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SizeOptions:
     """The rectangle to draw."""
 
@@ -38,7 +38,7 @@ class SizeOptions:
         return self.width, self.height
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DrawOptions:
     """What a program reads, and what it is drawn over: the fields of DrawArguments."""
 

@@ -43,7 +43,7 @@ class FigureName(Enum):
     MULTICHANNEL = "multichannel"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FigureMatrices:
     """The matrices to draw: from files, or random; by default the figure's own."""
 
@@ -81,7 +81,7 @@ class FigureMatrices:
         return check_operands(own, options)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FigureOptions:
     """How the product of a figure is computed."""
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.lineage.record import Lineage
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LineageOptions:
     """What `lineage` runs."""
 
@@ -44,7 +44,7 @@ class LineageOptions:
     ] = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LineageFiles:
     """What `lineage` writes and reads."""
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.precision.model import Case
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CaseOptions:
     """The products to measure: all combinations of methods, formats, arithmetics and sizes."""
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.roofline.here import Here
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CacheOptions:
     """The cache that a plan's accesses go through."""
 
@@ -90,7 +90,7 @@ def predict_command(
     show(prediction_record(predicted, shape), prediction_grids(predicted, shape), as_json)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RoofOptions:
     """Whose roofs are shown, and at which size."""
 
@@ -109,7 +109,7 @@ class RoofOptions:
     ] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HereOptions:
     """How this machine is measured."""
 

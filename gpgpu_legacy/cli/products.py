@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # Groups of options ----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MatrixOptions:
     """Where A, B and C come from: files, or a random generator."""
 
@@ -95,7 +95,7 @@ class MatrixOptions:
         return () if files is None else files if self.c is None else (*files, self.c)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MethodOptions:
     """What a method leaves to the caller: the fields of Options."""
 
@@ -123,7 +123,7 @@ class MethodOptions:
         return options_from(self, adds=adds)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ChipOptions:
     """Whether a chip of the time could have run it."""
 
@@ -149,7 +149,7 @@ class ChipOptions:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RunOutput:
     """What a run writes and prints."""
 

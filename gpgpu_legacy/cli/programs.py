@@ -47,7 +47,7 @@ class Language(Enum):
     NUMPY = "numpy"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FilmOptions:
     """The passes as an animation."""
 

@@ -338,7 +338,7 @@ RecordedFile = Annotated[
 Seed = Annotated[int, Option("SEED", "Seed of the random matrices.")]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MachineOptions:
     """What runs a plan, and how it computes."""
 
@@ -399,7 +399,7 @@ def options_from(group: object, **others: Any) -> Options:
     return Options(**others)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ProductOptions:
     """A product that is planned, but not run."""
 

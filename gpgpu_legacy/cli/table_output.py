@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.present.grid import Grid
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableOutput:
     """The format of tables, and the file that they go to; stdout without one."""
 

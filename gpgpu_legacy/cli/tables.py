@@ -36,7 +36,7 @@ _PAPER = "hall-carr-hart-2003"
 _PAPERS = ", ".join(paper_ids())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FormulaOptions:
     """Where tables of formulas are evaluated, and what else they count."""
 
@@ -53,7 +53,7 @@ class FormulaOptions:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasureOptions:
     """Whether the methods run here, and for how long."""
 

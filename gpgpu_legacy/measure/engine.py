@@ -52,7 +52,7 @@ def measure(
     return measurement.measure(jobs, order, last_resort_s)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Cost:
     """What a series took at a size, in seconds of the budget's clock.
 

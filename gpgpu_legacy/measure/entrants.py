@@ -30,7 +30,7 @@ Multiply = Callable[[F32, F32, Method, Options, Machine, Executor], F32]
 """Multiplies two matrices by a method, in a whole call: what a user calls."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entrant:
     """A method on an executor, or a peer.
 

@@ -15,7 +15,7 @@ K = TypeVar("K", bound=Hashable)
 C = TypeVar("C")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ready(Generic[C]):
     """A job that is open.
 
@@ -29,7 +29,7 @@ class Ready(Generic[C]):
     settle: Callable[[], object] = lambda: None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Job(Generic[K, C]):
     """What to run at a size.
 
@@ -53,7 +53,7 @@ class Job(Generic[K, C]):
         return f"{self.case or f'n = {self.size}'}: {self.label}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Outcome(Generic[K, C]):
     """A job's result.
 
@@ -78,7 +78,7 @@ class Outcome(Generic[K, C]):
         return min(self.samples), max(self.samples)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NotRun(Generic[K, C]):
     """A job without a result, and why. is_refused: a driver or a library raised an error."""
 
@@ -87,7 +87,7 @@ class NotRun(Generic[K, C]):
     is_refused: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measured(Generic[K, C]):
     """The results of a measurement, or those so far.
 
@@ -112,7 +112,7 @@ class Order(Enum):
     COST = "cost"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listener(Generic[K, C]):
     """Who is told while a measurement runs.
 

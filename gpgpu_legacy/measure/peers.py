@@ -32,7 +32,7 @@ WholeCall = Callable[[F32, F32], F32]
 _CUBLAS = "cuBLAS sgemm, no TF32"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Peer:
     """A library's own product of two matrices.
 

@@ -22,7 +22,7 @@ _VARIABLES = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Platform:
     """A machine's devices in words, and the driver of its OpenGL."""
 

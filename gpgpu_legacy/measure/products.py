@@ -22,7 +22,7 @@ WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to which n every row is checked, and 
 _SIZES_KEPT = 8  # of operands: those of a size and of its probes
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checked:
     """A product held against float64.
 

@@ -27,7 +27,7 @@ MOST_RUNS = 1_000_000
 """The most runs of one plan for a median of its times, all of which are kept."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rounds:
     """How often jobs are measured.
 

@@ -68,7 +68,7 @@ Axes = Callable[[Way], Iterator[tuple[str, list[Way]]]]
 """The axes at a way: the name of each, and the ways that differ from it along that axis."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trial:
     """A way that was tried: the median of its runs in seconds, or the reason why there is none."""
 
@@ -77,7 +77,7 @@ class Trial:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SearchResult:
     """What a search has found.
 
@@ -294,7 +294,7 @@ def _tiles(way: Way) -> list[Way]:
 # Products ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TuneResult:
     """What tuning has found: for each method what is kept, and how the search went.
 

@@ -198,7 +198,7 @@ def forget(names: Sequence[str] = ()) -> tuple[str, ...]:
 # What `auto` makes of it -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choice:
     """What to run: the options, with a tuned block where the user gave none, and on what."""
 

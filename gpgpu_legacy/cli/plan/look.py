@@ -52,7 +52,7 @@ def trace_command(
         print(plan_trace_text(trace), end="")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SheetOptions:
     """Which passes are shown, and how their values become colours."""
 
@@ -108,7 +108,7 @@ class SheetOptions:
         ).checked()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FilmOptions:
     """How an animation looks."""
 

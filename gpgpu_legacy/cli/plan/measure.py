@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.measure.plan_bench.record import PlanBench
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MeasuredRecipe(RecipeOptions):
     """The plan, which recorded results do without."""
 
@@ -48,7 +48,7 @@ class MeasuredRecipe(RecipeOptions):
     ] = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RoundOptions:
     """What `plan bench` measures, how long and how often."""
 
@@ -82,7 +82,7 @@ class RoundOptions:
     budget: BenchBudget = BUDGET_S
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BenchFiles:
     """What `plan bench` writes and reads."""
 

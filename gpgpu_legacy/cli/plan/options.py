@@ -37,7 +37,7 @@ What = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecipeOptions:
     """The plan: a recipe, and the parameters that it is built with."""
 
@@ -61,7 +61,7 @@ class RecipeOptions:
         return self.recipe().build(self.given())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class InputOptions:
     """The arrays that a plan runs on."""
 

@@ -86,7 +86,7 @@ class Ceiling(Record):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Calibration:
     """An executor's ceilings by their field in the profile, and the profile.
 

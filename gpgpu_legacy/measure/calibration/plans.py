@@ -30,7 +30,7 @@ _LONG = 4096  # most iterations where all of them look up the same texels
 _SHORT_PASSES = 16  # passes of one fragment in an iteration, since none can be shorter
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Task:
     """What measures one ceiling.
 
@@ -147,7 +147,7 @@ def _arithmetic(iterations: int, program: Program, side: int, local: dict[int, f
     return p.plan()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Walk:
     """How fragments look up texels along rows and columns.
 

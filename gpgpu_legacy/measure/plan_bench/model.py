@@ -65,7 +65,7 @@ class Case:
     peers: Mapping[str, OpenPeer] = field(default_factory=dict, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Entrant:
     """An executor, a peer or a reference function, as results name it."""
 
