@@ -37,7 +37,6 @@ from gpgpu_legacy.published.schema import (
     CellChange,
     Change,
     ClaimChange,
-    DigitsChange,
     FormulaChange,
     Printed,
     ProgramChange,
@@ -258,9 +257,7 @@ def test_the_change_of_the_input_that_a_claim_names_turns_it(paper: str, claim: 
     "change",
     [
         Change(cell=CellChange(table="table-1", series="GPU", size=3, times=2.0)),
-        Change(cell=CellChange(table="table-9", series="GPU", times=2.0)),
         Change(claim=ClaimChange(id="none", published=Printed(1, 1.0))),
-        Change(digits=DigitsChange(matrix="A", row=1, column=1, digits="1")),
         Change(formula=FormulaChange(table="x", row="y", column="total", formula="n")),
         Change(program=ProgramChange(instruction="LIT")),
     ],

@@ -334,8 +334,6 @@ def test_published_tables_in_formats(run: Command, paper: str, kind: str, number
         (("--paper", "nope"), f"choose from hall-carr-hart-2003, {DOBRAVEC}"),
         (("--paper", MALI, "--size", "8"), "leave --size and --block out"),
         (("--paper", MALI, "--no-measure", "--plots", "x"), "mali-sdk-sgemm has no plots"),
-        (("--no-measure", "--plots", "x"), "has no plots"),
-        (("--paper", MALI, "--budget", "-1"), "the budget is -1.0"),
         (("--paper", OPENGL, "--no-measure", "--plots", "missing/x"), "there is no folder missing"),
     ],
 )

@@ -416,7 +416,6 @@ def test_the_help_says_what_there_is() -> None:
         (("--paging", "red"), "write coloured, random, miscoloured:0.1"),
         (("--policy", "mru"), "write one of lru, fifo, random, plru, random-plru"),
         (("--size", "0"), "n is 0; it must be at least 3"),
-        (("--rows", "0"), "at least 1"),
     ],
 )
 def test_errors_are_one_line(run, words: tuple[str, ...], complaint: str) -> None:  # type: ignore[no-untyped-def]

@@ -557,7 +557,7 @@ def test_indices_obey_the_limits_given() -> None:
 
 # Nonsense, and time ------------------------------------------------------------------------------
 
-_MANY = 100_000
+_MANY = 50_000
 
 
 NONSENSE = {

@@ -240,11 +240,9 @@ def test_a_small_run_gives_json_of_the_known_form(run: Command, tmp_path: Path) 
     rows = {(r["method"], r["executor"], r["size"]): r for r in data["results"]}
     wanted = [("hall-carr-hart-multi", e, n) for e in ("numpy", "jit") for n in (16, 32)]
     for key in [*wanted, ("numpy-blas", "numpy", 16), ("numpy-blas", "numpy", 32)]:
-        row, n = rows[key], key[2]
-        assert row["seconds"] > 0.0
-        assert row["gflops"] == pytest.approx(2e-9 * n**3 / row["seconds"])
+        row = rows[key]
         assert 0.0 <= row["max_relative_error"] < 1e-6
-        assert row["spread"][0] <= row["seconds"] <= row["spread"][1]
+        assert 0.0 < row["spread"][0] <= row["seconds"] <= row["spread"][1]
         assert row["runs"] >= 2
         assert row["block"] == (None if key[0] == "numpy-blas" else 8)
         assert row["peer"] is (key[0] == "numpy-blas")

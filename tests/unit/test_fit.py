@@ -213,7 +213,7 @@ def product(method: str, shape: Shape, options: Options, executor: str) -> Any:
 
 @pytest.mark.parametrize("method", [MULTI, SINGLE])
 @pytest.mark.parametrize("accumulate", list(Accumulate))
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(
     st.integers(1, 7),
     st.integers(1, 8),
@@ -238,7 +238,7 @@ def test_results_are_the_same_to_the_last_bit(  # noqa: PLR0917
 
 @pytest.mark.parametrize(("method", "mads"), [(MULTI, 2), (SINGLE, 1)])
 @pytest.mark.parametrize("accumulate", list(Accumulate))
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(st.integers(1, 18), st.integers(1, 20))
 def test_what_it_takes(
     method: str, mads: int, accumulate: Accumulate, block: int, group: int

@@ -17,7 +17,6 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.api.products import matmul, run
 from gpgpu_legacy.cli import app
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FX12
 from gpgpu_legacy.plan.formats import FORMATS
 from gpgpu_legacy.runtime.machine import Machine
@@ -291,18 +290,3 @@ def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
     lines = list(csv.reader((tmp_path / "p.png.csv").read_text().splitlines()))
     assert lines[0][1:4] == ["arithmetic", "data", "n"]
     assert len(lines) == 1 + 3 * (1 + 2)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (("--plot", "p.jpg"), "let it end in one of .png, .svg, .pdf"),
-        (("--plot", "missing/p.png"), "there is no folder missing"),
-        (("--arithmetic", "fp8"), "arithmetic is 'fp8'"),
-    ],
-)
-def test_the_command_refuses_in_one_line(arguments: tuple[str, ...], words: str) -> None:
-    found = command(*arguments)
-    assert isinstance(found.exception, InputError)
-    assert words in str(found.exception)
-    assert "\n" not in str(found.exception)

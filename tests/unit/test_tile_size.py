@@ -70,7 +70,7 @@ def assumed_cases(draw: st.DrawFn) -> Cases:
 
 
 @given(assumed_cases())
-@settings(max_examples=30)
+@settings(max_examples=20)
 def test_simulation_is_within_the_formulas(cases: Cases) -> None:
     """Where least and most are one number, that is an exact equality."""
     [row] = tile_table(cases, Budget(inf)).rows
@@ -79,7 +79,7 @@ def test_simulation_is_within_the_formulas(cases: Cases) -> None:
 
 
 @given(assumed_cases())
-@settings(max_examples=20)
+@settings(max_examples=15)
 def test_a_cache_for_a_pass_of_a_tile_fetches_each_texel_n_over_t_times(cases: Cases) -> None:
     """It is large enough for a row of a tile and b rows of B, and too small for two tiles."""
     [tile], [cache], n, b = cases.tiles, cases.caches, cases.texels, cases.block
