@@ -40,7 +40,7 @@ from gpgpu_legacy.cache.trace import Chunk, PassTrace, Step, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration, moves, varies
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 I64 = NDArray[np.int64]
@@ -67,12 +67,11 @@ def trace_fragments(plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: 
     """
     space = address_space(plan, access.layout, line_bytes)
     steps = []
-    for step in plan.steps:
-        count, body = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
-        drawn = [pass_ for pass_ in body if count and not isinstance(pass_, ClearPass)]
-        passes = tuple(_repeated(plan, pass_, count, space, access) for pass_ in drawn)
+    for step in plan.repeats():
+        drawn = [pass_ for pass_ in step.body if step.count and not isinstance(pass_, ClearPass)]
+        passes = tuple(_repeated(plan, pass_, step.count, space, access) for pass_ in drawn)
         if passes:
-            steps.append(_step(count, passes))
+            steps.append(_step(step.count, passes))
     return Trace(plan.name, space.regions, tuple(steps), line_bytes)
 
 

@@ -42,7 +42,7 @@ from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
 from gpgpu_legacy.lower.jit import compile_addresses
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan, Repeat, constant_groups
+from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups
 
 CHUNK_ACCESSES = 1 << 19  # of a chunk, or of a row that is longer
 ROW_SLOTS = 1 << 14  # of a chunk's row, or the invocations of a work group if they are more
@@ -69,8 +69,7 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> Trace:
     if line_bytes & (line_bytes - 1) or line_bytes < widest:
         raise InputError(f"lines of {line_bytes} bytes: give a power of two of at least {widest}")
     maker = _Maker(places, line_bytes.bit_length() - 1)
-    repeats = (step if isinstance(step, Repeat) else Repeat(1, (step,)) for step in plan.steps)
-    steps = tuple(maker.step(step.count, step.body) for step in repeats if step.count and step.body)
+    steps = tuple(maker.step(step) for step in plan.repeats() if step.count and step.body)
     return Trace(plan.name, tuple(places.regions), steps, line_bytes)
 
 
@@ -148,8 +147,8 @@ class _Maker:
         self.places, self.shift = places, shift
         self.accesses: dict[ComputePass, int] = {}
 
-    def step(self, count: int, body: tuple[Pass, ...]) -> Step:
-        dispatches = [pass_ for pass_ in body if isinstance(pass_, ComputePass)]
+    def step(self, repeat: Repeat) -> Step:
+        dispatches = [pass_ for pass_ in repeat.body if isinstance(pass_, ComputePass)]
 
         def passes(iteration: int) -> tuple[PassTrace, ...]:
             return tuple(self.trace(_at(pass_, iteration)) for pass_ in dispatches)
@@ -158,7 +157,7 @@ class _Maker:
             alike = all(_at(pass_, iteration) == _at(pass_, 0) for pass_ in dispatches)
             return {n: 0 for pass_ in dispatches for n in self.touched(pass_)} if alike else None
 
-        return Step(count, passes, shifts)
+        return Step(repeat.count, passes, shifts)
 
     def touched(self, pass_: ComputePass) -> set[int]:
         """The numbers of the regions that a dispatch may access."""

@@ -60,9 +60,7 @@ class Anchor:
 class Periods:
     """Which iterations of a step are shifted copies of others, by its `shifts`."""
 
-    def __init__(
-        self, step: Step, machine: Machine, check: Callable[[], None] = lambda: None
-    ) -> None:
+    def __init__(self, step: Step, machine: Machine, check: Callable[[], None]) -> None:
         """check: called while iterations are compared; it may raise to stop that."""
         self.step, self.machine, self.check = step, machine, check
         self.searches_left = _SEARCHES * step.count

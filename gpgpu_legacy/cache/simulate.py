@@ -144,7 +144,7 @@ def simulate(
         )
     deadline = None if budget_s is None else monotonic() + budget_s
     require_memory(
-        simulation_bytes(trace, memory, watched=not every_pass and misses is None),
+        _simulation_bytes(trace, memory, watched=not every_pass and misses is None),
         f"the simulation of {trace.name} in a cache",
         "simulate a smaller plan, smaller caches, or every pass (--every-pass)",
     )
@@ -161,7 +161,7 @@ def simulate(
     return run.result(sum(step.count for step in trace.steps))
 
 
-def simulation_bytes(trace: Trace, memory: Memory, *, watched: bool) -> int:
+def _simulation_bytes(trace: Trace, memory: Memory, *, watched: bool) -> int:
     """About how many bytes a simulation takes.
 
     watched: iterations that repeat others are looked for, which takes a mark, a number and at times

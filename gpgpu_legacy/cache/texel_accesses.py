@@ -7,6 +7,7 @@ row.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -16,11 +17,10 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.layout import LINEAR, Layout
 from gpgpu_legacy.cache.trace import REGION_ALIGNMENT, Region
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
 from gpgpu_legacy.memory import require_memory
-from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Filter, Rect, Texture, TextureKind, Wrap, constant_rect
 
 I64 = NDArray[np.int64]
@@ -123,11 +123,12 @@ def texel_accesses(plan: Plan, pass_: Pass, count: int) -> list[TexelAccess]:
             f"plan {plan.name} dispatches kernels; trace_fragments is for plans that draw"
         )
     ways = (True,) if pass_.blend is Blend.NONE else (False, True)
-    return _lookups(plan, pass_, count) + [
+    own = (
         _own(plan.texture(target), constant_rect(pass_.rect), writes=writes)
         for target in pass_.targets
         for writes in ways
-    ]
+    )
+    return [*_lookups(plan, pass_, count), *own]
 
 
 def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
@@ -138,40 +139,28 @@ def _own(texture: Texture, rect: Rect, *, writes: bool) -> TexelAccess:
     )
 
 
-def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> list[TexelAccess]:
-    """All lookups of a program."""
-    bindings = {binding.unit: binding for binding in pass_.bindings}
-    lookups = [i for i in pass_.program.instructions if i.texture is not None]
+def _lookups(plan: Plan, pass_: FragmentPass, count: int) -> Iterator[TexelAccess]:
+    """A program's lookups; InputError for a texel that is not known without executing it."""
+    bound = {binding.unit: binding for binding in pass_.bindings}
+    lookups = [(i, bound[i.texture.unit]) for i in pass_.program.instructions if i.texture]
     forms = lookup_coordinates(pass_, count)
-    return [
-        _lookup(plan, pass_, instruction, bindings[instruction.texture.unit], form)
-        for instruction, form in zip(lookups, forms, strict=True)
-        if instruction.texture is not None
-    ]
-
-
-def _lookup(
-    plan: Plan, pass_: FragmentPass, instruction: Instruction, binding: Binding,
-    coordinates: tuple[Value, Value],
-) -> TexelAccess:  # fmt: skip
-    """One lookup; InputError where its texel is not known without executing the program."""
-    texture, sampler = plan.texture(binding.texture), binding.sampler
-    what = f"{pass_.program.name or 'a program'}:{instruction.span.line}: {instruction.mnemonic}"
-    if sampler.filter is not Filter.NEAREST or texture.kind in _LAYERED:
-        how = f"{sampler.filter.value} lookup in a {texture.kind.value} texture"
-        raise InputError(
-            f"{what} from {texture.name} is a {how}; a trace can follow nearest lookups in RECT, "
-            "1D and 2D textures"
-        )
-    s, t = _in_texels(texture, coordinates)
-    if not (isinstance(s, Linear) and isinstance(t, Linear)):
-        raise InputError(
-            f"{what} from {texture.name} is at coordinates that are not exactly affine in the "
-            "fragment's position (made from texels, state or rounded numbers); a trace can follow "
-            "those that are"
-        )
-    wraps = (sampler.wrap_s is Wrap.REPEAT, sampler.wrap_t is Wrap.REPEAT)
-    return TexelAccess(texture, _from_first_fragment(s), _from_first_fragment(t), False, wraps)
+    for (instruction, binding), coordinates in zip(lookups, forms, strict=True):
+        texture, sampler = plan.texture(binding.texture), binding.sampler
+        where = f"{pass_.program.name or 'a program'}:{instruction.span.line}"
+        what = f"{where}: {instruction.mnemonic} from {texture.name}"
+        if sampler.filter is not Filter.NEAREST or texture.kind in _LAYERED:
+            how = f"{sampler.filter.value} lookup in a {texture.kind.value} texture"
+            raise InputError(
+                f"{what} is a {how}; a trace can follow nearest lookups in RECT, 1D and 2D textures"
+            )
+        s, t = _in_texels(texture, coordinates)
+        if not (isinstance(s, Linear) and isinstance(t, Linear)):
+            raise InputError(
+                f"{what} is at coordinates that are not exactly affine in the fragment's position "
+                "(made from texels, state or rounded numbers); a trace can follow those that are"
+            )
+        wraps = (sampler.wrap_s is Wrap.REPEAT, sampler.wrap_t is Wrap.REPEAT)
+        yield TexelAccess(texture, _from_first_fragment(s), _from_first_fragment(t), False, wraps)
 
 
 _LAYERED = (TextureKind.T3D, TextureKind.CUBE)

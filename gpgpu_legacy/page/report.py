@@ -7,7 +7,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
+from gpgpu_legacy.api.doctor import executor_records
 from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.page.cells import BLOCK
@@ -103,8 +103,12 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     made[TABLES] = tables_section(_here(size, block, times))
     sections = [
         *(made[name] for name in SECTIONS),
-        *map(_measured_section, (grid for grid in grids if grid.id == MEASURED)),
-        _executors_section(executors),
+        *(Section("measured-here", "Measured here", _bars(g)) for g in grids if g.id == MEASURED),
+        Section(
+            "executors",
+            "Executors on this machine",
+            rendered("sections/executors.html.j2", executors=executors),
+        ),
         Section("files", "Files", rendered("sections/files.html.j2", files=_FILES)),
     ]
     return {
@@ -138,16 +142,11 @@ def _here(size: int, block: int, times: MethodTimes) -> list[Time]:
     ]
 
 
-def _measured_section(grid: Grid) -> Section:
-    html = rendered(
+def _bars(grid: Grid) -> str:
+    """A table with bars, as HTML."""
+    return rendered(
         "sections/measured-here.html.j2", grid=grid, numeric=is_numeric, cell=_cell, bars=_BARS
     )
-    return Section("measured-here", "Measured here", html)
-
-
-def _executors_section(executors: tuple[ExecutorRecord, ...]) -> Section:
-    html = rendered("sections/executors.html.j2", executors=executors)
-    return Section("executors", "Executors on this machine", html)
 
 
 def _cell(grid: Grid, head: str, entry: Entry) -> Any:

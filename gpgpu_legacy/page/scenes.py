@@ -6,7 +6,6 @@ decoded, the values of GL state, costs, and shaders.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from functools import lru_cache
 from typing import Any
@@ -40,7 +39,6 @@ from gpgpu_legacy.plan.plan import (
     FragmentPass,
     Pass,
     Plan,
-    Repeat,
     state_values,
 )
 from gpgpu_legacy.plan.textures import Rect
@@ -70,16 +68,10 @@ def scene_of(plan: Plan) -> Scene:
         "name": plan.name,
         "plan": plain(plan_record(plan)),
         "programs": {name: decoded_program(program) for program, name in names.items()},
-        "state": [[_state(pass_, count) for pass_ in body] for count, body in _bodies(plan)],
-        "counts": [[_counts(plan, pass_) for pass_ in body] for _, body in _bodies(plan)],
+        "state": [[_state(pass_, step.count) for pass_ in step.body] for step in plan.repeats()],
+        "counts": [[_counts(plan, pass_) for pass_ in step.body] for step in plan.repeats()],
         "shaders": plain(shaders_of(plan, sized=False)),
     }
-
-
-def _bodies(plan: Plan) -> Iterator[tuple[int, Sequence[Pass]]]:
-    """For each step how often it runs, and its passes."""
-    for step in plan.steps:
-        yield (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
 
 
 # Programs ------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -30,9 +29,6 @@ class Section:
     html: str
     data: Any = None
     scripts: tuple[str, ...] = ()
-
-
-MakeSection = Callable[[], Section]
 
 
 def web_text(name: str) -> str:

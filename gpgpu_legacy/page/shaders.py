@@ -15,7 +15,7 @@ from gpgpu_legacy.lower.emit.text import identifier
 from gpgpu_legacy.lower.shader_key import ShaderKey, shader_key
 from gpgpu_legacy.plan.expand import at_iteration, is_written_out
 from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.serial import Record
 
@@ -78,9 +78,7 @@ def shaders_of(plan: Plan, *, sized: bool) -> Shaders:
     known = _Known(plan, sized=sized)
     passes = tuple(
         tuple(known.pass_shader(pass_, step.count) for pass_ in step.body)
-        if isinstance(step, Repeat)
-        else (known.pass_shader(step, 1),)
-        for step in plan.steps
+        for step in plan.repeats()
     )
     return Shaders(texts=tuple(known.texts.values()), passes=passes)
 

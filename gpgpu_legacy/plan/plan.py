@@ -318,14 +318,16 @@ class Plan:
         """The textures by name; the first of a name, if it is not the only one."""
         return {texture.name: texture for texture in reversed(self.textures)}
 
+    def repeats(self) -> Iterator[Repeat]:
+        """The steps; one that is a pass by itself as a Repeat that runs it once."""
+        for step in self.steps:
+            yield step if isinstance(step, Repeat) else Repeat(1, (step,))
+
     def weighted_passes(self) -> Iterator[tuple[int, Pass]]:
         """Each pass as the plan writes it, with how many times it runs: at least once."""
-        for step in self.steps:
-            if isinstance(step, Repeat):
-                for pass_ in step.body if step.count else ():
-                    yield step.count, pass_
-            else:
-                yield 1, step
+        for repeat in self.repeats():
+            for pass_ in repeat.body if repeat.count else ():
+                yield repeat.count, pass_
 
     @property
     def pass_count(self) -> int:

@@ -21,7 +21,7 @@ from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, Step, read_by, written_by
+from gpgpu_legacy.plan.plan import ComputePass, Plan, read_by, written_by
 from gpgpu_legacy.predict.prediction import Prediction, Rate, Stage, Term
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import Work, count_work
@@ -125,13 +125,10 @@ def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int]
 
 def _dispatches_alone(plan: Plan) -> Plan:
     """The plan without what it draws, copies and clears."""
-    steps: list[Step] = []
-    for step in plan.steps:
-        if isinstance(step, Repeat):
-            body = tuple(pass_ for pass_ in step.body if isinstance(pass_, ComputePass))
-            steps.append(replace(step, body=body))
-        elif isinstance(step, ComputePass):
-            steps.append(step)
+    steps = (
+        replace(step, body=tuple(p for p in step.body if isinstance(p, ComputePass)))
+        for step in plan.repeats()
+    )
     return replace(plan, steps=tuple(steps))
 
 

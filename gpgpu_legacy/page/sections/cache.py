@@ -33,7 +33,6 @@ RECORDED = ("cache-table.json", "cache-table-256.json")
 SHOWN = Setting("8K,4way,64B", "tiled:8x8", "8x8", 64)
 """The setting that is shown first: that of the audit's claim."""
 
-_DIGITS = 4
 _METHOD = BLOCKED[1]
 
 MEASURES: dict[str, Callable[[Row], float]] = {
@@ -137,4 +136,4 @@ def _cases() -> list[Case]:
 
 
 def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
+    return float(f"{value:.4g}")
