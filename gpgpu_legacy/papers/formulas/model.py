@@ -10,11 +10,12 @@ from typing import Any
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
@@ -80,7 +81,7 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
     paper: the id of one paper; all papers without. Raises InputError where the size or the block is
     out of range.
     """
-    check_size(size)
+    as_positive("the size", size)
     at = cache(_counted)  # of this call alone: shaders may change between two of them
     return [
         Table(
@@ -93,12 +94,6 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
         if paper in (None, chosen.id)
         for published in chosen.tables
     ]
-
-
-def check_size(size: int) -> None:
-    """InputError for a size below 1."""
-    if size < 1:
-        raise InputError(f"the size is {size}; it must be at least 1")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -174,7 +169,7 @@ def every_method(size: int, block: int) -> list[MethodCost]:
 
     block: of the methods that take any block; the others keep their default.
     """
-    check_size(size)
+    as_positive("the size", size)
     return [_method_cost(method, size, block) for method in methods()]
 
 

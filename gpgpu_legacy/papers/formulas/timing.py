@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from math import inf
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, Outcome, count_steps
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.papers.formulas.model import check_size, methods_of_tables
+from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import able, find_executor
@@ -94,7 +95,7 @@ def time_methods(
 
 
 def _jobs(size: int, block: int, seed: int = 0) -> list[Job[_Run, list[Timings]]]:
-    check_size(size)
+    as_positive("the size", size)
     return [
         product_job(
             (name, executor.name),

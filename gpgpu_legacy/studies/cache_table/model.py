@@ -28,6 +28,7 @@ from typing import Annotated
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.bounded import (
     Limit,
     Line,
@@ -252,8 +253,7 @@ class Products:
     accumulate: Accumulate = ACCUMULATE
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise InputError(f"the size is {self.size}; it must be at least 1")
+        as_positive("the size", self.size)
 
     def cases(self, where: Iterable[Setting]) -> tuple[Case, ...]:
         """All cases, setting by setting, the method before the paper first."""

@@ -21,34 +21,37 @@ from PIL import Image, ImageDraw
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.pictures import animation_of
-from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
+from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
 from gpgpu_legacy.studies.figure_2.model import Demonstration
 from gpgpu_legacy.studies.figure_2.scales import Scale, Values, scale_for, scales_of
-
-_Color = tuple[int, int, int]
+from gpgpu_legacy.studies.pages import (
+    INK,
+    MARGIN,
+    MARK,
+    PAPER,
+    RULE,
+    SOFT_INK,
+    SPACE,
+    draw_centred,
+    draw_lines,
+)
 
 # Only the accents have a hue. They stand out against every grey level, and are never blended with
 # another colour: the palette of the animation relies on that.
-_PAPER: _Color = (246, 246, 246)
-_INK: _Color = (28, 28, 28)
-_SOFT_INK: _Color = (92, 92, 92)
-_RULE: _Color = (205, 205, 205)
-_GRID: _Color = (92, 118, 152)
-_MARK: _Color = (226, 92, 12)
-_NAN: _Color = (204, 52, 64)
-_ACCENTS = (_GRID, _MARK, _NAN)
-_ON_LIGHT: _Color = (0, 0, 0)
-_ON_DARK: _Color = (255, 255, 255)
+_GRID: Colour = (92, 118, 152)
+_NAN: Colour = (204, 52, 64)
+_ACCENTS = (_GRID, MARK, _NAN)
+_ON_LIGHT: Colour = (0, 0, 0)
+_ON_DARK: Colour = (255, 255, 255)
 _MIDDLE_LEVEL = 117  # on lighter greys, black has more contrast (WCAG 2.1) than white
 
 # Lengths are in pixels.
-_MARGIN = 36
 _LABELS = 156
 _SMALLEST_PANEL = 160
 _GAP = 56
 _LARGEST_CELL = 56
-_SPACE = 12
 _LEGEND_CELLS = 11
 _LEGEND_CELL = 24
 _THUMBNAILS_WIDTH = 128
@@ -56,7 +59,7 @@ _THUMBNAILS_HEIGHT = 96
 _LARGEST_THUMBNAIL_CELL = 15
 _CELL_PADDING = 3
 _SMALLEST_WITH_LINES = 8
-_LEGEND_PITCH = 2 * Font.BODY.line_height + _LEGEND_CELL + 3 * _SPACE
+_LEGEND_PITCH = 2 * Font.BODY.line_height + _LEGEND_CELL + 3 * SPACE
 
 _HEADS = (
     ("column i of A,", "replicated"),
@@ -105,13 +108,13 @@ class _Page:
         self._cell = max(smallest, min(_LARGEST_CELL, fitting))
         self._panel = max(_SMALLEST_PANEL, _span(max(counts), self._cell))
         self._pitch = self._panel + _GAP
-        self._width = 2 * _MARGIN + _LABELS + 4 * self._panel + 3 * _GAP
+        self._width = 2 * MARGIN + _LABELS + 4 * self._panel + 3 * _GAP
         self._line_height = max(_span(m, self._cell), _label_height(demonstration))
-        self._legend_height = len(self._scales) * _LEGEND_PITCH - _SPACE
+        self._legend_height = len(self._scales) * _LEGEND_PITCH - SPACE
         rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
         self._operands_height = (
             Font.BODY_BOLD.line_height
-            + _SPACE // 2
+            + SPACE // 2
             + max(_span(rows, self._cell), self._legend_height)
         )
 
@@ -124,54 +127,44 @@ class _Page:
         demonstration = self._demonstration
         white = scale_for(self._scales, "framebuffer").white
         words = _caption(demonstration, white, thumbnails=marked is None)
-        caption = wrap(words, Font.BODY, self._width - 2 * _MARGIN)
+        caption = wrap(words, Font.BODY, self._width - 2 * MARGIN)
 
-        title = _MARGIN
-        operands = title + Font.TITLE.line_height + Font.BODY.line_height + 2 * _SPACE
-        heads = operands + self._operands_height + 3 * _SPACE
-        lines = heads + 2 * Font.BODY_BOLD.line_height + _SPACE
-        foot = lines + len(shown) * (self._line_height + 2 * _SPACE)
-        height = foot + _SPACE + len(caption) * Font.BODY.line_height + _MARGIN
+        title = MARGIN
+        operands = title + Font.TITLE.line_height + Font.BODY.line_height + 2 * SPACE
+        heads = operands + self._operands_height + 3 * SPACE
+        lines = heads + 2 * Font.BODY_BOLD.line_height + SPACE
+        foot = lines + len(shown) * (self._line_height + 2 * SPACE)
+        height = foot + SPACE + len(caption) * Font.BODY.line_height + MARGIN
 
-        image = Image.new("RGB", (self._width, height), _PAPER)
+        image = Image.new("RGB", (self._width, height), PAPER)
         draw = ImageDraw.Draw(image)
         _draw_title(draw, title, demonstration.shape)
         self._draw_operands(draw, operands, marked)
-        self._draw_rule(draw, heads - 3 * _SPACE // 2)
+        self._draw_rule(draw, heads - 3 * SPACE // 2)
         self._draw_heads(draw, heads)
         for place, number in enumerate(shown):
-            middle = lines + place * (self._line_height + 2 * _SPACE) + self._line_height // 2
+            middle = lines + place * (self._line_height + 2 * SPACE) + self._line_height // 2
             self._draw_pass(draw, middle, number, thumbnails=marked is None)
-        self._draw_rule(draw, foot - _SPACE // 2)
-        for place, line in enumerate(caption):
-            y = foot + _SPACE + place * Font.BODY.line_height
-            draw_line(draw, _MARGIN, y, line, fill=_SOFT_INK)
+        self._draw_rule(draw, foot - SPACE // 2)
+        draw_lines(draw, foot + SPACE, caption)
         return image
 
     def _centre(self, column: int) -> int:
         """The x of a column's middle; columns are counted from 0, without the labels'."""
-        return _MARGIN + _LABELS + column * self._pitch + self._panel // 2
+        return MARGIN + _LABELS + column * self._pitch + self._panel // 2
 
     def _draw_rule(self, draw: ImageDraw.ImageDraw, y: int) -> None:
-        draw.line((_MARGIN, y, self._width - _MARGIN, y), fill=_RULE)
+        draw.line((MARGIN, y, self._width - MARGIN, y), fill=RULE)
 
     def _draw_operands(self, draw: ImageDraw.ImageDraw, y: int, marked: int | None) -> None:
         demonstration = self._demonstration
-        top = y + Font.BODY_BOLD.line_height + _SPACE // 2
+        top = y + Font.BODY_BOLD.line_height + SPACE // 2
         middle = (top + y + self._operands_height) // 2
         for column, (name, values) in enumerate((("A", demonstration.a), ("B", demonstration.b))):
             panel = _Panel(values, scale_for(self._scales, name), self._cell)
             corner = panel.draw(draw, self._centre(column), middle)
-            above = corner[1] - Font.BODY_BOLD.line_height - _SPACE // 2
-            draw_line(
-                draw,
-                self._centre(column),
-                above,
-                name,
-                Font.BODY_BOLD,
-                align=Align.CENTRE,
-                fill=_INK,
-            )
+            above = corner[1] - Font.BODY_BOLD.line_height - SPACE // 2
+            draw_centred(draw, self._centre(column), above, name, Font.BODY_BOLD)
             if marked is not None:
                 panel.mark(draw, corner, name, marked)
         self._draw_legend(draw, middle)
@@ -180,8 +173,7 @@ class _Page:
         for column, head in enumerate(_HEADS):
             for place, line in enumerate(head):
                 at = y + place * Font.BODY_BOLD.line_height
-                x = self._centre(column)
-                draw_line(draw, x, at, line, Font.BODY_BOLD, align=Align.CENTRE, fill=_INK)
+                draw_centred(draw, self._centre(column), at, line, Font.BODY_BOLD)
 
     def _draw_pass(
         self, draw: ImageDraw.ImageDraw, middle: int, number: int, *, thumbnails: bool
@@ -190,10 +182,10 @@ class _Page:
         demonstration = self._demonstration
         top = middle - (_label_height(demonstration) // 2 if thumbnails else Font.BODY.line_height)
         label = f"pass {number + 1} of {len(demonstration.frames)}"
-        draw_line(draw, _MARGIN, top, label, Font.BODY_BOLD, fill=_INK)
-        draw_line(draw, _MARGIN, top + Font.BODY.line_height, f"i = {number}", fill=_SOFT_INK)
+        draw_line(draw, MARGIN, top, label, Font.BODY_BOLD, fill=INK)
+        draw_line(draw, MARGIN, top + Font.BODY.line_height, f"i = {number}", fill=SOFT_INK)
         if thumbnails:
-            self._draw_thumbnails(draw, top + 2 * Font.BODY.line_height + _SPACE // 2, number)
+            self._draw_thumbnails(draw, top + 2 * Font.BODY.line_height + SPACE // 2, number)
         frame = demonstration.frames[number]
         panels = (
             ("A", frame.column),
@@ -207,19 +199,19 @@ class _Page:
         for column, operator in enumerate(_OPERATORS):
             x = self._centre(column) + self._pitch // 2
             y = middle - Font.TITLE.line_height // 2
-            draw_line(draw, x, y, operator, Font.TITLE, align=Align.CENTRE, fill=_INK)
+            draw_centred(draw, x, y, operator, Font.TITLE)
 
     def _draw_thumbnails(self, draw: ImageDraw.ImageDraw, y: int, number: int) -> None:
         """A and B without their values, the pass's column and row framed, with their tops at y."""
         demonstration = self._demonstration
         cell = _thumbnail_cell(demonstration)
-        x = _MARGIN
+        x = MARGIN
         for name, values in (("A", demonstration.a), ("B", demonstration.b)):
             rows, columns = values.shape
             panel = _Panel(values, scale_for(self._scales, name), cell, with_text=False)
             centre, middle = x + _span(columns, cell) // 2, y + _span(rows, cell) // 2
             panel.mark(draw, panel.draw(draw, centre, middle), name, number)
-            x += _span(columns, cell) + _SPACE
+            x += _span(columns, cell) + SPACE
 
     def _draw_legend(self, draw: ImageDraw.ImageDraw, middle: int) -> None:
         """The grey levels of each scale, beside the operands; NaN only where there is one."""
@@ -228,19 +220,19 @@ class _Page:
         centre = left + length // 2
         for place, scale in enumerate(self._scales):
             top = middle - self._legend_height // 2 + place * _LEGEND_PITCH
-            draw_line(draw, centre, top, scale.title, align=Align.CENTRE, fill=_INK)
-            across = top + Font.BODY.line_height + _SPACE // 2 + _LEGEND_CELL // 2
+            draw_centred(draw, centre, top, scale.title)
+            across = top + Font.BODY.line_height + SPACE // 2 + _LEGEND_CELL // 2
             levels = np.linspace(scale.black, scale.white, _LEGEND_CELLS)[None, :]
             _Panel(levels, scale, _LEGEND_CELL, with_text=False).draw(draw, centre, across)
-            below = across + _LEGEND_CELL // 2 + _SPACE // 2
+            below = across + _LEGEND_CELL // 2 + SPACE // 2
             for tick, label in zip((0, 0.5, 1), scale.ticks, strict=True):
                 x = left + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
-                draw_line(draw, x, below, label, align=Align.CENTRE, fill=_INK)
+                draw_centred(draw, x, below, label)
             if scale.has_nan:
                 x = left + length + 2 * _LEGEND_CELL
                 nan = np.full((1, 1), np.nan, np.float32)
                 _Panel(nan, scale, _LEGEND_CELL, with_text=False).draw(draw, x, across)
-                draw_line(draw, x, below, "NaN", align=Align.CENTRE, fill=_INK)
+                draw_centred(draw, x, below, "NaN")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -270,7 +262,7 @@ class _Panel:
                 ink = _ON_LIGHT if level > _MIDDLE_LEVEL else _ON_DARK
                 text = self.scale.text(float(value))
                 middle_x = x + cell // 2 + 1
-                draw_line(draw, middle_x, text_y, text, Font.SMALL, align=Align.CENTRE, fill=ink)
+                draw_centred(draw, middle_x, text_y, text, Font.SMALL, fill=ink)
         return left, upper
 
     def mark(
@@ -282,7 +274,7 @@ class _Panel:
         size = (rows, 1) if name == "A" else (1, columns)
         x, y = corner[0] + first[1] * self.cell, corner[1] + first[0] * self.cell
         edges = (x - 1, y - 1, x + size[1] * self.cell + 1, y + size[0] * self.cell + 1)
-        draw.rectangle(edges, outline=_MARK, width=3 if self.with_text else 2)
+        draw.rectangle(edges, outline=MARK, width=3 if self.with_text else 2)
 
 
 def _span(count: int, cell: int) -> int:
@@ -301,7 +293,7 @@ def _label_height(demonstration: Demonstration) -> int:
     """Two lines of text and the small pictures of A and B below."""
     rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
     thumbnail = _span(rows, _thumbnail_cell(demonstration))
-    return 2 * Font.BODY.line_height + _SPACE // 2 + thumbnail
+    return 2 * Font.BODY.line_height + SPACE // 2 + thumbnail
 
 
 def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) -> str:
@@ -338,10 +330,10 @@ def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) ->
 
 def _draw_title(draw: ImageDraw.ImageDraw, y: int, shape: Shape) -> None:
     title = "Larson-McAllister matrix multiplication"
-    draw_line(draw, _MARGIN, y, title, Font.TITLE, fill=_INK)
+    draw_line(draw, MARGIN, y, title, Font.TITLE, fill=INK)
     count = "1 pass" if shape.l == 1 else f"{shape.l} passes"
     sizes = f"C = A × B, {shape.m}×{shape.l} times {shape.l}×{shape.n}, in {count}"
-    draw_line(draw, _MARGIN, y + Font.TITLE.line_height, sizes, fill=_SOFT_INK)
+    draw_lines(draw, y + Font.TITLE.line_height, [sizes])
 
 
 def _indexed(image: Image.Image) -> Image.Image:

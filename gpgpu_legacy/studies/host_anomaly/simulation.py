@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cache.host import Hierarchy, HostCounts, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.cache.paging import Paging
@@ -89,8 +90,7 @@ def simulate_host(
 
 def check_rows(size: int, rows: int, warm_rows: int = WARM_ROWS) -> None:
     """InputError for a size that cannot be simulated with these numbers of rows."""
-    if rows < 1:
-        raise InputError(f"rows is {rows}; it must be at least 1")
+    as_positive("rows", rows)
     if warm_rows < 0 or size < rows + warm_rows:
         raise InputError(
             f"n is {size}; it must be at least {rows + warm_rows}: {warm_rows} row of C to warm up "

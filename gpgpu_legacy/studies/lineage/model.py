@@ -9,8 +9,8 @@ from math import inf
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.entrants import Entrant, entrant_of, entrant_of_peer
@@ -65,8 +65,7 @@ def lineage(
     whenever there are new ones, and with all of them at the end.
     Raises InputError for a size below 1 and for an executor that cannot run a method.
     """
-    if size < 1:
-        raise InputError(f"the size is {size}; it must be at least 1")
+    as_positive("the size", size)
     libraries, products = {peer: entrant_of_peer(peer) for peer in peers()}, Products(seed)
     members = [_member(method, size, executor, list(libraries)) for method in methods()]
     platform = this_platform()

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from PIL import ImageDraw
 
+from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.pixel_text import Font
 from gpgpu_legacy.studies.multichannel.model import CHANNELS
+from gpgpu_legacy.studies.pages import MARGIN, RULE
 
-Colour = tuple[int, int, int]
-
-PAPER: Colour = (246, 246, 246)
-INK: Colour = (28, 28, 28)
-SOFT_INK: Colour = (92, 92, 92)
-RULE: Colour = (205, 205, 205)
 LINE: Colour = (150, 150, 150)
-MARK: Colour = (226, 92, 12)
 
 # Each channel has a light colour for its cells and a dark one for its letter.
 FILLS: dict[str, Colour] = {
@@ -36,8 +31,6 @@ QUADRANTS = {
 }
 
 # Lengths are in pixels.
-MARGIN = 36
-SPACE = 12
 CELL_WIDTH, CELL_HEIGHT = 82, 42
 PANEL_WIDTH, PANEL_HEIGHT = 2 * CELL_WIDTH, 2 * CELL_HEIGHT
 GAP = 44

@@ -7,22 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from PIL import ImageDraw
 
-from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
+from gpgpu_legacy.present.colours import Colour
+from gpgpu_legacy.present.pixel_text import Font
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.studies.multichannel.cells import (
     FILLS,
-    INK,
     LETTERS,
-    MARGIN,
-    MARK,
     PAGE_WIDTH,
     QUADRANTS,
-    SPACE,
-    Colour,
     draw_cell,
     number_text,
 )
 from gpgpu_legacy.studies.multichannel.model import CHANNELS, Demonstration
+from gpgpu_legacy.studies.pages import MARGIN, MARK, SPACE, draw_centred
 
 _MATRIX_WIDTH = 312
 _LARGEST_CELL, _MATRIX_CELL_HEIGHT = 64, 36
@@ -66,12 +63,12 @@ def draw_matrices(
     middle = y + (Font.TITLE.line_height + matrices_height(demonstration)) // 2
     centres = [MARGIN + _MATRIX_WIDTH // 2 + place * pitch for place in range(3)]
     for centre, matrix in zip(centres, _matrices(demonstration, fragment), strict=True):
-        draw_line(draw, centre, y, matrix.name, Font.TITLE, align=Align.CENTRE, fill=INK)
+        draw_centred(draw, centre, y, matrix.name, Font.TITLE)
         _draw_matrix(draw, (centre, middle), matrix)
     for place, operator in enumerate("×="):
         x = (centres[place] + centres[place + 1]) // 2
         at = middle - Font.TITLE.line_height // 2
-        draw_line(draw, x, at, operator, Font.TITLE, align=Align.CENTRE, fill=INK)
+        draw_centred(draw, x, at, operator, Font.TITLE)
 
 
 def _matrices(demonstration: Demonstration, fragment: tuple[int, int]) -> list[_Matrix]:
@@ -101,15 +98,9 @@ def _draw_matrix(draw: ImageDraw.ImageDraw, centre: tuple[int, int], matrix: _Ma
         _draw_quadrant(draw, corner, cell, quadrant, FILLS[letter])
         _draw_mark(draw, corner, cell, matrix.marks)
         quadrants = QUADRANTS.get(matrix.name)
-        draw_line(
-            draw,
-            corner[0] + width // 2,
-            titles_at[down],
-            f"{quadrants[letter]} in {letter}" if quadrants else letter,
-            Font.BODY_BOLD,
-            align=Align.CENTRE,
-            fill=LETTERS[letter],
-        )
+        title = f"{quadrants[letter]} in {letter}" if quadrants else letter
+        middle = corner[0] + width // 2
+        draw_centred(draw, middle, titles_at[down], title, Font.BODY_BOLD, fill=LETTERS[letter])
 
 
 def _draw_quadrant(
@@ -125,7 +116,7 @@ def _draw_quadrant(
         draw_cell(draw, (x, y), cell, fill)
         text = number_text(float(value), width - 3)
         at = y + (height - Font.BODY.line_height) // 2
-        draw_line(draw, x + width // 2, at, text, align=Align.CENTRE, fill=INK)
+        draw_centred(draw, x + width // 2, at, text)
 
 
 def _draw_mark(

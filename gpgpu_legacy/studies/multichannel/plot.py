@@ -18,20 +18,12 @@ from PIL import Image, ImageDraw
 
 from gpgpu_legacy.files import write_whole
 from gpgpu_legacy.present.pictures import animation_of
-from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
-from gpgpu_legacy.studies.multichannel.cells import (
-    INK,
-    MARGIN,
-    PAGE_WIDTH,
-    PAPER,
-    SOFT_INK,
-    SPACE,
-    centre_of,
-    draw_rule,
-)
+from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
+from gpgpu_legacy.studies.multichannel.cells import PAGE_WIDTH, centre_of, draw_rule
 from gpgpu_legacy.studies.multichannel.matrices import draw_matrices, matrices_height
 from gpgpu_legacy.studies.multichannel.model import Demonstration, MultiplyAdd
 from gpgpu_legacy.studies.multichannel.steps import HEADS, LINE_HEIGHT, draw_result, draw_step
+from gpgpu_legacy.studies.pages import INK, MARGIN, PAPER, SPACE, draw_centred, draw_lines
 
 
 def draw_multichannel(
@@ -94,9 +86,7 @@ def _page(demonstration: Demonstration, fragment: tuple[int, int]) -> Image.Imag
     draw_matrices(draw, matrices, demonstration, fragment)
     draw_rule(draw, heads - 3 * SPACE // 2)
     for column, head in enumerate(HEADS):
-        draw_line(
-            draw, centre_of(column), heads, head, Font.BODY_BOLD, align=Align.CENTRE, fill=INK
-        )
+        draw_centred(draw, centre_of(column), heads, head, Font.BODY_BOLD)
     y = lines
     for number, (step, step_height) in enumerate(zip(steps, heights, strict=True)):
         if number:
@@ -105,9 +95,7 @@ def _page(demonstration: Demonstration, fragment: tuple[int, int]) -> Image.Imag
         y += step_height
     draw_result(draw, y - 3 * SPACE)
     draw_rule(draw, foot - SPACE // 2)
-    for place, line in enumerate(caption):
-        at = foot + SPACE + place * Font.BODY.line_height
-        draw_line(draw, MARGIN, at, line, fill=SOFT_INK)
+    draw_lines(draw, foot + SPACE, caption)
     return image
 
 
@@ -151,6 +139,4 @@ def _draw_title(draw: ImageDraw.ImageDraw, y: int, demonstration: Demonstration)
         f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass.",
         "A texel holds one element of each quadrant: in r, g, b and a, equation (8).",
     )
-    for place, line in enumerate(lines):
-        at = y + Font.TITLE.line_height + place * Font.BODY.line_height
-        draw_line(draw, MARGIN, at, line, fill=SOFT_INK)
+    draw_lines(draw, y + Font.TITLE.line_height, lines)

@@ -13,22 +13,18 @@ from gpgpu_legacy.studies.multichannel.cells import (
     CELL_WIDTH,
     FILLS,
     GAP,
-    INK,
     LETTERS,
-    MARGIN,
-    MARK,
     NO_ROOM,
     PANEL_HEIGHT,
     PANEL_WIDTH,
     PITCH,
     QUADRANTS,
-    RULE,
-    SPACE,
     centre_of,
     draw_cell,
     number_text,
 )
 from gpgpu_legacy.studies.multichannel.model import CHANNELS, MultiplyAdd, Operand
+from gpgpu_legacy.studies.pages import INK, MARGIN, MARK, RULE, SPACE, draw_centred
 
 _INSET = 7  # of what is written in a cell
 HEADS = ("looked up", "X, swizzled", "Y, swizzled", "product", "sum")
@@ -82,7 +78,7 @@ def _draw_multiply_add(
     at = y + Font.BODY_BOLD.line_height + (PANEL_HEIGHT - Font.TITLE.line_height) // 2
     for place, operator in enumerate(_OPERATORS, start=1):
         x = centre_of(place) + PITCH // 2
-        draw_line(draw, x, at, operator, Font.TITLE, align=Align.CENTRE, fill=INK)
+        draw_centred(draw, x, at, operator, Font.TITLE)
 
 
 def _swizzled(operand: Operand, fragment: tuple[int, int]) -> _Vector:
@@ -100,7 +96,7 @@ def draw_result(draw: ImageDraw.ImageDraw, bottom: int) -> None:
 def _draw_vector(draw: ImageDraw.ImageDraw, column: int, y: int, vector: _Vector) -> None:
     """A square of four cells, r and g above b and a, with the title over it."""
     centre = centre_of(column)
-    draw_line(draw, centre, y, vector.title, Font.BODY_BOLD, align=Align.CENTRE, fill=INK)
+    draw_centred(draw, centre, y, vector.title, Font.BODY_BOLD)
     left, upper = centre - PANEL_WIDTH // 2, y + Font.BODY_BOLD.line_height
     cells = zip(vector.channels, vector.names, vector.values, strict=True)
     for place, (channel, name, value) in enumerate(cells):
