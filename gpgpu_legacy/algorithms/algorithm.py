@@ -15,7 +15,7 @@ SHIPPED_IN = "gpgpu_legacy"
 """The package that an algorithm of our own comes from."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Algorithm:
     """An algorithm in passes, as somebody published it for the graphics hardware of the time.
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GROUP = "gpgpu_legacy.algorithms"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Unavailable:
     """What a package offers and cannot be used.
 
@@ -42,7 +42,7 @@ class Unavailable:
         return f"the algorithm {self.name} of {self.package} cannot be used: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Installed:
     """The algorithms of other packages, and what cannot be used."""
 

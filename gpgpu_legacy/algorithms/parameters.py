@@ -18,7 +18,7 @@ Plain = int | float | str | bool | None
 """A parameter's value, as it is shown and recorded."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Parameter:
     """A parameter of an algorithm, such as a size.
 

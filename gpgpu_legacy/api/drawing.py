@@ -221,7 +221,7 @@ def _values(program: Program, arguments: DrawArguments) -> BuilderKeywords:
         "local": _parameters("local", arguments.local),
         "env": _parameters("env", arguments.env),
         "texcoords": _texcoords(program, arguments.texcoords or {}),
-        "state": _state(arguments.state),
+        "state": canonical_state(arguments.state or {}),
         "blend": as_member("blend", arguments.blend, Blend),
     }
     if arguments.color is not None:
@@ -301,14 +301,6 @@ def _parameters(name: str, given: Mapping[int, ArrayLike] | None) -> dict[int, V
         as_index(name, key): as_vec4(f"{name}[{key}]", values)
         for key, values in (given or {}).items()
     }
-
-
-def _state(given: Mapping[str, Any] | None) -> Mapping[str, Vec4]:
-    names = given or {}
-    for name in names:
-        if not isinstance(name, str):
-            raise InputError(f"state has the key {name!r}; give names, as in fog.color")
-    return canonical_state(names)
 
 
 def _corners(name: str, values: ArrayLike, default: Vec4, *, fewer: bool) -> Corners:

@@ -79,12 +79,11 @@ class PreparedPlans:
         self._most_bytes, self._most_device_bytes = most_bytes, most_device_bytes
         self._idle: list[_Idle] = []  # the last used at the end
         self._lock = Lock()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(
-                before=self._lock.acquire,
-                after_in_parent=self._lock.release,
-                after_in_child=self._lock.release,
-            )
+        os.register_at_fork(
+            before=self._lock.acquire,
+            after_in_parent=self._lock.release,
+            after_in_child=self._lock.release,
+        )
 
     def __len__(self) -> int:
         """How many plans wait."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
@@ -124,6 +125,7 @@ def figure(
     up, swizzles, multiplies and adds: equations (8) to (11).
     """
     from gpgpu_legacy.files import check_not_read, check_writable
+    from gpgpu_legacy.present.pictures import save_png
     from gpgpu_legacy.runtime.registry import find_executor
 
     suffix = ".gif" if animate else ".png"
@@ -134,21 +136,23 @@ def figure(
         )
     check_writable(path)
     check_not_read(path, {"A": matrices.a, "B": matrices.b})
-    draw = _draw_figure_2 if name is FigureName.FIGURE_2 else _draw_multichannel
-    draw(matrices, chosen.options(), lambda: find_executor(executor), path, animate)
+    figure_of = _figure_2 if name is FigureName.FIGURE_2 else _multichannel
+    write, draw = figure_of(matrices, chosen.options(), lambda: find_executor(executor))
+    if animate:
+        write(path)
+    else:
+        save_png(draw(), path)
     print(f"wrote {path}")
 
 
-def _draw_figure_2(
-    matrices: FigureMatrices,
-    given: Options,
-    executor: Callable[[], Executor],
-    path: Path,
-    animate: bool,
-) -> None:
-    from gpgpu_legacy.present.pictures import save_png
-    from gpgpu_legacy.studies.figure_2 import model
-    from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2
+_Writers = tuple[Callable[[Path], object], Callable[[], Any]]
+"""What writes the animation of a figure, and what draws it."""
+
+
+def _figure_2(
+    matrices: FigureMatrices, given: Options, executor: Callable[[], Executor]
+) -> _Writers:
+    from gpgpu_legacy.studies.figure_2 import model, plot
 
     options = find_method("larson-mcallister").options(given)
     a, b = matrices.operands(
@@ -156,31 +160,19 @@ def _draw_figure_2(
         (model.DEMONSTRATION_A, model.DEMONSTRATION_B),
         lambda shape, seed: model.random_demonstration(shape, options, seed),
     )
-    demonstration = model.demonstrate(executor(), a, b, options)
-    if animate:
-        animate_figure_2(demonstration, path)
-    else:
-        save_png(draw_figure_2(demonstration), path)
+    shown = model.demonstrate(executor(), a, b, options)
+    return partial(plot.animate_figure_2, shown), partial(plot.draw_figure_2, shown)
 
 
-def _draw_multichannel(
-    matrices: FigureMatrices,
-    given: Options,
-    executor: Callable[[], Executor],
-    path: Path,
-    animate: bool,
-) -> None:
-    from gpgpu_legacy.present.pictures import save_png
-    from gpgpu_legacy.studies.multichannel import model
-    from gpgpu_legacy.studies.multichannel.plot import animate_multichannel, draw_multichannel
+def _multichannel(
+    matrices: FigureMatrices, given: Options, executor: Callable[[], Executor]
+) -> _Writers:
+    from gpgpu_legacy.studies.multichannel import model, plot
 
     if given.transpose_a or given.transpose_b:
         raise InputError("the picture shows equation (10), which transposes nothing; give A and B")
     options = find_method("hall-carr-hart-multi").options(given)
     own = model.DEMONSTRATION_X, model.DEMONSTRATION_Y
     x, y = matrices.operands(options, own, model.random_demonstration)
-    demonstration = model.demonstrate(executor(), x, y)
-    if animate:
-        animate_multichannel(demonstration, path)
-    else:
-        save_png(draw_multichannel(demonstration), path)
+    shown = model.demonstrate(executor(), x, y)
+    return partial(plot.animate_multichannel, shown), partial(plot.draw_multichannel, shown)

@@ -36,7 +36,7 @@ LARGEST_COUNT = 2**31 - 1
 """The most iterations of a repeat: more than any machine runs, and what a counter in C holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Swap:
     """Two textures take each other's place: a name stands for the other's texels from here on."""
 
@@ -210,7 +210,7 @@ def _written_out(loop: Loop, iteration: int, places: dict[str, str]) -> Iterator
                 yield _constant(_InBody(item, loop, range(iteration, iteration + 1)), places)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _InBody:
     """A pass of a Repeat's body. iterations: its loop's, one for each iteration of the Repeat."""
 

@@ -15,7 +15,7 @@ ROW_OF_FOUR = Packing(tuple((0, column) for column in range(CHANNELS)), column_s
 """Four consecutive elements of a row in the channels of a texel."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Packed:
     """How a matrix lies in a texture of width × height texels. format: the usual one."""
 

@@ -30,7 +30,7 @@ from gpgpu_legacy.plan.textures import MovingRect, Rect
 _MISSING: Vec4 = (0.0, 0.0, 0.0, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Texels:
     """Texture coordinates that lay a rectangle of a texture over the rectangle that is drawn.
 
@@ -51,7 +51,7 @@ class Texels:
     w: Any = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Values:
     """Converts what a caller gives inside of a loop, or outside of all loops."""
 

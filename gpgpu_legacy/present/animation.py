@@ -37,7 +37,7 @@ _SAMPLE = 64  # pixels along each side of the samples from which a palette is ch
 _SHORTEST_MS, _LONGEST_MS = 20, 60_000  # browsers slow down what is faster
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timing:
     """How an animation is shown.
 

@@ -61,7 +61,7 @@ _ANCHORS: dict[ScaleKind, tuple[Colour, ...]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ColourScale:
     """Colours for the numbers from `low` to `high`; those beyond have the colours of the ends.
 

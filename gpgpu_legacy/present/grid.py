@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Formula:
     """A formula in sympy's notation, with * and **; writers typeset it."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Numeral:
     """Text that is aligned like a number: a number as printed, or why it is missing."""
 
@@ -37,7 +37,7 @@ Entry = str | int | float | bool | Formula | Numeral | None
 _CAPTION = 60  # characters of a caption that a repr shows
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Grid:
     """A table for any writer: a caption, heads, rows as long as the heads, and notes below."""
 
@@ -163,7 +163,7 @@ def as_text(grids: list[Grid]) -> str:
     return out.getvalue()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Column:
     """A column as text: its head, and the entries below."""
 

@@ -51,7 +51,7 @@ class LabelLayout(ConstrainedLayoutEngine):
             settle()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Label:
     """A text that belongs to a point of the data."""
 
@@ -131,7 +131,7 @@ def _apart(
     return centres
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Obstacles:
     """What labels keep off, in the data's coordinates.
 

@@ -14,7 +14,7 @@ from gpgpu_legacy.plan.formats import FORMATS, R32F
 from gpgpu_legacy.plan.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Method:
     """A way to multiply matrices, as a paper or a library describes it.
 

@@ -23,7 +23,7 @@ MOST_UNROLLED = 4096
 matrices has so many. The assembler takes seconds for such a program."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
     """The shape of a matrix product: m×l times l×n. Sizes may be 0."""
 
@@ -77,7 +77,7 @@ class Accumulate(Enum):
     BLEND = "blend"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Options:
     """What a caller chooses. None leaves the choice to the method.
 

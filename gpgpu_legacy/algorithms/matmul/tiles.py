@@ -51,7 +51,7 @@ def corners(
     return (a[::-1], b[::-1], c[::-1], d[::-1])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Segment:
     """Consecutive rows or columns of a matrix, and the texels that hold them.
 
@@ -84,7 +84,7 @@ def region(rows: Segment, columns: Segment) -> Region:
     return Region(rows.start, columns.start, rows.length, columns.length)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """How matrices are stored in textures.
 
@@ -115,7 +115,7 @@ class Layout:
         return ONE_PER_TEXEL if self.split == 1 else quadrants(rows, columns)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tile:
     """A tile of C: the rows and columns that one framebuffer holds.
 
@@ -140,7 +140,7 @@ class Tile:
                 yield Rect(x, y, min(width, columns - x), min(height, rows - y))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Tiling:
     """A product split to fit textures: segments of its rows, inner dimension and columns."""
 
