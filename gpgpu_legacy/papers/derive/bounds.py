@@ -53,7 +53,7 @@ def _moved(product: Product, rule: Rule) -> Transactions:
 
 
 @derivation
-def least_host_time(inputs: Inputs, *, method: str, machine: str, size: int) -> Value:
+def least_host_time(inputs: Inputs, method: str, machine: str, size: int) -> Value:
     """Milliseconds of a host's additions, each of which waits for the one before it.
 
     All additions of one element's sum follow one another; those of different elements do, too, but
@@ -65,7 +65,7 @@ def least_host_time(inputs: Inputs, *, method: str, machine: str, size: int) -> 
 
 
 @derivation
-def shared_against_memory(inputs: Inputs, *, chip: str) -> Value:
+def shared_against_memory(inputs: Inputs, chip: str) -> Value:
     """The rate of a chip's shared memory over that of its memory, each at its highest."""
     rates = Rates(inputs.profile(chip).hardware)
     requests, memory = rates.shared_memory().per_s, rates.memory().per_s

@@ -19,7 +19,7 @@ from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, simulate_ho
 
 
 @derivation
-def lines_per_set(inputs: Inputs, *, size: int, sets: int, line_bytes: int) -> Value:
+def lines_per_set(inputs: Inputs, size: int, sets: int, line_bytes: int) -> Value:
     """Lines of a column of n floats in each set of a cache that the column falls into."""
     used = {i * 4 * size // line_bytes % sets for i in range(size)}
     lines = {i * 4 * size // line_bytes for i in range(size)}
@@ -93,7 +93,7 @@ def share_from_memory_against(
 
 
 @derivation
-def host_misses(inputs: Inputs, *, machine: str, size: int, of: str) -> Value:
+def host_misses(inputs: Inputs, machine: str, size: int, of: str) -> Value:
     """Simulated misses of level 2 or of the DTLB for each inner iteration of the host's product.
 
     Pages are perfectly coloured. Two rows of C are counted, after one that fills the caches.

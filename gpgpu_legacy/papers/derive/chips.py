@@ -10,32 +10,26 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import count_native, instruction_set
-from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Profile
+from gpgpu_legacy.chips.profile import UNLIMITED, Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
 from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
 
 
 @derivation
-def chip_fact(inputs: Inputs, *, chip: str, fact: str) -> Value:
+def chip_fact(inputs: Inputs, chip: str, fact: str) -> Value:
     """A number in a chip's profile, such as `hardware.memory_mib`."""
-    return _fact(inputs, chip, fact).value
+    return inputs.fact(chip, fact).value
 
 
 @derivation
-def fastest_readback(inputs: Inputs, *, chip: str) -> Value:
+def fastest_readback(inputs: Inputs, chip: str) -> Value:
     """The most MB/s that a chip's profile has for read-back."""
-    return 1e3 * _fact(inputs, chip, "hardware.readback_gb_per_s").most
-
-
-def _fact(inputs: Inputs, chip: str, fact: str) -> Fact[float]:
-    section, _, name = fact.partition(".")
-    found: Fact[float] = getattr(getattr(inputs.profile(chip), section), name)
-    return found
+    return 1e3 * inputs.fact(chip, "hardware.readback_gb_per_s").most
 
 
 @derivation
-def is_unlimited(inputs: Inputs, *, chip: str, fact: str) -> Value:
+def is_unlimited(inputs: Inputs, chip: str, fact: str) -> Value:
     """Whether a limit in a chip's or an API's profile is unlimited."""
     return chip_fact(inputs, chip=chip, fact=fact) == UNLIMITED
 
@@ -50,13 +44,13 @@ def clock_ghz(inputs: Inputs, chip: str) -> float:
 
 
 @derivation
-def clock_against(inputs: Inputs, *, chip: str, processor: str) -> Value:
+def clock_against(inputs: Inputs, chip: str, processor: str) -> Value:
     """A chip's clock over a processor's."""
     return clock_ghz(inputs, chip) / inputs.processor(processor).clock_ghz.value
 
 
 @derivation
-def largest_block(inputs: Inputs, *, method: str, chip: str, size: int) -> Value:
+def largest_block(inputs: Inputs, method: str, chip: str, size: int) -> Value:
     """The largest b whose program, as it is written, loads by a chip's or an API's limits."""
     by, options = find_method(method), Options(accumulate=Accumulate.COPY)
     fits = fit(by, inputs.profile(chip), Shape(size, size, size), options).largest
@@ -64,7 +58,7 @@ def largest_block(inputs: Inputs, *, method: str, chip: str, size: int) -> Value
 
 
 @derivation
-def keeps_the_limits(inputs: Inputs, *, method: str, chip: str, size: int, block: int) -> Value:
+def keeps_the_limits(inputs: Inputs, method: str, chip: str, size: int, block: int) -> Value:
     """Whether a plan's programs exceed no limit that is known of a chip or an API."""
     return not exceeds_a_limit(inputs, method, chip, size, block)
 
@@ -81,36 +75,33 @@ def _is_refused(product: Product, profile: Profile) -> bool:
 
 
 @derivation
-def capability_fact(inputs: Inputs, *, capability: str, fact: str) -> Value:
+def capability_fact(inputs: Inputs, capability: str, fact: str) -> Value:
     """A number of one of NVIDIA's compute capabilities, such as `block_threads`."""
     value: int = getattr(inputs.capability(capability), fact).value
     return value
 
 
 @derivation
-def cores_of_capabilities(inputs: Inputs, *, capabilities: Sequence[str]) -> Value:
+def cores_of_capabilities(inputs: Inputs, capabilities: Sequence[str]) -> Value:
     """Cores of a multiprocessor, by compute capability."""
     return tuple(float(inputs.capability(name).cores.value) for name in capabilities)
 
 
 @derivation
-def clocks_of_a_warp(inputs: Inputs, *, capability: str) -> Value:
+def clocks_of_a_warp(inputs: Inputs, capability: str) -> Value:
     """Clocks in which the cores of a multiprocessor execute an instruction of a warp."""
     known = inputs.capability(capability)
     return math.ceil(known.warp_threads.value / known.cores.value)
 
 
 @derivation
-def threads_at_a_time(
-    inputs: Inputs, *, chip: str, capability: str, blocks: Sequence[int]
-) -> Value:
+def threads_at_a_time(inputs: Inputs, chip: str, capability: str, blocks: Sequence[int]) -> Value:
     """Threads that a chip has at a time, at most, with blocks of b×b threads, for each b.
 
     By the limits on threads, warps and blocks of a multiprocessor; registers may leave fewer.
     """
     known = inputs.capability(capability)
-    multiprocessors = inputs.profile(chip).hardware.multiprocessors
-    assert multiprocessors is not None
+    multiprocessors = inputs.fact(chip, "hardware.multiprocessors")
     numbers = []
     for threads in (b * b for b in blocks):
         resident = min(
@@ -123,36 +114,31 @@ def threads_at_a_time(
 
 
 @derivation
-def has_memory_of_its_own(inputs: Inputs, *, chip: str) -> Value:
+def has_memory_of_its_own(inputs: Inputs, chip: str) -> Value:
     """Whether a chip has memory of its own, and does not use the host's."""
-    shared = inputs.profile(chip).hardware.shared_memory
-    assert shared is not None
-    return not shared.value
+    return not inputs.fact(chip, "hardware.shared_memory").value
 
 
 @derivation
-def largest_square_block(inputs: Inputs, *, capability: str, powers_of_two: bool = False) -> Value:
+def largest_square_block(inputs: Inputs, capability: str, powers_of_two: bool = False) -> Value:
     """The largest b whose b×b threads are no more than a compute capability allows in a block."""
     b = math.isqrt(inputs.capability(capability).block_threads.value)
     return 1 << (b.bit_length() - 1) if powers_of_two else b
 
 
 @derivation
-def lookups_over_memory(inputs: Inputs, *, chip: str, bits: int, texels: int) -> Value:
+def lookups_over_memory(inputs: Inputs, chip: str, bits: int, texels: int) -> Value:
     """The most bytes that texture units look up in a second, over those that memory gives.
 
     bits: of a texel. texels: that each lookup reads.
     """
-    hardware = inputs.profile(chip).hardware
-    clocks = {32: hardware.lookup_clocks_32_bits, 128: hardware.lookup_clocks_128_bits}[bits]
-    units, clock = hardware.texture_units, hardware.core_clock_mhz
-    assert clocks and units and clock and hardware.memory_gb_per_s
-    looked_up = texels * bits / 8 * units.value * clock.value * 1e-3 / clocks.value
-    return looked_up / hardware.memory_gb_per_s.value
+    names = "texture_units", "core_clock_mhz", f"lookup_clocks_{bits}_bits", "memory_gb_per_s"
+    units, clock, clocks, memory = (inputs.fact(chip, f"hardware.{n}").value for n in names)
+    return texels * bits / 8 * units * clock * 1e-3 / clocks / memory
 
 
 @of_product
-def native_arithmetic(inputs: Inputs, product: Product, *, chip: str) -> Value:
+def native_arithmetic(inputs: Inputs, product: Product, chip: str) -> Value:
     """Arithmetic instructions of a method's program, as a chip executes them, at the fewest."""
     known = inputs.profile(chip).programs.instruction_set
     assert known is not None
@@ -161,6 +147,6 @@ def native_arithmetic(inputs: Inputs, product: Product, *, chip: str) -> Value:
 
 
 @derivation
-def smallest_block_run(inputs: Inputs, *, table: str, series: str) -> Value:
+def smallest_block_run(inputs: Inputs, table: str, series: str) -> Value:
     """The smallest b of a column of the paper's own measurements."""
     return min(cell.block or 0 for cell in inputs.paper.measurements(table).find(series).cells)

@@ -33,14 +33,14 @@ def _quotient(inputs: Inputs, method: str, of: str, quantity: str) -> Any:
 
 
 @derivation
-def formula(inputs: Inputs, *, method: str, quantity: str) -> Value:
+def formula(inputs: Inputs, method: str, quantity: str) -> Value:
     """The formula in n and b that counts of real plans obey, recovered exactly."""
     expression = _recovered(inputs, method, quantity)
     return None if expression is None else str(expression)
 
 
 @derivation
-def totals_are_products(inputs: Inputs, *, table: str) -> Value:
+def totals_are_products(inputs: Inputs, table: str) -> Value:
     """Whether each printed total is passes times fragments per pass times the cost per fragment."""
     from sympy import prod, simplify, symbols, sympify
 
@@ -56,7 +56,7 @@ def totals_are_products(inputs: Inputs, *, table: str) -> Value:
 
 @of_product
 def count(
-    inputs: Inputs, product: Product, *, quantity: str, unit: float = 1,
+    inputs: Inputs, product: Product, quantity: str, unit: float = 1,
     accumulate: str = Accumulate.COPY.value,
 ) -> Value:  # fmt: skip
     """A count of the plan at (n, b), divided by a unit."""
@@ -67,7 +67,7 @@ def count(
 
 @of_product
 def geometry_of_a_pass(
-    inputs: Inputs, product: Product, *, of_a_position: int, of_a_set: int = 0,
+    inputs: Inputs, product: Product, of_a_position: int, of_a_set: int = 0,
     accumulate: str = Accumulate.COPY.value,
 ) -> Value:  # fmt: skip
     """Bytes of a pass's vertices: floats of their positions and of the coordinate sets it has."""
@@ -89,14 +89,13 @@ def geometry_share(
     chip: str, computation: str,
 ) -> Value:  # fmt: skip
     """The time of all passes' vertices over a chip's bus, in percent of a printed time in ms."""
-    bus = inputs.profile(chip).hardware.bus_gb_per_s
-    assert bus is not None
+    bus = inputs.fact(chip, "hardware.bus_gb_per_s")
     moved = sum(times * size for times, size in _geometry(product, of_a_position, of_a_set))
     return 100.0 * moved / (bus.value * 1e6) / printed_number(inputs, computation)
 
 
 @of_product
-def blending_moves_less(inputs: Inputs, product: Product, *, copies: bool = True) -> Value:
+def blending_moves_less(inputs: Inputs, product: Product, copies: bool = True) -> Value:
     """Whether a plan that blends moves fewer bytes than one that copies the framebuffer."""
     blending = replace(product, accumulate=Accumulate.BLEND)
     quantity = QUANTITIES["bytes_and_copies" if copies else "bytes_requested"]
@@ -112,13 +111,13 @@ def each_step_adds(inputs: Inputs, method: str, quantity: str) -> int:
 
 
 @derivation
-def each_step_adds_more(inputs: Inputs, *, method: str, than: str, quantity: str) -> Value:
+def each_step_adds_more(inputs: Inputs, method: str, than: str, quantity: str) -> Value:
     """How much more one iteration adds to a count per fragment than in another method."""
     return each_step_adds(inputs, method, quantity) - each_step_adds(inputs, than, quantity)
 
 
 @derivation
-def besides_the_steps(inputs: Inputs, *, method: str, quantity: str) -> Value:
+def besides_the_steps(inputs: Inputs, method: str, quantity: str) -> Value:
     """A count per fragment without what the b iterations of the inner loop add to it."""
     total = _at(inputs, quantity, method, 24, 2)
     assert total is not None
@@ -150,13 +149,13 @@ def times_less(
 
 
 @derivation
-def percent_in_the_limit(inputs: Inputs, *, method: str, of: str, quantity: str) -> Value:
+def percent_in_the_limit(inputs: Inputs, method: str, of: str, quantity: str) -> Value:
     """A count of one method in percent of another's, in the limit of large b."""
     return float(100 * _limit(inputs, method, of, quantity))
 
 
 @derivation
-def quotient_in_the_limit(inputs: Inputs, *, method: str, of: str, quantity: str) -> Value:
+def quotient_in_the_limit(inputs: Inputs, method: str, of: str, quantity: str) -> Value:
     """The limit of the quotient of two recovered formulas for large b, as a fraction."""
     return str(_limit(inputs, method, of, quantity))
 
@@ -168,7 +167,7 @@ def _limit(inputs: Inputs, method: str, of: str, quantity: str) -> Any:
 
 
 @derivation
-def exact_quotient(inputs: Inputs, *, method: str, of: str, quantity: str) -> Value:
+def exact_quotient(inputs: Inputs, method: str, of: str, quantity: str) -> Value:
     """The quotient of two recovered formulas, simplified."""
     from sympy import simplify
 
@@ -206,7 +205,7 @@ def terms_beyond(inputs: Inputs, product: Product) -> Value:
 
 
 @derivation
-def loads_of_a_block(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+def loads_of_a_block(inputs: Inputs, method: str, size: int, block: int) -> Value:
     """Elements that a block's threads load for one product of sub-matrices, divided by b²."""
     blocks = (size // block) ** 3  # products of sub-matrices
     return inputs.product(method, size, block).counts.global_loads / blocks / block**2
@@ -228,7 +227,7 @@ def threads_of_a_block(inputs: Inputs, method: str, size: int, block: int | None
 
 @derivation
 def invocations(
-    inputs: Inputs, *, method: str, size: int, block: int | None = None, as_printed: bool = False
+    inputs: Inputs, method: str, size: int, block: int | None = None, as_printed: bool = False
 ) -> Value:
     """Invocations that a method launches at n×n, or that its listing launches as printed."""
     product = inputs.printed(method, size) if as_printed else inputs.product(method, size, block)
@@ -236,19 +235,19 @@ def invocations(
 
 
 @derivation
-def sizes_that_do_not_fit(inputs: Inputs, *, step: int, count: int, block: int) -> Value:
+def sizes_that_do_not_fit(inputs: Inputs, step: int, count: int, block: int) -> Value:
     """How many of the first multiples of a step are no multiples of a block's side."""
     return sum(step * n % block != 0 for n in range(1, count + 1))
 
 
 @derivation
-def side_of_a_group(inputs: Inputs, *, method: str, size: int) -> Value:
+def side_of_a_group(inputs: Inputs, method: str, size: int) -> Value:
     """Invocations along a side of a square work group."""
     return math.isqrt(threads_of_a_block(inputs, method, size))
 
 
 @derivation
-def growth_of_loads(inputs: Inputs, *, method: str, size: int) -> Value:
+def growth_of_loads(inputs: Inputs, method: str, size: int) -> Value:
     """The power of n with which a kernel's loads grow from n to 2n."""
     one, other = (inputs.product(method, n).counts.global_loads for n in (size, 2 * size))
     return math.log2(other / one)

@@ -21,7 +21,7 @@ from gpgpu_legacy.runtime.registry import reference
 
 
 @derivation
-def wrong_elements(inputs: Inputs, *, method: str, size: int, as_printed: bool) -> Value:
+def wrong_elements(inputs: Inputs, method: str, size: int, as_printed: bool) -> Value:
     """The number of wrong elements in an n×n product with the texture coordinates as printed.
 
     as_printed: False uses the corners of texels instead.
@@ -33,7 +33,7 @@ def wrong_elements(inputs: Inputs, *, method: str, size: int, as_printed: bool) 
 
 
 @derivation
-def operations_of(inputs: Inputs, *, equation: str) -> Value:
+def operations_of(inputs: Inputs, equation: str) -> Value:
     """The operations that an equation such as `R2 = R1.abgr * R0.ggab` means, by channel."""
     _, first, operator, second = equation.replace(" = ", " ").split()
     channels = len(first.partition(".")[2])
@@ -42,7 +42,7 @@ def operations_of(inputs: Inputs, *, equation: str) -> Value:
 
 
 @derivation
-def spelled_out(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value:
+def spelled_out(inputs: Inputs, equation: str, lines: Sequence[str]) -> Value:
     """Whether these lines are the equation, channel by channel."""
     result, first, operator, second = equation.replace(" = ", " ").split()
     (x, xs), (y, ys) = (operand.split(".") for operand in (first, second))
@@ -53,7 +53,7 @@ def spelled_out(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value
 
 
 @derivation
-def instructions_against(inputs: Inputs, *, equation: str, lines: Sequence[str]) -> Value:
+def instructions_against(inputs: Inputs, equation: str, lines: Sequence[str]) -> Value:
     """Instructions of a fragment program for these lines, over those of one for the equation."""
     ours, theirs = (count_instructions(_program(text)).total for text in (lines, [equation]))
     return ours / theirs
@@ -61,7 +61,7 @@ def instructions_against(inputs: Inputs, *, equation: str, lines: Sequence[str])
 
 @derivation
 def more_native_instructions(
-    inputs: Inputs, *, equation: str, chip: str, with_moves: bool = False
+    inputs: Inputs, equation: str, chip: str, with_moves: bool = False
 ) -> Value:
     """Instructions that an equation takes natively, besides that of its text, at the fewest.
 
@@ -72,7 +72,7 @@ def more_native_instructions(
 
 @derivation
 def native_instructions_against(
-    inputs: Inputs, *, equation: str, lines: Sequence[str], chip: str
+    inputs: Inputs, equation: str, lines: Sequence[str], chip: str
 ) -> Value:
     """Native instructions of a chip for these lines, over those for one equation, both fewest."""
     return _native(inputs, chip, lines) / _native(inputs, chip, [equation])
@@ -108,7 +108,7 @@ def _program(lines: Sequence[str]) -> Program:
 
 
 @derivation
-def products_of(inputs: Inputs, *, terms: Sequence[Sequence[str]], x: str, y: str) -> Value:
+def products_of(inputs: Inputs, terms: Sequence[Sequence[str]], x: str, y: str) -> Value:
     """A sum of swizzled products, channel by channel, in the letters of equation (8).
 
     terms: swizzles of X and of Y. x, y: the quadrants in their channels r, g, b and a.
@@ -119,26 +119,26 @@ def products_of(inputs: Inputs, *, terms: Sequence[Sequence[str]], x: str, y: st
 
 
 @derivation
-def products_in(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+def products_in(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
     """The number of products of quadrants in a sum of swizzled products."""
     return sum(len(x) for x, _ in terms)
 
 
 @derivation
-def coordinates_read(inputs: Inputs, *, target: str) -> Value:
+def coordinates_read(inputs: Inputs, target: str) -> Value:
     """How many coordinates a lookup reads in a texture of that target, such as `RECT`."""
     return TextureTarget(target).coordinates
 
 
 @derivation
-def first_section_with(inputs: Inputs, *, term: str) -> Value:
+def first_section_with(inputs: Inputs, term: str) -> Value:
     """The section of the first quote in which a term stands."""
     where = next(claim.where for claim in inputs.paper.claims if term in claim.quote)
     return where.partition(",")[0]
 
 
 @derivation
-def least_register(inputs: Inputs, *, equation: str) -> Value:
+def least_register(inputs: Inputs, equation: str) -> Value:
     """The smallest register number in an equation such as `R2.b = R1.a + R0.g`."""
     return min(int(digits) for digits in re.findall(r"R(\d+)", equation))
 
@@ -172,7 +172,7 @@ def others_requiring_both(inputs: Inputs, product: Product) -> Value:
 
 
 @derivation
-def sharing_in_a_block(inputs: Inputs, *, method: str, size: int, block: int) -> Value:
+def sharing_in_a_block(inputs: Inputs, method: str, size: int, block: int) -> Value:
     """Threads of a block that read row i of A, and those that read column j of B, at most."""
     return tuple(
         float(reads.reshape(size // block, block, size // block, block).sum(axis=(1, 3)).max())
@@ -197,13 +197,13 @@ def _requiring(product: Product) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
 
 
 @derivation
-def ways_to_repair(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+def ways_to_repair(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
     """The number of ways to put one letter of r, g, b and a back into each of the swizzles."""
     return math.prod(len(_repairs(swizzle)) for term in terms for swizzle in term)
 
 
 @derivation
-def repairs_to_the_product(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+def repairs_to_the_product(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
     """The swizzles, with a letter put back into each, that give the product; all such repairs.
 
     terms: the damaged swizzles of X and of Y, two terms of three letters each.
@@ -229,7 +229,7 @@ def _repairs(swizzle: str) -> list[str]:
 
 
 @derivation
-def quadrant_product(inputs: Inputs, *, terms: Sequence[Sequence[str]]) -> Value:
+def quadrant_product(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
     """Whether a sum of swizzled products of quadrants equals the product of the matrices.
 
     terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
@@ -250,13 +250,13 @@ def _quadrants(matrix: NDArray[np.float64]) -> list[NDArray[np.float64]]:
 
 
 @derivation
-def cleared_is_accumulated(inputs: Inputs, *, cleared: str, accumulated: str) -> Value:
+def cleared_is_accumulated(inputs: Inputs, cleared: str, accumulated: str) -> Value:
     """Whether a listing accumulates in the register that it clears."""
     return cleared.partition(" = ")[0] == accumulated.partition(" = ")[0]
 
 
 @derivation
-def swizzles_of(inputs: Inputs, *, method: str) -> Value:
+def swizzles_of(inputs: Inputs, method: str) -> Value:
     """The swizzles of the multiply-adds in our program, in order."""
     program = inputs.product(method, 8, 1).plan.programs()[0]
     sources = [i.srcs[:2] for i in program.instructions if i.mnemonic == "MAD"]

@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.chips.capabilities import Capability, find_capability
 from gpgpu_legacy.chips.hosts import Host, find_host
 from gpgpu_legacy.chips.processors import Processor, find_processor
-from gpgpu_legacy.chips.profile import Profile, find_profile
+from gpgpu_legacy.chips.profile import Fact, Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.papers.derive.changed_plans import PlanOrProgramChange, changed
 from gpgpu_legacy.plan.plan import Plan
@@ -107,6 +107,14 @@ class Inputs:
                 facts = with_fields(facts, **{at: changed})
                 profile = with_fields(profile, **{section: facts})
         return profile
+
+    def fact(self, chip: str, name: str) -> Fact[float]:
+        """A fact of a chip's profile, such as `hardware.memory_mib`; LookupError without it."""
+        section, _, at = name.partition(".")
+        found: Fact[float] | None = getattr(getattr(self.profile(chip), section), at)
+        if found is None:
+            raise LookupError(f"{chip} has no {name}")
+        return found
 
     def host(self, name: str) -> Host:
         """A host."""

@@ -95,14 +95,14 @@ def _invocation(product: Product) -> _Invocation:
 
 
 @of_product
-def loads_of_an_iteration(inputs: Inputs, product: Product, *, array: str) -> Value:
+def loads_of_an_iteration(inputs: Inputs, product: Product, array: str) -> Value:
     """Elements of an array that an iteration of a kernel's loop loads."""
     accesses = _invocation(product).iteration
     return sum(access.elements for access in accesses if access.array == array)
 
 
 @of_product
-def elements_loaded(inputs: Inputs, product: Product, *, arrays: Sequence[str]) -> Value:
+def elements_loaded(inputs: Inputs, product: Product, arrays: Sequence[str]) -> Value:
     """Elements of these arrays that an invocation of a kernel loads."""
     elements = _invocation(product).elements
     return tuple(elements[array] for array in arrays)
@@ -117,7 +117,7 @@ def components_stored(inputs: Inputs, product: Product) -> Value:
 
 
 @derivation
-def vectors_save_accesses(inputs: Inputs, *, method: str, size: int) -> Value:
+def vectors_save_accesses(inputs: Inputs, method: str, size: int) -> Value:
     """Whether a kernel makes fewer loads and stores than if each were of one element."""
     return saving_by_vectors(inputs, method, size) > 1.0
 
@@ -135,10 +135,10 @@ def saving_by_vectors(inputs: Inputs, method: str, size: int) -> float:
 @derivation
 def least_access_time(inputs: Inputs, method: str, size: int, chip: str) -> float:
     """Milliseconds that the loads and stores of a kernel take on a chip at the least."""
-    product, hardware = inputs.product(method, size), inputs.profile(chip).hardware
-    cores, clock, starts = hardware.cores, hardware.core_clock_mhz, hardware.accesses_per_clock
-    assert cores is not None and clock is not None and starts is not None
-    per_ms = 1e3 * clock.most * cores.most * starts.most
+    product = inputs.product(method, size)
+    names = "core_clock_mhz", "cores", "accesses_per_clock"
+    clock, cores, starts = (inputs.fact(chip, f"hardware.{name}").most for name in names)
+    per_ms = 1e3 * clock * cores * starts
     return _invocation(product).accesses * product.counts.invocations / per_ms
 
 
@@ -165,8 +165,8 @@ def cores_needed(
     inputs: Inputs, *, method: str, chip: str, table: str, series: str, size: int, claim: str
 ) -> Value:
     """Cores at a chip's clock that could make the loads and stores of a size in a printed time."""
-    n, cores = inputs.paper.claim(claim).published, inputs.profile(chip).hardware.cores
-    assert isinstance(n, int) and cores is not None
+    n, cores = inputs.paper.claim(claim).published, inputs.fact(chip, "hardware.cores")
+    assert isinstance(n, int)
     time = cell(inputs, table, series, size).high
     return least_access_time(inputs, method, n, chip) * cores.most / time
 
@@ -175,11 +175,9 @@ def cores_needed(
 
 
 @derivation
-def least_product_time(inputs: Inputs, *, size: int, chip: str) -> Value:
+def least_product_time(inputs: Inputs, size: int, chip: str) -> Value:
     """Milliseconds for 2n³ operations at a chip's peak, or for three matrices at its bandwidth."""
-    memory = inputs.profile(chip).hardware.memory_gb_per_s
-    assert memory is not None
-    moved = 3 * 4 * size**2 / memory.most
+    moved = 3 * 4 * size**2 / inputs.fact(chip, "hardware.memory_gb_per_s").most
     return 1e-6 * max(2 * size**3 / peak_gflops(inputs, chip), moved)
 
 
@@ -187,7 +185,7 @@ def least_product_time(inputs: Inputs, *, size: int, chip: str) -> Value:
 
 
 @derivation
-def least_time_as_printed(inputs: Inputs, *, method: str, size: int, chip: str) -> Value:
+def least_time_as_printed(inputs: Inputs, method: str, size: int, chip: str) -> Value:
     """Milliseconds that all arithmetic of a listing, dispatched as printed, takes at peak rate."""
     return inputs.printed(method, size).counts.arithmetic / peak_gflops(inputs, chip) * 1e-6
 
@@ -208,7 +206,7 @@ def least_shared_time_as_printed(
 
 
 @of_product
-def predicted_time(inputs: Inputs, product: Product, *, chip: str) -> Value:
+def predicted_time(inputs: Inputs, product: Product, chip: str) -> Value:
     """Milliseconds that `predict` gives a kernel at the least, without transfers."""
     return _least_ms(product, inputs.profile(chip))
 
@@ -233,7 +231,7 @@ def time_by_another_size(
 
 
 @derivation
-def rate_as_printed(inputs: Inputs, *, method: str, table: str, series: str, size: int) -> Value:
+def rate_as_printed(inputs: Inputs, method: str, table: str, series: str, size: int) -> Value:
     """GFLOPS that a printed time implies, if everything dispatched as printed is executed."""
     operations = inputs.printed(method, size).counts.arithmetic
     return operations * 1e-6 / cell(inputs, table, series, size).value

@@ -25,7 +25,7 @@ def _compute_s(product: Product, chip: Profile) -> float:
 
 @of_product
 def predicted_bottleneck(
-    inputs: Inputs, product: Product, *, chip: str, cached: bool = True,
+    inputs: Inputs, product: Product, chip: str, cached: bool = True,
     texture_format: str | None = None,
 ) -> Value:  # fmt: skip
     """What limits a product on a chip, as `predict` has it: memory, lookups, arithmetic, …
@@ -39,7 +39,7 @@ def predicted_bottleneck(
 
 
 @of_product
-def predicted_gflops(inputs: Inputs, product: Product, *, chip: str) -> Value:
+def predicted_gflops(inputs: Inputs, product: Product, chip: str) -> Value:
     """The GFLOPS that a product reaches on a chip at most, as `predict` has it."""
     return 2e-9 * product.size**3 / _compute_s(product, inputs.profile(chip))
 

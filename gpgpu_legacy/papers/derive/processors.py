@@ -20,14 +20,14 @@ def processor_peak(inputs: Inputs, processor: str, precision: str = "single") ->
 
 
 @derivation
-def share_of_processor_peak(inputs: Inputs, *, claim: str, processor: str) -> Value:
+def share_of_processor_peak(inputs: Inputs, claim: str, processor: str) -> Value:
     """A printed rate in percent of a processor's peak in single precision."""
     return 100.0 * printed_number(inputs, claim) / processor_peak(inputs, processor)
 
 
 @derivation
 def memory_over_arithmetic(
-    inputs: Inputs, *, processor: str, size: int, blocked: bool = True
+    inputs: Inputs, processor: str, size: int, blocked: bool = True
 ) -> Value:
     """The time of memory over that of arithmetic, in an n×n product of floats at both peaks.
 

@@ -27,7 +27,7 @@ def recorded_over(
 
 
 @derivation
-def off_a_straight_line(inputs: Inputs, *, method: str, power: float = 1) -> Value:
+def off_a_straight_line(inputs: Inputs, method: str, power: float = 1) -> Value:
     """How far recorded times of a pass are off a straight line, in percent, at most.
 
     The line is in the number of the program's instructions, to a power, and fits all blocks best in
@@ -45,7 +45,7 @@ def off_a_straight_line(inputs: Inputs, *, method: str, power: float = 1) -> Val
 
 
 @derivation
-def recorded_upload_over_readback(inputs: Inputs, *, path: str) -> Value:
+def recorded_upload_over_readback(inputs: Inputs, path: str) -> Value:
     """The recorded rate of uploads over that of read-back, by a path."""
     move = next(move for move in recorded_times().move if move.path == path)
     counts = inputs.product(move.method, move.size).counts

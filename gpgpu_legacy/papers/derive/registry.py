@@ -45,7 +45,7 @@ def of_product(function: Callable[..., Value]) -> Derivation:
     @derivation
     @wraps(function)
     def derived(
-        inputs: Inputs, *, method: str, size: int, block: int | None = None, **others: Any
+        inputs: Inputs, method: str, size: int, block: int | None = None, **others: Any
     ) -> Value:
         return function(inputs, inputs.product(method, size, block), **others)
 

@@ -18,7 +18,7 @@ _GLOBAL, _SHARED = "dobravec-bulic-global", "dobravec-bulic-shared"
 
 
 @derivation
-def decimals_that_differ(inputs: Inputs, *, size: int, least: float) -> Value:
+def decimals_that_differ(inputs: Inputs, size: int, least: float) -> Value:
     """The decimal places of the largest and of the median difference between host and device.
 
     Sums of n products of random numbers in [least, 1): on the host in double, on the device in
@@ -30,7 +30,7 @@ def decimals_that_differ(inputs: Inputs, *, size: int, least: float) -> Value:
 
 
 @derivation
-def share_that_differs(inputs: Inputs, *, size: int, least: float, decimals: int) -> Value:
+def share_that_differs(inputs: Inputs, size: int, least: float, decimals: int) -> Value:
     """The share of elements, in percent, in which host and device differ when they are printed.
 
     The same sums as for decimals_that_differ, rounded to that many decimals.
@@ -41,7 +41,7 @@ def share_that_differs(inputs: Inputs, *, size: int, least: float, decimals: int
 
 
 @derivation
-def kernels_that_differ(inputs: Inputs, *, size: int, least: float) -> Value:
+def kernels_that_differ(inputs: Inputs, size: int, least: float) -> Value:
     """The number of elements, of 9216, in which the two kernels differ."""
     ours, theirs = (_device(inputs, method, size, least) for method in (_GLOBAL, _SHARED))
     return int(np.sum(ours != theirs))

@@ -25,7 +25,7 @@ def _scalars(inputs: Inputs) -> NDArray[np.float64]:
 
 
 @derivation
-def scalar(inputs: Inputs, *, index: int) -> Value:
+def scalar(inputs: Inputs, index: int) -> Value:
     """α (index 0) or β (index 1) by a least-squares fit of the printed result, to five decimals.
 
     The matrices are printed with six digits, which do not determine a sixth decimal.
@@ -42,14 +42,14 @@ def scalar_residual(inputs: Inputs) -> Value:
 
 
 @derivation
-def drawn(inputs: Inputs, *, matrix: str, row: int, column: int, seed: int) -> Value:
+def drawn(inputs: Inputs, matrix: str, row: int, column: int, seed: int) -> Value:
     """An element of A, B or C, drawn from glibc's random numbers after srand(seed)."""
     matrices = dict(zip("ABC", generated_inputs(seed), strict=True))
     return float(matrices[matrix][row, column])
 
 
 @derivation
-def inputs_drawn_alike(inputs: Inputs, *, seed: int) -> Value:
+def inputs_drawn_alike(inputs: Inputs, seed: int) -> Value:
     """The number of printed elements of A, B and C that equal the drawn ones in every digit."""
     return sum(
         f"{value:.6g}" == digits
@@ -70,7 +70,7 @@ def example_result(
 
 
 @derivation
-def asymmetric_elements(inputs: Inputs, *, matrix: str) -> Value:
+def asymmetric_elements(inputs: Inputs, matrix: str) -> Value:
     """The number of elements above the diagonal that differ from their mirror images."""
     elements = _printed_matrix(inputs, matrix)
     return int(np.sum(np.triu(elements != elements.T)))

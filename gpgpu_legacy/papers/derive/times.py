@@ -50,14 +50,14 @@ def _sizes(inputs: Inputs, table: str, series: Sequence[str]) -> list[int]:
 
 @derivation
 def printed_cell(
-    inputs: Inputs, *, table: str, series: str, size: int, block: int | None = None
+    inputs: Inputs, table: str, series: str, size: int, block: int | None = None
 ) -> Value:
     """A cell of a table, which the text repeats."""
     return cell(inputs, table, series, size, block).value
 
 
 @derivation
-def printed_claim(inputs: Inputs, *, claim: str, factor: float = 1.0) -> Value:
+def printed_claim(inputs: Inputs, claim: str, factor: float = 1.0) -> Value:
     """The number that the paper prints for the same quantity elsewhere, times a factor."""
     return factor * printed_number(inputs, claim)
 
@@ -88,7 +88,7 @@ def speed_up_by_rates(
 
 
 @derivation
-def share_of_peak(inputs: Inputs, *, table: str, series: str, size: int, chip: str) -> Value:
+def share_of_peak(inputs: Inputs, table: str, series: str, size: int, chip: str) -> Value:
     """GFLOPS by a printed time, in percent of a chip's peak."""
     return 100.0 * rate(inputs, table, series, size).value / peak_gflops(inputs, chip)
 
@@ -126,7 +126,7 @@ def _speed_ups(inputs: Inputs, table: str, over: str, under: str) -> dict[int, R
 
 
 @derivation
-def speed_up_range(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
+def speed_up_range(inputs: Inputs, table: str, over: str, under: str) -> Value:
     """The least and the largest quotient of two columns, at the sizes with times above 0."""
     quotients = [quotient.value for quotient in _speed_ups(inputs, table, over, under).values()]
     return min(quotients), max(quotients)
@@ -143,49 +143,49 @@ def speed_ups_between(
 
 
 @derivation
-def largest_speed_up(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
+def largest_speed_up(inputs: Inputs, table: str, over: str, under: str) -> Value:
     """The largest quotient of two columns, at the sizes with times above 0."""
     quotients = _speed_ups(inputs, table, over, under).values()
     return max(quotients, key=lambda quotient: quotient.value)
 
 
 @derivation
-def mean_speed_up(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
+def mean_speed_up(inputs: Inputs, table: str, over: str, under: str) -> Value:
     """The geometric mean of the quotients of two columns, at the sizes with times above 0."""
     quotients = [quotient.value for quotient in _speed_ups(inputs, table, over, under).values()]
     return math.exp(sum(map(math.log, quotients)) / len(quotients))
 
 
 @derivation
-def sizes_above(inputs: Inputs, *, table: str, over: str, under: str, factor: float) -> Value:
+def sizes_above(inputs: Inputs, table: str, over: str, under: str, factor: float) -> Value:
     """The number of sizes at which the quotient of two columns is above a factor."""
     quotients = _speed_ups(inputs, table, over, under).values()
     return sum(quotient.value > factor for quotient in quotients)
 
 
 @derivation
-def speed_up_rises(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
+def speed_up_rises(inputs: Inputs, table: str, over: str, under: str) -> Value:
     """Whether the quotient of two columns rises with size, as far as rounding can tell."""
     quotients = list(_speed_ups(inputs, table, over, under).values())
     return all(after.high >= before.low for before, after in pairwise(quotients))
 
 
 @derivation
-def speed_up_is_constant(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
+def speed_up_is_constant(inputs: Inputs, table: str, over: str, under: str) -> Value:
     """Whether the quotient of two columns may be one number at all sizes, rounding considered."""
     quotients = _speed_ups(inputs, table, over, under).values()
     return max(q.low for q in quotients) <= min(q.high for q in quotients)
 
 
 @derivation
-def speed_up_falls_at(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
+def speed_up_falls_at(inputs: Inputs, table: str, over: str, under: str) -> Value:
     """The sizes at which the quotient of two columns is less than at the size before."""
     quotients = list(_speed_ups(inputs, table, over, under).items())
     return tuple(size for (_, b), (size, a) in pairwise(quotients) if a.value < b.value)
 
 
 @derivation
-def difference_rises(inputs: Inputs, *, table: str, over: str, under: str) -> Value:
+def difference_rises(inputs: Inputs, table: str, over: str, under: str) -> Value:
     """Whether the difference of two columns rises from each size to the next."""
     sizes = _sizes(inputs, table, (over,))
     differences = [
@@ -195,13 +195,13 @@ def difference_rises(inputs: Inputs, *, table: str, over: str, under: str) -> Va
 
 
 @derivation
-def sizes_by_rate(inputs: Inputs, *, table: str, time: str, rate: str) -> Value:
+def sizes_by_rate(inputs: Inputs, table: str, time: str, rate: str) -> Value:
     """The n of each row by its printed time in ms and its GFLOPS, which are 2n³ / time, rounded."""
     return tuple(size for _, size in _by_rate(inputs, table, time, rate))
 
 
 @derivation
-def size_of_the_fastest(inputs: Inputs, *, table: str, time: str, rate: str) -> Value:
+def size_of_the_fastest(inputs: Inputs, table: str, time: str, rate: str) -> Value:
     """The same of the row with the most GFLOPS."""
     return max(_by_rate(inputs, table, time, rate))[1]
 
@@ -214,7 +214,7 @@ def _by_rate(inputs: Inputs, table: str, time: str, rate: str) -> list[tuple[flo
 
 
 @derivation
-def largest_size(inputs: Inputs, *, tables: Sequence[str]) -> Value:
+def largest_size(inputs: Inputs, tables: Sequence[str]) -> Value:
     """The largest size in these tables."""
     return max(size for name in tables for size, _ in inputs.paper.measurements(name).rows)
 
@@ -226,7 +226,7 @@ def ns_per_step(inputs: Inputs, table: str, series: str) -> dict[int, float]:
 
 
 @derivation
-def times_the_median(inputs: Inputs, *, table: str, series: str, size: int) -> Value:
+def times_the_median(inputs: Inputs, table: str, series: str, size: int) -> Value:
     """The time for a step at one size, over the median of all sizes of the table."""
     steps = ns_per_step(inputs, table, series)
     return steps[size] / float(np.median(list(steps.values())))
@@ -234,7 +234,7 @@ def times_the_median(inputs: Inputs, *, table: str, series: str, size: int) -> V
 
 @derivation
 def sizes_out_of_line(
-    inputs: Inputs, *, table: str, series: str, factor: float, per: int = 1
+    inputs: Inputs, table: str, series: str, factor: float, per: int = 1
 ) -> Value:
     """The sizes whose time for a step exceeds the table's median by a factor, divided by `per`."""
     steps = ns_per_step(inputs, table, series)
@@ -243,7 +243,7 @@ def sizes_out_of_line(
 
 
 @derivation
-def exponent(inputs: Inputs, *, products: int, parts: int) -> Value:
+def exponent(inputs: Inputs, products: int, parts: int) -> Value:
     """The power of n with which products of matrices grow that are split into parts each way.
 
     products: those of parts by which a product is computed.
@@ -252,14 +252,14 @@ def exponent(inputs: Inputs, *, products: int, parts: int) -> Value:
 
 
 @derivation
-def kernels_changed(inputs: Inputs, *, tables: Sequence[str]) -> Value:
+def kernels_changed(inputs: Inputs, tables: Sequence[str]) -> Value:
     """Columns of these tables that ran another kernel than a listing's, by the paper's own text."""
     columns = (column for name in tables for column in inputs.paper.measurements(name).series)
     return sum(column.dynamic for column in columns)
 
 
 @derivation
-def growth_exponent(inputs: Inputs, *, table: str, series: str, without: Sequence[int]) -> Value:
+def growth_exponent(inputs: Inputs, table: str, series: str, without: Sequence[int]) -> Value:
     """The power of n with which times grow, by a least-squares fit of their logarithms.
 
     without: sizes that are left out.
@@ -272,7 +272,7 @@ def growth_exponent(inputs: Inputs, *, table: str, series: str, without: Sequenc
 
 
 @derivation
-def falls_with_threads(inputs: Inputs, *, table: str, series: str) -> Value:
+def falls_with_threads(inputs: Inputs, table: str, series: str) -> Value:
     """Whether the time falls with every increase of the number of threads."""
     cells = sorted(
         inputs.paper.measurements(table).find(series).cells, key=lambda c: c.threads or 0
@@ -281,7 +281,7 @@ def falls_with_threads(inputs: Inputs, *, table: str, series: str) -> Value:
 
 
 @derivation
-def first_faster(inputs: Inputs, *, table: str, series: str, reference: str) -> Value:
+def first_faster(inputs: Inputs, table: str, series: str, reference: str) -> Value:
     """The fewest threads with which a column is faster than the reference."""
     measured = inputs.paper.measurements(table)
     host = measured.find(reference).cells[0].value
@@ -296,7 +296,7 @@ def interpolated_time(inputs: Inputs, table: str, series: str, size: int) -> flo
 
 
 @derivation
-def time_by_the_step(inputs: Inputs, *, table: str, series: str, of: int, size: int) -> Value:
+def time_by_the_step(inputs: Inputs, table: str, series: str, of: int, size: int) -> Value:
     """A time at a size that a table lacks, in ms, by the time for a step of one that it has."""
     return _quotient(cell(inputs, table, series, of), _exactly(of**3), size**3)
 
@@ -312,17 +312,16 @@ def over_interpolated(
 
 @derivation
 def least_transfer_time(
-    inputs: Inputs, *, size: int, matrices: int, bytes_per_element: int, chip: str
+    inputs: Inputs, size: int, matrices: int, bytes_per_element: int, chip: str
 ) -> Value:
     """Milliseconds for transferring n×n matrices at a chip's highest memory bandwidth."""
-    fact = inputs.profile(chip).hardware.memory_gb_per_s
-    assert fact is not None
-    return matrices * bytes_per_element * size**2 / fact.most * 1e-6
+    gb_per_s = inputs.fact(chip, "hardware.memory_gb_per_s").most
+    return matrices * bytes_per_element * size**2 / gb_per_s * 1e-6
 
 
 @derivation
 def transfer_rate_needed(
-    inputs: Inputs, *, size: int, milliseconds: float, matrices: int, bytes_per_element: int
+    inputs: Inputs, size: int, milliseconds: float, matrices: int, bytes_per_element: int
 ) -> Value:
     """GB/s (10⁹ bytes) for transferring n×n matrices in a given time."""
     return matrices * bytes_per_element * size**2 / milliseconds * 1e-6

@@ -39,7 +39,7 @@ def compute_time(
 
 
 @derivation
-def transfer_share_of_printed(inputs: Inputs, *, transfer: str, computation: str) -> Value:
+def transfer_share_of_printed(inputs: Inputs, transfer: str, computation: str) -> Value:
     """The share of transfers in the total, in percent, by two times that the paper prints."""
     transfer_time, compute = printed_number(inputs, transfer), printed_number(inputs, computation)
     return 100.0 * transfer_time / (transfer_time + compute)
@@ -60,7 +60,7 @@ def transfer_share(
 
 @of_product
 def upload_rate_for_the_average(
-    inputs: Inputs, product: Product, *, average: str, readback: str
+    inputs: Inputs, product: Product, average: str, readback: str
 ) -> Value:
     """The upload rate, in MB/s, that makes a printed average with a printed read-back rate."""
     counts = product.counts
@@ -70,18 +70,17 @@ def upload_rate_for_the_average(
 
 
 @of_product
-def average_rate(inputs: Inputs, product: Product, *, chip: str, readback: str) -> Value:
+def average_rate(inputs: Inputs, product: Product, chip: str, readback: str) -> Value:
     """The average rate of a plan's transfers, in MB/s: a chip's bus and a printed read-back."""
     counts = product.counts
-    bus = inputs.profile(chip).hardware.bus_gb_per_s
-    assert bus is not None
+    bus = inputs.fact(chip, "hardware.bus_gb_per_s")
     read_s = counts.readback_bytes / printed_number(inputs, readback)
     seconds = counts.upload_bytes / (1e3 * bus.value) + read_s
     return (counts.upload_bytes + counts.readback_bytes) / seconds
 
 
 @derivation
-def printed_headroom(inputs: Inputs, *, needed: str, available: str) -> Value:
+def printed_headroom(inputs: Inputs, needed: str, available: str) -> Value:
     """The headroom between two printed numbers, in percent of the larger one."""
     return 100.0 * (1.0 - printed_number(inputs, needed) / printed_number(inputs, available))
 
@@ -115,15 +114,14 @@ def headroom(
     time: str | None = None, rate: str | None = None,
 ) -> Value:  # fmt: skip
     """The percentage of a chip's bandwidth that a plan leaves unused."""
-    fact = inputs.profile(chip).hardware.memory_gb_per_s
-    assert fact is not None
+    fact = inputs.fact(chip, "hardware.memory_gb_per_s")
     needed = bandwidth_needed(inputs, method, size, block, giga, time=time, rate=rate)
     return 100.0 * (1.0 - needed / fact.value)
 
 
 @derivation
 def texture_megabytes(
-    inputs: Inputs, *, method: str, size: int, megabyte: str, together: bool = False
+    inputs: Inputs, method: str, size: int, megabyte: str, together: bool = False
 ) -> Value:
     """The largest texture of a plan, or all together, in megabytes, decimal or binary."""
     sizes = [texture.size_bytes for texture in inputs.product(method, size, 1).plan.textures]
@@ -131,13 +129,12 @@ def texture_megabytes(
 
 
 @derivation
-def largest_matrix(inputs: Inputs, *, method: str, chip: str, megabyte: str) -> Value:
+def largest_matrix(inputs: Inputs, method: str, chip: str, megabyte: str) -> Value:
     """The largest n at which all textures of the plan fit in a chip's memory.
 
     megabyte: what the number of the profile counts, decimal or binary megabytes.
     """
-    memory = inputs.profile(chip).hardware.memory_mib
-    assert memory is not None
+    memory = inputs.fact(chip, "hardware.memory_mib")
     size = 8
     textures = inputs.product(method, size, 2).plan.textures
     of_all = sum(texture.size_bytes for texture in textures)
@@ -145,18 +142,16 @@ def largest_matrix(inputs: Inputs, *, method: str, chip: str, megabyte: str) -> 
 
 
 @derivation
-def largest_rendered_matrix(inputs: Inputs, *, method: str, chip: str) -> Value:
+def largest_rendered_matrix(inputs: Inputs, method: str, chip: str) -> Value:
     """The largest n whose product a plan draws in one texture on a chip."""
-    texels = inputs.profile(chip).formats.largest_target_texels
-    assert texels is not None
+    texels = inputs.fact(chip, "formats.largest_target_texels")
     size = 8
     widths = (t.extent.width for t in inputs.product(method, size, 2).plan.textures)
     return texels.value * size // max(widths)
 
 
 @derivation
-def upload_over_readback(inputs: Inputs, *, chip: str) -> Value:
+def upload_over_readback(inputs: Inputs, chip: str) -> Value:
     """A chip's rate of uploads, over its bus, over that of read-back."""
-    hardware = inputs.profile(chip).hardware
-    assert hardware.bus_gb_per_s is not None and hardware.readback_gb_per_s is not None
-    return hardware.bus_gb_per_s.value / hardware.readback_gb_per_s.value
+    back = inputs.fact(chip, "hardware.readback_gb_per_s")
+    return inputs.fact(chip, "hardware.bus_gb_per_s").value / back.value
