@@ -18,7 +18,7 @@ they request of level 2 (Level2).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
@@ -119,9 +119,9 @@ def measure(
     parts = {(h.core, paging.first): Core(h, bytes_in_use, paging.first) for h, paging in cases}
     behind = [Level2(h, paging, bytes_in_use) for h, paging in cases]
 
-    def counts() -> list[HostCounts]:
+    def counts() -> list[Int64s]:
         return [
-            HostCounts(*parts[h.core, paging.first].counts.tolist(), *level2.counts.tolist())
+            np.concatenate([parts[h.core, paging.first].counts, level2.counts])
             for (h, paging), level2 in zip(cases, behind, strict=True)
         ]
 
@@ -140,11 +140,7 @@ def measure(
         position += units.size
         if position >= last:
             break
-    return [_less(new, old) for new, old in zip(counts(), before, strict=True)]
-
-
-def _less(new: HostCounts, old: HostCounts) -> HostCounts:
-    return HostCounts(*(getattr(new, f.name) - getattr(old, f.name) for f in fields(new)))
+    return [HostCounts(*(new - old).tolist()) for new, old in zip(counts(), before, strict=True)]
 
 
 _NO_WALKS = -1

@@ -335,12 +335,7 @@ def _split(
     operands: tuple[tuple[_Selectors, _Signs], ...], components: Components, known: tuple[str, ...]
 ) -> int:
     """The fewest instructions for these components: split, with moves of some operands before."""
-    return min(_alternatives(operands, components, known))
-
-
-def _alternatives(
-    operands: tuple[tuple[_Selectors, _Signs], ...], components: Components, known: tuple[str, ...]
-) -> Iterator[int]:
+    counts = []
     for is_moved in product((False, True), repeat=len(operands)):
         moves, read = 0, []
         for moved, (swizzle, negate) in zip(is_moved, operands, strict=True):
@@ -350,8 +345,9 @@ def _alternatives(
                 read.append((swizzle, negate))
         for parts in _partitions(components):
             if all(_is_native(*each, part, known) for part in parts for each in read):
-                yield moves + len(parts)
+                counts.append(moves + len(parts))
                 break
+    return min(counts)
 
 
 @cache

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpgpu_legacy.count.closed_form import evaluate
-from gpgpu_legacy.page.recordings import DEVICES, Time, recordings
+from gpgpu_legacy.page.recordings import TITLES, Time, recordings
 from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.model import how_derived, printed
 from gpgpu_legacy.papers.audit.record import Verdicts
@@ -242,9 +242,7 @@ def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
         return None
     unit = {"bytes_requested": "GB/s requested"}.get(table.published.quantity, "G instructions/s")
     how = tuple(
-        f"{_device(time)}: {_ms(time.seconds)}, {plain(round(1e-9 * total / time.seconds))} {unit} "
-        f"({_source(time)})."
-        for time in times
+        _told(time, f", {plain(round(1e-9 * total / time.seconds))} {unit}") for time in times
     )
     return Number(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} --size {table.size}")
 
@@ -271,8 +269,8 @@ def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:
 
 def _recorded(times: Sequence[Time]) -> Number:
     """The recorded times of a product, without transfers."""
-    how = tuple(f"{_device(time)}: {_ms(time.seconds)} ({_source(time)})." for time in times)
-    return Number(_ms(times[0].seconds), (f"{times[0].method}, the passes alone.", *how))
+    how = (f"{times[0].method}, the passes alone.", *map(_told, times))
+    return Number(_ms(times[0].seconds), how)
 
 
 # Times ------------------------------------------------------------------------------------------
@@ -286,14 +284,11 @@ def _times(here: Sequence[Time]) -> dict[tuple[str, int], list[Time]]:
     return found
 
 
-def _device(time: Time) -> str:
-    """Its title; of a time of this machine, what it says."""
-    return next((d.title for d in DEVICES if d.id == time.device), time.device)
-
-
-def _source(time: Time) -> str:
-    folder = "benchmarks/" if any(device.id == time.device for device in DEVICES) else ""
-    return f"{time.executor}; {folder}{time.file}"
+def _told(time: Time, rate: str = "") -> str:
+    """A time in a sentence. rate: what is said after the milliseconds."""
+    device = TITLES.get(time.device, time.device)  # that of a time of this machine is its own title
+    folder = "benchmarks/" if time.device in TITLES else ""
+    return f"{device}: {_ms(time.seconds)}{rate} ({time.executor}; {folder}{time.file})."
 
 
 def _ms(seconds: float) -> str:

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
 from gpgpu_legacy.page.products import PRODUCTS, products_script
-from gpgpu_legacy.page.section import Section, rendered, web_text
+from gpgpu_legacy.page.section import Section, embedded_json, rendered, web_text
 from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.serial import json_compact
 
 TITLE = "Matrix products as GPUs did them"
 _FIRST, _LAST = "base.js", "start.js"
@@ -39,11 +38,6 @@ def page_text(title: str, introduction: str, sections: Sequence[Section]) -> str
         script=Markup(joined_scripts(sections)),
         version=package_version(),
     )
-
-
-def embedded_json(value: object) -> str:
-    """JSON for a script element: nothing in it ends the element."""
-    return json_compact(value).replace("<", "\\u003c")
 
 
 def joined_scripts(sections: Sequence[Section]) -> str:

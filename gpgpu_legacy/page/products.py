@@ -14,8 +14,8 @@ from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.page.families import FAMILIES, family_of
 from gpgpu_legacy.page.scenes import INTERPRETER
+from gpgpu_legacy.page.section import embedded_json
 from gpgpu_legacy.plan.formats import R32F, UNORM8
-from gpgpu_legacy.serial import json_compact
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
 
 PRODUCTS = "sections/products.js"
@@ -63,8 +63,7 @@ def products_script() -> str:
         "families": [_family(name, options) for name, options in choices],
         "matrices": {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B},
     }
-    text = json_compact(products).replace("<", "\\u003c")  # nothing in it ends the script element
-    return f"// Made from the methods' own plans.\nconst PRODUCTS = {text};\n"
+    return f"// Made from the methods' own plans.\nconst PRODUCTS = {embedded_json(products)};\n"
 
 
 def _method(name: str, title: str) -> dict[str, Any]:

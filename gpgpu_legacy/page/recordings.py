@@ -42,6 +42,9 @@ DEVICES = (
 )
 
 
+TITLES = {device.id: device.title for device in DEVICES}
+
+
 class Time(Record, rename={"size": "n"}):
     """A recorded time of a method.
 

@@ -10,6 +10,7 @@ from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.files import Write
+from gpgpu_legacy.serial import json_compact
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -39,6 +40,11 @@ def web_text(name: str) -> str:
 def rendered(name: str, **values: Any) -> str:
     """The HTML of a template in web/, as in `sections/tables.html.j2`; what is given is escaped."""
     return _environment().from_string(web_text(name)).render(values)
+
+
+def embedded_json(value: object) -> str:
+    """JSON for a script element: nothing in it ends the element."""
+    return json_compact(value).replace("<", "\\u003c")
 
 
 def data_url(write: Write, media_type: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from gpgpu_legacy.chips.profile import Fact, Hardware
 from gpgpu_legacy.predict.prediction import Rate, RateFact
+from gpgpu_legacy.serial import as_record
 
 T = TypeVar("T")
 
@@ -164,7 +165,7 @@ class Rates:
 
 def _rate_fact(name: str, fact: Fact[Any], value: bool | float | str) -> RateFact:
     """The end of a fact's range that a rate takes, with its source."""
-    return RateFact(name=name, value=value, source=fact.source, confidence=fact.confidence)
+    return as_record(RateFact, fact, name=name, value=value)
 
 
 def _value(fact: Fact[T] | None, *, unknown: T) -> T:

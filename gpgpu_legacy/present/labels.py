@@ -283,7 +283,7 @@ class _Box(NamedTuple):
 
 
 def _as_box(box: Bbox) -> _Box:
-    return _Box(float(box.x0), float(box.y0), float(box.x1), float(box.y1))
+    return _Box(*map(float, box.extents))
 
 
 def _box(centre: Place, width: float, height: float) -> _Box:

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.plan import Pass, Plan, Repeat
+from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.gl_sharing import Releasable, SharedContext
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Held, Observer, Prepared, Result
@@ -51,11 +51,10 @@ class RecordedSteps:
 def record_steps(plan: Plan, record: Record) -> list[RecordedSteps]:
     """A plan's steps, recorded pass by pass."""
     groups: list[RecordedSteps] = []
-    for step in plan.steps:
-        count, passes = (step.count, step.body) if isinstance(step, Repeat) else (1, (step,))
-        if passes and count:
-            calls = tuple(record(pass_, count) for pass_ in passes)
-            groups.append(RecordedSteps(count, passes, calls))
+    for step in plan.repeats():
+        if step.body and step.count:
+            calls = tuple(record(pass_, step.count) for pass_ in step.body)
+            groups.append(RecordedSteps(step.count, step.body, calls))
     return list(joined(groups))
 
 

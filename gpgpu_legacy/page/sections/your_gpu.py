@@ -8,7 +8,7 @@ from typing import Any
 from gpgpu_legacy.algorithms.matmul.method import Method
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.page.recordings import DEVICES, recordings
+from gpgpu_legacy.page.recordings import TITLES, recordings
 from gpgpu_legacy.page.scenes import PLAYER, Scene
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.page.shaders import shaders_of
@@ -77,11 +77,10 @@ def _digits(gflops: float | None) -> str:
 
 
 def _recorded() -> list[Beside]:
-    titles = {device.id: device.title for device in DEVICES}
     return [
         Beside(
             time.method,
-            titles[time.device],
+            TITLES[time.device],
             time.size,
             Shape(time.size, time.size, time.size).gflops(time.seconds),
             f"benchmarks/{time.file}, {time.executor}",
