@@ -18,7 +18,7 @@ from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import able
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 
 METHOD, BLOCK = "hall-carr-hart-multi", 32  # the product of Section 5.1
 SIZES = (128, 256, 512, 1024)
@@ -61,25 +61,22 @@ NOTHING_MEASURED = Shares(())
 
 def count_shares() -> int:
     """How often `measure_shares` reports progress."""
-    executors = _able()
-    return count_steps([_job(executor, size) for executor in executors for size in SIZES], ROUNDS)
+    return count_steps(_jobs(_able()), ROUNDS)
 
 
 def measure_shares(
-    sizes: Sequence[int] = SIZES,
     budget: Budget | None = None,
     *,
     executors: Sequence[Executor] | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Shares:
     """Upload, computation and read-back of Section 5.1's product, by executor and size.
 
     budget: for all of it; 60 s without one. executors: all that can draw, without.
     """
     chosen = _able() if executors is None else executors
-    jobs = [_job(executor, size) for executor in chosen for size in sizes]
-    listener: Listener[str, list[Timings]] = Listener(progress or (lambda _: None))
-    measured = measure(jobs, budget or Budget(BUDGET_S), ROUNDS, listener=listener)
+    jobs = _jobs(chosen)
+    measured = measure(jobs, budget or Budget(BUDGET_S), ROUNDS, listener=Listener(progress))
     devices = {executor.name: executor.device() for executor in chosen}
     shares = {}
     for outcome in measured.outcomes:
@@ -87,13 +84,12 @@ def measure_shares(
         taken = median_timings(outcome.checked[-len(outcome.samples) :])
         transfer_s = taken.upload_s + taken.readback_s
         total_s = transfer_s + taken.compute_s
-        shares[name, size] = Share(
+        shares[name, size] = as_record(
+            Share,
+            taken,
             executor=name,
             device=devices[name],
             size=size,
-            upload_s=taken.upload_s,
-            compute_s=taken.compute_s,
-            readback_s=taken.readback_s,
             transfer_share=transfer_s / total_s if total_s else None,
         )
     for left in measured.not_run:
@@ -102,7 +98,7 @@ def measure_shares(
             executor=name, device=devices[name], size=size, reason=left.reason
         )
     return Shares(
-        tuple(shares[executor.name, size] for executor in chosen for size in sizes),
+        tuple(shares[job.series, job.size] for job in jobs),
         measured.busy_share,
     )
 
@@ -111,8 +107,12 @@ def _able() -> list[Executor]:
     return able(find_method(METHOD).plan(Shape(8, 8, 8), Options(block=4)))
 
 
-def _job(executor: Executor, size: int) -> Job[str, list[Timings]]:
-    return product_job(executor.name, METHOD, Options(block=BLOCK), size, executor)
+def _jobs(executors: Sequence[Executor]) -> list[Job[str, list[Timings]]]:
+    return [
+        product_job(executor.name, METHOD, Options(block=BLOCK), size, executor)
+        for executor in executors
+        for size in SIZES
+    ]
 
 
 def shares_grid(measured: Shares) -> Grid:

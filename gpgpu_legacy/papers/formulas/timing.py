@@ -85,7 +85,7 @@ def time_methods(
     block is out of range.
     """
     jobs = _jobs(size, block, seed)
-    listener: Listener[_Run, list[Timings]] = Listener(progress or (lambda _: None))
+    listener = Listener[_Run, list[Timings]](progress or (lambda _: None))
     results = measure(jobs, budget or Budget(inf), ROUNDS, listener=listener)
     return MethodTimes(
         tuple(_measured(outcome, block) for outcome in results.outcomes),

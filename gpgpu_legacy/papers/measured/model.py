@@ -121,9 +121,8 @@ def measure_paper(
     budget_s: float,
     *,
     executors: Sequence[Executor] | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
     clock: Callable[[], float] = perf_counter,
-    seed: int = 0,
 ) -> Measurements:
     """Run the cells of a paper's measured tables here, the cheapest first, on random matrices.
 
@@ -134,10 +133,13 @@ def measure_paper(
     budget = Budget(budget_s, clock)
     chosen = available() if executors is None else executors
     candidates = _candidates(paper, chosen)
-    jobs = _jobs(paper, candidates, seed)
-    listener: Listener[_Run, list[Timings]] = Listener(progress or (lambda _: None))
     measured = measure(
-        jobs, budget, ROUNDS, order=Order.COST, listener=listener, last_resort_s=budget_s
+        _jobs(paper, candidates),
+        budget,
+        ROUNDS,
+        order=Order.COST,
+        listener=Listener(progress),
+        last_resort_s=budget_s,
     )
     names = {executor.name for able in candidates.values() for executor in able}
     return Measurements(
@@ -178,7 +180,7 @@ def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]
     return tuple(named or able)
 
 
-def _jobs(paper: Paper, candidates: Candidates, seed: int = 0) -> list[Job[_Run, list[Timings]]]:
+def _jobs(paper: Paper, candidates: Candidates) -> list[Job[_Run, list[Timings]]]:
     """A job for each product on each executor, once even where several tables have it."""
     jobs: dict[_Run, Job[_Run, list[Timings]]] = {}
     for table in paper.measured:
@@ -194,7 +196,6 @@ def _jobs(paper: Paper, candidates: Candidates, seed: int = 0) -> list[Job[_Run,
                         product.size,
                         executor,
                         expected_s=cell.value / MS_PER_S,
-                        seed=seed,
                     )
                     jobs.setdefault((product, executor.name), job)
     return list(jobs.values())

@@ -48,10 +48,7 @@ class Product:
             "" if options.accumulate is None else options.accumulate.value,
             options.texture_format or "",
         ]
-        shape = self.shape
-        size = (
-            f"n = {shape.n}" if shape.is_square else f"{shape.m}×{shape.l} by {shape.l}×{shape.n}"
-        )
+        size = f"n = {self._size}" if self.shape.is_square else f"{self._size}"
         return ", ".join([self.name, size, *filter(None, chosen)])
 
     @property

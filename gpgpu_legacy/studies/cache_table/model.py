@@ -276,7 +276,7 @@ def make_table(
     *,
     known: CacheTable | None = None,
     workers: int | None = None,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
     save: Callable[[CacheTable], None] | None = None,
 ) -> CacheTable:
     """Simulate every case, several at a time, as far as the budget goes.
@@ -327,12 +327,8 @@ def make_table(
             not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
         )
 
-    def finished(case: Case) -> None:
-        if progress is not None:
-            progress(str(case))
-
     for case in reached:
-        finished(case)
+        progress(str(case))
     with ThreadPoolExecutor(workers or cpu_count() or 1) as pool:
         futures = {
             pool.submit(_simulate, products, case, budget, report): case
@@ -343,7 +339,7 @@ def make_table(
             for future in as_completed(futures):
                 case = futures[future]
                 reached[case] = future.result()
-                finished(case)
+                progress(str(case))
                 is_row = isinstance(reached[case], Row)
                 if save is not None and is_row and budget.spent_s - saved >= SAVE_EVERY_S:
                     save(table())

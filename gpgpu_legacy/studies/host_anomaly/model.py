@@ -191,7 +191,7 @@ def anomaly(
     published_ms: Mapping[int, float],
     sizes: Sequence[int],
     rows: int = ROWS,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> list[Anomaly]:
     """Misses, predicted and published times at some sizes, for each case.
 
@@ -215,8 +215,7 @@ def anomaly(
         try:
             for done in as_completed(waiting):
                 simulated[waiting[done]] = done.result()
-                if progress is not None:
-                    progress(f"n = {waiting[done]}")
+                progress(f"n = {waiting[done]}")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

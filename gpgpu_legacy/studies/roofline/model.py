@@ -67,6 +67,12 @@ class Point(Record):
     where: str = ""
     above: bool = False
 
+    @property
+    def place(self) -> tuple[float, float]:
+        """The intensity, and the GFLOPS: those reached, else those that are allowed, else 0."""
+        height = self.bound_gflops if self.gflops is None else self.gflops
+        return self.flops_per_byte, height or 0.0
+
 
 class Panel(Record):
     """The roofs of one executor of a machine, and the points under them.

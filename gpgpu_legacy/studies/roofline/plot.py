@@ -56,7 +56,7 @@ def draw_roofline(roofline: Roofline, path: Path) -> None:
     A bound and what was reached at the same size are joined. Raises InputError if no profile has
     rates to draw a roof from, or for more than MOST_PANELS.
     """
-    panels = [panel for panel in roofline.panels if any(map(_height, panel.points))]
+    panels = [panel for panel in roofline.panels if _known(panel)]
     if not panels:
         names = ", ".join(dict.fromkeys(panel.title for panel in roofline.panels))
         raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
@@ -77,8 +77,9 @@ def draw_roofline(roofline: Roofline, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _height(point: Point) -> float | None:
-    return point.gflops if point.gflops is not None else point.bound_gflops
+def _known(panel: Panel) -> list[Point]:
+    """The points that have a height."""
+    return [point for point in panel.points if point.place[1]]
 
 
 def _draw(axes: Axes, panel: Panel) -> None:
@@ -86,7 +87,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
 
     from gpgpu_legacy.present.labels import Obstacles, label_points
 
-    points = [point for point in panel.points if _height(point)]
+    points = _known(panel)
     style_axes(axes)
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -103,8 +104,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.set_title(title, loc="left", fontsize=_TITLE, color=INK)
     low, high = axes.get_xlim()
     roofs = [[(x, _rate(roof, x)) for x in (low, high)] for roof in panel.roofs]
-    marks = [(point.flops_per_byte, _height(point) or 0.0) for point in points]
-    obstacles = Obstacles(marks, [*joins, *roofs], ceiling, names)
+    obstacles = Obstacles([point.place for point in points], [*joins, *roofs], ceiling, names)
     label_points(axes, _labels(points), obstacles, _SMALL)
 
 
@@ -124,8 +124,7 @@ def _rate(roof: Roof, intensity: float) -> float:
 def _set_limits(axes: Axes, points: Sequence[Point], roofs: Sequence[Roof]) -> None:
     flat = max((roof.gflops for roof in roofs if roof.gflops), default=None)
     slopes = [roof.gb_per_s for roof in roofs if roof.gb_per_s]
-    xs = [point.flops_per_byte for point in points]
-    ys = [height for point in points if (height := _height(point))]
+    xs, ys = zip(*(point.place for point in points), strict=True)
     low, high = min(xs) / _SIDEROOM, max(xs) * _NAME_ROOM
     if flat and slopes:
         low = min(low, flat / max(slopes) / _SLOPE)
@@ -208,22 +207,21 @@ def _draw_points(axes: Axes, points: Sequence[Point]) -> list[list[Place]]:
     """Draw marks, and lines from each bound to what was reached there; these lines."""
     series, colours, joins = _series(points), _colours(points), list[list[tuple[float, float]]]()
     for name, reached in series.items():
-        line = [(point.flops_per_byte, point.gflops or 0.0) for point in reached]
+        line = [point.place for point in reached]
         axes.plot(*zip(*line, strict=True), color=colours[name], linewidth=0.8, alpha=0.6)
         joins.append(line)
     for point in points:
         colour = colours.get(point.method, GREY)
         if point.gflops is not None:
             mark = _MARKS.get(point.kind, "o")
-            axes.plot(point.flops_per_byte, point.gflops, mark, markersize=5.5, color=colour)
+            axes.plot(*point.place, mark, markersize=5.5, color=colour)
             continue
         axes.plot(
-            point.flops_per_byte, point.bound_gflops or 0.0, "o", markersize=8.5,
+            *point.place, "o", markersize=8.5,
             markerfacecolor="none", markeredgecolor=colour, markeredgewidth=1.3,
         )  # fmt: skip
         for other in _reached_there(point, points):
-            join = [(point.flops_per_byte, point.bound_gflops or 0.0),
-                    (other.flops_per_byte, other.gflops or 0.0)]  # fmt: skip
+            join = [point.place, other.place]
             axes.plot(*zip(*join, strict=True), ":", color=colour, linewidth=1.1)
             joins.append(join)
     return joins
@@ -241,9 +239,9 @@ def _labels(points: Sequence[Point]) -> list[Label]:
 
     colours, labels = _colours(points), list[Label]()
     ends = {name: reached[-1] for name, reached in _series(points).items()}
-    for name, last in sorted(ends.items(), key=lambda end: end[1].gflops or 0.0):
+    for name, last in sorted(ends.items(), key=lambda end: end[1].place[1]):
         text = f"{name}, {_size(last, points)}"
-        labels.append(Label(last.flops_per_byte, last.gflops or 0.0, text, colours[name]))
+        labels.append(Label(*last.place, text, colours[name]))
     labels += _sizes(points)
     alone = [p for p in points if p.gflops is None and not any(_reached_there(p, points))]
     while alone:
@@ -252,14 +250,13 @@ def _labels(points: Sequence[Point]) -> list[Label]:
         alone = [point for point in alone if point not in here]
         text = "\n".join(point.method for point in here)
         colour = colours.get(first.method, SOFT)
-        labels.append(Label(first.flops_per_byte, first.bound_gflops or 0.0, text, colour))
+        labels.append(Label(*first.place, text, colour))
     return labels
 
 
 def _is_same(one: Point, other: Point) -> bool:
-    return isclose(one.flops_per_byte, other.flops_per_byte, rel_tol=_SAME) and isclose(
-        one.bound_gflops or 0.0, other.bound_gflops or 0.0, rel_tol=_SAME
-    )
+    places = zip(one.place, other.place, strict=True)
+    return all(isclose(ours, theirs, rel_tol=_SAME) for ours, theirs in places)
 
 
 def _size(point: Point, points: Sequence[Point]) -> str:
@@ -286,5 +283,5 @@ def _sizes(points: Sequence[Point]) -> Iterator[Label]:
         else:
             groups.append((text, [point]))
     for text, group in groups:
-        lowest = min(group, key=lambda point: point.gflops or 0.0)
-        yield Label(lowest.flops_per_byte, lowest.gflops or 0.0, text)
+        lowest = min(group, key=lambda point: point.place[1])
+        yield Label(*lowest.place, text)

@@ -140,7 +140,7 @@ class Cases:
 
 
 def tile_table(
-    cases: Cases, budget: Budget, *, progress: Callable[[str], None] | None = None
+    cases: Cases, budget: Budget, *, progress: Callable[[str], object] = lambda _: None
 ) -> TileTable:
     """Every tile in every cache, as far as the budget goes.
 
@@ -154,8 +154,7 @@ def tile_table(
             not_run.append(f"T = {tile}, {cache}")
         else:
             rows.append(row)
-        if progress is not None:
-            progress(f"T = {tile}")
+        progress(f"T = {tile}")
     texels = cases.texels
     return TileTable(
         size=cases.size,
