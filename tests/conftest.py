@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from commands import Command, JsonCommand
 from hypothesis import settings
 from PIL import Image
 
@@ -83,9 +84,7 @@ def check_golden(update_golden: bool, tmp_path: Path) -> Callable[[Image.Image, 
 
 
 @pytest.fixture
-def run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
     """Run a command line; its exit code, what it printed, and what it complained of."""
 
     def command(*words: str) -> tuple[int, str, str]:
@@ -99,7 +98,7 @@ def run(
 
 
 @pytest.fixture
-def run_json(run: Callable[..., tuple[int, str, str]]) -> Callable[..., dict[str, Any]]:
+def run_json(run: Command) -> JsonCommand:
     """Run a command line with --json, and read what it prints."""
 
     def command(*words: str) -> dict[str, Any]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import Command
 from fakes import Clock, FakeExecutor
 from PIL import Image
 
@@ -26,7 +27,6 @@ from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.serial import json_text
 from gpgpu_legacy.serial import plain as as_json
 
-Command = Callable[..., tuple[int, str, str]]
 OPENGL, DOBRAVEC, MALI = "opengl-compute", "dobravec-bulic-2017", "mali-sdk-sgemm"
 
 # Typed from the papers. The OpenGL paper's lost decimal points are put back.

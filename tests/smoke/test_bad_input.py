@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Command
 
 FILES = {
     "good.fp": b"!!ARBfp1.0\nTEX result.color, fragment.texcoord[0], texture[0], RECT;\nEND\n",
@@ -40,7 +40,7 @@ CASES = {
 @pytest.mark.parametrize("words", CASES.values(), ids=CASES)
 def test_bad_input_is_one_line(
     words: str,
-    run: Callable[..., tuple[int, str, str]],
+    run: Command,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:
@@ -68,7 +68,7 @@ def test_bad_input_is_one_line(
 )
 def test_no_command_waits_for_a_named_pipe(
     words: str,
-    run: Callable[..., tuple[int, str, str]],
+    run: Command,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> None:

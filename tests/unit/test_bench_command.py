@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import Command
 from PIL import Image
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
@@ -29,7 +30,6 @@ from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.provenance import checkout
 from gpgpu_legacy.serial import from_json
 
-Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 JIT = ("--method", "hall-carr-hart-multi", "--executor", "jit")
 

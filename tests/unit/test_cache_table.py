@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -16,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import Command, JsonCommand
 from PIL import Image
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
@@ -27,8 +27,6 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.studies.cache_table import model as cache_table
 from gpgpu_legacy.studies.cache_table.record import read_cache_table, write_cache_table
 
-Command = Callable[..., tuple[int, str, str]]
-JsonCommand = Callable[..., dict[str, Any]]
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
 
 

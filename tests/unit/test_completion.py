@@ -6,12 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
-Command = Callable[..., tuple[int, str, str]]
+from commands import Command
 
 HALLS = {"hall-carr-hart-single", "hall-carr-hart-multi"}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from commands import Command
 from drawing import EACH_EXECUTOR
 from fakes import FakeExecutor
 from flushing import IS_KNOWN, flushing
@@ -134,9 +135,7 @@ def test_only_what_a_plan_does_is_refused() -> None:
 
 
 @pytest.mark.gl
-def test_the_command_line_says_it_in_a_line(
-    run: Callable[..., tuple[int, str, str]], ready: Callable[[str], Executor]
-) -> None:
+def test_the_command_line_says_it_in_a_line(run: Command, ready: Callable[[str], Executor]) -> None:
     ready("gl-arbfp")
     code, out, err = run(
         "run", "larson-mcallister", "--size", "8", "--executor", "gl-arbfp", "--exact"

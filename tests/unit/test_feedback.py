@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import Command
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image, ImageSequence
@@ -22,7 +22,6 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.sources import shader_folder
 
-Command = Callable[..., tuple[int, str, str]]
 LIFE = shader_folder() / "examples" / "life.fp"
 
 SHEAR = """!!ARBfp1.0

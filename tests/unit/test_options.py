@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -13,14 +13,13 @@ import click
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from commands import Command as Call
 
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.cli.commands import COMMANDS, SECTIONS
 from gpgpu_legacy.cli.file_options import WRITTEN
 from gpgpu_legacy.cli.options import Argument, Command, Option, Several
 from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
-
-Call = Callable[..., tuple[int, str, str]]
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from commands import Command, JsonCommand
 from PIL import Image
-
-Run = Callable[..., tuple[int, str, str]]
-RunJson = Callable[..., dict[str, Any]]
 
 RECIPE = '''from gpgpu_legacy import Pipeline
 
@@ -52,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.parametrize("suffix", ["npy", "csv"])
-def test_a_recipe_runs_on_files_and_writes_files(run: Run, suffix: str) -> None:
+def test_a_recipe_runs_on_files_and_writes_files(run: Command, suffix: str) -> None:
     x = np.arange(16, dtype=np.float32).reshape(4, 4)
     np.save("x.npy", x)
     np.savetxt("x.csv", x, delimiter=",")
@@ -64,7 +60,7 @@ def test_a_recipe_runs_on_files_and_writes_files(run: Run, suffix: str) -> None:
     assert "--output is 'z2'; give a name and a value" in run(*words, "--output", "z2")[2]
 
 
-def test_pictures_go_in_upright_and_come_out_upright(run: Run) -> None:
+def test_pictures_go_in_upright_and_come_out_upright(run: Command) -> None:
     grey = np.zeros((4, 4), np.uint8)
     grey[0, 1] = 255  # in the top row
     Image.fromarray(grey).save("x.png")
@@ -76,7 +72,7 @@ def test_pictures_go_in_upright_and_come_out_upright(run: Run) -> None:
         assert np.array_equal(np.asarray(image)[..., 0], grey)
 
 
-def test_the_json_of_a_run(run_json: RunJson) -> None:
+def test_the_json_of_a_run(run_json: JsonCommand) -> None:
     data = run_json("plan", "run", "steps.py", "--set", "n=6", "passes=2", "--executor", "numpy")
     assert data["plan"] == "steps"
     assert data["parameters"] == {"n": 6, "passes": 2}
@@ -90,7 +86,7 @@ def test_the_json_of_a_run(run_json: RunJson) -> None:
     assert run_json("plan", "run", "steps.py", "--no-check")["max_error"] is None
 
 
-def test_a_dumped_plan_runs_as_its_recipe_does(run: Run, run_json: RunJson) -> None:
+def test_a_dumped_plan_runs_as_its_recipe_does(run: Command, run_json: JsonCommand) -> None:
     code, out, _ = run("plan", "dump", "steps.py", "-o", "parts", "--set", "n=5")
     assert code == 0
     assert "wrote parts/plan.json" in out
@@ -101,7 +97,7 @@ def test_a_dumped_plan_runs_as_its_recipe_does(run: Run, run_json: RunJson) -> N
     assert from_file["parameters"] == {}
 
 
-def test_a_page_holds_the_plan_and_its_inputs(run: Run) -> None:
+def test_a_page_holds_the_plan_and_its_inputs(run: Command) -> None:
     np.save("x.npy", np.full((4, 4), 8.0))
     assert run("plan", "dump", "steps.py", "-o", "parts")[0] == 0
     code, out, _ = run("plan", "page", "steps.py", "--input", "x=x.npy", "-o", "p.html")
@@ -114,7 +110,7 @@ def test_a_page_holds_the_plan_and_its_inputs(run: Run) -> None:
     assert "https://" not in text.split("<main>")[0]
 
 
-def test_a_texel_is_traced(run: Run, run_json: RunJson) -> None:
+def test_a_texel_is_traced(run: Command, run_json: JsonCommand) -> None:
     np.save("x.npy", np.full((4, 4), 8.0))
     code, out, _ = run("plan", "trace", "steps.py", "--at", "1,2", "--input", "x=x.npy")
     assert code == 0
@@ -124,7 +120,7 @@ def test_a_texel_is_traced(run: Run, run_json: RunJson) -> None:
     assert after == [[5.0], [3.5], [2.75]]
 
 
-def test_a_plan_goes_through_a_cache(run_json: RunJson) -> None:
+def test_a_plan_goes_through_a_cache(run_json: JsonCommand) -> None:
     data = run_json("plan", "cache", "steps.py", "--set", "passes=1", "--cache", "1K,4way,64B")
     assert data["plan"] == "steps"
     assert data["parameters"] == {"n": 4, "passes": 1}
@@ -136,7 +132,7 @@ def test_a_plan_goes_through_a_cache(run_json: RunJson) -> None:
     assert [one["cache"] for one in several["runs"]] == ["1K,4way,64B", "2K,4way,64B"]
 
 
-def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
+def test_executors_are_measured_on_a_plan(run: Command, run_json: JsonCommand) -> None:
     words = ("plan", "bench", "steps.py", "--executor", "numpy", "--repeat", "2")
     data = run_json(*words, "--over", "n=2,4", "-o", "bench.json", "--plot", "bench.svg")
     assert [one["parameters"] for one in data["cases"]] == [
@@ -172,7 +168,7 @@ def test_executors_are_measured_on_a_plan(run: Run, run_json: RunJson) -> None:
         (("figure", "steps.py", "--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give"),
     ],
 )
-def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], message: str) -> None:
+def test_bad_input_is_one_line(run: Command, words: tuple[str, ...], message: str) -> None:
     code, out, err = run("plan", *words)
     assert code == 2
     assert out == ""
@@ -182,7 +178,7 @@ def test_bad_input_is_one_line(run: Run, words: tuple[str, ...], message: str) -
     assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]
 
 
-def test_a_plan_is_counted_and_formulas_are_recovered(run: Run, run_json: RunJson) -> None:
+def test_a_plan_is_counted_and_formulas_are_recovered(run: Command, run_json: JsonCommand) -> None:
     data = run_json("plan", "count", "steps.py", "--over", "n", "passes")
     assert data["parameters"] == {"n": 4, "passes": 3}
     assert data["counts"]["arithmetic"] == 4 * 4 * 3
@@ -195,7 +191,7 @@ def test_a_plan_is_counted_and_formulas_are_recovered(run: Run, run_json: RunJso
     assert run_json("plan", "count", "steps.py")["formulas"] == {}
 
 
-def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Run) -> None:
+def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Command) -> None:
     text = RECIPE.replace("local={0: (0.5, 1)}", "local={1: (0.5, 1)}")
     Path("steps.py").write_text(text, encoding="utf-8")
     code, out, err = run("plan", "run", "steps.py")
@@ -211,7 +207,7 @@ def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Run) -> Non
     assert "warning" not in out
 
 
-def test_passes_are_drawn_side_by_side_and_one_after_another(run: Run) -> None:
+def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> None:
     words = ("plan", "figure", "steps.py", "--set", "passes=3")
     code, out, err = run(*words, "--plot", "sheet.svg", "--animate", "film.gif", "--scale", "8")
     assert code == 0, err
@@ -222,7 +218,7 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Run) -> None:
         assert film.width >= 32
 
 
-def test_a_plan_is_checked_against_a_chip(run: Run, run_json: RunJson) -> None:
+def test_a_plan_is_checked_against_a_chip(run: Command, run_json: JsonCommand) -> None:
     data = run_json("plan", "check", "steps.py", "--chip", "radeon-9700-pro")
     assert data["subject"] == "steps"
     assert data["answer"] == "loads"
@@ -234,7 +230,7 @@ def test_a_plan_is_checked_against_a_chip(run: Run, run_json: RunJson) -> None:
     assert "voodoo9" in err
 
 
-def test_a_plan_is_predicted_on_a_chip(run: Run, run_json: RunJson) -> None:
+def test_a_plan_is_predicted_on_a_chip(run: Command, run_json: JsonCommand) -> None:
     words = ("plan", "predict", "steps.py", "--chip", "radeon-9700-pro", "--set", "n=256")
     data = run_json(*words)
     assert data["plan"] == "steps"
@@ -257,7 +253,7 @@ def test_a_plan_is_predicted_on_a_chip(run: Run, run_json: RunJson) -> None:
         ("figure", "steps.py", "--plot", "f.png", "--animate", "f.png"),
     ],
 )
-def test_two_outputs_cannot_be_one_file(run: Run, folder: Path, words: tuple[str, ...]) -> None:
+def test_two_outputs_cannot_be_one_file(run: Command, folder: Path, words: tuple[str, ...]) -> None:
     twice = RECIPE.replace('p.output("z", x)', 'p.output("z", x)\n    p.output("w", x)')
     (folder / "twice.py").write_text(twice, encoding="utf-8")
     code, out, err = run("plan", *words)
@@ -266,7 +262,7 @@ def test_two_outputs_cannot_be_one_file(run: Run, folder: Path, words: tuple[str
     assert not [*folder.glob("*.png"), *folder.glob("*.npy")]
 
 
-def test_what_a_recipe_prints_is_no_part_of_the_json(run: Run, folder: Path) -> None:
+def test_what_a_recipe_prints_is_no_part_of_the_json(run: Command, folder: Path) -> None:
     chatty = RECIPE.replace("    p =", "    print('built')\n    p =")
     chatty = chatty.replace("        for _", "        print('compared')\n        for _")
     (folder / "steps.py").write_text(chatty, encoding="utf-8")
@@ -276,7 +272,7 @@ def test_what_a_recipe_prints_is_no_part_of_the_json(run: Run, folder: Path) -> 
     assert err.split() == ["built", "compared"]
 
 
-def test_a_recipes_file_is_executed_once(run: Run) -> None:
+def test_a_recipes_file_is_executed_once(run: Command) -> None:
     Path("steps.py").write_text(f"print('executed')\n{RECIPE}", encoding="utf-8")
     code, _, err = run("plan", "count", "steps.py", "--over", "n")
     assert code == 0

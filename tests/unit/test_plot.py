@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import Command
 from matplotlib.figure import Figure
 
 from gpgpu_legacy.errors import InputError
@@ -35,7 +35,7 @@ def test_another_format(tmp_path: Path) -> None:
 
 
 def test_a_sweep_has_a_line_for_each_combination_of_what_is_not_its_axis(
-    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import Command
 from PIL import Image
 
 from gpgpu_legacy import assemble, disassemble
@@ -40,9 +41,7 @@ Cli = Callable[..., Done]
 
 
 @pytest.fixture
-def cli(
-    run: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Cli:
+def cli(run: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Cli:
     """Run the command line in an empty folder, which holds prog.fp."""
     monkeypatch.chdir(tmp_path)
     Path("prog.fp").write_text(IDENTITY)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import pytest
+from commands import Command
 
 from gpgpu_legacy import cli
 from gpgpu_legacy.cli.commands import COMMANDS
@@ -16,7 +16,6 @@ from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.sources import shader_folder
 
-Command = Callable[..., tuple[int, str, str]]
 SMALL = ("run", "larson-mcallister", "--size", "4", "--executor", "numpy", "--no-check")
 MANDELBROT = shader_folder() / "examples/mandelbrot.fp"
 PARTS = ["prepare", "compute", "upload", "readback"]

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import Command
 from drawing import assert_same_bits
 from fakes import FakeExecutor
 from hypothesis import given
@@ -40,7 +41,6 @@ from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import from_json, json_text, with_fields
 
-Command = Callable[..., tuple[int, str, str]]
 MULTI = find_method("hall-carr-hart-multi")
 JIT_TILE = Way("jit", 32, Accumulate.COPY, tile=(2, 3))
 
