@@ -113,12 +113,10 @@ def check_writable(path: Path) -> None:
         _target(path)
 
 
-def check_distinct(files: Mapping[str, Path | None]) -> None:
+def check_distinct(files: Mapping[str, Path]) -> None:
     """InputError where two of these, by what they are for, are one file."""
     known: dict[str, str] = {}
     for name, path in files.items():
-        if path is None:
-            continue
         other = known.setdefault(os.path.realpath(path), name)
         if other != name:
             raise InputError(f"{other} and {name} are both {path}; give two files")

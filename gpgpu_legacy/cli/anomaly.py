@@ -11,7 +11,6 @@ from gpgpu_legacy.cli.shared import (
     Json,
     Quiet,
     app,
-    check_plot,
     draw,
     plot_option,
     progress_bar,
@@ -79,7 +78,6 @@ def anomaly(
     from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
     from gpgpu_legacy.studies.host_anomaly.published import published_times
 
-    check_plot(plot)
     chosen = [find_host(name) for name in machine] if machine else list(hosts())
     cases = make_cases(chosen, paging, policy, seed)
     published = published_times()

@@ -27,8 +27,6 @@ from gpgpu_legacy.cli.shared import (
     ResultsFile,
     Seed,
     app,
-    check_output,
-    check_plot,
     draw,
     plot_option,
     print_json,
@@ -124,8 +122,6 @@ def bench(
         return
     from gpgpu_legacy.measure.bench import plot, record, table
 
-    check_output(files.output, ".json")
-    check_plot(files.plot)
     if files.recorded is not None:
         result = record.read_bench(files.recorded)
         writer_to(files.output)(result)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.cli.file_options import PICTURE
 from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
@@ -30,7 +31,6 @@ from gpgpu_legacy.cli.shared import (
     SimulationBudget,
     TextureFormat,
     app,
-    check_plot,
     draw,
     options_from,
     plot_option,
@@ -144,7 +144,7 @@ class CacheOutput:
     ] = False
     heat_map: Annotated[
         Path | None,
-        Option("FILE.png|svg|pdf", "Draw a heat map: where the reads hit, by fragment."),
+        Option(PICTURE, "Draw a heat map: where the reads hit, by fragment."),
     ] = None
     heat_map_of: Annotated[
         str | None, Option("TEXTURE", "Draw it by the texels of this texture instead.")
@@ -155,8 +155,6 @@ class CacheOutput:
 
     def check(self, memories: MemoryOptions) -> None:
         """InputError for options that exclude one another."""
-        check_plot(self.heat_map)
-        check_plot(self.plot)
         if self.heat_map_of is not None and self.heat_map is None:
             raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
         if not self.curve:

@@ -21,8 +21,6 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     ResultsFile,
     app,
-    check_output,
-    check_plot,
     draw,
     plot_option,
     progress_bar,
@@ -108,8 +106,6 @@ def cache_table_command(cases: CaseOptions, running: RunOptions, report: TableFi
     from gpgpu_legacy.studies.cache_table import plot, record, verdict
     from gpgpu_legacy.studies.cache_table.table import cache_table_grids
 
-    check_plot(report.plot)
-    check_output(report.output, ".json")
     save = None if report.output is None else partial(record.write_cache_table, report.output)
     table = _table(cases, running, save, quiet=report.quiet)
     if report.output is not None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+from gpgpu_legacy.cli.file_options import check_output
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     ROUNDS,
@@ -13,7 +14,6 @@ from gpgpu_legacy.cli.shared import (
     MeasuredExecutors,
     Quiet,
     app,
-    check_output,
     progress_bar,
     show,
     time_limit,
@@ -48,7 +48,8 @@ def calibrate_command(
     """
     from gpgpu_legacy.measure.calibration import model, table
 
-    check_output(output, ".toml")
+    if output is not None:
+        check_output(output, ".toml")
     wanted = model.calibratable(executor)
     if output is not None and len(wanted) != 1:
         raise InputError("--output holds one profile; name one executor with --executor")

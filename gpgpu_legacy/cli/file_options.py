@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from gpgpu_legacy.errors import InputError
+
 WRITTEN = frozenset({
     "--animate", "--dump", "--heat-map", "--output", "--plot", "--plots", "--record-to",
 })  # fmt: skip
@@ -16,13 +18,19 @@ _CONTINUED = "--resume"
 """The option whose file may be written again, with more in it."""
 
 
+PICTURE, RECORD = "FILE.png|svg|pdf", "JSON"
+"""What stands in the help for a picture that has lines, and for results."""
+
+
 def check_files(parameters: Iterable[Any], values: Mapping[str, Any]) -> None:
     """InputError where a command would write a file twice, or over one that it reads.
 
+    So it is for a picture or results whose names end otherwise, or that have no folder.
     parameters: those of the command. values: what is given for each, by its name.
     """
-    written: dict[str, Path | None] = {}
-    read: dict[str, Path | None] = {}
+    written: dict[str, Path] = {}
+    read: dict[str, Path] = {}
+    shapes = {}
     for parameter in parameters:
         if _CONTINUED in parameter.opts:
             continue
@@ -30,7 +38,7 @@ def check_files(parameters: Iterable[Any], values: Mapping[str, Any]) -> None:
         for number, path in enumerate(_paths(values.get(parameter.name))):
             name = _spelled(parameter) + f" {number + 1}" * bool(number)
             if is_written:
-                written[name] = path
+                written[name], shapes[path] = path, parameter.metavar
             elif os.path.isfile(path):  # noqa: PTH113 - of any name, however long
                 read[name] = path
     if not written:
@@ -38,8 +46,23 @@ def check_files(parameters: Iterable[Any], values: Mapping[str, Any]) -> None:
     from gpgpu_legacy.files import check_distinct, check_not_read
 
     check_distinct(written)
-    for path in filter(None, written.values()):
+    for path, shape in shapes.items():
         check_not_read(path, read)
+        if shape == RECORD:
+            check_output(path, ".json")
+        if shape == PICTURE:
+            from gpgpu_legacy.present.plot import check_figure
+
+            check_figure(path)
+
+
+def check_output(path: Path, suffix: str) -> None:
+    """InputError for a file to write with another suffix, or in no folder."""
+    from gpgpu_legacy.files import check_writable
+
+    check_writable(path)
+    if path.suffix.lower() != suffix:
+        raise InputError(f"{path} should end in {suffix}")
 
 
 def _paths(value: Any) -> Iterator[Path]:

@@ -16,8 +16,6 @@ from gpgpu_legacy.cli.shared import (
     ResultsFile,
     Seed,
     app,
-    check_output,
-    check_plot,
     plot_option,
     progress_bar,
     show,
@@ -66,8 +64,6 @@ def lineage_command(
     """
     from gpgpu_legacy.studies.lineage import plot, record, table
 
-    check_output(files.output, ".json")
-    check_plot(files.plot)
     if files.recorded:
         if files.plot is None:
             raise InputError("--from draws recorded results; name the picture with --plot")

@@ -16,7 +16,6 @@ from gpgpu_legacy.cli.shared import (
     Seed,
     TextureFormat,
     app,
-    check_plot,
     draw,
     plot_option,
     progress_bar,
@@ -73,7 +72,6 @@ def precision(
     from gpgpu_legacy.studies.precision.plot import draw_precision
 
     tables.check()
-    check_plot(plot)
     cases = chosen.cases()
     with progress_bar("measuring", len(cases), quiet=quiet) as step:
         measured = list(model.measure(cases, seed, step))

@@ -25,7 +25,6 @@ from gpgpu_legacy.cli.shared import (
     ProductOptions,
     Quiet,
     app,
-    check_plot,
     draw,
     plot_option,
     progress_bar,
@@ -145,7 +144,6 @@ def roofline_command(
     from gpgpu_legacy.studies.roofline import model, table
     from gpgpu_legacy.studies.roofline.plot import draw_roofline
 
-    check_plot(plot)
     names = list(dict.fromkeys(roof.chip or ["h100-sxm5"]))
     size = PAPER_SIZE if roof.size is None else roof.size
     is_here = any(name.strip().lower() == THIS for name in names)

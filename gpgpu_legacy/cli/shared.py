@@ -25,6 +25,7 @@ from gpgpu_legacy.cli.completion import (
     format_names,
     method_names,
 )
+from gpgpu_legacy.cli.file_options import PICTURE, RECORD
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in
@@ -115,28 +116,9 @@ def draw(result: R, draw_to: Callable[[R, Path], object], path: Path | None) -> 
         print(f"wrote {path}", file=sys.stderr)
 
 
-def check_output(path: Path | None, suffix: str) -> None:
-    """InputError for a file to write with another suffix, or in no folder; None is no file."""
-    if path is None:
-        return
-    from gpgpu_legacy.files import check_writable
-
-    check_writable(path)
-    if path.suffix.lower() != suffix:
-        raise InputError(f"{path} should end in {suffix}")
-
-
 def plot_option(shows: str) -> Any:
     """The option `--plot`, the same for every picture that has lines. shows: what it shows."""
-    return Option("--plot", "FILE.png|svg|pdf", shows)
-
-
-def check_plot(path: Path | None) -> None:
-    """InputError for a picture in no format for pictures, or in no folder; None is no picture."""
-    if path is not None:
-        from gpgpu_legacy.present.plot import check_figure
-
-        check_figure(path)
+    return Option("--plot", PICTURE, shows)
 
 
 def writer_to(path: Path | None) -> Callable[[object], None]:
@@ -318,7 +300,7 @@ MeasuredExecutors = Annotated[
     ),
 ]
 ResultsFile = Annotated[
-    Path | None, Option("-o", "--output", "JSON", "Write the results to this file as they come in.")
+    Path | None, Option("-o", "--output", RECORD, "Write the results to this file as they come in.")
 ]
 BenchBudget = Annotated[
     float,

@@ -103,7 +103,7 @@ def test_what_is_write_protected(tmp_path: Path) -> None:
 
 
 def test_two_outputs_are_two_files_and_none_is_read(tmp_path: Path) -> None:
-    check_distinct({"x": Path("x.npy"), "y": Path("y.npy"), "z": None, "w": None})
+    check_distinct({"x": Path("x.npy"), "y": Path("y.npy")})
     refused(
         lambda: check_distinct({"x": Path("a.npy"), "y": Path("folder/../a.npy")}),
         "x and y are both folder/../a.npy; give two files",

@@ -144,15 +144,12 @@ def figure_command(
     """Draw what each pass wrote: as a sheet of pictures, or as an animation."""
     from gpgpu_legacy.api.plan_figure import plan_figure
     from gpgpu_legacy.present.animation import check_animation
-    from gpgpu_legacy.present.plot import check_figure
 
     files = [path for path in (plot, film.animate) if path is not None]
     if not files:
         raise InputError(
             "a figure needs a file to be written to; give --plot FILE.png or --animate FILE.gif"
         )
-    if plot is not None:
-        check_figure(plot)
     if film.animate is not None:
         check_animation(film.animate)
     options, film_options = sheet.options(), film.options()

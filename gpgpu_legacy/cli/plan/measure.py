@@ -17,8 +17,6 @@ from gpgpu_legacy.cli.shared import (
     Quiet,
     RecordedFile,
     ResultsFile,
-    check_output,
-    check_plot,
     draw,
     plot_option,
     progress_bar,
@@ -90,11 +88,6 @@ class BenchFiles:
     plot: Annotated[Path | None, plot_option("Draw the times over the values of --over.")] = None
     recorded: RecordedFile = None
 
-    def check(self) -> None:
-        """Refuse what cannot be written, before anything is measured."""
-        check_output(self.output, ".json")
-        check_plot(self.plot)
-
 
 @plan_app.command("bench")
 def bench_command(
@@ -115,7 +108,6 @@ def bench_command(
     from gpgpu_legacy.measure.plan_bench import plot, record, table
     from gpgpu_legacy.serial import read_recorded
 
-    files.check()
     if files.recorded is not None:
         if recipe.what:
             raise InputError("--from shows recorded results; leave WHAT out")
