@@ -13,7 +13,7 @@ work group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from itertools import accumulate
 from math import prod
@@ -155,13 +155,10 @@ class _Maker:
 
         def shifts(iteration: int) -> dict[int, int] | None:
             alike = all(_at(pass_, iteration) == _at(pass_, 0) for pass_ in dispatches)
-            return {n: 0 for pass_ in dispatches for n in self.touched(pass_)} if alike else None
+            places = (place for pass_ in dispatches for place in self.places.of(pass_).values())
+            return {place.kind // 2: 0 for place in places} if alike else None
 
         return Step(repeat.count, passes, shifts)
-
-    def touched(self, pass_: ComputePass) -> set[int]:
-        """The numbers of the regions that a dispatch may access."""
-        return {place.kind // 2 for place in self.places.of(pass_).values()}
 
     def trace(self, pass_: ComputePass) -> PassTrace:
         if pass_ not in self.accesses:
@@ -203,16 +200,33 @@ class _Maker:
             raise outside(kernel, lengths, number, index) from None
 
     def lockstep(self, pass_: ComputePass) -> Iterator[Chunk]:
-        """The chunks of a kernel whose work groups have several invocations."""
+        """The chunks of a kernel whose work groups have several invocations.
+
+        The work groups come in order, in batches whose accesses fit LARGEST_RECORD.
+        """
         places, lengths = self.places.of(pass_), self.places.lengths(pass_)
-
-        def record(grid: Grid) -> _Record:
-            accesses = _Record(places, self.shift)
-            AddressMachine(pass_, grid, lengths, accesses).run()
-            return accesses
-
-        for grid, recorded in _batches(pass_, record):
-            yield from recorded.chunks(grid, pass_.kernel.local_size)
+        kernel = pass_.kernel
+        across, up = constant_groups(pass_.groups)
+        width = across
+        rows = max(1, BATCH_INVOCATIONS // max(1, across * kernel.threads))
+        x = y = 0
+        while y < up and across:
+            count = min(width, across - x), min(rows, up - y)
+            grid, accesses = Grid((x, y), count), _Record(places, self.shift)
+            try:
+                AddressMachine(pass_, grid, lengths, accesses).run()
+            except _TooLargeError:
+                if count == (1, 1):
+                    raise PlanError(
+                        f"{kernel.name}: a work group makes more than {LARGEST_RECORD} accesses, "
+                        "the most that fit; choose a smaller product"
+                    ) from None
+                width, rows = (width, -(-count[1] // 2)) if count[1] > 1 else (-(-count[0] // 2), 1)
+                continue
+            yield from accesses.chunks(grid, kernel.local_size)
+            x += count[0]
+            if x >= across:
+                x, y = 0, y + count[1]
 
 
 def _at(pass_: ComputePass, iteration: int) -> ComputePass:
@@ -266,33 +280,6 @@ class _AccessTally:
 
 class _TooLargeError(Exception):
     """A batch with more accesses than LARGEST_RECORD."""
-
-
-def _batches(
-    pass_: ComputePass, record: Callable[[Grid], _Record]
-) -> Iterator[tuple[Grid, _Record]]:
-    """The work groups in order, in batches whose accesses fit LARGEST_RECORD."""
-    across, up = constant_groups(pass_.groups)
-    width = across
-    rows = max(1, BATCH_INVOCATIONS // max(1, across * pass_.kernel.threads))
-    x = y = 0
-    while y < up and across:
-        count = min(width, across - x), min(rows, up - y)
-        grid = Grid((x, y), count)
-        try:
-            recorded = record(grid)
-        except _TooLargeError:
-            if count == (1, 1):
-                raise PlanError(
-                    f"{pass_.kernel.name}: a work group makes more than {LARGEST_RECORD} accesses, "
-                    "the most that fit; choose a smaller product"
-                ) from None
-            width, rows = (width, -(-count[1] // 2)) if count[1] > 1 else (-(-count[0] // 2), 1)
-            continue
-        yield grid, recorded
-        x += count[0]
-        if x >= across:
-            x, y = 0, y + count[1]
 
 
 class _Record:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.batches import Flight, new_flight
+from gpgpu_legacy.cache.batches import new_flight
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import (
     ABSENT,
@@ -69,45 +70,37 @@ class Machine:
         short = slots < _SHORT and chunk.in_flight == 1 and np.all(times == 1)
         joined = max(1, _SLOTS // max(1, slots)) if short else 1
         whole = rows // joined * joined
-        for times_over, part in ((joined, slice(whole)), (1, slice(whole, rows))):
-            shape = -1 if slots else 0, times_over * slots
-            of_part = np.ascontiguousarray(times[part][::times_over])
-            self._run(
-                lines[part].reshape(shape),
-                of_part,
-                new_flight(of_part, times_over * slots, chunk.in_flight, chunk.lanes),
-                np.tile(chunk.kinds.astype(np.int64), times_over),
-                hits[part].reshape(shape),
-                mapped=mapped,
+        for over, part in ((joined, slice(whole)), (1, slice(whole, rows))):
+            shape = -1 if slots else 0, over * slots
+            of_part = replace(
+                chunk,
+                lines=lines[part].reshape(shape),
+                kinds=np.tile(chunk.kinds, over),
+                times=np.ascontiguousarray(times[part][::over]),
             )
+            self._run(of_part, hits[part].reshape(shape), mapped=mapped)
         return hits
 
-    def _run(
-        self,
-        lines: NDArray[np.int64],
-        times: NDArray[np.int32],
-        flight: Flight,
-        kinds: NDArray[np.int64],
-        hits: NDArray[np.uint8],
-        *,
-        mapped: bool,
-    ) -> None:
+    def _run(self, chunk: Chunk, hits: NDArray[np.uint8], *, mapped: bool) -> None:
+        lines, times, kinds = chunk.lines, chunk.times, chunk.kinds.astype(np.int64)
+        flight = new_flight(times, len(kinds), chunk.in_flight, chunk.lanes)
         np.add.at(self.counts[:, USES], kinds, int(times.sum(dtype=np.int64)))
-        narrow = self._narrow()
-        if narrow is not None and not mapped:
-            self._run_narrow(narrow, lines, times, flight, kinds)
+        copies = kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
+        first, last = self.levels[0], self.levels[-1]
+        narrow = None if mapped else self._narrow()
+        if narrow is not None:
+            writes = kinds & 1 == 1
+            misses, absent, outcomes = np.zeros((3, len(kinds)), np.int64)
+            narrow_slots = NarrowSlots(writes, copies * first.sets, misses, absent, outcomes)
+            narrow(lines, times, flight, narrow_slots, first)
+            for column, counted in ((MISSES, misses), (ABSENT, absent), (FILLS, misses * ~writes)):
+                np.add.at(self.counts[:, column], kinds, counted)
             return
         acts = (kinds & 1) * (KEEP if self.memory.allocate else THROUGH)
-        slots = Slots(
-            kinds,
-            acts,
-            self._copies(kinds),
-            np.flatnonzero(acts == THROUGH),
-            np.zeros(len(kinds), np.int64),
-        )
+        through = np.flatnonzero(acts == THROUGH)
+        slots = Slots(kinds, acts, copies, through, np.zeros(len(kinds), np.int64))
         ledger = Ledger(self.counts, self.starts, self.owners)
         two = len(self.levels) == 2
-        first, last = self.levels[0], self.levels[-1]
         drive(lines, times, flight, hits, slots, first, last, ledger, two, mapped)
 
     def _narrow(self) -> Any:
@@ -115,25 +108,6 @@ class Machine:
         if len(self.levels) == 2 or self.memory.allocate or self.levels[0].policy != LRU:
             return None
         return NARROW.get(self.memory.levels[0].ways)
-
-    def _run_narrow(
-        self,
-        narrow: Any,
-        lines: NDArray[np.int64],
-        times: NDArray[np.int32],
-        flight: Flight,
-        kinds: NDArray[np.int64],
-    ) -> None:
-        level, writes = self.levels[0], kinds & 1 == 1
-        misses, absent, last = np.zeros((3, len(kinds)), np.int64)
-        bases = self._copies(kinds) * level.sets
-        narrow(lines, times, flight, NarrowSlots(writes, bases, misses, absent, last), level)
-        for column, counted in ((MISSES, misses), (ABSENT, absent), (FILLS, misses * ~writes)):
-            np.add.at(self.counts[:, column], kinds, counted)
-
-    def _copies(self, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Which cache of level 1 each slot accesses."""
-        return kinds >> 1 if self.memory.per_texture else np.zeros_like(kinds)
 
     def accesses(self) -> int:
         """The number of accesses so far."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import isinf
 from typing import Any
 
 from gpgpu_legacy.chips.profile import UNLIMITED, Fact, Kind, Number, Profile, all_sources, sources
@@ -112,7 +111,7 @@ def value_text(value: object) -> str:
         return ", ".join(value) or "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float) and isinf(value):
+    if value == UNLIMITED:
         return "unlimited"
     return f"{value:g}" if isinstance(value, float) else str(value)
 

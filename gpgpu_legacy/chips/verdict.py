@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
-from math import isinf
 from typing import Any
 
-from gpgpu_legacy.chips.profile import Confidence, Fact, Kind, Number, Profile
+from gpgpu_legacy.chips.profile import UNLIMITED, Confidence, Fact, Kind, Number, Profile
 from gpgpu_legacy.count.resources import Node
 from gpgpu_legacy.serial import Record, as_record
 
@@ -182,7 +181,7 @@ def make_side(
 ) -> Side:
     """A limit on one side, with the source of the fact that it is."""
     return Side(
-        allowed="unlimited" if isinstance(allowed, float) and isinf(allowed) else allowed,
+        allowed="unlimited" if allowed == UNLIMITED else allowed,
         at_least=at_least,
         outcome=outcome,
         source=fact.source if fact else None,
