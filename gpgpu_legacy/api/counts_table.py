@@ -96,7 +96,8 @@ def count_program(
     program: Program, formats: Formats, size: tuple[int, int] | None = None
 ) -> ProgramCounts:
     """Count one fragment of a program; with a size, also a rectangle of fragments."""
-    fragment, units = _fragment(program, formats), _units(program, formats)
+    units = _units(program, formats)
+    fragment = _fragment(program, formats, sum(unit.bytes for unit in units))
     opcodes = Counter(instruction.mnemonic for instruction in program.instructions)
     counts = ProgramCounts(
         program=program.name,
@@ -112,9 +113,8 @@ def count_program(
     return as_record(RectangleCounts, counts, size=size, fragments=area, total=fragment.times(area))
 
 
-def _fragment(program: Program, formats: Formats) -> FragmentCounts:
+def _fragment(program: Program, formats: Formats, looked_up: int) -> FragmentCounts:
     counts = count_instructions(program)
-    looked_up = sum(unit.bytes for unit in _units(program, formats))
     written = program.color_outputs * formats.target.texel_bytes
     return as_record(
         FragmentCounts,

@@ -8,7 +8,7 @@ the code that an executor generates. It varies one axis after another until noth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
 from statistics import median
@@ -92,41 +92,28 @@ class SearchResult:
     finished: bool
 
 
-def search(
-    start: Way,
-    axes: Axes,
-    run: Run,
-    budget: Budget,
-    *,
-    progress: Callable[[str], object] = lambda _: None,
-    improved: Callable[[SearchResult], object] = lambda _: None,
-) -> SearchResult:
+@dataclass
+class Search:
     """Coordinate descent from a way to the fastest one that it leads to.
 
     run: called once for a way before that way is measured. budget: no run starts that is expected
     to outlast it; the first way is run whatever the budget. progress: called after each run.
-    improved: called with the result so far whenever a faster way is found.
-    Raises RefusedError where the first way is refused.
-    """
-    return _Search(axes, run, budget, progress).descend(start, improved)
-
-
-class _Search:
-    """The state of a search.
-
-    wall_s: seconds of a way's last run, transfers and the check included. cut_short: whether the
-    budget has kept a run from starting.
+    improved: called with the result so far whenever a faster way is found. wall_s: seconds of a
+    way's last run, transfers and the check included. cut_short: whether the budget has kept a run
+    from starting.
     """
 
-    def __init__(
-        self, axes: Axes, run: Run, budget: Budget, progress: Callable[[str], object]
-    ) -> None:
-        self.axes, self.run, self.budget, self.progress = axes, run, budget, progress
-        self.trials: dict[Way, Trial] = {}
-        self.wall_s: dict[Way, float] = {}
-        self.cut_short = False
+    axes: Axes
+    run: Run
+    budget: Budget
+    progress: Callable[[str], object] = lambda _: None
+    improved: Callable[[SearchResult], object] = lambda _: None
+    trials: dict[Way, Trial] = field(default_factory=dict)
+    wall_s: dict[Way, float] = field(default_factory=dict)
+    cut_short: bool = False
 
-    def descend(self, start: Way, improved: Callable[[SearchResult], object]) -> SearchResult:
+    def descend(self, start: Way) -> SearchResult:
+        """What is found from that way on. Raises RefusedError where the way is refused."""
         self.once(start)
         first = best = self.once(start)
         self.trials[start] = Trial(start, first)
@@ -137,7 +124,7 @@ class _Search:
                 fastest, best = self.along(way, best, axes[number][1])
                 if fastest != way:
                     way, tried = fastest, tuple(self.trials.values())
-                    improved(SearchResult(way, best, first, tried, finished=False))
+                    self.improved(SearchResult(way, best, first, tried, finished=False))
                 number += 1
         trials, finished = tuple(self.trials.values()), not self.cut_short
         if way == start:
@@ -312,7 +299,7 @@ def tune(
     *,
     executors: Sequence[str] = (),
     seed: int = 0,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> TuneResult:
     """Search for the fastest way of each method. An interrupt leaves the fastest ones so far.
 
@@ -328,7 +315,7 @@ def tune(
     methods = list(dict.fromkeys(find_method(name) for name in names or (DEFAULT_METHOD,)))
     wanted = [(method, executors_of(method, executors)) for method in methods]
     check_tuning_file()
-    other_work, done, tell = OtherWork(), [], progress or (lambda _: None)
+    other_work, done = OtherWork(), []
     for number, (method, searched) in enumerate(wanted):
         share = budget.share(len(wanted) - number)
         usual = method.options(Options())
@@ -337,7 +324,7 @@ def tune(
         try:
             with WayRunner(method, size, seed) as runner:
                 improved = partial(_keep, method, size)
-                result = search(start, axes, runner.run, share, progress=tell, improved=improved)
+                result = Search(axes, runner.run, share, progress, improved).descend(start)
         except RefusedError as error:
             raise InputError(f"{method.name} on {start.executor}: {error}") from None
         done.append((_keep(method, size, result), result))

@@ -27,7 +27,7 @@ from gpgpu_legacy.measure import pool, tuned
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.platform import Platform
-from gpgpu_legacy.measure.tune import RefusedError, axes_of, search, tune
+from gpgpu_legacy.measure.tune import RefusedError, Search, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
     TunedMethod,
     Way,
@@ -105,7 +105,7 @@ def test_the_best_way_of_a_valley_is_found(
     executor: str, block: int, tile: tuple[int, int], start: int
 ) -> None:
     land = Landscape(valley(executor, block, tile))
-    found = search(Way("jit", start), axes, land.run, Budget(1e9, land.clock))
+    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", start))
     reached = land.seconds(found.way)
     assert reached == 1.0
     assert found.seconds == reached
@@ -116,7 +116,7 @@ def test_the_best_way_of_a_valley_is_found(
 def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
     land = Landscape(valley("jit", 128, (8, 4)))
     start = Way("jit", 8)
-    found = search(start, axes, land.run, Budget(60.0, land.clock))
+    found = Search(axes, land.run, Budget(60.0, land.clock)).descend(start)
     longest = max(land.seconds(way) for way in land.runs)
     assert land.now < 60.0 + longest
     assert not found.finished
@@ -126,11 +126,11 @@ def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
 def test_an_interrupt_leaves_the_fastest_way_so_far(
     monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
-    def interrupted(*_: Any, improved: Any, **__: Any) -> Any:
-        improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, (), finished=False))
+    def interrupted(search: tuning.Search, _: Way) -> None:
+        search.improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, (), finished=False))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tuning, "search", interrupted)
+    monkeypatch.setattr(tuning.Search, "descend", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tune(["hall-carr-hart-multi"], 8, Budget(60.0), executors=["jit"])
     assert [tuned.way for tuned in tuned_methods()] == [JIT_TILE]
@@ -144,14 +144,14 @@ def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
         return 1.0 - way.block / 1000
 
     land = Landscape(seconds)
-    found = search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
+    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
     assert found.way.block == 64
     assert {t.reason for t in found.trials if t.way.block == 128} == {"too long a program"}
 
 
 def test_a_gain_within_the_noise_is_none() -> None:
     land = Landscape(lambda way: 1.0 if way == Way("jit", 8) else 0.99)
-    found = search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
+    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
     assert found.way == Way("jit", 8)
 
 
@@ -165,7 +165,7 @@ def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
         return 1.0
 
     land = Landscape(seconds)
-    found = search(Way("jit", 8), axes, land.run, Budget(1e9, land.clock))
+    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
     assert found.way == Way("jit", 8)
     assert found.seconds == found.default_seconds == 1.0
 

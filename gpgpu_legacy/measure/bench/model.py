@@ -39,7 +39,7 @@ def measure(
     *,
     seed: int = 0,
     whole: bool = False,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
     save: Callable[[Bench], object] = lambda _: None,
 ) -> Bench:
     """Measure all entrants at all sizes, the smallest first, on random n×n matrices.
@@ -77,8 +77,7 @@ def measure(
         for entrant in entered
     ]
     listener: Listener[Entrant, Checked] = Listener(
-        progress or (lambda _: None),
-        lambda measured: save(bench(measured)),
+        progress, lambda measured: save(bench(measured))
     )
     result = bench(engine.measure(jobs, budget, rounds, listener=listener))
     save(result)

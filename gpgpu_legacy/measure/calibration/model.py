@@ -113,7 +113,7 @@ def calibrate(
     runs: int = RUNS,
     run_s: float = RUN_S,
     budget: Budget | None = None,
-    progress: Callable[[str], object] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Calibration:
     """Measure an executor's ceilings.
 
@@ -122,18 +122,18 @@ def calibrate(
     description, `count_steps` times.
     """
     rounds, limit = Rounds(runs), budget or Budget(inf)
-    tell, tiled = progress or (lambda _: None), executor.capabilities.stages_texels
+    tiled = executor.capabilities.stages_texels
     other_work, trials = OtherWork(), list[_Trial]()
 
     def after_round(number: int) -> Sequence[_Trial]:
-        tell(f"{executor.name}: round {number + 1} of {runs}")
+        progress(f"{executor.name}: round {number + 1} of {runs}")
         return [] if limit.is_over else trials
 
     with ExitStack() as held:
         for task in tasks(tiled=tiled):
             if tiled or not task.of_tiles:
                 trials.append(_prepare(executor, task, run_s, limit, held))
-            tell(f"{executor.name}: {task.name}")
+            progress(f"{executor.name}: {task.name}")
         take_rounds(trials, lambda trial: trial.sample(limit), rounds.count, after_round)
     ceilings = _ceilings(trials)
     busy_share = other_work.share()
@@ -160,8 +160,7 @@ def write_calibration(calibration: Calibration, path: Path | None = None) -> Pat
     Raises InputError where it cannot be written.
     """
     to = path or _kept_path(calibration.profile.name)
-    if path is None:
-        make_folder(to.parent)
+    make_folder(to.parent)
     write_text(to, toml_text(calibration.profile))
     return to
 
