@@ -93,13 +93,10 @@ def test_a_text_that_drivers_could_read_otherwise(
     [
         ("const uint k = 4294967295u + 1;", "a constant has more than 32 bits"),
         ("const int k = int(1e999);", "a constant has more than 32 bits"),
-        ("const int k = 4294967296;", "an integer has at most 32 bits"),
         (f"const int k = {'9' * 5000};", "an integer has at most 32 bits"),
         ("shared float T[256][257];", "shared array T has 65792 elements"),
         ("shared float T[2.0];", "an extent is a whole number"),
-        ("shared float T[1e999];", "an extent is a whole number"),
         ("shared float T[1 - 1];", "shared array T has 0 elements"),
-        ("shared float T[2000000000];", "shared array T has 2000000000 elements"),
         ("shared float T[65533];", "shared array T has 65533 elements"),  # S has 4
         ("layout(local_size_x = 1000000000) in;", "a work group of 1000000000×1"),
         ("layout(binding = 256) buffer b { float T[]; };", "a buffer's binding is less than 256"),

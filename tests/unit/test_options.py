@@ -123,7 +123,6 @@ def test_a_group_of_commands_shows_its_help(run: Call) -> None:
         ("translate x.fp --to hlsl", "'hlsl' is not one of 'glsl', 'glsl-compute', 'glsl-es'"),
         ("run larson-mcallister --size 4 --seed -1", "seed is -1"),
         ("tables --json --format csv", "give --json or --format csv, not both"),
-        ("roofline --plot x.gif", ".png, .svg, .pdf"),
     ],
 )
 def test_a_mistake_in_a_call_is_one_line(words: str, complaint: str, run: Call) -> None:

@@ -331,7 +331,6 @@ RECT = ("RECT", TEXELS)
         ({"textures": {0: ("2D", TEXELS)}}, "textures[0] is 2D, and the program looks it up as R"),
         ({"textures": {0: ("RECT", np.zeros((2, 2, 5)))}}, "textures[0] has the shape (2, 2, 5)"),
         ({"textures": {0: ("RECT", [["a"]])}}, "textures[0] holds text, not real numbers"),
-        ({"textures": {0: ("RECT", [[1], [1, 2]])}}, "textures[0] has rows of different lengths"),
         ({"textures": {0: (*RECT, "bilinear")}}, "the sampler of textures[0] has 'bilinear'"),
         ({"textures": {0: (*RECT, "GL_REPEAT")}}, "textures[0] is RECT and does not repeat"),
         ({"textures": {0: (*RECT, "linear nearest")}}, "the sampler of textures[0] has two filter"),
@@ -339,7 +338,6 @@ RECT = ("RECT", TEXELS)
         ({"local": {0: (1, 2, 3)}}, "local[0] has 3 numbers; give four numbers"),
         ({"texcoords": {0: np.zeros((3, 4))}}, "texcoords[0] has the shape (3, 4); give (4, 4)"),
         ({"texcoords": {0: (1e300, 0, 0, 1)}}, "texcoords[0] holds a NaN or an infinity"),
-        ({"fogcoord": (1, 2)}, "fogcoord has the shape (2,); give a number, or one at each"),
         ({"state": {"fog.colour": (1, 1, 1, 1)}}, "fog.colour"),
     ],
 )  # fmt: skip

@@ -196,7 +196,6 @@ def test_each_has_everything_that_a_reader_asks_for(algorithm: Algorithm) -> Non
         ("jacobi", {"passes": -1}, "a repeat of -1 iterations"),
         ("reduction", {"operation": "mean"}, "operation is 'mean'; choose from max, min, sum"),
         ("jacobian", {}, r"no algorithm jacobian; did you mean jacobi\?"),
-        ("fft", {}, "no algorithm fft; choose from .*bitonic-sort"),
         ("bitonic_sort", {"n": 100}, "n is 100; .* power of two, such as 128"),
     ],
 )

@@ -461,7 +461,6 @@ def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (["hall"], "there is no method hall"),
         (["--budget", "nan"], "the budget is nan"),
         (["--show", "--forget"], "--show or --forget"),
         (["dobravec-bulic-host", "--executor", "gl-raster"], "gl-raster does not run"),
