@@ -54,7 +54,7 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
         terms = [
             replace(served, stage=term.stage) if term.name == "memory" else term for term in terms
         ]
-    if rates.knows_run_overhead:
+    if chip.hardware.run_us is not None:  # which only calibrated profiles have
         terms.append(Term("run overhead", Stage.RUN, 1, "runs", rates.of_overhead("run_us")))
     upload, readback = map(rates.transfers, ("upload_gb_per_s", "readback_gb_per_s"))
     terms += [

@@ -45,11 +45,6 @@ class Rates:
         """Whether fragments are written while others are computed; true if that is not known."""
         return _value(self.hardware.writes_overlap, unknown=True)
 
-    @property
-    def knows_run_overhead(self) -> bool:
-        """Whether the profile has the overhead of a run, which only calibrated ones have."""
-        return self.hardware.run_us is not None
-
     # Arithmetic ---------------------------------------------------------------------------------
 
     @property

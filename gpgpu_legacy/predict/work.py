@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
-from typing import TypeGuard
 
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
@@ -112,15 +111,14 @@ def _work(plan: Plan, manner: _Manner) -> Work:
     apart, work = not manner.fuses_passes, Work()
     for part in parts_of(plan, apart=apart):
         counter = _Counter(part.plan, manner)
-        for whole in _steps(part.plan, apart=apart):
-            if not apart and _reads_neighbours(whole, part.plan):
-                counter.add_in_time(whole)
-                continue
-            for times, step in _members(whole):
-                if isinstance(step, FusedPasses):
-                    counter.add_fused(step)
-                else:
-                    counter.add_pass(step, times)
+        for step in _steps(part.plan, apart=apart):
+            if not isinstance(step, UnfusedRepeat):
+                counter.add(step, 1)
+            elif apart or neighbourhood(step, part.plan) is None:
+                for member in step.body:
+                    counter.add(member, step.count)
+            else:  # an executor may run several iterations in one tile
+                counter.add_in_time(step)
         work.add(counter.work, part.times)
     return work
 
@@ -137,23 +135,6 @@ def _steps(plan: Plan, *, apart: bool) -> tuple[FusedPasses | UnfusedRepeat | Pa
     return tuple(fused_steps(expand_opaque_repeats(plan), apart=True))
 
 
-def _members(
-    step: FusedPasses | UnfusedRepeat | Pass,
-) -> Iterator[tuple[int, FusedPasses | Pass]]:
-    """The fused and other passes of a step, with how often each runs."""
-    if isinstance(step, UnfusedRepeat):
-        yield from ((step.count, member) for member in step.body)
-    else:
-        yield 1, step
-
-
-def _reads_neighbours(
-    step: FusedPasses | UnfusedRepeat | Pass, plan: Plan
-) -> TypeGuard[UnfusedRepeat]:
-    """Whether it is a Repeat of which an executor may run several iterations in one tile."""
-    return isinstance(step, UnfusedRepeat) and neighbourhood(step, plan) is not None
-
-
 @dataclass(frozen=True, slots=True)
 class _Counter:
     """Adds the passes of one plan up."""
@@ -162,8 +143,14 @@ class _Counter:
     manner: _Manner
     work: Work = field(default_factory=Work)
 
-    def add_pass(self, pass_: Pass, times: int) -> None:
-        """A pass that is not analysed: its lookups are only counted."""
+    def add(self, pass_: FusedPasses | Pass, times: int) -> None:
+        """Passes that were analysed, which say themselves how often they run, or another pass.
+
+        Of a pass that is not analysed lookups are only counted.
+        """
+        if isinstance(pass_, FusedPasses):
+            self._add_fused(pass_)
+            return
         if isinstance(pass_, CopyPass | ClearPass):
             moved = count_repeated(self.plan, pass_, times)
             self.work.copy_bytes += moved.copy_bytes
@@ -181,15 +168,12 @@ class _Counter:
         """
         once = _Counter(self.plan, self.manner)
         for member in repeat.body:
-            if isinstance(member, FusedPasses):
-                once.add_fused(replace(member, count=1))
-            else:
-                once.add_pass(member, 1)
+            once.add(replace(member, count=1) if isinstance(member, FusedPasses) else member, 1)
         for name in ("instructions", "components", "dots", "fragments", "capacity"):
             setattr(once.work, name, repeat.count * getattr(once.work, name))
         self.work.add(once.work, 1)
 
-    def add_fused(self, step: FusedPasses) -> None:
+    def _add_fused(self, step: FusedPasses) -> None:
         """Passes that may be fused, or one pass that was analysed.
 
         If the chip fuses them, partial sums stay in registers from one iteration to the next.

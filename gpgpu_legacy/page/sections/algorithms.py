@@ -67,7 +67,8 @@ def make_section() -> Section:
     """The algorithms, each a plan that the page plays; those with kernels are named."""
     shipped = sorted(shipped_algorithms(), key=lambda algorithm: algorithm.year or 0)
     algorithms = [a for a in shipped if a.name not in SHOWN_ELSEWHERE]
-    built = {a.name: _built(a.name) for a in algorithms}
+    small = {a.name: SMALL.get(a.name, Small()) for a in algorithms}
+    built = {name: find_recipe(name).build(one.settings) for name, one in small.items()}
     played = [a for a in algorithms if not built[a.name].plan.dispatches]
     kernels = [a for a in algorithms if built[a.name].plan.dispatches]
     html = rendered("sections/algorithms.html.j2", played=played, built=built, kernels=kernels)
@@ -79,8 +80,8 @@ def make_section() -> Section:
                 "source": a.source,
                 "summary": a.summary,
                 "lacked": a.lacked,
-                "step": SMALL.get(a.name, Small()).step_ms,
-                "played": played_plan(built[a.name].plan, _inputs(a.name, built[a.name])),
+                "step": small[a.name].step_ms,
+                "played": played_plan(built[a.name].plan, _inputs(small[a.name], built[a.name])),
             }
             for a in played
         ]
@@ -89,10 +90,5 @@ def make_section() -> Section:
     return Section("algorithms", "The other algorithms, live", html, data, scripts)
 
 
-def _built(name: str) -> Built:
-    return find_recipe(name).build(SMALL.get(name, Small()).settings)
-
-
-def _inputs(name: str, built: Built) -> dict[str, F32]:
-    inputs = SMALL.get(name, Small()).inputs
-    return inputs() if inputs else sample_inputs(built.plan, built.samples, 0)
+def _inputs(small: Small, built: Built) -> dict[str, F32]:
+    return small.inputs() if small.inputs else sample_inputs(built.plan, built.samples, 0)
