@@ -18,7 +18,15 @@ from gpgpu_legacy.papers.derive.registry import Rounded, Value
 from gpgpu_legacy.provenance import checkout
 from gpgpu_legacy.published.claims import Published
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.serial import Record, Recorded, as_record, provenance, read_recorded, write_json
+from gpgpu_legacy.serial import (
+    Record,
+    Recorded,
+    as_record,
+    plain,
+    provenance,
+    read_recorded,
+    write_json,
+)
 
 RECORD = Path(__file__).parent / "verdicts.json"
 """The verdicts as they were last recorded."""
@@ -217,11 +225,7 @@ def changes(now: Verdicts, before: Verdicts, papers: Iterable[Paper]) -> list[st
 
 
 def _differences(now: VerdictRecord, then: VerdictRecord) -> Iterable[str]:
-    for name in VerdictRecord.__struct_fields__:
-        is_now, was = (_text(getattr(entry, name)) for entry in (now, then))
-        if is_now != was:
-            yield f"{name} was {was or 'nothing'}, is {is_now or 'nothing'}"
-
-
-def _text(value: str | Verdict) -> str:
-    return value.value if isinstance(value, Verdict) else value
+    was = plain(then)
+    for name, is_now in plain(now).items():
+        if is_now != was[name]:
+            yield f"{name} was {was[name] or 'nothing'}, is {is_now or 'nothing'}"

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import printed_number
-from gpgpu_legacy.studies.sdk_example.model import ORDER, generated_inputs
+from gpgpu_legacy.studies.sdk_example.model import ORDER, PRINTED, fitted, generated_inputs
 
 _SCALAR_DECIMALS = 5
 
@@ -19,9 +19,7 @@ def _printed_matrix(inputs: Inputs, name: str) -> NDArray[np.float64]:
 
 def _scalars(inputs: Inputs) -> NDArray[np.float64]:
     """α and β by a least-squares fit of the paper's printed matrices."""
-    a, b, c, after = (_printed_matrix(inputs, name) for name in ("A", "B", "C", "result"))
-    columns = np.stack([(a @ b).ravel(), c.ravel()], axis=1)
-    return np.asarray(np.linalg.lstsq(columns, after.ravel(), rcond=None)[0], np.float64)
+    return fitted(*(_printed_matrix(inputs, name) for name in PRINTED))[0]
 
 
 @derivation
@@ -36,7 +34,7 @@ def scalar(inputs: Inputs, index: int) -> Value:
 @derivation
 def scalar_residual(inputs: Inputs) -> Value:
     """The largest error of an element of the result that is computed with these scalars."""
-    a, b, c, after = (_printed_matrix(inputs, name) for name in ("A", "B", "C", "result"))
+    a, b, c, after = (_printed_matrix(inputs, name) for name in PRINTED)
     alpha, beta = _scalars(inputs).round(_SCALAR_DECIMALS)
     return float(np.abs(alpha * (a @ b) + beta * c - after).max())
 

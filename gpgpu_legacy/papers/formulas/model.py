@@ -61,8 +61,12 @@ class Row:
     @property
     def agrees(self) -> bool:
         """Whether every column agrees."""
-        cells = (self.passes, self.fragments_per_pass, self.per_fragment, self.total)
-        return all(cell.agrees for cell in cells)
+        return all(cell.agrees for cell in self.cells)
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """The four columns that the papers print."""
+        return self.passes, self.fragments_per_pass, self.per_fragment, self.total
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.papers.formulas.model import Cell, MethodCost, Row, Table
+from gpgpu_legacy.papers.formulas.model import MethodCost, Row, Table
 from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, ROUNDS, MethodTimes
 from gpgpu_legacy.present.grid import Entry, Formula, Grid
 from gpgpu_legacy.published.papers import papers
@@ -79,17 +79,12 @@ def _analysis(table: Table) -> Grid:
 
 def _differences(table: Table) -> list[str]:
     """A line for every column that does not agree, with both formulas."""
-    columns: tuple[tuple[str, Callable[[Row], Cell]], ...] = (
-        ("passes", lambda row: row.passes),
-        ("fragments / pass", lambda row: row.fragments_per_pass),
-        (f"{table.published.unit} / fragment", lambda row: row.per_fragment),
-        ("total", lambda row: row.total),
-    )
+    heads = ("passes", "fragments / pass", f"{table.published.unit} / fragment", "total")
     return [
-        f"{row.method}, {name}: published {column(row).published}, counted {column(row).counted}."
+        f"{row.method}, {head}: published {cell.published}, counted {cell.counted}."
         for row in table.rows
-        for name, column in columns
-        if not column(row).agrees
+        for head, cell in zip(heads, row.cells, strict=True)
+        if not cell.agrees
     ]
 
 

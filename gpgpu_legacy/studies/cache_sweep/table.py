@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+from gpgpu_legacy.cache.distances import Distances
 from gpgpu_legacy.cache.heat_map import HeatMap
 from gpgpu_legacy.cache.simulate import Result, Tally
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
@@ -236,8 +237,8 @@ def curve_grids(curves: Sweep[Curve]) -> list[Grid]:
 def _curve_grid(curve: Curve) -> Grid:
     distances, line_bytes = curve.distances, curve.distances.line_bytes
     rows = tuple(
-        (lines * line_bytes, lines, distances.misses(lines), _miss_ratio(curve, lines))
-        for lines in _powers(curve)
+        (lines * line_bytes, lines, misses, misses / max(1, distances.accesses))
+        for lines, misses in _at_powers(curve.distances)
     )
     where = "" if curve.case.of_kernels else f", raster order {curve.case.access}"
     caption = f"{curve.case.subject.title}{where}: misses of every fully associative LRU cache."
@@ -250,13 +251,11 @@ def _curve_grid(curve: Curve) -> Grid:
     return Grid("curve", caption, ("bytes", "lines", "misses", "miss ratio"), rows, notes)
 
 
-def _powers(curve: Curve) -> list[int]:
-    """Powers of two up to the first that holds all lines."""
-    sizes = [1]
-    while curve.distances.misses(sizes[-1]) > curve.distances.cold:
-        sizes.append(2 * sizes[-1])
-    return sizes
-
-
-def _miss_ratio(curve: Curve, lines: int) -> float:
-    return curve.distances.misses(lines) / max(1, curve.distances.accesses)
+def _at_powers(distances: Distances) -> Iterator[tuple[int, int]]:
+    """Lines, and their misses, at powers of two up to the first that holds all lines."""
+    lines, misses = 1, distances.misses(1)
+    yield lines, misses
+    while misses > distances.cold:
+        lines *= 2
+        misses = distances.misses(lines)
+        yield lines, misses

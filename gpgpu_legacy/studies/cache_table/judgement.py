@@ -117,12 +117,11 @@ def judge(table: CacheTable) -> tuple[Judgement, ...]:
         Judgement(
             setting,
             method,
-            tuple(Comparison(row, before[setting]) for row in sorted(rows, key=_block)),
+            tuple(
+                Comparison(row, before[setting])
+                for row in sorted(rows, key=lambda row: row.block or 0)
+            ),
         )
         for (setting, method), rows in blocked.items()
         if setting in before
     )
-
-
-def _block(row: Row) -> int:
-    return row.block or 0

@@ -301,8 +301,7 @@ def make_table(
     wanted = products.cases(where)
     rows_known = {row.case: row for row in known.rows} if known else {}
     others = _others(known, wanted) if known else []
-    for case in _representatives(wanted):
-        _check(products, case)
+    _check(products, wanted)
     started, saved, stopped = budget.spent_s, -inf, Event()
 
     def report(_: float) -> None:
@@ -365,18 +364,17 @@ class _StoppedError(Exception):
     """Another simulation failed, or the user interrupted the table."""
 
 
-def _representatives(wanted: Iterable[Case]) -> Iterable[Case]:
-    """One case for each plan and length of line, which alone decide whether it can be simulated."""
-    return {
+def _check(products: Products, wanted: Iterable[Case]) -> None:
+    """InputError, before the long part, for a case that cannot be simulated.
+
+    Its plan and the length of a line alone decide that.
+    """
+    different = {
         (case.method, case.block, parse_cache(case.setting.cache).line_bytes): case
         for case in wanted
-    }.values()
-
-
-def _check(products: Products, case: Case) -> None:
-    """InputError, before the long part, for a case that cannot be simulated."""
-    line_bytes = parse_cache(case.setting.cache).line_bytes
-    plan_trace(products.plan(case, size=1), line_bytes, case.setting.access)
+    }
+    for (_, _, line_bytes), case in different.items():
+        plan_trace(products.plan(case, size=1), line_bytes, case.setting.access)
 
 
 def _simulate(

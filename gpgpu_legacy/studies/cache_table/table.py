@@ -43,7 +43,7 @@ def _place_grid(table: CacheTable, place: Setting) -> Grid:
         here = [by_case.get((method, block, cache)) for cache in caches]
         requested = next(row.bytes_requested for row in here if row is not None)
         cells = [_cell(table, row) for row in here]
-        rows.append((method, block, _megabytes(requested), *cells))
+        rows.append((method, block, Numeral(_in_megabytes(requested)), *cells))
     caption = (
         f"Products at n = {table.size}, {table.accumulate.value}; raster order {place.raster}, "
         f"texture layout {place.layout}, {place.in_flight} in flight."
@@ -65,10 +65,6 @@ _WAYS = {
     "copies are counted here, but not in the paper's Table 1.",
     Accumulate.BLEND: "The framebuffer blends the partial sums, and there is no F.",
 }
-
-
-def _megabytes(count: int) -> Numeral:
-    return Numeral(_in_megabytes(count))
 
 
 def _in_megabytes(count: int) -> str:

@@ -71,11 +71,6 @@ class Evidence(Record, rename={"calls": "sizes"}):
     false_alarms: int
     ways: tuple[int, int] | None
 
-    @property
-    def is_right(self) -> bool:
-        """Whether the outliers are exactly the published ones."""
-        return all(call.is_simulated == call.is_published for call in self.calls)
-
 
 def evidence(
     simulated: Mapping[int, HostMisses], published_ms: Mapping[int, float], cache: Cache

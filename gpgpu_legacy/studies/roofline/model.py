@@ -31,7 +31,7 @@ from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Case, Origin, read_log
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import executors
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.studies.lineage.record import Lineage, read_lineage
 
 SLACK = 1.2
@@ -229,17 +229,15 @@ def _point(chip: Profile, product: Product) -> Point:
     compute_s, bottleneck = prediction.compute_s, prediction.bottleneck
     bound = 1e-9 * flops / compute_s if compute_s else None
     gflops = 1e-9 * flops / product.seconds if product.seconds else None
-    return Point(
-        method=product.method,
-        size=size,
+    return as_record(
+        Point,
+        product,
         block=method.options(product.options).block,
         flops_per_byte=flops / prediction.memory_bytes,
         flops_per_byte_requested=flops / count_plan(plan).bytes_requested,
         bound_gflops=bound,
         binds="" if bottleneck is None else bottleneck.name,
         gflops=gflops,
-        kind=product.kind,
-        where=product.where,
         above=gflops is not None and bound is not None and gflops > SLACK * bound,
     )
 

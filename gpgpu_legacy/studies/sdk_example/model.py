@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.products import Run, run
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.serial import Record
 
 F64 = NDArray[np.float64]
 
@@ -96,25 +98,28 @@ class Scalars:
 
 def find_scalars() -> Scalars:
     """The α and β that fit the printed result best, by least squares over its 16 elements."""
-    product, before, after = printed("A") @ printed("B"), printed("C"), printed("result")
-    columns = np.stack([product.ravel(), before.ravel()], axis=1)
-    (alpha, beta), *_ = np.linalg.lstsq(columns, after.ravel(), rcond=None)
-    residual = float(np.abs(columns @ [alpha, beta] - after.ravel()).max())
-    return Scalars(float(alpha), float(beta), residual)
+    scalars, residual = fitted(*map(printed, PRINTED))
+    alpha, beta = scalars.tolist()
+    return Scalars(alpha, beta, residual)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """A matrix of ours beside the page's, element by element: texts of six digits."""
+def fitted(a: F64, b: F64, before: F64, after: F64) -> tuple[F64, float]:
+    """The scalars with which α·AB + β·C is nearest to a result, and the largest error left."""
+    columns = np.stack([(a @ b).ravel(), before.ravel()], axis=1)
+    scalars: F64 = np.linalg.lstsq(columns, after.ravel(), rcond=None)[0].astype(np.float64)
+    return scalars, float(np.abs(columns @ scalars - after.ravel()).max())
+
+
+class Comparison(Record):
+    """A matrix of ours beside the page's, element by element: texts of six digits.
+
+    equal: how many of the 16 elements agree to the last printed digit.
+    """
 
     name: str
     ours: tuple[str, ...]
     page: tuple[str, ...]
-
-    @property
-    def equal(self) -> int:
-        """How many of the 16 elements agree to the last printed digit."""
-        return sum(a == b for a, b in zip(self.ours, self.page, strict=True))
+    equal: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +138,11 @@ def sdk_example(executor: str = "auto") -> Example:
     a, b, c = generated_inputs()
     result = run(a, b, "mali-sgemm", c=c, alpha=alpha, beta=beta, executor=executor)
     matrices = {"A": a, "B": b, "C": c, "result": result.product}
-    comparisons = tuple(
-        Comparison(name, tuple(f"{v:.6g}" for v in matrix.ravel()), tuple(PRINTED[name].split()))
-        for name, matrix in matrices.items()
-    )
-    return Example(scalars, result, comparisons)
+    return Example(scalars, result, tuple(starmap(compared, matrices.items())))
+
+
+def compared(name: str, matrix: F32) -> Comparison:
+    """A matrix beside the page's of that name."""
+    ours, page = tuple(f"{v:.6g}" for v in matrix.ravel()), tuple(PRINTED[name].split())
+    equal = sum(a == b for a, b in zip(ours, page, strict=True))
+    return Comparison(name=name, ours=ours, page=page, equal=equal)

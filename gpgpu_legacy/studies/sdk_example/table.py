@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.serial import Record, as_record
-from gpgpu_legacy.studies.sdk_example.model import ORDER, SEED, Example
+from gpgpu_legacy.studies.sdk_example.model import ORDER, SEED, Comparison, Example
 
 _TITLES = {
     "A": "A, generated",
@@ -40,15 +40,6 @@ def example_grids(example: Example) -> list[Grid]:
     ]
 
 
-class MatrixRecord(Record):
-    """Our matrix beside the page's, as texts of six digits, and how many texts are equal."""
-
-    name: str
-    ours: tuple[str, ...]
-    page: tuple[str, ...]
-    equal: int
-
-
 class ExampleRecord(Record):
     """The example as it is written. seed: of glibc's rand(). residual: of the fit of the scalars,
     the largest error left in an element.
@@ -60,7 +51,7 @@ class ExampleRecord(Record):
     residual: float
     executor: str
     device: str
-    matrices: tuple[MatrixRecord, ...]
+    matrices: tuple[Comparison, ...]
 
 
 def example_record(example: Example) -> ExampleRecord:
@@ -70,5 +61,5 @@ def example_record(example: Example) -> ExampleRecord:
         example.scalars,
         example.run,
         seed=SEED,
-        matrices=tuple(as_record(MatrixRecord, each) for each in example.comparisons),
+        matrices=example.comparisons,
     )

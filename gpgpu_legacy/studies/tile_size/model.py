@@ -20,7 +20,7 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.studies.tile_size.formulas import (
     Fetches,
     Tiles,
@@ -156,14 +156,13 @@ def tile_table(
             rows.append(row)
         progress(f"T = {tile}")
     texels = cases.texels
-    return TileTable(
-        size=cases.size,
-        block=cases.block,
-        texels=texels,
+    return as_record(
+        TileTable,
+        cases,
+        cases.access,
         texture_bytes=texels * texels * RGBA32F.texel_bytes,
         raster=cases.access.raster.name,
         layout=cases.access.layout.name,
-        in_flight=cases.access.in_flight,
         rows=tuple(rows),
         not_run=tuple(not_run),
     )
