@@ -165,7 +165,7 @@ def costs(method: str) -> Costs:
 
 
 def _counts(method: str, size: int, block: int) -> Counts:
-    plan = find_method(method).plan(Shape(size, size, size), Options(block=block))
+    plan = find_method(method).plan(Shape.square(size), Options(block=block))
     return count_plan(plan)
 
 
@@ -189,7 +189,7 @@ def texel_moment() -> str:
     """The address of a fragment of the first pass of a small multichannel product."""
     block, side = 2, len(DEMONSTRATION_A)
     options = Options(block=block, accumulate=Accumulate.COPY)
-    first, *_ = _draws(find_method(MULTI).plan(Shape(side, side, side), options))
+    first, *_ = _draws(find_method(MULTI).plan(Shape.square(side), options))
     return (
         f"#figure-2.method={MULTI}&figure-2.block={block}&figure-2.mode={Accumulate.COPY.value}"
         f"&figure-2.pass={first}&figure-2.texel=0_0"
@@ -229,7 +229,7 @@ class Loaded:
 def loaded() -> Loaded:
     """The largest blocks, and what binds."""
     chip, method = find_profile(CHIP), find_method(MULTI)
-    shape = Shape(LOADED_SIZE, LOADED_SIZE, LOADED_SIZE)
+    shape = Shape.square(LOADED_SIZE)
     native = [one for one in fit(method, chip, shape).largest if one.limits is Limited.NATIVE]
     [written] = [one for one in native if one.coordinates_first is None]
     [rearranged] = [one for one in native if one.coordinates_first is not None]

@@ -67,9 +67,7 @@ class Case:
     def plan(self, block: int | None) -> Plan:
         """The plan of a product with that block."""
         first = min(_MOST_FIRST, block) if self.first and block is not None else None
-        return self.method.plan(
-            Shape(SIZE, SIZE, SIZE), Options(block=block, coordinates_first=first)
-        )
+        return self.method.plan(Shape.square(SIZE), Options(block=block, coordinates_first=first))
 
 
 class SideData(Record):

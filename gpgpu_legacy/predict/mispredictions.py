@@ -136,7 +136,7 @@ def compare(case: Case, tolerance: float) -> Misprediction:
 def _plan(method: str, size: int, block: int | None, accumulate: Accumulate | None) -> Plan:
     """The plan of a square product, which several chips share."""
     options = Options(block=block, accumulate=accumulate)
-    return find_method(method).plan(Shape(size, size, size), options)
+    return find_method(method).plan(Shape.square(size), options)
 
 
 def compared(case: Case, predicted_s: float, binds: str, tolerance: float) -> Misprediction:

@@ -41,6 +41,11 @@ class Shape:
         """How many elements of A are multiplied by elements of B: m·l·n."""
         return self.m * self.l * self.n
 
+    @classmethod
+    def square(cls, n: int) -> Shape:
+        """The shape of an n×n product."""
+        return cls(n, n, n)
+
     def gflops(self, seconds: float | None) -> float | None:
         """2·m·l·n operations over the seconds, in 10⁹/s; None where either is 0 or missing."""
         if seconds is None or seconds <= 0.0 or not self.multiply_adds:

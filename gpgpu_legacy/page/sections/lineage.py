@@ -44,7 +44,6 @@ def make_section() -> Section:
     recorded = recordings()
     steps = [_step(method, recorded) for method in methods()]
     at = {(time.device, time.size, time.method): time for time in recorded.times}
-    sizes = sorted({time.size for time in recorded.times})
     html = rendered(
         "sections/lineage.html.j2",
         story=[paragraph.split("`") for paragraph in story()],
@@ -52,15 +51,12 @@ def make_section() -> Section:
         devices=DEVICES,
         size=SIZE,
         at=at,
-        gflops=lambda time: Shape(time.size, time.size, time.size).gflops(time.seconds),
+        gflops=lambda time: Shape.square(time.size).gflops(time.seconds),
         multiply_adds=lambda size: size**3,
         four_digits=_four_digits,
     )
-    data = _data(steps, recorded, sizes)
-    return Section("lineage", "The lineage 2001–2018", html, data, _SCRIPTS)
-
-
-_SCRIPTS = ("choices.js", "sections/lineage.js")
+    scripts = ("choices.js", "sections/lineage.js")
+    return Section("lineage", "The lineage 2001–2018", html, _data(steps, recorded), scripts)
 
 
 def _step(method: Method, recorded: Recordings) -> Step:
@@ -81,7 +77,7 @@ def _step(method: Method, recorded: Recordings) -> Step:
         tuple(texts),
         f"n = {_SMALL}{block}" if programs else "",
         {
-            n: count_plan(method.plan(Shape(n, n, n)))
+            n: count_plan(method.plan(Shape.square(n)))
             for n in sorted({SIZE} if _grows(method) else {SIZE, *sizes})
         },
     )
@@ -89,7 +85,7 @@ def _step(method: Method, recorded: Recordings) -> Step:
 
 def _grows(method: Method) -> bool:
     """Whether programs have the whole sum in them, so that they take long to make for a large n."""
-    small, larger = (method.plan(Shape(n, n, n)).programs() for n in (_SMALL, 2 * _SMALL))
+    small, larger = (method.plan(Shape.square(n)).programs() for n in (_SMALL, 2 * _SMALL))
     return [len(p.instructions) for p in small] != [len(p.instructions) for p in larger]
 
 
@@ -104,13 +100,13 @@ def _has_free_block(method: Method) -> bool:
 
 def _small_plan(method: Method) -> Plan:
     options = Options(block=_SMALL_BLOCK) if _has_free_block(method) else Options()
-    return method.plan(Shape(_SMALL, _SMALL, _SMALL), options)
+    return method.plan(Shape.square(_SMALL), options)
 
 
-def _data(steps: list[Step], recorded: Recordings, sizes: list[int]) -> dict[str, Any]:
+def _data(steps: list[Step], recorded: Recordings) -> dict[str, Any]:
     return {
         "size": SIZE,
-        "sizes": sizes,
+        "sizes": sorted({time.size for time in recorded.times}),
         "methods": [{"name": step.method.name, "year": step.method.year} for step in steps],
         "devices": [{"id": device.id, "title": device.title} for device in DEVICES],
         "times": recorded.times,

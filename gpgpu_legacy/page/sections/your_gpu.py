@@ -51,7 +51,7 @@ def make_section() -> Section:
 
 def _product(method: Method, size: int) -> dict[str, Any]:
     """What the page needs to run and time a product."""
-    plan = method.plan(Shape(size, size, size), _options(method))
+    plan = method.plan(Shape.square(size), _options(method))
     block = method.options(_options(method)).block
     return {"method": method.name, "size": size, "block": block, "scene": _drawn_scene(plan)}
 
@@ -82,7 +82,7 @@ def _recorded() -> list[Beside]:
             time.method,
             TITLES[time.device],
             time.size,
-            Shape(time.size, time.size, time.size).gflops(time.seconds),
+            Shape.square(time.size).gflops(time.seconds),
             f"benchmarks/{time.file}, {time.executor}",
         )
         for time in recordings().times
@@ -100,7 +100,7 @@ def _published() -> list[Beside]:
                 if series.quantity is not Quantity.TIME or series.method is None or not cells:
                     continue
                 cell = max(cells, key=lambda cell: cell.size)
-                gflops = Shape(cell.size, cell.size, cell.size).gflops(cell.value / 1e3)
+                gflops = Shape.square(cell.size).gflops(cell.value / 1e3)
                 source = f"{paper.short}, {table.where}: {series.label}"
                 found.append(Beside(series.method, "published", cell.size, gflops, source))
     return found
