@@ -207,8 +207,8 @@ class FormulaRow(Record):
     turned_by: dict[str, Change] = {}  # noqa: RUF012 - each record has a dict of its own
 
 
-class PublishedTable(Record, rename={"rows": "row"}):
-    """A table of formulas. quantity: the count that `per_fragment` and `total` are about.
+class TableHead(Record):
+    """What all tables have.
 
     id: in a paper that was read, the paper's id, a slash and the table's.
     """
@@ -216,15 +216,20 @@ class PublishedTable(Record, rename={"rows": "row"}):
     id: str
     where: str
     caption: str
-    quantity: str
-    unit: str
-    note: str
-    rows: tuple[FormulaRow, ...]
 
     @property
     def name(self) -> str:
         """The id without the paper's."""
         return self.id.partition("/")[2]
+
+
+class PublishedTable(TableHead, rename={"rows": "row"}):
+    """A table of formulas. quantity: the count that `per_fragment` and `total` are about."""
+
+    quantity: str
+    unit: str
+    note: str
+    rows: tuple[FormulaRow, ...]
 
 
 class CellEntry(Record):
@@ -282,12 +287,9 @@ class Interpolation(Record):
     of: str
 
 
-class MeasuredHead(Record, rename={"ratios": "ratio", "interpolations": "interpolation"}):
+class MeasuredHead(TableHead, rename={"ratios": "ratio", "interpolations": "interpolation"}):
     """A table of measurements, without its columns."""
 
-    id: str
-    where: str
-    caption: str
     key: Key
     rate: Rate
     notes: tuple[str, ...]

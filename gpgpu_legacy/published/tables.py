@@ -56,11 +56,6 @@ class MeasuredTable(MeasuredHead, kw_only=True):
 
     series: tuple[Series, ...]
 
-    @property
-    def name(self) -> str:
-        """The id without the paper's."""
-        return self.id.partition("/")[2]
-
     def find(self, label: str) -> Series:
         """The series of that label; KeyError for another."""
         for series in self.series:

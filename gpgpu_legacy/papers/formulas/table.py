@@ -57,10 +57,7 @@ def _analysis(table: Table) -> Grid:
     rows = tuple(
         (
             row.method,
-            row.passes.value,
-            row.fragments_per_pass.value,
-            row.per_fragment.value,
-            row.total.value,
+            *(cell.value for cell in row.cells),
             Formula(row.total.published),
             Formula(str(row.total.counted)) if row.total.counted is not None else "none found",
             row.agrees,

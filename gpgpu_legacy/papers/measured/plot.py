@@ -95,12 +95,12 @@ def _dobravec_bulic(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
 
     def figure_1(axes: Axes) -> None:
         for number, series in enumerate(table_1.series):
-            _times(axes, table_1, series, measurements, _COLOURS[number])
+            _draw_series(axes, table_1, series, measurements, _COLOURS[number])
         _label(axes, table_1, _SIZE, "time, ms")
 
     def figure_2(axes: Axes) -> None:
-        _times(axes, table_2, table_2.find("MulDS"), measurements, _BLUE)
-        _times(axes, table_2, table_2.find("MulH"), measurements, _RED)
+        _draw_series(axes, table_2, table_2.find("MulDS"), measurements, _BLUE)
+        _draw_series(axes, table_2, table_2.find("MulH"), measurements, _RED)
         _label(axes, table_2, "threads in a block", "time, ms")
 
     yield Plot(f"{paper.id}-figure-1", f"{paper.short}, Figure 1", figure_1)
@@ -117,13 +117,7 @@ def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
     def gflops(axes: Axes) -> None:
         for label, colour in (("CPU", _RED), ("GPU", _BLUE)):
             series = table.find(label)
-            published = [_gflops(row, published_seconds(series, row)) for row in table.rows]
-            _draw_published(axes, f"{label}, published, 2n³/t", _curve(table, published), colour)
-            for executor, order in _executors(table, series, measurements):
-                seconds = [measurements.seconds(table, series, executor, row) for row in table.rows]
-                measured = [_gflops(row, s) for row, s in zip(table.rows, seconds, strict=True)]
-                name = f"{label}, here on {executor}"
-                _draw_measured(axes, name, _curve(table, measured), colour, order)
+            _draw_series(axes, table, series, measurements, colour, of=_gflops, way=", 2n³/t")
         printed = [_value(table.find("CPU GFLOPS"), row) for row in table.rows]
         axes.plot(*_curve(table, printed), ":", color=_RED, label="CPU, as printed, 4n³/t")
         _label(axes, table, _SIZE, "GFLOPS")
@@ -157,15 +151,30 @@ _PLOTS: dict[str, Callable[[Paper, Measurements], Iterator[Plot]]] = {
 # Curves -----------------------------------------------------------------------------------------
 
 
-def _times(
-    axes: Axes, table: MeasuredTable, series: Series, measurements: Measurements, colour: str
+def _ms(_: Row, seconds: float | None) -> float | None:
+    return None if seconds is None else MS_PER_S * seconds
+
+
+def _draw_series(
+    axes: Axes,
+    table: MeasuredTable,
+    series: Series,
+    measurements: Measurements,
+    colour: str,
+    *,
+    of: Callable[[Row, float | None], float | None] = _ms,
+    way: str = "",
 ) -> None:
-    """The times of a series in ms: published, and on each executor."""
-    published = [_value(series, row) for row in table.rows]
-    _draw_published(axes, f"{series.label}, published", _curve(table, published), colour)
+    """What follows from the times of a series, published and on each executor; by default, ms.
+
+    way: how it is computed, for the label of the published one.
+    """
+    published = [of(row, published_seconds(series, row)) for row in table.rows]
+    _draw_published(axes, f"{series.label}, published{way}", _curve(table, published), colour)
     for executor, order in _executors(table, series, measurements):
-        seconds = [measurements.seconds(table, series, executor, row) for row in table.rows]
-        measured = [None if s is None else MS_PER_S * s for s in seconds]
+        measured = [
+            of(row, measurements.seconds(table, series, executor, row)) for row in table.rows
+        ]
         name = f"{series.label}, here on {executor}"
         _draw_measured(axes, name, _curve(table, measured), colour, order)
 

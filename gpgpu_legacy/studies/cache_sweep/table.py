@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 
 from gpgpu_legacy.cache.distances import Distances
 from gpgpu_legacy.cache.heat_map import HeatMap
@@ -53,9 +54,8 @@ def run_grids(run: Run) -> list[Grid]:
 
 
 def _sum(tallies: Sequence[Tally]) -> Tally:
-    names = ("reads", "read_hits", "writes", "write_hits", "bytes_requested", "bytes_from_memory")
-    sums = {name: sum(getattr(tally, name) for tally in tallies) for name in names}
-    return Tally("in all", **sums, bytes_to_memory=sum(tally.bytes_to_memory for tally in tallies))
+    _, *names = (field.name for field in fields(Tally))
+    return Tally("in all", *(sum(getattr(tally, name) for tally in tallies) for name in names))
 
 
 def _tally_row(tally: Tally) -> tuple[Entry, ...]:
