@@ -169,8 +169,7 @@ def _simulation_bytes(trace: Trace, memory: Memory, *, watched: bool) -> int:
     """
     copies = max(1, len(trace.regions)) if memory.per_texture else 1
     lines = sum(
-        cache.size_bytes // cache.line_bytes * (1 if number else copies)
-        for number, cache in enumerate(memory.levels)
+        cache.lines * (1 if number else copies) for number, cache in enumerate(memory.levels)
     )
     end = max((region.base + region.size_bytes for region in trace.regions), default=0)
     return _LEVEL_BYTES * lines + watched * _WATCHED_BYTES * (end // trace.line_bytes)

@@ -12,13 +12,13 @@ from functools import cache, lru_cache
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
 from gpgpu_legacy.chips.profile import Fact, Kind, Limits, Number, Profile, find_profile
 from gpgpu_legacy.chips.verdict import (
+    ChainNode,
     Expanded,
     Outcome,
     Row,
     Sides,
     Verdict,
     both_sides,
-    chain_node,
     make_row,
     make_side,
     make_verdict,
@@ -41,7 +41,10 @@ def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
     """The same for a program of which is known what it takes."""
     known = chip.programs.instruction_set  # of a chip that lacks swizzles
     native = None if known is None else _count(program, known.value)
-    nodes = tuple(map(chain_node, taken.nodes))
+    nodes = tuple(
+        as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
+        for node in taken.nodes
+    )
     rows = _rows(program, taken, native, chip)
     return make_verdict(
         program.name or "the program", chip, rows, nodes, _expanded(program, native)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from gpgpu_legacy.chips.check import check_counted
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
 from gpgpu_legacy.chips.verdict import (
+    UNKNOWN_SIDE,
     ChainNode,
     Expanded,
     Outcome,
@@ -20,7 +21,6 @@ from gpgpu_legacy.chips.verdict import (
     make_side,
     make_verdict,
     number_side,
-    unknown_side,
     yes_or_no_sides,
 )
 from gpgpu_legacy.count.resources import Resources, resources
@@ -68,15 +68,14 @@ def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Ver
     rows += _kernels(uses.dispatches, chip)
     rows += _textures(plan, uses, chip)
     rows += _memory(plan, chip)
-    run = sum(numbers.count for numbers, _ in numbered_passes(plan))
-    return make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=run)
+    return make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=plan.pass_count)
 
 
 def _kernels(dispatches: list[PassNumbers], chip: Profile) -> Iterator[Row]:
     if dispatches:
         kernels = yes_or_no_sides(chip.programs.kernels, chip)
         yield _with_passes(make_row("compute kernels", "used", kernels), dispatches)
-        yield _with_passes(make_row("work groups", "used", (None, unknown_side())), dispatches)
+        yield _with_passes(make_row("work groups", "used", (None, UNKNOWN_SIDE)), dispatches)
 
 
 def _with_passes(row: Row, passes: Sequence[PassNumbers]) -> Row:
@@ -194,7 +193,7 @@ def _float_textures(read: _Textures, chip: Profile) -> Iterator[Row]:
     used = sorted({t.kind.value for t in read.textures})
     kinds = f"{', '.join(used)} of {', '.join(sorted({t.format.name for t in read.textures}))}"
     if fact is None:
-        yield make_row("float textures", kinds, both_sides(unknown_side(), chip))
+        yield make_row("float textures", kinds, both_sides(UNKNOWN_SIDE, chip))
         return
     over = read.only(lambda t: t.kind.value not in fact.value)
     side = make_side(over.outcome, ", ".join(fact.value) or "none", fact)
@@ -210,7 +209,7 @@ def _float_filters(by_filter: dict[Filter, _Textures], chip: Profile) -> Iterato
     if list(by_filter) == [Filter.NEAREST]:
         side = make_side(Outcome.WITHIN, ", ".join(fact.value) if fact else filters, fact)
     elif fact is None:
-        side = unknown_side()
+        side = UNKNOWN_SIDE
     else:
         # The filters that a chip lacks are of one kind: there are two, and all chips have nearest.
         others = (textures for kind, textures in by_filter.items() if kind.value not in fact.value)
@@ -225,7 +224,7 @@ def _bits(limit: str, used: _Textures, fact: Fact[int] | None, chip: Profile) ->
         return
     bits = f"{max(t.format.bits_per_channel for t in used.textures)} bits"
     if fact is None:
-        yield make_row(limit, bits, both_sides(unknown_side(), chip))
+        yield make_row(limit, bits, both_sides(UNKNOWN_SIDE, chip))
         return
     over = used.only(lambda t: t.format.bits_per_channel > fact.value)
     side = make_side(over.outcome, f"{fact.value} bits" if fact.value else "none", fact)

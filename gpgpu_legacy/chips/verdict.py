@@ -11,8 +11,7 @@ from enum import Enum
 from typing import Any
 
 from gpgpu_legacy.chips.profile import UNLIMITED, Confidence, Fact, Kind, Number, Profile
-from gpgpu_legacy.count.resources import Node
-from gpgpu_legacy.serial import Record, as_record
+from gpgpu_legacy.serial import Record
 
 
 class Outcome(Enum):
@@ -189,9 +188,8 @@ def make_side(
     )
 
 
-def unknown_side() -> Side:
-    """A limit that is not known."""
-    return Side(outcome=Outcome.UNKNOWN)
+UNKNOWN_SIDE = Side(outcome=Outcome.UNKNOWN)
+"""A limit that is not known."""
 
 
 def number_side(
@@ -202,7 +200,7 @@ def number_side(
     most: of a number of which only a range is known, from `found` on.
     """
     if fact is None:
-        return unknown_side()
+        return UNKNOWN_SIDE
     if max(found, most) <= fact.value:
         return make_side(Outcome.WITHIN, fact.value, fact, at_least=at_least)
     higher = at_least or fact.value < found <= fact.most
@@ -213,7 +211,7 @@ def number_side(
 def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
     """Something that a program uses, which the chip has or does not have."""
     if fact is None:
-        return both_sides(unknown_side(), chip)
+        return both_sides(UNKNOWN_SIDE, chip)
     outcome = Outcome.WITHIN if fact.value else Outcome.EXCEEDED
     return both_sides(make_side(outcome, "yes" if fact.value else "none", fact), chip)
 
@@ -268,11 +266,6 @@ def make_verdict(
         expanded=expanded,
         pass_count=pass_count,
     )
-
-
-def chain_node(node: Node) -> ChainNode:
-    """The record of a node."""
-    return as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
 
 
 def _worst(outcomes: Iterable[Outcome]) -> Outcome:

@@ -146,12 +146,11 @@ class _Maker:
         return Number("not recorded", (how,), f"gpgpu-legacy tables --paper {self.paper.id}")
 
     def of_matrix(self, matrix: PrintedMatrix) -> Cells:
-        ids = {
-            (i, j): f"{matrix.id}[{i},{j}]"
+        lines = tuple(
+            self._element(self.claims[f"{matrix.id}[{i},{j}]"], i, j)
             for i, row in enumerate(matrix.digits, 1)
-            for j in range(1, len(row) + 1)
-        }
-        lines = tuple(self._element(self.claims[id_], *place) for place, id_ in ids.items())
+            for j, _ in enumerate(row, 1)
+        )
         title = f"Matrix {matrix.id}" if len(matrix.id) == 1 else matrix.id.capitalize()
         return Cells(title, f"{matrix.where}.", (), lines)
 
