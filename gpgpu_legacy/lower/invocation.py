@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from gpgpu_legacy.lower.content import AffineLookup, Content
 from gpgpu_legacy.lower.ir import (
     Array,
     Element,
     Expression,
     Function,
+    Given,
+    Place,
     Read,
     Role,
     Variable,
@@ -83,6 +87,18 @@ def integer(number: int) -> Expression:
 def smaller(a: Expression, b: Expression) -> Expression:
     """The smaller of two whole numbers."""
     return operation(Operator.MINIMUM, a, b)
+
+
+def placed(content: Content, part: Expression, number: Callable[[int], Expression]) -> Expression:
+    """A part of an expression at a fragment. number: of its column or row, by the axis."""
+    match part:
+        case Given(source=Place.CENTRE, components=(axis,)):
+            centre: Expression = operation(Operator.TO_FLOAT, number(axis)) + 0.5
+            return centre
+        case Given(source=Place.ORIGIN, components=(axis,), draw=draw):
+            target = content.draws[draw].targets[0]
+            return operation(Operator.TO_FLOAT, read(origin_variable(target), axis))
+    return part
 
 
 def texel_number(

@@ -22,6 +22,7 @@ from gpgpu_legacy.lower.invocation import (
     THREAD,
     integer,
     origin_variable,
+    placed,
     read,
     size_variable,
     smaller,
@@ -37,9 +38,7 @@ from gpgpu_legacy.lower.ir import (
     Element,
     Expression,
     For,
-    Given,
     If,
-    Place,
     Read,
     Role,
     Statement,
@@ -292,14 +291,7 @@ class TemporalTiling:
             case Texel(lookup=AffineLookup() as lookup):
                 texel = self._elsewhere(lookup, value.advance, fragment)
                 return components(texel, value.components)
-            case Given(source=Place.CENTRE, components=(axis,)):
-                number = self._read(_DRAWN[axis], fragment)
-                centre: Expression = operation(Operator.TO_FLOAT, number) + 0.5
-                return centre
-            case Given(source=Place.ORIGIN, components=(axis,), draw=draw):
-                target = self.content.draws[draw].targets[0]
-                return operation(Operator.TO_FLOAT, read(origin_variable(target), axis))
-        return value
+        return placed(self.content, value, lambda axis: self._read(_DRAWN[axis], fragment))
 
     def _elsewhere(
         self, lookup: AffineLookup, advance: tuple[int, int], fragment: Fragment
@@ -382,10 +374,7 @@ class TemporalTiling:
 
         def trip() -> None:
             self.trip = read(number)
-            for statement in loop.body:
-                tile.execute(statement)
-            for variable, axes in head.items():
-                tile.widen(variable, axes)
+            tile.trip(loop, head)
 
         inner = tile.inside(trip)
         tile.add(For(number, integer(0), integer(trip_count(loop)), inner))

@@ -192,6 +192,13 @@ class RegisterTile:
         for fragment, value in before.items():
             self.assign(variable, fragment, value)
 
+    def trip(self, loop: For, head: dict[Variable, Axes]) -> None:
+        """A trip of a loop. head: as `widen_for` gives it."""
+        for statement in loop.body:
+            self.execute(statement)
+        for variable, axes in head.items():
+            self.widen(variable, axes)
+
     def widen_for(self, loop: For) -> dict[Variable, Axes]:
         """Keep what a trip leaves to the next one along the axes that it will have there."""
         head = {variable: self.axes[variable] for variable, _, _ in loop.carried}

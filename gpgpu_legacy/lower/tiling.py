@@ -24,6 +24,7 @@ from gpgpu_legacy.lower.invocation import (
     THREAD,
     integer,
     origin_variable,
+    placed,
     read,
     size_variable,
     smaller,
@@ -35,9 +36,7 @@ from gpgpu_legacy.lower.ir import (
     Element,
     Expression,
     For,
-    Given,
     If,
-    Place,
     Statement,
     Store,
     Texel,
@@ -166,17 +165,9 @@ class Tiling:
 
     def _at_fragment(self, value: Expression, fragment: Fragment) -> Expression:
         """A part of an expression at a fragment of the register tile."""
-        match value:
-            case Texel():
-                return self._texel(value, fragment)
-            case Given(source=Place.CENTRE, components=(axis,)):
-                number = self._fragment(axis, fragment[1 - axis])
-                centre: Expression = operation(Operator.TO_FLOAT, number) + 0.5
-                return centre
-            case Given(source=Place.ORIGIN, components=(axis,), draw=draw):
-                target = self.content.draws[draw].targets[0]
-                return operation(Operator.TO_FLOAT, read(origin_variable(target), axis))
-        return value
+        if isinstance(value, Texel):
+            return self._texel(value, fragment)
+        return placed(self.content, value, lambda axis: self._fragment(axis, fragment[1 - axis]))
 
     # Texels
 
@@ -234,10 +225,7 @@ class Tiling:
         def trip(trip: _Trip) -> None:
             self.trip = trip
             self.loads.begin(loop.body)
-            for statement in loop.body:
-                tile.execute(statement)
-            for variable, axes in head.items():
-                tile.widen(variable, axes)
+            tile.trip(loop, head)
 
         def staged_trip(place: Expression, number: Expression) -> None:
             trip(_Trip(outer.iteration, number, staged, place))

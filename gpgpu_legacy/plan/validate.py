@@ -118,15 +118,16 @@ class Validator:
 
     def add_operand(self, matrix: Matrix) -> None:
         """Check an operand and add it."""
-        self.own_name("operands", matrix.name, self.operands)
-        self.shape(matrix)
-        self.operands[matrix.name] = matrix
+        self.add_matrix("operands", matrix, self.operands)
 
     def add_result(self, matrix: Matrix) -> None:
         """Check a result and add it."""
-        self.own_name("results", matrix.name, self.results)
+        self.add_matrix("results", matrix, self.results)
+
+    def add_matrix(self, what: str, matrix: Matrix, others: dict[str, Matrix]) -> None:
+        self.own_name(what, matrix.name, others)
         self.shape(matrix)
-        self.results[matrix.name] = matrix
+        others[matrix.name] = matrix
 
     def own_name(self, what: str, name: str, others: Container[str]) -> None:
         if name in others:

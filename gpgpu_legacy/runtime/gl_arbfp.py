@@ -8,7 +8,7 @@ driver shows independently of this package what a program means, and how fast it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import SimpleNamespace
 
@@ -46,7 +46,7 @@ from gpgpu_legacy.runtime.gl_arbfp_programs import (
     vertex_attribute,
 )
 from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_prepared import GlPrepared, RecordedSteps, record_steps
+from gpgpu_legacy.runtime.gl_prepared import GlPrepared, record_steps
 from gpgpu_legacy.runtime.gl_state import setter
 from gpgpu_legacy.runtime.gl_values import clear_values, single, viewport
 from gpgpu_legacy.runtime.machine import Machine
@@ -75,7 +75,6 @@ class GlArbfpPrepared(GlPrepared[Context]):
 
     def __init__(self, context: Context, plan: Plan, machine: Machine) -> None:
         """See GlPrepared."""
-        self._recorded: list[RecordedSteps] = []
         self._first: list[Clear] = []
         self._interned: dict[tuple[int, bytes], Rows] = {}
         super().__init__(context, plan, machine)
@@ -231,9 +230,6 @@ class GlArbfpPrepared(GlPrepared[Context]):
         gl.glEnable(GL.FRAGMENT_PROGRAM)
         assert self._vertex_program is not None
         gl.glBindProgramARB(GL.VERTEX_PROGRAM, self._vertex_program.number)
-
-    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
-        return self._recorded
 
     def _send(self, operands: Mapping[str, F32]) -> None:
         """Fill the textures: initial values, then the operands."""

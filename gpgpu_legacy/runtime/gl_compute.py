@@ -69,9 +69,9 @@ class GlComputePrepared(GlPrepared[GlContext]):
         on_device = self._on_device
         self._storage = self.keep(TextureBuffers(self.context, self.plan, on_device=on_device))
         self._matrices = self.keep(Matrices(self._storage, self.plan, packs_on_device=on_device))
-        self._recordings[False] = self._recorded(apart=False)
+        self._recordings[False] = self._make_recording(apart=False)
 
-    def _recorded(self, *, apart: bool) -> _Recording:
+    def _make_recording(self, *, apart: bool) -> _Recording:
         """The steps, recorded and compiled."""
         device = _device(self.context, self.machine.tuning)
         if device.fetches and not can_be_fetched(self.plan, self.context):
@@ -89,7 +89,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _make_ready(self, *, observed: bool) -> None:
         if observed and observed not in self._recordings:
             fused = self._recordings[False]
-            recording = self._recorded(apart=True) if fused.has_fused_passes else fused
+            recording = self._make_recording(apart=True) if fused.has_fused_passes else fused
             self._recordings[observed] = recording
 
     def _send(self, operands: Mapping[str, F32]) -> None:

@@ -79,6 +79,17 @@ class FragmentRecorder:
         self.buffers, self.storage = storage.buffers, storage
         self.uniforms, self.blocks = UniformTable(), UniformBlocks()
         self.twins = Twins(context, self.buffers)
+        self._temporal = TemporalRecorder(
+            context,
+            plan,
+            Room(device.shared_bytes, device.storage_blocks, device.shares_fast),
+            self.buffers,
+            self.twins,
+            self.uniforms,
+            self.blocks,
+            machine.exact,
+            device.temporal,
+        )
 
     def steps(self, record: Record, *, apart: bool) -> list[RecordedSteps]:
         """The plan's steps in order. The caller settles the uniforms and blocks next.
@@ -89,30 +100,13 @@ class FragmentRecorder:
         groups: list[RecordedSteps] = []
         for step in fused_steps(self.plan, apart=not fuses):
             if isinstance(step, UnfusedRepeat):
-                tiled = self._tiled(step) if fuses else []
+                tiled = self._temporal.steps(step) if fuses else []
                 groups += tiled or [self._one_by_one(step, record)]
             elif isinstance(step, FusedPasses):
                 groups.append(self._fused(step, record))
             else:
                 groups.append(RecordedSteps(1, (step,), (record(step, 1),)))
         return list(joined(groups))
-
-    def _tiled(self, repeat: UnfusedRepeat) -> list[RecordedSteps]:
-        """A Repeat whose passes read neighbours, several iterations in one go; empty for others."""
-        device = self.device
-        room = Room(device.shared_bytes, device.storage_blocks, device.shares_fast)
-        recorder = TemporalRecorder(
-            self.context,
-            self.plan,
-            room,
-            self.buffers,
-            self.twins,
-            self.uniforms,
-            self.blocks,
-            self.machine.exact,
-            device.temporal,
-        )
-        return recorder.steps(repeat)
 
     def _one_by_one(self, repeat: UnfusedRepeat, record: Record) -> RecordedSteps:
         calls = tuple(self._member(member, repeat.count, record) for member in repeat.body)

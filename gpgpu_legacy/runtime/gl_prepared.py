@@ -81,6 +81,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """plan: validated, without Tables. If preparing fails, nothing stays allocated."""
         super().__init__(plan, machine)
         self.context = context
+        self._recorded: list[RecordedSteps] = []
         self._objects: list[Releasable] = []
         context.release_with(self, self._objects)
         with context.current():
@@ -181,9 +182,9 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _begin(self, *, observed: bool) -> None:
         """Set the state that steps rely on: before the first step, and again after an observer."""
 
-    @abstractmethod
     def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
         """The recorded steps; those of an observed run pass by pass, with nothing fused."""
+        return self._recorded
 
     def _expect_results(self) -> None:
         """Prepare for reading back, while the operands are on their way."""

@@ -13,7 +13,7 @@ texture of the driver.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pas
 from gpgpu_legacy.plan.textures import Input, Output, Texture, constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset
-from gpgpu_legacy.runtime.gl_prepared import GlPrepared, RecordedSteps, record_steps
+from gpgpu_legacy.runtime.gl_prepared import GlPrepared, record_steps
 from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Drawable
 from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single, viewport
@@ -66,7 +66,6 @@ class GlRasterPrepared(GlPrepared[GlContext]):
         self._framebuffers: dict[tuple[str, ...], Any] = {}
         self._uniforms = UniformTable()
         self._bound = Bound(context.handle)
-        self._recorded: list[RecordedSteps] = []
         self._first: list[Clear] = []
         self._device: DeviceTransfers | None = None
         super().__init__(context, plan, machine)
@@ -211,9 +210,6 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _begin(self, *, observed: bool) -> None:
         self._bound.forget()
         self._uniforms.begin()
-
-    def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
-        return self._recorded
 
     def _texels(self, name: str) -> F32:
         texture = self.plan.texture(name)

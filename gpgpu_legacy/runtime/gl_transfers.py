@@ -87,8 +87,7 @@ class Sheet:
 
     def send(self, matrix: Matrix, values: F32) -> None:
         """Write a matrix to the sheet."""
-        self.staging.send(values, self.buffer)
-        self.texture.write(self.buffer, viewport=self.part(matrix), alignment=1)
+        self.send_to(self.texture, self.part(matrix), values)
 
     def clear(self, matrix: Matrix) -> None:
         """Write zeros to the sheet. This may bind another framebuffer."""

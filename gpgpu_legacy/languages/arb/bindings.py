@@ -6,8 +6,9 @@ follow, usually a swizzle or a write mask.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from lark import Token
 
@@ -33,6 +34,7 @@ _FAR = 10**9
 """Stands for every index of ten digits or more."""
 
 Elements = Sequence[PathElement]
+T = TypeVar("T")
 
 
 def integer(token: Token) -> int:
@@ -92,12 +94,8 @@ _COLORS = {"primary": AttributeKind.COLOR, "secondary": AttributeKind.SECONDARY_
 
 def attribute(elements: Elements, limits: Limits) -> tuple[Attribute, Elements]:
     """The attribute that a path with the head `fragment` names, and the elements that follow."""
-    no_index(elements[0], ATTRIBUTES)
-    item = elements[1] if len(elements) > 1 else None
-    kind = None if item is None else _ATTRIBUTES.get(item.name)
-    if item is None or kind is None:
-        known = "the fragment attributes are fragment.color, .texcoord[n], .fogcoord and .position"
-        raise _unknown("fragment", elements, _ATTRIBUTES, known, ATTRIBUTES)
+    known = "the fragment attributes are fragment.color, .texcoord[n], .fogcoord and .position"
+    item, kind = _second(elements, _ATTRIBUTES, known, ATTRIBUTES)
     if kind is AttributeKind.TEXCOORD:
         index = single_index(item, limits.texture_coordinate_sets, ATTRIBUTES)
         return Attribute(kind, index), elements[2:]
@@ -108,19 +106,21 @@ def attribute(elements: Elements, limits: Limits) -> tuple[Attribute, Elements]:
     return Attribute(_COLORS[elements[2].name]), elements[3:]
 
 
-def _unknown(
-    head: str, elements: Elements, known: Sequence[str] | dict[str, AttributeKind], expected: str,
-    section: str,
-) -> FaultError:  # fmt: skip
-    """The fault of a binding that ends after its head, or whose second element is unknown."""
+def _second(
+    elements: Elements, known: Mapping[str, T], expected: str, section: str
+) -> tuple[PathElement, T]:
+    """A binding's second element, and what it names; FaultError if it lacks one, or an unknown."""
+    no_index(elements[0], section)
+    head = elements[0].name
     if len(elements) < 2:
-        at = elements[0].token
-        return FaultError(f"{head} is incomplete", expected, section, at)
-    name = elements[1].name
-    near = nearest(name, known)
+        raise FaultError(f"{head} is incomplete", expected, section, elements[0].token)
+    item = elements[1]
+    if item.name in known:
+        return item, known[item.name]
+    near = nearest(item.name, known)
     meant = f"did you mean {head}.{near}? " if near else ""
-    at = elements[1].token
-    return FaultError(f"{head} has no {shortened(name)}", meant + expected, section, at)
+    problem = f"{head} has no {shortened(item.name)}"
+    raise FaultError(problem, meant + expected, section, item.token)
 
 
 # Results -----------------------------------------------------------------------------------------
@@ -130,13 +130,9 @@ def result(
     elements: Elements, limits: Limits, options: Sequence[str]
 ) -> tuple[ResultRegister, Elements]:
     """The result that a path with the head `result` names, and the elements that follow."""
-    no_index(elements[0], RESULTS)
     names = {kind.value: kind for kind in ResultKind}
-    item = elements[1] if len(elements) > 1 else None
-    if item is None or item.name not in names:
-        known = "results are result.color and result.depth"
-        raise _unknown("result", elements, tuple(names), known, RESULTS)
-    kind = names[item.name]
+    known = "results are result.color and result.depth"
+    item, kind = _second(elements, names, known, RESULTS)
     if item.first is None:
         return ResultRegister(kind), elements[2:]
     if kind is ResultKind.DEPTH:
@@ -170,17 +166,15 @@ def parameters(elements: Elements, limits: Limits) -> Bound:
 
 
 def _program(elements: Elements, limits: Limits) -> Bound:
-    no_index(elements[0], PARAMETERS)
-    item = elements[1] if len(elements) > 1 else None
+    spaces = {
+        "local": (ParameterSpace.LOCAL, limits.local_parameters),
+        "env": (ParameterSpace.ENV, limits.environment_parameters),
+    }
     known = "program parameters are program.local[n] and program.env[n]"
-    if item is None or item.name not in ("local", "env"):
-        raise _unknown("program", elements, ("local", "env"), known, PARAMETERS)
+    item, (space, most) = _second(elements, spaces, known, PARAMETERS)
     if item.first is None:
         problem = f"program.{item.name} needs an index"
         raise FaultError(problem, known, PARAMETERS, item.token)
-    is_local = item.name == "local"
-    space = ParameterSpace.LOCAL if is_local else ParameterSpace.ENV
-    most = limits.local_parameters if is_local else limits.environment_parameters
     first = checked_index(item.first, most, space.value, PARAMETERS)
     last = first
     if item.last is not None:

@@ -213,17 +213,14 @@ class GlslEmitter(TextEmitter):
         """
         functions = []
         for helper, widths in self._helpers.items():
-            functions.append(self._definition(helper))
+            spelled = {"precise": self.dialect.precise, "one": self._number(1.0)}
+            functions.append(helper.definition(spelled))
             functions += [helper.overload(width) for width in sorted(widths - {1})]
         functions += [line for lines in self._functions.values() for line in lines]
         values = {"zero": "0.0", "one": "1.0"}
         names = [name + (f" = {values[name]}" * self.dialect.initialises) for name in self._hidden]
         uniforms = [f"uniform float {', '.join(sorted(names, reverse=True))};"] if names else []
         return uniforms, functions
-
-    def _definition(self, helper: Helper) -> str:
-        values = {"precise": self.dialect.precise, "one": self._number(1.0)}
-        return helper.definition(values)
 
     # Statements
 

@@ -24,7 +24,6 @@ from gpgpu_legacy.lower.analysis.register_tile import instruction_count, registe
 from gpgpu_legacy.lower.content import (
     AffineLookup,
     Content,
-    Surface,
     UnsupportedError,
     refuse_unsupported,
 )
@@ -127,7 +126,10 @@ def emit_fused_passes(
     """
     refuse_unsupported(content)
     for surface in content.surfaces:
-        _check_surface(surface, processor)
+        if stored_element(surface.format) == F16 and not processor.halves:
+            raise UnsupportedError(surface.format.name)
+        if not surface.reachable:
+            raise UnsupportedError("2³¹ texels")
     with _uncollected():
         return _Module(content, processor, exact=exact, tile=tile).code()
 
@@ -144,14 +146,6 @@ def _uncollected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _check_surface(surface: Surface, processor: Processor) -> None:
-    """Refuse what the processor cannot load, and what 32-bit texel numbers do not reach."""
-    if stored_element(surface.format) == F16 and not processor.halves:
-        raise UnsupportedError(surface.format.name)
-    if not surface.reachable:
-        raise UnsupportedError("2³¹ texels")
 
 
 # Modules and functions -----------------------------------------------------------------------
