@@ -173,43 +173,48 @@ class Resources:
         return self.usage(resource).count
 
 
-@dataclass(frozen=True, slots=True)
-class _Fog:
-    """What a fog option uses (section 3.11.4.5.1)."""
-
-    instructions: int = 0
-    temporaries: int = 0
-    attributes: int = 0
-    parameters: int = 0
-
-
 _FOG = {
-    None: _Fog(),
-    Fog.EXP: _Fog(3, 1, 1, 2),
-    Fog.EXP2: _Fog(4, 1, 1, 2),
-    Fog.LINEAR: _Fog(2, 1, 1, 2),
+    None: (0, 0, 0, 0),
+    Fog.EXP: (3, 1, 1, 2),
+    Fog.EXP2: (4, 1, 1, 2),
+    Fog.LINEAR: (2, 1, 1, 2),
 }
+"""The instructions, temporaries, attributes and parameters that a fog option uses (section
+3.11.4.5.1)."""
 
 
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
-    fog = _FOG[program.fog]
-    counted = tuple(program.instructions)
+    instructions, temporaries, attributes, parameters = _FOG[program.fog]
+    counted = program.instructions
     lookups = [i for i in counted if not _is_arithmetic(i)]
     least = _least_nodes(program)
     nodes = _texture_nodes(program, least)
     usages = (
         Usage(
             Resource.ALU_INSTRUCTIONS,
-            _instructions([i for i in counted if _is_arithmetic(i)]),
-            fog.instructions,
+            _instructions(i for i in counted if _is_arithmetic(i)),
+            instructions,
         ),
         Usage(Resource.TEXTURE_INSTRUCTIONS, _instructions(lookups)),
-        Usage(Resource.INSTRUCTIONS, _instructions(list(counted)), fog.instructions),
+        Usage(Resource.INSTRUCTIONS, _instructions(counted), instructions),
         Usage(Resource.INDIRECTIONS, tuple(_indirection(node) for node in nodes)),
-        Usage(Resource.TEMPORARIES, _in_order(program.temporaries), fog.temporaries),
-        Usage(Resource.PARAMETERS, _parameters(program), fog.parameters),
-        Usage(Resource.ATTRIBUTES, _attributes(program), fog.attributes),
+        Usage(
+            Resource.TEMPORARIES,
+            tuple(Use(name, number) for number, name in enumerate(program.temporaries, 1)),
+            temporaries,
+        ),
+        Usage(
+            Resource.PARAMETERS,
+            # Constants differ by value, others by binding.
+            _distinct((_parameter_name(p), span) for p, span in _bound_parameters(program)),
+            parameters,
+        ),
+        Usage(
+            Resource.ATTRIBUTES,
+            _distinct((a.text, span) for a, span in _bound_attributes(program)),
+            attributes,
+        ),
         Usage(Resource.COORDINATE_SETS, tuple(_coordinate_sets(program))),
         Usage(Resource.IMAGE_UNITS, tuple(_image_units(lookups))),
         Usage(Resource.LOCAL_PARAMETERS, tuple(_elements(program, ParameterSpace.LOCAL))),
@@ -224,15 +229,11 @@ def _is_arithmetic(instruction: Instruction) -> bool:
     return OPCODES[instruction.mnemonic].cost is Cost.ARITHMETIC
 
 
-def _instructions(instructions: list[Instruction]) -> tuple[Use, ...]:
+def _instructions(instructions: Iterable[Instruction]) -> tuple[Use, ...]:
     return tuple(
         Use(instruction.mnemonic, n, instruction.span)
         for n, instruction in enumerate(instructions, 1)
     )
-
-
-def _in_order(names: tuple[str, ...]) -> tuple[Use, ...]:
-    return tuple(Use(name, number) for number, name in enumerate(names, 1))
 
 
 def _indirection(node: Node) -> Use:
@@ -260,11 +261,9 @@ def _bound_parameters(program: Program) -> Iterator[tuple[Parameter, Span | None
     return _bound(program, declared, Parameter)
 
 
-def _parameters(program: Program) -> tuple[Use, ...]:
-    """The distinct parameters: constants differ by value, others by binding."""
+def _distinct(bindings: Iterable[tuple[str, Span | None]]) -> tuple[Use, ...]:
     uses: dict[str, Use] = {}
-    for parameter, span in _bound_parameters(program):
-        name = _parameter_name(parameter)
+    for name, span in bindings:
         uses.setdefault(name, Use(name, len(uses) + 1, span))
     return tuple(uses.values())
 
@@ -295,13 +294,6 @@ def _elements(program: Program, space: ParameterSpace) -> Iterator[Use]:
 
 def _bound_attributes(program: Program) -> Iterator[tuple[Attribute, Span | None]]:
     return _bound(program, (declaration.attribute for declaration in program.attributes), Attribute)
-
-
-def _attributes(program: Program) -> tuple[Use, ...]:
-    uses: dict[Attribute, Use] = {}
-    for attribute, span in _bound_attributes(program):
-        uses.setdefault(attribute, Use(attribute.text, len(uses) + 1, span))
-    return tuple(uses.values())
 
 
 def _coordinate_sets(program: Program) -> Iterator[Use]:

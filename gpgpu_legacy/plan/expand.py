@@ -162,21 +162,17 @@ def per_iteration_numbers(pass_: Pass) -> Iterator[PerIteration]:
 
 def numbers(pass_: Pass) -> Iterator[Number]:
     """All numbers of a pass that a Repeat could change from iteration to iteration."""
+    yield from integers(pass_)
     match pass_:
         case FragmentPass():
-            yield from rect_numbers(pass_.rect)
             corners = [t.corners for t in pass_.texcoords] + [a.corners for a in pass_.attributes]
             vectors = [p.value for p in pass_.locals + pass_.env] + [s.value for s in pass_.state]
             for vector in chain(*corners, vectors):
                 yield from vector
-        case CopyPass():
-            yield from rect_numbers(pass_.source_rect)
-            yield from rect_numbers(pass_.target_rect)
         case ClearPass():
             yield from pass_.value
         case ComputePass():
             yield from (uniform.value for uniform in pass_.uniforms)
-            yield from pass_.groups
 
 
 def integers(pass_: Pass) -> tuple[Number, ...]:

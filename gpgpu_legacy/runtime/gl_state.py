@@ -33,8 +33,8 @@ _ATTENUATION = (
 )
 
 
-def _material_color(face: int, color: int) -> _SetIndexed:
-    return lambda gl, _, value: gl.glMaterialfv(face, color, _vector(value))
+def _vector_by(function: str, *names: int) -> _SetIndexed:
+    return lambda gl, _, value: getattr(gl, function)(*names, _vector(value))
 
 
 def _shininess(face: int) -> _SetIndexed:
@@ -57,17 +57,9 @@ def _set_spot(gl: SimpleNamespace, light: int, value: Vec4) -> None:
     gl.glLightf(GL.LIGHT0 + light, GL.SPOT_CUTOFF, degrees(acos(cosine)))
 
 
-def _set_light_model(gl: SimpleNamespace, _: int, value: Vec4) -> None:
-    gl.glLightModelfv(GL.LIGHT_MODEL_AMBIENT, _vector(value))
-
-
 def _set_texture_environment(gl: SimpleNamespace, unit: int, value: Vec4) -> None:
     gl.glActiveTexture(GL.TEXTURE0 + unit)
     gl.glTexEnvfv(GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, _vector(value))
-
-
-def _set_fog_color(gl: SimpleNamespace, _: int, value: Vec4) -> None:
-    gl.glFogfv(GL.FOG_COLOR, _vector(value))
 
 
 def _set_fog(gl: SimpleNamespace, _: int, value: Vec4) -> None:
@@ -88,16 +80,16 @@ def _set_depth_range(gl: SimpleNamespace, _: int, value: Vec4) -> None:
 
 _SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
     **{
-        ("material", face, color): _material_color(_FACES[face], _MATERIAL_COLORS[color])
-        for face, color in product(_FACES, _MATERIAL_COLORS)
+        ("material", face, color): _vector_by("glMaterialfv", number, parameter)
+        for (face, number), (color, parameter) in product(_FACES.items(), _MATERIAL_COLORS.items())
     },
     **{("material", name, "shininess"): _shininess(face) for name, face in _FACES.items()},
     **{("light", name): _light_vector(vector) for name, vector in _LIGHT_VECTORS.items()},
     ("light", "attenuation"): _set_attenuation,
     ("light", "spot", "direction"): _set_spot,
-    ("lightmodel", "ambient"): _set_light_model,
+    ("lightmodel", "ambient"): _vector_by("glLightModelfv", GL.LIGHT_MODEL_AMBIENT),
     ("texenv", "color"): _set_texture_environment,
-    ("fog", "color"): _set_fog_color,
+    ("fog", "color"): _vector_by("glFogfv", GL.FOG_COLOR),
     ("fog", "params"): _set_fog,
     ("depth", "range"): _set_depth_range,
 }

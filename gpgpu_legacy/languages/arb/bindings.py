@@ -22,7 +22,7 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
 )
 from gpgpu_legacy.isa.state_bindings import BindingError, Element, resolve
-from gpgpu_legacy.languages.arb.diagnostics import FaultError, nearest, shortened
+from gpgpu_legacy.languages.arb.diagnostics import FaultError, meant, shortened
 from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.syntax import PathElement
 
@@ -117,10 +117,9 @@ def _second(
     item = elements[1]
     if item.name in known:
         return item, known[item.name]
-    near = nearest(item.name, known)
-    meant = f"did you mean {head}.{near}? " if near else ""
     problem = f"{head} has no {shortened(item.name)}"
-    raise FaultError(problem, meant + expected, section, item.token)
+    likely = meant(item.name, known, f"{head}.")
+    raise FaultError(problem, likely + expected, section, item.token)
 
 
 # Results -----------------------------------------------------------------------------------------
@@ -206,8 +205,7 @@ def _state_fault(error: BindingError, elements: Elements) -> FaultError:
         last = elements[-1].token
         return FaultError(error.problem, error.expected, PARAMETERS, last)
     element = elements[error.at]
-    near = nearest(element.name, error.choices) if error.choices else ""
-    expected = f"did you mean .{near}? {error.expected}" if near else error.expected
+    expected = meant(element.name, error.choices, ".") + error.expected
     # Point at a wrong index itself, and at a wrong name.
     token = element.token if error.choices or element.first is None else element.first
     return FaultError(error.problem, expected, PARAMETERS, token)

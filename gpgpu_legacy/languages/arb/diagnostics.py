@@ -84,11 +84,14 @@ def shortened(word: str) -> str:
     return word if len(word) <= _LONGEST_NAME else f"{word[:_LONGEST_NAME]}..."
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
-    """The known word most similar to `word`; empty if none of the first MOST_COMPARED is."""
+def meant(word: str, known: Iterable[str], before: str = "") -> str:
+    """A question for the known word most similar to `word`, with a space at its end.
+
+    Empty if none of the first MOST_COMPARED is similar. before: what comes before the word.
+    """
     if len(word) > _LONGEST_NAME:
         return ""
     known = list(islice(known, MOST_COMPARED))
-    for same in (k for k in known if k.lower() == word.lower()):
-        return same
-    return next(iter(get_close_matches(word, known, n=1, cutoff=0.6)), "")
+    same = [k for k in known if k.lower() == word.lower()]
+    near = [*same, *get_close_matches(word, [] if same else known, n=1, cutoff=0.6)]
+    return f"did you mean {before}{near[0]}? " if near else ""

@@ -28,7 +28,7 @@ from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.diagnostics import (
     FaultError,
     Text,
-    nearest,
+    meant,
     offset_of,
     shortened,
 )
@@ -176,9 +176,7 @@ class InstructionReader:
             isinstance(item, Path) and len(item.elements) == 1 and item.elements[0].first is None
         )
         if not is_one or text not in _TARGETS:
-            near = nearest(text, _TARGETS)
-            meant = f"did you mean {near}? " if near else ""
-            expected = f"{meant}expected a texture target: {', '.join(_TARGETS)}"
+            expected = f"{meant(text, _TARGETS)}expected a texture target: {', '.join(_TARGETS)}"
             raise FaultError(f"unexpected {quoted(operand.token)}", expected, TEXTURES, at)
         target = _TARGETS[text]
         assert unit is not None

@@ -31,7 +31,7 @@ from gpgpu_legacy.languages.arb.diagnostics import (
     EarlierFaultError,
     FaultError,
     Text,
-    nearest,
+    meant,
     offset_of,
     shortened,
 )
@@ -223,9 +223,7 @@ class _Assembler:
                 "OPTION must come before all other statements", expected, OPTION_SECTION, at
             )
         if name not in OPTIONS:
-            near = nearest(name, OPTIONS)
-            meant = f"did you mean {near}? " if near else ""
-            expected = f"{meant}leave it out, or use one of {', '.join(OPTIONS)}"
+            expected = f"{meant(name, OPTIONS)}leave it out, or use one of {', '.join(OPTIONS)}"
             problem = f"OPTION {shortened(name)} is not supported"
             raise FaultError(problem, expected, OPTION_SECTION, at)
         for exclusive, section in _EXCLUSIVE:
@@ -368,6 +366,5 @@ def _no_statement(head: Token) -> FaultError:
         problem = f"{head} is not an opcode"
         return FaultError(problem, f"{mnemonic} has no result to saturate", GRAMMAR_SECTION, at)
     words = sorted(RESERVED_WORDS - {"fragment", "program", "result", "state", "texture"})
-    near = nearest(head, words)
-    expected = f"did you mean {near}?" if near else f"known are {', '.join(sorted(OPCODES))}"
+    expected = meant(head, words).strip() or f"known are {', '.join(sorted(OPCODES))}"
     return FaultError(f"{word} is not an opcode or a keyword", expected, GRAMMAR_SECTION, at)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from lark import Token
 
 from gpgpu_legacy.isa.ir import Attribute, ParameterDeclaration, ResultRegister, Temporary
-from gpgpu_legacy.languages.arb.diagnostics import EarlierFaultError, FaultError, nearest, shortened
+from gpgpu_legacy.languages.arb.diagnostics import EarlierFaultError, FaultError, meant, shortened
 
 VARIABLES = "3.11.3"
 
@@ -44,8 +44,7 @@ class Symbols:
         if token in self._unreported:
             raise EarlierFaultError
         self._unreported.add(str(token))
-        near = nearest(token, self._symbols)
-        expected = f"did you mean {near}?" if near else "declare it before it is used"
+        expected = meant(token, self._symbols).strip() or "declare it before it is used"
         problem = f"{shortened(token)} is not declared"
         raise FaultError(problem, expected, VARIABLES, token)
 
