@@ -74,8 +74,11 @@ class Values:
         self.y = np.arange(self.rect.height, dtype=np.float32)[:, None] + np.float32(0.5)
         # An instruction is computed in float64, if its result is rounded.
         self.wide = False
-        # Triangles of their own have planes of their own, which no expression says.
-        self.is_bent = any(a != b for a, b in map(self._planes, given_corners(self.pass_).values()))
+        # Triangles of their own have planes of their own, which no expression says; nor does what
+        # stands in a function know along which axes its arguments vary.
+        self.has_axes = all(
+            a == b for a, b in map(self._planes, given_corners(self.pass_).values())
+        )
 
     # Statements
 
@@ -114,7 +117,7 @@ class Values:
             found = self._value(value)
         assert len(found) == value.type.width, value
         assert all(part.dtype.kind == DTYPES[value.type.kind] for part in found), value
-        if not self.is_bent:
+        if self.has_axes:
             for part in found:
                 self._check_axes(part, value)
         return found
@@ -180,13 +183,15 @@ class Values:
 
     def _call(self, call: Call) -> Value:
         """What a function gives; texture units compute in float32 whatever the arithmetic."""
-        outer, variables, self.wide = self.wide, self.variables, False
+        outer, variables, has_axes = self.wide, self.variables, self.has_axes
+        self.wide = False
         parameters = call.function.parameters
         arguments = [self.of(argument) for argument in call.operands]
         self.variables = dict(zip(parameters, arguments, strict=True))
+        self.has_axes = False
         self.run(call.function.body)
         result = self.of(call.function.result)
-        self.variables, self.wide = variables, outer
+        self.wide, self.variables, self.has_axes = outer, variables, has_axes
         return result
 
     # What a pass gives
