@@ -21,9 +21,9 @@ def run_notes(bench: Bench | PlanBench) -> list[str]:
     return [*[first] * has_first, *busy_notes(bench.busy_share)]
 
 
-def runs_of(result: Result | PlanResult) -> int | Numeral:
-    """How often something was measured."""
-    return Numeral("first") if result.first_run else len(result.samples)
+def runs_of(result: Result | PlanResult, runs: int) -> int | Numeral:
+    """How often something was measured, in a table."""
+    return Numeral("first") if result.first_run else runs
 
 
 def is_unsteady(result: Result | PlanResult) -> bool:

@@ -434,3 +434,8 @@ def test_recorded_benchmarks_still_read(path: Path) -> None:
     assert bench.results
     assert bench.schema == 1
     assert bench_grids(bench)
+
+
+def test_a_recorded_benchmark_without_samples_says_how_many_runs_there_were() -> None:
+    table = as_text(bench_grids(read_bench(BENCHMARKS / "bench-h100-raster.json")))
+    assert "30" in next(line for line in table.splitlines() if "cublas" in line).split()

@@ -54,7 +54,7 @@ def _row(result: Result) -> tuple[Entry, ...]:
         milliseconds(result.seconds),
         milliseconds(fastest),
         milliseconds(slowest),
-        runs_of(result),
+        runs_of(result, result.runs),
         result.gflops,
         None if error is None else Numeral(f"{error:.2g}"),
     )

@@ -55,7 +55,7 @@ def _row(
     row += [_short(result.max_difference, 2)]
     row += [_short(result.max_peer_difference, 2)] * has_peer
     row += [
-        runs_of(result),
+        runs_of(result, len(result.samples)),
         milliseconds(fastest),
         milliseconds(slowest),
         milliseconds(result.prepare_s),
