@@ -19,6 +19,7 @@ from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.fragments import trace_fragments
+from gpgpu_legacy.cache.machine import Machine
 from gpgpu_legacy.cache.sets import WIDE
 from gpgpu_legacy.cache.simulate import LevelTally, Result, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
@@ -548,3 +549,10 @@ def test_levels_are_one_or_two_and_the_second_has_lines_as_long() -> None:
         Memory((TWO_WAYS,) * 3)
     with pytest.raises(InputError, match="level 2 has lines of 16 bytes, level 1 of 64"):
         Memory((Cache(256, 2, 64), TWO_WAYS))
+
+
+def test_regions_move_sets_to_sets_where_they_move_by_equal_lines_round_the_cache() -> None:
+    machine = Machine(reads(0), Memory((parse_cache("1K,2way,32B,lru"),)))  # 16 sets
+    assert machine.maps({0: 32, 1: 17 * 32})
+    assert not machine.maps({0: 32, 1: 64})
+    assert not machine.maps({0: 16, 1: 16})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -196,3 +197,9 @@ def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several
     assert few["lookups"].count == 2 * 5 * n**2
     drawn = predict_plan(jacobi(n, 100).plan(), "radeon-9800-xt").prediction.terms
     assert next(term.count for term in drawn if term.name == "lookups") == 100 * 5 * n**2
+
+
+def test_work_that_is_done_again_is_added_so_many_times() -> None:
+    work = Work(instructions=3, lookups=Counter({128: 2}))
+    work.add(Work(instructions=5, passes=1, lookups=Counter({128: 7, 32: 1})), 10)
+    assert work == Work(instructions=53, passes=10, lookups=Counter({128: 72, 32: 10}))
