@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -41,7 +42,7 @@ class CacheModel:
         return memory_bytes(cache_run(plan, self.memory, self.access))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PlanPrediction:
     """A prediction for a plan.
 
@@ -53,6 +54,11 @@ class PlanPrediction:
     prediction: Prediction
     exceeds: tuple[str, ...]
     memory_bytes: int | None = None
+
+    @cached_property
+    def passes(self) -> tuple[PassTime, ...]:
+        """What each pass takes; see predict_passes."""
+        return predict_passes(self.plan, self.prediction.chip)
 
 
 def predict_plan(plan: Plan, chip: str, cache: CacheModel | None = None) -> PlanPrediction:

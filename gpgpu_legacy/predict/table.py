@@ -7,7 +7,7 @@ from typing import Any
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.chips.profile import all_sources
 from gpgpu_legacy.chips.table import name_and_unit, value_text
-from gpgpu_legacy.predict.plans import PassTime, PlanPrediction, predict_passes
+from gpgpu_legacy.predict.plans import PassTime, PlanPrediction
 from gpgpu_legacy.predict.prediction import Prediction, Rate, RateFact, Stage, Term
 from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.serial import Record, as_record
@@ -87,7 +87,7 @@ def plan_prediction_record(predicted: PlanPrediction) -> PlanPredictionRecord:
         **_in_both(predicted),
         plan=predicted.plan.name,
         memory_bytes=predicted.memory_bytes,
-        passes=predict_passes(predicted.plan, predicted.prediction.chip),
+        passes=predicted.passes,
     )
 
 
@@ -132,7 +132,7 @@ def plan_prediction_grids(predicted: PlanPrediction) -> list[Grid]:
 def _passes_grid(predicted: PlanPrediction) -> Grid:
     rows = tuple(
         (one.numbers, one.runs, " and ".join(one.what), _milliseconds(one.seconds), one.binds)
-        for one in predict_passes(predicted.plan, predicted.prediction.chip)
+        for one in predicted.passes
     )
     notes = (
         "Passes that do the same work are one row, and each is bound by its own slowest unit, "
