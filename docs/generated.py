@@ -245,7 +245,7 @@ LIMITS = {
     ),
     "Plans from files": ("plan/limits.py", "plan/records.py"),
     "Text, recorded results, profiles, recipes": (
-        "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py", "api/user_code.py",
+        "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py", "algorithms/user_code.py",
     ),
     "Pictures and arrays": (
         "present/*.py", "api/array_files.py", "api/pictures.py", "api/drawing.py",

@@ -1,4 +1,4 @@
-"""An algorithm: who published it for graphics hardware, and the function that builds its plan."""
+"""An algorithm: the function that builds its plan, its parameters, and who published it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from gpgpu_legacy.algorithms.parameters import Parameter, parameters_of
+from gpgpu_legacy.algorithms.parameters import Parameter, arguments_of, parameters_of, plainly
+from gpgpu_legacy.algorithms.user_code import guarded, running
+from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.plan import Plan
 
 SHIPPED_IN = "gpgpu_legacy"
 """The package that an algorithm of our own comes from."""
@@ -17,26 +24,28 @@ SHIPPED_IN = "gpgpu_legacy"
 
 @dataclass(frozen=True)
 class Algorithm:
-    """An algorithm in passes, as somebody published it for the graphics hardware of the time.
+    """A family of plans: an algorithm in passes, whose parameters are those of a function.
 
+    build: returns a Pipeline, or another builder of a plan. `Annotated[int, "the meaning"]` says
+    what a parameter is. The builder has the reference function, sample inputs and the number of
+    operations.
     name: on the command line, as in `bitonic-sort`. field: what it belongs to, such as `sorting`.
-    source: who published it for such hardware, where and when. year: of that; None if unknown.
-    summary: what it computes, in one line. build: builds the plan; its keyword parameters, with
-    their defaults, are the algorithm's. `Annotated[int, "the meaning"]` says what one is. The
-    builder has the reference function and sample inputs.
-    aliases: other names. lacked: what the hardware or API of the day did not offer. package: that
-    it comes from.
+    source: who published it for graphics hardware, where and when. year: of that; None if unknown.
+    summary: what it computes, in one line. aliases: other names. lacked: what the hardware or API of
+    the day did not offer. package: that it comes from. file: of somebody else's code; None for an
+    algorithm of ours and for a plan.json.
     """
 
     name: str
-    year: int | None
-    field: str
-    source: str
-    summary: str
-    build: Callable[..., PlanBuilder]
+    build: Callable[..., object]
+    year: int | None = None
+    field: str = "other"
+    source: str = ""
+    summary: str = ""
     aliases: tuple[str, ...] = ()
     lacked: str = ""
     package: str = SHIPPED_IN
+    file: Path | None = None
 
     def __post_init__(self) -> None:
         if not self.name or not callable(self.build):
@@ -48,7 +57,61 @@ class Algorithm:
         module = sys.modules.get(getattr(self.build, "__module__", ""))
         return "" if module is None else inspect.getdoc(module) or ""
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """What its plans depend on, in the order in which `build` lists it."""
-        return parameters_of(self.build)
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """What its plans depend on, by name, in the order in which `build` lists it."""
+        with running(self.file):
+            return {parameter.name: parameter for parameter in parameters_of(self.build)}
+
+    def settings(self, given: dict[str, Any]) -> dict[str, Any]:
+        """Values for parameters, checked; a text becomes what the parameter's annotation says.
+
+        Raises InputError for an unknown parameter, a value that does not fit and a missing one.
+        """
+        for name in given:
+            if name not in self.parameters:
+                close = get_close_matches(name, self.parameters, n=1)
+                known = ", ".join(self.parameters) or "none"
+                hint = f"did you mean {close[0]}?" if close else f"its parameters are {known}"
+                raise InputError(f"{self.name} has no parameter {name}; {hint}")
+        for name, parameter in self.parameters.items():
+            if parameter.required and name not in given:
+                raise InputError(f"{self.name} needs the parameter {name}; give it, as in {name}=…")
+        return {
+            name: self.parameters[name].checked(value, self.name) for name, value in given.items()
+        }
+
+    def builder(self, **given: Any) -> PlanBuilder:
+        """What builds the plan for those parameters; the others have their defaults.
+
+        Raises what `settings` raises, and InputError for a function that fails, with its file and
+        line.
+        """
+        settings = self.settings(given)
+        with running(self.file):
+            built = self.build(**arguments_of(self.build, self.parameters, settings))
+            if self.file is not None and isinstance(built, PlanBuilder):
+                built.plan()  # what is wrong with it has a place in the file
+        if inspect.iscoroutine(built):
+            built.close()  # or Python warns that nobody awaited it
+        if isinstance(built, Plan):
+            built = PlanBuilder.continuing(built)
+        if not isinstance(built, PlanBuilder):
+            raise InputError(f"{self.name} returns {kind_of(built)}; return a Pipeline")
+        built.parameters = {
+            name: plainly(settings.get(name, parameter.default))
+            for name, parameter in self.parameters.items()
+        }
+        if self.file is not None:
+            built.reference = built.reference and guarded(built.reference, self.file)
+            built.samples = {n: guarded(make, self.file) for n, make in built.samples.items()}
+        for matrix in built.operands:
+            if matrix in self.parameters:
+                raise InputError(
+                    f"{self.name} has a parameter and an input {matrix}; give them two names"
+                )
+        return built
+
+    def plan(self, **given: Any) -> Plan:
+        """The plan for those parameters; raises what `builder` raises."""
+        return self.builder(**given).plan()

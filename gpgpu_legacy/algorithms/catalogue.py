@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.serial import Record, from_attributes
+from gpgpu_legacy.serial import Record, as_record, from_attributes
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -55,7 +55,8 @@ class AlgorithmList(Record):
 
 def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
     """Everything about one."""
-    return from_attributes(AlgorithmRecord, algorithm)
+    parameters = from_attributes(tuple[ParameterRecord, ...], (*algorithm.parameters.values(),))
+    return as_record(AlgorithmRecord, algorithm, parameters=parameters)
 
 
 def algorithm_list(
@@ -87,7 +88,7 @@ def algorithms_grids(
     notes = (
         *(f"{one.text[:1].upper()}{one.text[1:]}." for one in unavailable),
         "`gpgpu-legacy algorithms NAME` shows one, with its parameters; "
-        "`gpgpu-legacy plan run NAME` runs it.",
+        "`gpgpu-legacy run NAME` runs it.",
     )
     return [*grids[:-1], replace(grids[-1], notes=notes)]
 
@@ -106,7 +107,7 @@ def algorithm_grids(algorithm: Algorithm) -> list[Grid]:
     rows = tuple((name, fact) for name, fact in facts.items() if fact is not None)
     parameters = tuple(
         (one.name, one.values, Numeral(one.shown) if one.shown else None, one.meaning)
-        for one in algorithm.parameters
+        for one in algorithm.parameters.values()
     )
     heads = ("parameter", "values", "default", "meaning")
     return [
@@ -138,9 +139,9 @@ def _year(algorithm: Algorithm) -> Numeral | None:
 
 
 def _how_to_run(algorithm: Algorithm) -> str:
-    first = next(iter(algorithm.parameters), None)
-    example = f" --set {first.name}={first.shown or '…'}" if first is not None else ""
+    first = next(iter(algorithm.parameters.values()), None)
+    example = f" {first.name}={first.shown or '…'}" if first is not None else ""
     return (
-        f"Run it with `gpgpu-legacy plan run {algorithm.name}{example}`; `gpgpu-legacy plan "
-        "--help` lists what else can be done with it."
+        f"Run it with `gpgpu-legacy run {algorithm.name}{example}`; `gpgpu-legacy --help` lists "
+        "what else can be done with it."
     )

@@ -10,9 +10,11 @@ attributes year, field and source.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import inspect
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -89,7 +91,8 @@ def _loaded(entry: EntryPoint) -> Algorithm:
     loaded = entry.load()
     package = _package(entry)
     if isinstance(loaded, Algorithm):
-        return replace(loaded, name=loaded.name.replace("_", "-"), package=package)
+        name = loaded.name.replace("_", "-")
+        return replace(loaded, name=name, package=package, file=_file(loaded.build, package))
     if not callable(loaded) or isinstance(loaded, type):
         raise InputError(
             f"{entry.value} is {kind_of(loaded)}; give an Algorithm, or a function that returns a "
@@ -104,7 +107,16 @@ def _loaded(entry: EntryPoint) -> Algorithm:
         summary=lines[0].rstrip(".") if lines else "",
         build=loaded,
         package=package,
+        file=_file(loaded, package),
     )
+
+
+def _file(build: Callable[..., object], package: str) -> Path:
+    """The file of an algorithm's function."""
+    try:
+        return Path(inspect.getsourcefile(build) or package)
+    except TypeError:  # a class without a file, or an instance
+        return Path(package)
 
 
 def _reason(error: BaseException) -> str:

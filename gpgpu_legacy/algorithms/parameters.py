@@ -1,16 +1,20 @@
-"""The parameters of functions that build plans: their types, defaults and values given as text."""
+"""The parameters of functions that build plans: their types, defaults and values given as text.
+
+A parameter of a function whose type is a dataclass stands for the dataclass's fields, so that many
+functions can share them.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gpgpu_legacy.arguments import described
+from gpgpu_legacy.arguments import as_integer, as_member, described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import integer_in, real_in
 
@@ -23,7 +27,8 @@ class Parameter:
     """A parameter of an algorithm, such as a size.
 
     kind: the type of its values. default: None leaves the value to the algorithm; a parameter
-    without a default is `required`. meaning: in words; empty where nobody says.
+    without a default is `required`. meaning: in words; empty where nobody says. group: the
+    parameter of the function whose dataclass has it; empty if it is the function's own.
     """
 
     name: str
@@ -31,6 +36,7 @@ class Parameter:
     default: int | float | str | bool | Enum | None
     meaning: str = ""
     required: bool = False
+    group: str = ""
 
     @property
     def values(self) -> str:
@@ -49,14 +55,42 @@ class Parameter:
         text = "" if self.default is None else str(self.plain_default)
         return text.lower() if isinstance(self.default, bool) else text
 
-    def parsed(self, value: str, recipe: str) -> Any:
-        """A value that is given as text, in the type of the parameter.
+    @property
+    def kinds(self) -> tuple[Any, ...]:
+        """The types that a value may have."""
+        is_union = get_origin(self.kind) in (Union, UnionType)
+        return get_args(self.kind) if is_union else (self.kind,)
 
-        recipe: the name of what is built, for messages. Raises InputError for a text that does not
+    @property
+    def choices(self) -> dict[str, Any]:
+        """The values to choose from, by how they are given; none where there are too many."""
+        return {text: value for kind in self.kinds for text, value in _choices(kind).items()}
+
+    def checked(self, value: Any, recipe: str) -> Any:
+        """A value in the type of the parameter, from text or from what a caller has.
+
+        recipe: the name of what is built, for messages. Raises InputError for one that does not
         fit.
         """
-        is_union = get_origin(self.kind) in (Union, UnionType)
-        options = get_args(self.kind) if is_union else (self.kind,)
+        if isinstance(value, str):
+            return self._parsed(value, recipe)
+        kinds = [kind for kind in self.kinds if kind is not NoneType]
+        if len(kinds) != 1 or (value is None and len(self.kinds) > 1):
+            return value
+        kind, name = kinds[0], f"{recipe}: {self.name}"
+        if get_origin(kind) is Literal and value not in get_args(kind):
+            known = ", ".join(map(str, get_args(kind)))
+            raise InputError(f"{name} is {described(value)}; choose from {known}")
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            return as_member(name, value, kind)
+        if kind is int:
+            return as_integer(name, value)
+        if kind is float and isinstance(value, Real):
+            return float(value)
+        return value
+
+    def _parsed(self, value: str, recipe: str) -> Any:
+        options = self.kinds
         if NoneType in options and len(options) > 1 and value.lower() == "none":
             return None
         wanted = []
@@ -109,14 +143,43 @@ def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
     """
     hints = _hints(build)
     try:
-        parameters = inspect.signature(build).parameters.values()
+        signature = inspect.signature(build).parameters.values()
     except ValueError as error:  # a function that is not written in Python
         raise InputError(f"{error}; give a function whose parameters have names") from None
-    return tuple(
-        _parameter(parameter, hints.get(parameter.name))
-        for parameter in parameters
-        if parameter.kind in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY)
-    )
+    parameters: list[Parameter] = []
+    for parameter in signature:
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            continue
+        hint = hints.get(parameter.name)
+        if isinstance(hint, type) and is_dataclass(hint):
+            parameters += _of_group(parameter.name, hint)
+            continue
+        required = parameter.default is parameter.empty
+        default = None if required else parameter.default
+        parameters.append(_parameter(parameter.name, hint, default, required=required))
+    return tuple(parameters)
+
+
+def _of_group(group: str, kind: Any) -> Iterator[Parameter]:
+    """The parameters that a dataclass stands for."""
+    hints = _hints(kind)
+    for field in fields(kind):
+        required = field.default is MISSING
+        default = None if required else field.default
+        yield _parameter(field.name, hints[field.name], default, required=required, group=group)
+
+
+def arguments_of(
+    build: Callable[..., object], parameters: Mapping[str, Parameter], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The keywords that a function is called with for these values of its parameters."""
+    kinds = _hints(build)
+    alone = {name: value for name, value in given.items() if not parameters[name].group}
+    groups = dict.fromkeys(one.group for one in parameters.values() if one.group)
+    return alone | {
+        group: kinds[group](**{n: v for n, v in given.items() if parameters[n].group == group})
+        for group in groups
+    }
 
 
 def _hints(function: Callable[..., object]) -> dict[str, Any]:
@@ -126,16 +189,14 @@ def _hints(function: Callable[..., object]) -> dict[str, Any]:
         return {}
 
 
-def _parameter(parameter: inspect.Parameter, hint: Any) -> Parameter:
-    required = parameter.default is parameter.empty
-    default = None if required else parameter.default
+def _parameter(name: str, hint: Any, default: Any, *, required: bool, group: str = "") -> Parameter:
     kind, meaning = hint, ""
     if get_origin(hint) is Annotated:
         kind, *said = get_args(hint)
         meaning = next((text for text in said if isinstance(text, str)), "")
     if kind is None:
         kind = int | float | str if default is None else type(default)
-    return Parameter(parameter.name, kind, default, meaning, required)
+    return Parameter(name, kind, default, meaning, required, group)
 
 
 # Values ---------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
-"""Finds algorithms: our own, in the folders here, and those of other packages.
+"""Finds algorithms: our own, in the folders here, those of other packages, and those in files.
 
-A module of a folder offers an algorithm as ALGORITHM, a method of matrix products as METHOD, or
-several as METHODS; what has none of them is what the others share. Another package offers its
-algorithms by entry points (installed.py). To add an algorithm, add a module.
+A module of a folder offers an algorithm as ALGORITHM, or several as ALGORITHMS; what has neither is
+what the others share. Another package offers its algorithms by entry points (installed.py). To add
+an algorithm, add a module.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from pkgutil import iter_modules
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
@@ -22,54 +22,40 @@ from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.algorithms.installed import Unavailable
-    from gpgpu_legacy.algorithms.matmul.method import Method
 
+DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
-MATMUL = "matmul"
-DEFAULT_METHOD = "hall-carr-hart-multi"
-
-
-# Matrix products --------------------------------------------------------------------------------
-
-
-@cache
-def methods() -> tuple[Method, ...]:
-    """All methods of matrix products, oldest first."""
-    found: list[Method] = []
-    for module in _modules(MATMUL):
-        found += getattr(module, "METHODS", ())
-        if hasattr(module, "METHOD"):
-            found.append(module.METHOD)
-    return tuple(sorted(found, key=lambda method: (method.year, method.paper)))
-
-
-def find_method(name: str) -> Method:
-    """The method of matrix products with that name or alias.
-
-    Raises InputError, with the nearest name, if no method has it.
-    """
-    names = {known: method for method in methods() for known in (method.name, *method.aliases)}
-    if name not in names:
-        raise InputError(f"there is no method {name}; {_hint(name, names)}")
-    return names[name]
-
-
-# Algorithms -------------------------------------------------------------------------------------
+PYTHON, PLAN = ".py", ".json"
 
 
 @cache
 def shipped_algorithms() -> tuple[Algorithm, ...]:
-    """The algorithms of this package, methods of matrix products among them, oldest first."""
-    from gpgpu_legacy.algorithms.products import as_algorithm
+    """The algorithms of this package, oldest first."""
+    return _by_year(
+        [
+            algorithm
+            for folder in iter_modules(gpgpu_legacy.algorithms.__path__)
+            if folder.ispkg
+            for algorithm in _offered(folder.name)
+        ]
+    )
 
-    found = [
-        module.ALGORITHM
-        for folder in iter_modules(gpgpu_legacy.algorithms.__path__)
-        if folder.ispkg
-        for module in _modules(folder.name)
-        if hasattr(module, "ALGORITHM")
-    ]
-    return _by_year([*found, *map(as_algorithm, methods())])
+
+def _offered(folder: str) -> Iterator[Algorithm]:
+    package = import_module(f"{gpgpu_legacy.algorithms.__name__}.{folder}")
+    for entry in iter_modules(package.__path__, f"{package.__name__}."):
+        module = import_module(entry.name)
+        yield from getattr(module, "ALGORITHMS", ())
+        if hasattr(module, "ALGORITHM"):
+            yield module.ALGORITHM
+
+
+@cache
+def products() -> tuple[Algorithm, ...]:
+    """The algorithms of this package that multiply matrices, oldest first."""
+    from gpgpu_legacy.algorithms.matmul.product import FIELD
+
+    return tuple(algorithm for algorithm in shipped_algorithms() if algorithm.field == FIELD)
 
 
 def all_algorithms() -> tuple[Algorithm, ...]:
@@ -91,12 +77,30 @@ def unavailable_algorithms() -> tuple[Unavailable, ...]:
     return installed(shipped_algorithms()).unavailable
 
 
-def find_algorithm(name: str) -> Algorithm:
-    """The algorithm with that name or alias; underscores stand for hyphens.
+def find_algorithm(what: str) -> Algorithm:
+    """The algorithm of that name or alias, or in a file.
 
-    Our own come first, and other packages are only looked at where none of ours has the name.
-    Raises InputError, with the nearest name, if no algorithm has it.
+    what: a name, as in `jacobi`, in which underscores stand for hyphens; a function of a Python
+    file, as in `FILE.py:function`, whose code is executed; or a `plan.json`, which holds no code.
+    The function may be left out where the file has only one, or one with the file's name.
+
+    Our own algorithms come first, and other packages are only looked at where none of ours has the
+    name. Raises InputError, with the nearest name, if there is none.
     """
+    from gpgpu_legacy.algorithms import files
+
+    name, colon, function = what.partition(f"{PYTHON}:")
+    path = Path(name + PYTHON if colon else what)
+    if path.suffix == PYTHON:
+        return files.from_python(path, function)
+    if path.suffix == PLAN:
+        return files.from_plan(path)
+    if "/" in what or "\\" in what:
+        raise InputError(f"{what} is neither a {PYTHON} nor a {PLAN}; give a recipe or a plan.json")
+    return _named(what)
+
+
+def _named(name: str) -> Algorithm:
     wanted = name.replace("_", "-")
     names = _names(shipped_algorithms())
     if wanted in names:
@@ -107,16 +111,18 @@ def find_algorithm(name: str) -> Algorithm:
     for one in unavailable_algorithms():
         if wanted == one.name:
             raise InputError(one.text)
-    raise InputError(f"there is no algorithm {name}; {_hint(wanted, names)}")
+    close = get_close_matches(wanted, names, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
+    raise InputError(f"there is no algorithm {name}; {hint}")
 
 
-# What they share --------------------------------------------------------------------------------
-
-
-def _modules(folder: str) -> Iterator[ModuleType]:
-    package = import_module(f"{gpgpu_legacy.algorithms.__name__}.{folder}")
-    for entry in iter_modules(package.__path__, f"{package.__name__}."):
-        yield import_module(entry.name)
+def find_product(name: str) -> Algorithm:
+    """The algorithm of that name, which multiplies matrices; InputError for any other."""
+    algorithm = _named(name)
+    if algorithm not in products():
+        known = ", ".join(one.name for one in products())
+        raise InputError(f"{algorithm.name} multiplies no matrices; choose from {known}")
+    return algorithm
 
 
 def _by_year(algorithms: list[Algorithm]) -> tuple[Algorithm, ...]:
@@ -131,12 +137,24 @@ def _names(algorithms: tuple[Algorithm, ...]) -> dict[str, Algorithm]:
     return {name.replace("_", "-"): algorithm for name, algorithm in names.items()}
 
 
-def _hint(name: str, names: dict[str, Method] | dict[str, Algorithm]) -> str:
-    close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
-
-
 @cache
 def _warn(unavailable: tuple[Unavailable, ...]) -> None:
     for one in unavailable:
         warnings.warn(one.text, GpgpuLegacyWarning, stacklevel=3)
+
+
+# Names that are about to go ---------------------------------------------------------------------
+
+DEFAULT_METHOD = DEFAULT_PRODUCT
+
+
+@cache
+def methods():  # type: ignore[no-untyped-def]
+    from gpgpu_legacy.algorithms.matmul.method import Method
+
+    return tuple(map(Method, products()))
+
+
+def find_method(name: str):  # type: ignore[no-untyped-def]
+    algorithm = find_product(name)
+    return next(m for m in methods() if m.algorithm is algorithm)

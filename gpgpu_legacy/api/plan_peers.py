@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gpgpu_legacy.api.user_code import guarded, module_of, running
+from gpgpu_legacy.algorithms.user_code import guarded, module_of, running
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.plan_bench.peers import OpenPeer, PeerRun

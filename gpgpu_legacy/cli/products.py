@@ -182,9 +182,10 @@ class RunOutput:
 @app.command("methods")
 def methods_command(as_json: Json = False) -> None:
     """List the methods, in the order of history."""
-    from gpgpu_legacy.algorithms.listing import method_list, methods_grid
+    from gpgpu_legacy.algorithms.catalogue import algorithm_list, algorithms_grids
+    from gpgpu_legacy.algorithms.registry import products
 
-    show(method_list(methods()), [methods_grid(methods())], as_json)
+    show(algorithm_list(products(), ()), algorithms_grids(products(), ()), as_json)
 
 
 @app.command()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 from gpgpu_legacy.arguments import (
@@ -42,7 +42,9 @@ class Storage:
     """Textures, operands and results, each checked when it is added.
 
     reference: computes the outputs from the inputs in another way; None if there is none. samples:
-    makes inputs to try, by name.
+    makes inputs to try, by name. operations: how many floating-point operations the algorithm
+    is said to take, such as 2n³, so that it has GFLOPS; None if nobody says. parameters: the values
+    that the function which built it was called with.
     """
 
     def __init__(self, name: str) -> None:
@@ -50,9 +52,16 @@ class Storage:
         self.name = name
         self.reference: Reference | None = None
         self.samples: dict[str, Sample] = {}
+        self.operations: int | None = None
+        self.parameters: Mapping[str, int | float | str | bool | None] = {}
         self._inputs: list[Input] = []
         self._outputs: list[Output] = []
         self._validator = Validator(self.name)
+
+    @property
+    def operands(self) -> Mapping[str, Matrix]:
+        """The inputs by name."""
+        return self._validator.operands
 
     def texture(
         self,

@@ -6,25 +6,10 @@ writes one element of C. They differ in the kernel, in the names of its uniforms
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.product import Shape, add_addend, add_operands, add_result
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect
-
-REFUSED = frozenset(
-    {
-        "accumulate",
-        "as_printed",
-        "coordinates_first",
-        "dynamic",
-        "largest_texture",
-        "tile",
-        "transpose_a",
-        "transpose_b",
-    }
-)
-"""The options that compute methods do not take, most of them."""
 
 
 def padded_to(shape: Shape, rows: int, inner: int, columns: int) -> Shape:
@@ -42,16 +27,16 @@ class DispatchedProduct(PlanBuilder):
     """The builder of a product in buffers: A and B are uploaded, and C is read back.
 
     padded: the shape that the buffers have; they are padded with 0 below and to the right.
-    adds: the kernel adds to C, which holds C0, or 0 if there is none.
+    adds: whether the kernel adds to C, and if so, whether that holds C0; without it, it holds 0.
     """
 
-    def __init__(
-        self, name: str, shape: Shape, options: Options, padded: Shape, *, adds: bool = False
-    ) -> None:
+    def __init__(self, name: str, shape: Shape, padded: Shape, *, adds: bool | None = None) -> None:
         """The matrices and buffers; the passes are the method's."""
         super().__init__(name)
-        operands = add_operands(self, shape, options, addend=adds)
-        zero = 0.0 if adds and len(operands) == 2 else None
+        operands = add_operands(self, shape)
+        if adds:
+            operands = (*operands, add_addend(self, shape))
+        zero = 0.0 if adds is False else None
         self.buffers = (
             self.texture("A", padded.l, padded.m, kind="BUFFER"),
             self.texture("B", padded.n, padded.l, kind="BUFFER"),

@@ -10,18 +10,26 @@ docs/explanation/tiles.md derives what a cache then takes from memory.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Annotated
 
-from gpgpu_legacy.algorithms.matmul.hall_carr_hart import build, load_listing
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.matmul.tiles import (
-    Layout,
-    TiledProduct,
-    Tiling,
-    tile_product,
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import build, load_multi
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    Accumulate,
+    AccumulateBy,
+    Block,
+    CoordinatesFirst,
+    Shape,
+    Sizes,
+    Stored,
+    check_block,
+    product,
 )
+from gpgpu_legacy.algorithms.matmul.tiles import Layout, tile_product
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import RGBA32F
 
 DEFAULT_BLOCK, DEFAULT_TILE = 4, 32
@@ -34,48 +42,55 @@ MOST_TILES = 1024
 """The most tiles that are drawn: a plan of so many takes ten seconds to analyse."""
 
 
-def _build(shape: Shape, options: Options) -> TiledProduct:
-    assert options.block is not None
-    program = load_listing(
-        "multi", options, transpose_a=options.transpose_a, transpose_b=options.transpose_b
-    )
-    layout = Layout(2, options.block, RGBA32F, options)
-    tile = _tile(tile_product(shape, layout), options)
-    layout = replace(layout, options=replace(options, tile=tile))
-    return build(METHOD.name, program, layout, shape, options)
+def govindaraju_tiled(
+    sizes: Sizes,
+    stored: Stored,
+    block: Block = DEFAULT_BLOCK,
+    tile: Annotated[
+        int | None,
+        "side of the squares that are drawn one after another, in texels; without it, 32 or what "
+        "makes 256 of them",
+    ] = None,
+    accumulate: AccumulateBy = Accumulate.PING_PONG,
+    coordinates_first: CoordinatesFirst = None,
+) -> PlanBuilder:
+    """The multichannel program, square by square."""
+    program = load_multi(stored, check_block(block, stored), accumulate, coordinates_first)
+    layout = Layout(2, block, RGBA32F, stored)
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        side = _side(tile, shape, layout)
+        return build(ALGORITHM.name, program, layout, shape, accumulate, side)
+
+    return product(ALGORITHM.name, sizes, multiply, stored)
 
 
-def _tile(tiling: Tiling, options: Options) -> int:
+def _side(tile: int | None, shape: Shape, layout: Layout) -> int:
     """The tile that was asked for; else the default, doubled until there are USUAL_TILES.
 
     Raises InputError where those that were asked for are more than MOST_TILES.
     """
-    if options.tile is None:
-        tile = DEFAULT_TILE
-        while tiling.draws(tile) > USUAL_TILES and tile < options.largest_texture:
-            tile *= 2
-        return tile
-    draws = tiling.draws(options.tile)
-    if draws > max(MOST_TILES, tiling.draws(options.largest_texture)):
+    tiling, largest = tile_product(shape, layout), layout.stored.largest_texture
+    if tile is None:
+        side = DEFAULT_TILE
+        while tiling.draws(side) > USUAL_TILES and side < largest:
+            side *= 2
+        return side
+    draws = tiling.draws(as_positive("tile", tile))
+    if draws > max(MOST_TILES, tiling.draws(largest)):
         raise InputError(
-            f"the product has {draws} tiles of {options.tile}×{options.tile} texels, and at most "
-            f"{MOST_TILES} are planned; choose larger tiles"
+            f"the product has {draws} tiles of {tile}×{tile} texels, and at most {MOST_TILES} are "
+            "planned; choose larger tiles"
         )
-    return options.tile
+    return tile
 
 
-METHOD = Method(
+ALGORITHM = Algorithm(
     name="govindaraju-tiled",
     year=2006,
-    paper="Govindaraju, Larsen, Gray & Manocha 2006",
+    field=FIELD,
+    source="Govindaraju, Larsen, Gray & Manocha 2006",
     summary="T×T tiles of C one after another, each in passes of b steps, four channels per texel",
     lacked="shared memory; the size of the texture cache was not published",
-    defaults=Options(
-        block=DEFAULT_BLOCK,
-        accumulate=Accumulate.PING_PONG,
-        texture_format=RGBA32F.name,
-    ),
-    build=_build,
-    refuses=frozenset({"as_printed", "dynamic"}),
-    formats=(RGBA32F.name,),
+    build=govindaraju_tiled,
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.product import Accumulate, Shape, Stored
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
     Tile,
@@ -18,6 +18,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
     coordinates_of_a,
     coordinates_of_b,
 )
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.values import Texels
@@ -27,47 +28,63 @@ from gpgpu_legacy.plan.textures import Rect, Texture
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 
 
-def load_listing(name: str, options: Options, **more: bool) -> Program:
+def load_listing(
+    name: str, block: int, accumulate: Accumulate, coordinates_first: int | None, **more: bool
+) -> Program:
     """The program of a listing, as printed or with coordinates computed first.
 
-    name: `single` or `multi`. options: with all defaults. more: further template variables.
+    name: `single` or `multi`. more: further template variables.
     """
-    assert options.block is not None and options.accumulate is not None
-    given: dict[str, int | str | bool] = {"block": options.block, **more}
-    if options.coordinates_first is not None:
-        name, given["group"] = f"{name}_coordinates_first", options.coordinates_first
+    given: dict[str, int | str | bool] = {"block": block, **more}
+    if coordinates_first is not None:
+        name = f"{name}_coordinates_first"
+        given["group"] = as_positive("coordinates_first", coordinates_first)
     path = f"hall_carr_hart_2003/{name}.fp.j2"
-    return load_program(path, accumulate=options.accumulate.value, **given)
+    return load_program(path, accumulate=accumulate.value, **given)
+
+
+def load_multi(
+    stored: Stored, block: int, accumulate: Accumulate, coordinates_first: int | None
+) -> Program:
+    """Listing (11), for operands that may be transposed."""
+    turned = {"transpose_a": stored.transpose_a, "transpose_b": stored.transpose_b}
+    return load_listing("multi", block, accumulate, coordinates_first, **turned)
 
 
 def build(
-    name: str, program: Program, layout: Layout, shape: Shape, options: Options
+    name: str,
+    program: Program,
+    layout: Layout,
+    shape: Shape,
+    accumulate: Accumulate,
+    square: int | None = None,
 ) -> TiledProduct:
     """The plan of a method with such a program.
 
-    name: of the method. program: from `load_listing`, for the same options. shape: not empty.
+    name: of the method. program: from `load_listing`, for the same block and accumulation. shape:
+    not empty. square: the side of the squares that are drawn one after another; None for whole
+    tiles.
     """
-    assert options.accumulate is not None
     p = TiledProduct(name, shape, layout)
     for tile in p.tiling.tiles():
-        p.finish(tile, _ACCUMULATE[options.accumulate](p, tile, program))
+        p.finish(tile, _ACCUMULATE[accumulate](p, tile, program, square))
     return p
 
 
-def _copy(p: TiledProduct, tile: Tile, program: Program) -> Texture:
+def _copy(p: TiledProduct, tile: Tile, program: Program, side: int | None) -> Texture:
     """Listing (5): draw to the framebuffer, then copy the framebuffer to the texture F."""
     framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
-    for square in tile.squares(p.options.tile):
+    for square in tile.squares(side):
         for _ in _passes(p, tile, square, program, framebuffer, partial=f):
             p.copy(framebuffer, f, source_rect=square, target_rect=square)
     return framebuffer
 
 
-def _ping_pong(p: TiledProduct, tile: Tile, program: Program) -> Texture:
+def _ping_pong(p: TiledProduct, tile: Tile, program: Program, side: int | None) -> Texture:
     """Two textures alternate as framebuffer and as F, so nothing is copied."""
     framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
     is_odd = sum(inner.texels // p.layout.block for inner in p.tiling.inner) % 2
-    for square in tile.squares(p.options.tile):
+    for square in tile.squares(side):
         for _ in _passes(p, tile, square, program, framebuffer, partial=f):
             p.swap(framebuffer, f)
         if is_odd:  # every square begins with the zeros of the same texture
@@ -75,11 +92,11 @@ def _ping_pong(p: TiledProduct, tile: Tile, program: Program) -> Texture:
     return framebuffer if is_odd else f
 
 
-def _blend(p: TiledProduct, tile: Tile, program: Program) -> Texture:
+def _blend(p: TiledProduct, tile: Tile, program: Program, side: int | None) -> Texture:
     """The framebuffer blends, "eliminating the need for the temporary texture F" (Section 3)."""
     framebuffer = p.target("C", tile)
     p.clear(framebuffer)
-    for square in tile.squares(p.options.tile):
+    for square in tile.squares(side):
         for _ in _passes(p, tile, square, program, framebuffer):
             pass
     return framebuffer
@@ -99,7 +116,7 @@ def _passes(
     The caller adds to the Repeat what follows the pass. square: what is drawn of the tile.
     partial: the texture of the sum so far, the paper's F; None if the framebuffer adds up.
     """
-    options, block = p.options, p.layout.block
+    stored, block = p.stored, p.layout.block
     for k, inner in enumerate(p.tiling.inner):
         with p.repeat(inner.texels // block) as i:
             m = 0.5 + block * i
@@ -110,20 +127,20 @@ def _passes(
                 rect=square,
                 texcoords={
                     0: coordinates_of_a(
-                        square.height, m, transposed=options.transpose_a, first=square.y
+                        square.height, m, transposed=stored.transpose_a, first=square.y
                     ),
                     1: coordinates_of_b(
-                        square.width, m, transposed=options.transpose_b, first=square.x
+                        square.width, m, transposed=stored.transpose_b, first=square.x
                     ),
                     2: Texels(),
                 },
-                local={0: coordinate_steps(options)},
+                local={0: coordinate_steps(stored)},
                 blend=Blend.NONE if partial else Blend.ADD,
             )
             yield
 
 
-_ACCUMULATE: dict[Accumulate, Callable[[TiledProduct, Tile, Program], Texture]] = {
+_ACCUMULATE: dict[Accumulate, Callable[[TiledProduct, Tile, Program, int | None], Texture]] = {
     Accumulate.COPY: _copy,
     Accumulate.PING_PONG: _ping_pong,
     Accumulate.BLEND: _blend,

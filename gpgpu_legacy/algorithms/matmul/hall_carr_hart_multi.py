@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK, build, load_listing
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.matmul.tiles import Layout, TiledProduct
+from functools import partial
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK, build, load_multi
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    Accumulate,
+    AccumulateBy,
+    Block,
+    CoordinatesFirst,
+    Sizes,
+    Stored,
+    check_block,
+    product,
+)
+from gpgpu_legacy.algorithms.matmul.tiles import Layout
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import RGBA32F
 
 
-def _build(shape: Shape, options: Options) -> TiledProduct:
-    assert options.block is not None
-    program = load_listing(
-        "multi", options, transpose_a=options.transpose_a, transpose_b=options.transpose_b
-    )
-    return build(METHOD.name, program, Layout(2, options.block, RGBA32F, options), shape, options)
+def hall_carr_hart_multi(
+    sizes: Sizes,
+    stored: Stored,
+    block: Block = DEFAULT_BLOCK,
+    accumulate: AccumulateBy = Accumulate.COPY,
+    coordinates_first: CoordinatesFirst = None,
+) -> PlanBuilder:
+    """Quadrants of a matrix in r, g, b and a; b steps of the sum in each pass."""
+    program = load_multi(stored, check_block(block, stored), accumulate, coordinates_first)
+    layout = Layout(2, block, RGBA32F, stored)
+    name = ALGORITHM.name
+    multiply = partial(build, name, program, layout, accumulate=accumulate)
+    return product(name, sizes, multiply, stored)
 
 
-METHOD = Method(
+ALGORITHM = Algorithm(
     name="hall-carr-hart-multi",
     year=2003,
-    paper="Hall, Carr & Hart 2003, Section 4",
+    field=FIELD,
+    source="Hall, Carr & Hart 2003, Section 4",
     summary="b iterations of the inner loop per pass, the four quadrants in one RGBA texel",
     lacked="loops, and any storage wider than four channels",
-    defaults=Options(block=DEFAULT_BLOCK, accumulate=Accumulate.COPY, texture_format=RGBA32F.name),
-    build=_build,
-    refuses=frozenset({"as_printed", "dynamic", "tile"}),
-    formats=(RGBA32F.name,),
+    build=hall_carr_hart_multi,
 )

@@ -7,8 +7,17 @@ one with the other, and the framebuffer accumulates (Hall, Carr & Hart 2003, Fig
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from typing import Annotated, Literal
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    AsPrinted,
+    Shape,
+    Sizes,
+    Stored,
+    product,
+)
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
     TiledProduct,
@@ -16,46 +25,55 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
     coordinates_of_b,
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
-from gpgpu_legacy.plan.formats import FORMATS, R32F, UNORM8
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.formats import FORMATS
 
 
-def _build(shape: Shape, options: Options) -> TiledProduct:
+def larson_mcallister(
+    sizes: Sizes,
+    stored: Stored,
+    texture_format: Annotated[
+        Literal["r32f", "unorm8"], "format of textures and framebuffer"
+    ] = "r32f",
+    as_printed: AsPrinted = False,
+) -> PlanBuilder:
     """Figure 1's loop, for each segment of the inner dimension.
 
     The figure's coordinates are texel indices, from 0 to m - 1. Texel centres are half a texel
     further and the edges of the rectangle are at 0 and m, so m - 1 becomes m and i becomes i + 0.5.
     `as_printed` keeps the figure's numbers.
     """
-    assert options.texture_format is not None
-    layout = Layout(1, 1, FORMATS[options.texture_format], options)
-    p = TiledProduct("larson-mcallister", shape, layout)
+    layout = Layout(1, 1, FORMATS[texture_format], stored)
     modulate = load_program("larson_mcallister_2001/modulate.fp")
-    first, short = (0.0, 1) if options.as_printed else (0.5, 0)
-    for tile in p.tiling.tiles():
-        rows, columns = tile.rows.texels - short, tile.columns.texels - short
-        screen = p.target("C", tile)
-        p.clear(screen)
-        for k, inner in enumerate(p.tiling.inner):
-            with p.repeat(inner.length) as i:
-                texcoords = {
-                    0: coordinates_of_a(rows, first + i, transposed=options.transpose_a),
-                    1: coordinates_of_b(columns, first + i, transposed=options.transpose_b),
-                }
-                textures = p.factors(tile, k)
-                p.draw(modulate, textures, into=screen, texcoords=texcoords, blend="add")
-        p.finish(tile, screen)
-    return p
+    first, short = (0.0, 1) if as_printed else (0.5, 0)
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        p = TiledProduct(ALGORITHM.name, shape, layout)
+        for tile in p.tiling.tiles():
+            rows, columns = tile.rows.texels - short, tile.columns.texels - short
+            screen = p.target("C", tile)
+            p.clear(screen)
+            for k, inner in enumerate(p.tiling.inner):
+                with p.repeat(inner.length) as i:
+                    texcoords = {
+                        0: coordinates_of_a(rows, first + i, transposed=stored.transpose_a),
+                        1: coordinates_of_b(columns, first + i, transposed=stored.transpose_b),
+                    }
+                    textures = p.factors(tile, k)
+                    p.draw(modulate, textures, into=screen, texcoords=texcoords, blend="add")
+            p.finish(tile, screen)
+        return p
+
+    return product(ALGORITHM.name, sizes, multiply, stored, texture_format=texture_format)
 
 
-METHOD = Method(
+ALGORITHM = Algorithm(
     name="larson-mcallister",
     year=2001,
-    paper="Larson & McAllister 2001",
+    field=FIELD,
+    source="Larson & McAllister 2001",
     summary="one multitextured rectangle per pass, modulated and accumulated in the framebuffer",
     lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",
-    defaults=Options(texture_format=R32F.name),
-    build=_build,
+    build=larson_mcallister,
     aliases=("larsen-mcallister",),
-    refuses=frozenset({"block", "accumulate", "dynamic", "coordinates_first", "tile"}),
-    formats=(R32F.name, UNORM8.name),
 )

@@ -7,35 +7,37 @@ work groups and the vec4 need.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import REFUSED, DispatchedProduct, padded_to
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, padded_to
+from gpgpu_legacy.algorithms.matmul.product import FIELD, Shape, Sizes, product
 from gpgpu_legacy.kernel.shaders import load_kernel
-from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 VECTOR = 4
 
 
-def _build(shape: Shape, options: Options) -> DispatchedProduct:
-    kernel = load_kernel("mali_sdk/sgemm.comp")
-    local_x, local_y = kernel.local_size
-    padded = padded_to(shape, local_y, VECTOR, local_x)
-    p = DispatchedProduct(METHOD.name, shape, options, padded, adds=True)
-    order, columns = padded.l, padded.n
-    p.multiply(
-        kernel, padded, matrixOrder=order, columns=columns, alpha=options.alpha, beta=options.beta
-    )
-    return p
+def mali_sgemm(sizes: Sizes) -> PlanBuilder:
+    """The kernel computes α·AB + β·C itself."""
+    adds, alpha, beta = sizes.beta is not None, sizes.alpha, sizes.beta or 0.0
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        kernel = load_kernel("mali_sdk/sgemm.comp")
+        local_x, local_y = kernel.local_size
+        padded = padded_to(shape, local_y, VECTOR, local_x)
+        p = DispatchedProduct(ALGORITHM.name, shape, padded, adds=adds)
+        order, columns = padded.l, padded.n
+        p.multiply(kernel, padded, matrixOrder=order, columns=columns, alpha=alpha, beta=beta)
+        return p
+
+    return product(ALGORITHM.name, sizes, multiply, scales=True)
 
 
-METHOD = Method(
+ALGORITHM = Algorithm(
     name="mali-sgemm",
     year=2012,
-    paper="Mali OpenCL SDK v1.1.0, SGEMM sample",
+    field=FIELD,
+    source="Mali OpenCL SDK v1.1.0, SGEMM sample",
     summary="one thread per element, four products at a time in a vec4, α·AB + β·C",
     lacked="shared memory of its own on the chip, so nothing is staged; registers are vectors",
-    defaults=Options(texture_format=R32F.name),
-    build=_build,
-    refuses=REFUSED | {"block"},
-    scales=True,
+    build=mali_sgemm,
 )

@@ -1,139 +1,91 @@
-"""A method: its name, its source, and how it plans a product of a given shape."""
+"""Names that are about to go: an algorithm as products used to be called."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
+from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
-from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, SIZES, Options, Shape
-from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import FORMATS, R32F
 from gpgpu_legacy.plan.plan import Plan
 
 
 @dataclass(frozen=True)
 class Method:
-    """A way to multiply matrices, as a paper or a library describes it.
+    algorithm: Algorithm
 
-    year: of the publication; for an undated one, of the API or hardware that it describes.
-    paper: where the method was published.
-    summary: the method in one line.
-    lacked: what the hardware or API of the day did not offer.
-    defaults: the values of options that the caller leaves open.
-    build: builds the plan of a non-empty product; shape and options have been checked.
-    aliases: other names by which users find it.
-    refuses: the names of options that the method does not have.
-    formats: the names of the texture formats that it can use.
-    blocks: the block sizes that it supports; empty if it supports all.
-    scales: whether `build` applies alpha, beta and C itself. For other methods `plan` appends a
-    pass that does.
-    """
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.algorithm, name)
 
-    name: str
-    year: int
-    paper: str
-    summary: str
-    defaults: Options
-    build: Callable[[Shape, Options], PlanBuilder]
-    aliases: tuple[str, ...] = ()
-    refuses: frozenset[str] = frozenset()
-    formats: tuple[str, ...] = (R32F.name,)
-    blocks: tuple[int, ...] = ()
-    scales: bool = False
-    lacked: str = ""
+    @property
+    def paper(self) -> str:
+        return self.algorithm.source
+
+    @cached_property
+    def refuses(self) -> frozenset[str]:
+        free = {"adds", "beta", "alpha", "texture_format"}
+        return frozenset(f.name for f in fields(Options)) - free - self.algorithm.parameters.keys()
+
+    @cached_property
+    def formats(self) -> tuple[str, ...]:
+        if "texture_format" in self.algorithm.parameters:
+            return tuple(self.algorithm.parameters["texture_format"].choices)
+        plan = self.algorithm.plan(n=1)
+        return (plan.texture(plan.outputs[0].texture).format.name,)
+
+    @cached_property
+    def blocks(self) -> tuple[int, ...]:
+        block = self.algorithm.parameters.get("block")
+        return tuple(block.choices.values()) if block else ()
+
+    @cached_property
+    def defaults(self) -> Options:
+        known = {
+            name: one.default
+            for name, one in self.algorithm.parameters.items()
+            if name in {f.name for f in fields(Options)} and name not in {"alpha", "beta"}
+        }
+        return Options(**{"texture_format": self.formats[0], **known})  # type: ignore[arg-type]
 
     def options(self, given: Options) -> Options:
-        """The given options, with this method's defaults for those left open.
-
-        Raises InputError for an option of the wrong type or out of range, and for one that the
-        method does not have.
-        """
-        given = given.checked()
         for name in sorted(self.refuses):
             if getattr(given, name) not in (getattr(Options(), name), getattr(self.defaults, name)):
                 raise InputError(f"{self.name} takes no --{name.replace('_', '-')}; leave it out")
+        if given.texture_format not in (None, *self.formats):
+            raise InputError(f"{self.name} cannot use the texture format {given.texture_format}")
         missing = {
-            field.name: getattr(self.defaults, field.name)
-            for field in fields(given)
-            if getattr(given, field.name) is None
+            f.name: getattr(self.defaults, f.name)
+            for f in fields(given)
+            if getattr(given, f.name) is None
         }
-        options = replace(given, **missing)
-        self._check(options)
-        return options
+        full = replace(given, **missing)
+        self.builder(Shape(1, 1, 1), full)
+        return full
 
-    def _check(self, options: Options) -> None:
-        for name, unit in SIZES.items():
-            size = getattr(options, name)
-            if size is not None and size < 1:
-                raise InputError(f"{name} is {size}; it must be at least 1{unit}")
-        if self.blocks and options.block not in self.blocks:
-            known_blocks = ", ".join(map(str, self.blocks))
-            raise InputError(
-                f"{self.name} supports no block of {options.block}; choose from {known_blocks}"
-            )
-        if options.beta != 0.0 and not options.adds:
-            raise InputError("beta is set but there is no C to scale; give C, or leave beta out")
-        if options.texture_format not in self.formats:
-            known = FORMATS.keys() & set(self.formats)
-            raise InputError(
-                f"{self.name} cannot use the texture format {options.texture_format}; "
-                f"choose from {', '.join(sorted(known))}"
-            )
-        if options.scales and options.is_unorm:
-            raise InputError(
-                "alpha, beta and C need float textures; set the texture format to r32f"
-            )
-        if options.block is not None and options.block > options.largest_texture:
-            raise InputError(
-                f"a block of {options.block} does not fit a texture of "
-                f"{options.largest_texture} texels; choose a smaller block or larger textures"
-            )
-        if options.block is not None and options.block > MOST_UNROLLED:
-            raise InputError(
-                f"block is {options.block}; a program unrolls at most {MOST_UNROLLED} iterations"
-            )
-
-    def plan(self, shape: Shape, options: Options | None = None) -> Plan:
-        """The plan of a product of that shape, validated; see `builder`."""
+    def plan(self, shape: Any, options: Options | None = None) -> Plan:
         return self.builder(shape, options).plan()
 
-    def builder(self, shape: Shape, options: Options | None = None) -> PlanBuilder:
-        """What builds the plan of a product of that shape.
-
-        If a size is 0, the result is empty or zero and the plan needs no pass, except to scale or
-        add C. Raises InputError for a negative size and for options that `options` rejects.
-        """
-        chosen = self.options(Options() if options is None else options)
-        shape = shape.checked()
-        builder = self._product(shape, chosen)
-        if not chosen.scales or self.scales:
-            return builder
-        return with_scale_add(builder.plan(), chosen)
-
-    def _product(self, shape: Shape, options: Options) -> PlanBuilder:
-        """The builder of AB alone. If the inner size is 0, AB is zero.
-
-        A zero product that C will be added to needs a texture, so it is computed: as a product
-        with inner size 1 whose operand textures are filled with zeros.
-        """
-        if min(shape.m, shape.l, shape.n) > 0:
-            return self.build(shape, options)
-        empty = PlanBuilder(self.name)
-        operands = add_operands(empty, shape, options, addend=self.scales)
-        add_result(empty, shape)
-        if not options.scales or min(shape.m, shape.n) == 0:
-            return empty
-        plan = self.build(replace(shape, l=1), options).plan()
-        factors = {"A", "B"}
-        filled = {transfer.texture for transfer in plan.inputs if transfer.matrix in factors}
-        textures = tuple(
-            replace(t, initial=(0.0, 0.0, 0.0, 0.0)) if t.name in filled else t
-            for t in plan.textures
-        )
-        inputs = tuple(transfer for transfer in plan.inputs if transfer.matrix not in factors)
-        return PlanBuilder.continuing(
-            replace(plan, operands=operands, textures=textures, inputs=inputs)
-        )
+    def builder(self, shape: Any, options: Options | None = None) -> PlanBuilder:
+        for name in self.refuses:
+            if options and getattr(options, name) not in (
+                getattr(Options(), name),
+                getattr(self.defaults, name),
+            ):
+                raise InputError(f"{self.name} takes no --{name.replace('_', '-')}; leave it out")
+        if options and options.texture_format not in (None, *self.formats):
+            raise InputError(f"{self.name} cannot use the texture format {options.texture_format}")
+        given = (options or Options()).given()
+        adds = given.pop("adds", False)
+        if adds:
+            given.setdefault("beta", 0.0)
+        elif given.pop("beta", None):
+            raise InputError("beta is set but there is no C to scale; give C, or leave beta out")
+        if "texture_format" not in self.algorithm.parameters:
+            given.pop("texture_format", None)
+        given = {n: v for n, v in given.items() if n in self.algorithm.parameters}
+        return self.algorithm.builder(m=shape.m, l=shape.l, n=shape.n, **given)

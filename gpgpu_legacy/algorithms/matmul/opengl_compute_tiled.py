@@ -8,48 +8,52 @@ and a kernel whose guards could never fail has none.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.dispatch import REFUSED, DispatchedProduct, groups_for
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, groups_for
+from gpgpu_legacy.algorithms.matmul.product import FIELD, AsPrinted, Shape, Sizes, product
 from gpgpu_legacy.kernel.shaders import load_kernel
-from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 TILE = 32  # BLOCK_SIZE
 BATCH_GROUPS = 64  # Algorithm 1: gsize(64, 64, 1)
 
 
-def _build(shape: Shape, options: Options) -> DispatchedProduct:
-    whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
-    kernel = load_kernel(
-        "opengl_compute/tiled.comp.j2",
-        as_printed=options.as_printed,
-        guarded=options.as_printed or not whole,
-    )
-    local_x, local_y = kernel.local_size
-    groups_x, groups_y = groups_for(shape.n, local_x), groups_for(shape.m, local_y)
-    p = DispatchedProduct(METHOD.name, shape, options, shape)
-    for y in range(0, groups_y, BATCH_GROUPS):
-        for x in range(0, groups_x, BATCH_GROUPS):
-            whole_batch = BATCH_GROUPS, BATCH_GROUPS
-            needed = min(BATCH_GROUPS, groups_x - x), min(BATCH_GROUPS, groups_y - y)
-            p.dispatch(
-                kernel,
-                p.buffers,
-                whole_batch if options.as_printed else needed,
-                uniforms={"m": shape.m, "n": shape.l, "l": shape.n}
-                | {"x0": x * local_x, "y0": y * local_y},
-                independent=(x, y) != (0, 0),  # batches write different elements
-            )
-    return p
+def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBuilder:
+    """As printed, batches are whole; otherwise as large as the matrix needs."""
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
+        kernel = load_kernel(
+            "opengl_compute/tiled.comp.j2",
+            as_printed=as_printed,
+            guarded=as_printed or not whole,
+        )
+        local_x, local_y = kernel.local_size
+        groups_x, groups_y = groups_for(shape.n, local_x), groups_for(shape.m, local_y)
+        p = DispatchedProduct(ALGORITHM.name, shape, shape)
+        for y in range(0, groups_y, BATCH_GROUPS):
+            for x in range(0, groups_x, BATCH_GROUPS):
+                whole_batch = BATCH_GROUPS, BATCH_GROUPS
+                needed = min(BATCH_GROUPS, groups_x - x), min(BATCH_GROUPS, groups_y - y)
+                p.dispatch(
+                    kernel,
+                    p.buffers,
+                    whole_batch if as_printed else needed,
+                    uniforms={"m": shape.m, "n": shape.l, "l": shape.n}
+                    | {"x0": x * local_x, "y0": y * local_y},
+                    independent=(x, y) != (0, 0),  # batches write different elements
+                )
+        return p
+
+    return product(ALGORITHM.name, sizes, multiply)
 
 
-METHOD = Method(
+ALGORITHM = Algorithm(
     name="opengl-compute-tiled",
     year=2012,
-    paper="the OpenGL compute-shader multiply, Algorithms 1 and 2",
+    field=FIELD,
+    source="the OpenGL compute-shader multiply, Algorithms 1 and 2",
     summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
     lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",
-    defaults=Options(texture_format=R32F.name),
-    build=_build,
-    refuses=REFUSED - {"as_printed"} | {"block"},
+    build=opengl_compute_tiled,
 )

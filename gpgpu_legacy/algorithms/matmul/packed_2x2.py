@@ -9,8 +9,15 @@ ARB_fragment_program has no loops, so it is unrolled here.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    MOST_UNROLLED,
+    Shape,
+    Sizes,
+    Stored,
+    product,
+)
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
     TiledProduct,
@@ -21,6 +28,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
     segments,
 )
 from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.textures import Packing
 
@@ -28,45 +36,47 @@ NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2
 _SPLIT = 2  # elements of a row, and of a column, in a texel
 
 
-def _build(shape: Shape, options: Options) -> TiledProduct:
-    layout = Layout(_SPLIT, 1, RGBA32F, options, NEIGHBOURS)
-    p = TiledProduct(METHOD.name, shape, layout, _cut(shape, layout))
-    a, b = options.transpose_a, options.transpose_b
-    for tile, k, target, blend in p.segments():
-        block = p.tiling.inner[k].texels
-        p.draw(
-            load_program("descendants/packed_2x2.fp.j2", block=block, transpose_a=a, transpose_b=b),
-            p.factors(tile, k),
-            into=target,
-            texcoords={
-                0: coordinates_of_a(tile.rows.texels, 0.5, transposed=a),
-                1: coordinates_of_b(tile.columns.texels, 0.5, transposed=b),
-            },
-            local={0: coordinate_steps(options)},
-            blend=blend,
-        )
-    return p
+def packed_2x2(sizes: Sizes, stored: Stored) -> PlanBuilder:
+    """2×2 neighbouring elements in a texel; the whole sum in a pass."""
+    layout = Layout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS)
+    a, b = stored.transpose_a, stored.transpose_b
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        p = TiledProduct(ALGORITHM.name, shape, layout, _cut(shape, layout))
+        for tile, k, target, blend in p.segments():
+            block = p.tiling.inner[k].texels
+            path = "descendants/packed_2x2.fp.j2"
+            p.draw(
+                load_program(path, block=block, transpose_a=a, transpose_b=b),
+                p.factors(tile, k),
+                into=target,
+                texcoords={
+                    0: coordinates_of_a(tile.rows.texels, 0.5, transposed=a),
+                    1: coordinates_of_b(tile.columns.texels, 0.5, transposed=b),
+                },
+                local={0: coordinate_steps(stored)},
+                blend=blend,
+            )
+        return p
+
+    return product(ALGORITHM.name, sizes, multiply, stored)
 
 
 def _cut(shape: Shape, layout: Layout) -> Tiling:
     """Where the inner dimension is longer than a program may be, the sum takes several passes."""
-    inner = _SPLIT * min(layout.options.largest_texture, MOST_UNROLLED)
+    inner = _SPLIT * min(layout.stored.largest_texture, MOST_UNROLLED)
     return Tiling(
         layout.segments(shape.m), segments(shape.l, inner, _SPLIT), layout.segments(shape.n)
     )
 
 
-METHOD = Method(
+ALGORITHM = Algorithm(
     name="packed-2x2",
     year=2018,
-    paper="TensorFlow.js' packed WebGL backend",
+    field=FIELD,
+    source="TensorFlow.js' packed WebGL backend",
     summary="the whole sum in one pass, 2×2 neighbouring elements in one RGBA texel",
     lacked="compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)",
-    defaults=Options(texture_format=RGBA32F.name),
-    build=_build,
+    build=packed_2x2,
     aliases=("tfjs-packed",),
-    refuses=frozenset(
-        {"block", "accumulate", "as_printed", "dynamic", "coordinates_first", "tile"}
-    ),
-    formats=(RGBA32F.name,),
 )

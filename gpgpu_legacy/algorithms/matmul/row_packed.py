@@ -9,9 +9,17 @@ shader loops over the inner dimension. ARB_fragment_program has no loops, so it 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import MOST_UNROLLED, Options, Shape
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    MOST_UNROLLED,
+    Shape,
+    Sizes,
+    Stored,
+    product,
+)
 from gpgpu_legacy.algorithms.matmul.tiles import (
     Layout,
     Segment,
@@ -23,30 +31,38 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
 )
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
-from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
 from gpgpu_legacy.plan.textures import Matrix, Texture
 
 
-def _build(shape: Shape, options: Options) -> TiledProduct:
-    p = _RowPacked(
-        METHOD.name,
-        shape,
-        Layout(1, 1, RGBA32F, options, ROW_OF_FOUR),
-        _cut(shape, options.largest_texture),
-    )
-    for tile, k, target, blend in p.segments():
-        p.draw(
-            load_program("descendants/row_packed.fp.j2", block=p.tiling.inner[k].texels),
-            p.factors(tile, k),
-            into=target,
-            texcoords={
-                0: coordinates_of_a(tile.rows.texels, 0.5, transposed=False),
-                1: _rows_of_transposed_b(tile.columns.texels),
-            },
-            blend=blend,
-        )
-    return p
+def row_packed(
+    sizes: Sizes,
+    largest_texture: Annotated[int, "width and height of the largest texture, in texels"] = (
+        LARGEST_TEXTURE
+    ),
+) -> PlanBuilder:
+    """Four elements of a row in a texel; B is stored transposed."""
+    stored = Stored(largest_texture=largest_texture)
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        layout = Layout(1, 1, RGBA32F, stored, ROW_OF_FOUR)
+        p = _RowPacked(ALGORITHM.name, shape, layout, _cut(shape, largest_texture))
+        for tile, k, target, blend in p.segments():
+            p.draw(
+                load_program("descendants/row_packed.fp.j2", block=p.tiling.inner[k].texels),
+                p.factors(tile, k),
+                into=target,
+                texcoords={
+                    0: coordinates_of_a(tile.rows.texels, 0.5, transposed=False),
+                    1: _rows_of_transposed_b(tile.columns.texels),
+                },
+                blend=blend,
+            )
+        return p
+
+    return product(ALGORITHM.name, sizes, multiply, stored)
 
 
 def _cut(shape: Shape, largest: int) -> Tiling:
@@ -91,26 +107,13 @@ def _rows_of_transposed_b(texels: int) -> tuple[Vec4, Vec4, Vec4, Vec4]:
     return (at(0), at(texels), at(texels), at(0))
 
 
-METHOD = Method(
+ALGORITHM = Algorithm(
     name="row-packed",
     year=2015,
-    paper="weblas",
+    field=FIELD,
+    source="weblas",
     summary="the whole sum in one pass, 1×4 elements in one RGBA texel, B transposed, dot products",
     lacked="compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)",
-    defaults=Options(texture_format=RGBA32F.name),
-    build=_build,
+    build=row_packed,
     aliases=("weblas",),
-    refuses=frozenset(
-        {
-            "block",
-            "accumulate",
-            "as_printed",
-            "dynamic",
-            "transpose_a",
-            "transpose_b",
-            "coordinates_first",
-            "tile",
-        }
-    ),
-    formats=(RGBA32F.name,),
 )

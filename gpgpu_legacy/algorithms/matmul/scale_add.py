@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpgpu_legacy.algorithms.matmul.dispatch import groups_for
-from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -13,20 +11,20 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Rect, Texture, TextureKind
 
 
-def with_scale_add(plan: Plan, options: Options) -> PlanBuilder:
-    """The builder of alpha·P + beta·C0, where P is the result of `plan`; without `adds`, alpha·P.
+def with_scale_add(plan: Plan, alpha: float, beta: float | None) -> PlanBuilder:
+    """The builder of alpha·P + beta·C0, where P is the result of `plan`; without beta, alpha·P.
 
     C0 is packed into textures exactly as P is, so this works for every method.
     """
     p, [result] = PlanBuilder.continuing(replace(plan, outputs=())), plan.results
-    addend = p.operand("C0", result.rows, result.columns) if options.adds else None
+    addend = None if beta is None else p.operand("C0", result.rows, result.columns)
     for output in plan.outputs:
         textures = [product := plan.texture(output.texture)]
         scaled = _like(p, product, "scaled")
         if addend is not None:
             textures.append(_like(p, product, "added"))
             p.upload(addend, textures[1], region=output.region, packing=output.packing)
-        _scale(p, textures, scaled, output.rect, (options.alpha, options.beta))
+        _scale(p, textures, scaled, output.rect, (alpha,) if beta is None else (alpha, beta))
         p.read_back(scaled, result, region=output.region, rect=output.rect, packing=output.packing)
     return p
 
@@ -42,15 +40,15 @@ def _scale(
     textures: list[Texture],
     scaled: Texture,
     rect: Rect,
-    factors: tuple[float, float],
+    factors: tuple[float, ...],
 ) -> None:
     """The pass over the product and, if it is among the textures, the addend."""
     name = "gemm/scale_add" if len(textures) == 2 else "gemm/scale"
     if scaled.kind is not TextureKind.BUFFER:
-        units, local = dict(enumerate(textures)), dict(enumerate(factors[: len(textures)]))
+        units, local = dict(enumerate(textures)), dict(enumerate(factors))
         p.draw(load_program(f"{name}.fp"), units, into=scaled, rect=rect, local=local)
         return
     kernel, extent = load_kernel(f"{name}.comp"), scaled.extent
-    uniforms = dict(zip(("alpha", "beta"), factors[: len(textures)], strict=False))
-    groups = groups_for(extent.width, kernel.local_size[0]), extent.height
+    uniforms = dict(zip(("alpha", "beta"), factors, strict=False))
+    groups = -(-extent.width // kernel.local_size[0]), extent.height
     p.dispatch(kernel, [*textures, scaled], groups, uniforms={"width": extent.width} | uniforms)

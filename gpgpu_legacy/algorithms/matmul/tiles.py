@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.matmul.matrices import add_operands, add_result
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands, add_result
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -90,14 +89,14 @@ class Layout:
 
     split: 1 for one element per texel; 2 if a texel holds elements of two rows and two columns.
     block: the inner dimension is padded to a multiple of it, in texels.
-    format: of the textures. options: the caller's.
+    format: of the textures. stored: how the caller's matrices lie in them.
     packed: the packing; None for one element per texel or, if split is 2, for quadrants.
     """
 
     split: int
     block: int
     format: Format
-    options: Options
+    stored: Stored
     packed: Packing | None = None
 
     def segments(self, length: int, multiple: int = 1) -> list[Segment]:
@@ -105,7 +104,7 @@ class Layout:
 
         multiple: the texels of a segment are padded to a multiple of it.
         """
-        largest = self.options.largest_texture // multiple * multiple * self.split
+        largest = self.stored.largest_texture // multiple * multiple * self.split
         return segments(length, largest, self.split, multiple)
 
     def packing(self, rows: int, columns: int) -> Packing:
@@ -181,7 +180,7 @@ class Tiling:
 def _too_many(count: int, noun: str, largest: int) -> InputError:
     return InputError(
         f"textures of {largest} texels would split the product into {count} {noun}, and at most "
-        f"{MOST_TILES} are planned; multiply smaller matrices, or raise --largest-texture"
+        f"{MOST_TILES} are planned; multiply smaller matrices, or raise largest_texture"
     )
 
 
@@ -205,14 +204,14 @@ class TiledProduct(PlanBuilder):
     ) -> None:
         """The operands and their textures; what is drawn is the method's."""
         super().__init__(name)
-        self.layout, self.options = layout, layout.options
+        self.layout, self.stored = layout, layout.stored
         self.tiling = tiling or tile_product(shape, layout)
-        a, b = add_operands(self, shape, self.options)
+        a, b = add_operands(self, shape, self.stored)
         self.c = add_result(self, shape)
         suffix = self.tiling.suffix
         self.a = [
             [
-                self._fill(a, f"A{suffix(i, k)}", rows, inner, transposed=self.options.transpose_a)
+                self._fill(a, f"A{suffix(i, k)}", rows, inner, transposed=self.stored.transpose_a)
                 for k, inner in enumerate(self.tiling.inner)
             ]
             for i, rows in enumerate(self.tiling.rows)
@@ -227,7 +226,7 @@ class TiledProduct(PlanBuilder):
 
     def fill_b(self, b: Matrix, name: str, inner: Segment, columns: Segment) -> Texture:
         """The texture of a tile of B, filled."""
-        return self._fill(b, name, inner, columns, transposed=self.options.transpose_b)
+        return self._fill(b, name, inner, columns, transposed=self.stored.transpose_b)
 
     def _fill(
         self, matrix: Matrix, name: str, rows: Segment, columns: Segment, *, transposed: bool
@@ -301,11 +300,11 @@ def coordinates_of_b(
     return corners(left, right, right, left)
 
 
-def coordinate_steps(options: Options) -> Vec4:
+def coordinate_steps(stored: Stored) -> Vec4:
     """What an iteration of the inner loop adds to A's (s, t) and to B's (s, t).
 
     It moves along a row of A and a column of B, or across if the operand is transposed.
     """
-    a = (0.0, 1.0) if options.transpose_a else (1.0, 0.0)
-    b = (1.0, 0.0) if options.transpose_b else (0.0, 1.0)
+    a = (0.0, 1.0) if stored.transpose_a else (1.0, 0.0)
+    b = (1.0, 0.0) if stored.transpose_b else (0.0, 1.0)
     return (*a, *b)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.algorithms.matmul.larson_mcallister import METHOD
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.arguments import shape_in_words
@@ -25,6 +25,8 @@ from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32
+
+METHOD = find_method("larson-mcallister")
 
 LARGEST_DEMONSTRATION = 16
 """Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.algorithms.matmul.hall_carr_hart_multi import METHOD
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.arguments import as_whole, shape_in_words
 from gpgpu_legacy.errors import InputError
@@ -33,6 +33,8 @@ from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32
+
+METHOD = find_method("hall-carr-hart-multi")
 
 LARGEST_DEMONSTRATION = 8
 """Rows and columns of the largest matrices to draw: numbers of larger ones do not fit."""

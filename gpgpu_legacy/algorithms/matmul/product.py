@@ -1,0 +1,263 @@
+"""The product of two matrices: its parameters, and what all ways to compute it have in common.
+
+A method is a function of these parameters and its own. It multiplies; `product` adds what does not
+depend on the method: checks, empty matrices, alpha, beta and C0, the reference and the samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
+from gpgpu_legacy.arguments import as_integer, as_positive
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
+from gpgpu_legacy.plan.textures import Matrix
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.pipeline.reference import F64
+
+FIELD = "matrix products"
+"""The field of the algorithms that multiply matrices."""
+
+LARGEST_SIZE = 2**24
+"""The most rows or columns of a matrix: float32 numbers texels no further, and memory ends long
+before."""
+
+MOST_UNROLLED = 4096
+"""The most iterations of the inner loop that a program unrolls: a row-packed product of 16384²
+matrices has so many. The assembler takes seconds for such a program."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a matrix product: m×l times l×n. Sizes may be 0."""
+
+    m: int
+    l: int  # noqa: E741 - the papers' own letter
+    n: int
+
+    @property
+    def is_square(self) -> bool:
+        """Whether all matrices are n×n."""
+        return self.m == self.l == self.n
+
+    @property
+    def multiply_adds(self) -> int:
+        """How many elements of A are multiplied by elements of B: m·l·n."""
+        return self.m * self.l * self.n
+
+    @classmethod
+    def square(cls, n: int) -> Shape:
+        """The shape of an n×n product."""
+        return cls(n, n, n)
+
+
+class Accumulate(Enum):
+    """How the partial sum gets from one pass to the next (Hall, Carr & Hart, Section 3).
+
+    COPY: each pass copies the framebuffer to the texture F, as the paper's listings do.
+    PING_PONG: two textures alternate as framebuffer and as F.
+    BLEND: the framebuffer adds up; there is no F.
+    """
+
+    COPY = "copy"
+    PING_PONG = "ping-pong"
+    BLEND = "blend"
+
+
+# Parameters -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What every product has: alpha·AB of an m×l by an l×n matrix, plus beta·C0.
+
+    C0 is read even if beta is 0, so that a NaN in it shows in the result; BLAS would not read it.
+    """
+
+    n: Annotated[int, "columns of B and of the product"] = 256
+    m: Annotated[int | None, "rows of A and of the product; n if it is not given"] = None
+    l: Annotated[int | None, "columns of A, rows of B; n if it is not given"] = None  # noqa: E741
+    alpha: Annotated[float, "the result is alpha times the product"] = 1.0
+    beta: Annotated[float | None, "plus beta times C0; without beta there is no C0"] = None
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes, checked: InputError for one that is negative or too large."""
+        given = {
+            "m": self.n if self.m is None else self.m,
+            "l": self.n if self.l is None else self.l,
+            "n": self.n,
+        }
+        sizes = {name: as_integer(name, size) for name, size in given.items()}
+        for name, size in sizes.items():
+            if size < 0:
+                raise InputError(f"{name} is {size}; a matrix has no negative size")
+            if size > LARGEST_SIZE:
+                raise InputError(f"{name} is {size}; the largest possible is {LARGEST_SIZE}")
+        return Shape(**sizes)
+
+    @property
+    def scales(self) -> bool:
+        """Whether the result is anything but the product AB itself."""
+        return self.beta is not None or self.alpha != 1.0
+
+
+@dataclass(frozen=True)
+class Stored:
+    """How the operands of a product lie in textures.
+
+    A transposed operand is read through transposed texture coordinates. Matrices that are larger
+    than the largest texture are split into tiles.
+    """
+
+    transpose_a: Annotated[bool, "A is stored transposed"] = False
+    transpose_b: Annotated[bool, "B is stored transposed"] = False
+    largest_texture: Annotated[int, "width and height of the largest texture, in texels"] = (
+        LARGEST_TEXTURE
+    )
+
+    def turned(self, a: Any, b: Any) -> tuple[Any, Any]:
+        """The factors as they are multiplied of those that are given, or the other way round."""
+        return a.T if self.transpose_a else a, b.T if self.transpose_b else b
+
+
+UPRIGHT = Stored()
+"""Nothing is transposed."""
+
+Block = Annotated[int, "steps of the sum in one pass, the paper's b"]
+AccumulateBy = Annotated[Accumulate, "how the partial sum gets from pass to pass"]
+AsPrinted = Annotated[bool, "coordinates and groups exactly as the paper prints them"]
+CoordinatesFirst = Annotated[
+    int | None, "steps whose coordinates are computed before their lookups, to save indirections"
+]
+
+
+def check_block(block: int, stored: Stored) -> int:
+    """A block that a program can unroll and a texture holds; InputError for any other."""
+    as_positive("block", block)
+    if block > stored.largest_texture:
+        raise InputError(
+            f"a block of {block} does not fit a texture of {stored.largest_texture} texels; choose "
+            "a smaller block or larger textures"
+        )
+    if block > MOST_UNROLLED:
+        raise InputError(f"block is {block}; a program unrolls at most {MOST_UNROLLED} iterations")
+    return block
+
+
+# Products ---------------------------------------------------------------------------------------
+
+
+def product(
+    name: str,
+    sizes: Sizes,
+    multiply: Callable[[Shape], PlanBuilder],
+    stored: Stored = UPRIGHT,
+    *,
+    scales: bool = False,
+    texture_format: str = "",
+) -> PlanBuilder:
+    """The builder of a product by a method, with its reference, samples and operations.
+
+    multiply: the method's; it gets no empty shape. scales: whether it applies alpha, beta and C0
+    itself; for others a pass is appended that does.
+    """
+    as_positive("largest_texture", stored.largest_texture)
+    texels = FORMATS.get(texture_format)
+    is_unorm = texels is not None and texels.numeric is Numeric.UNORM
+    if is_unorm and sizes.scales:
+        raise InputError("alpha, beta and C0 need float textures; set texture_format to r32f")
+    shape = sizes.shape
+    p = _multiplied(name, sizes, multiply, stored, scales=scales)
+    if sizes.scales and not scales:
+        p = with_scale_add(p.plan(), sizes.alpha, sizes.beta)
+    p.reference = partial(_expected, sizes, stored)
+    p.operations = 2 * shape.multiply_adds
+    offset = 0.0 if is_unorm else 0.5
+    p.samples = {
+        "A": partial(_uniform, offset, stored.transpose_a),
+        "B": partial(_uniform, offset, stored.transpose_b),
+        "C0": partial(_uniform, offset, False),
+    }
+    return p
+
+
+def _multiplied(
+    name: str,
+    sizes: Sizes,
+    multiply: Callable[[Shape], PlanBuilder],
+    stored: Stored,
+    *,
+    scales: bool,
+) -> PlanBuilder:
+    """The builder of AB alone. If the inner size is 0, AB is zero.
+
+    A zero product that C0 will be added to needs a texture, so it is computed: as a product with
+    inner size 1 whose operand textures are filled with zeros.
+    """
+    shape = sizes.shape
+    if min(shape.m, shape.l, shape.n) > 0:
+        return multiply(shape)
+    empty = PlanBuilder(name)
+    operands = add_operands(empty, shape, stored)
+    if scales and sizes.beta is not None:
+        operands = (*operands, add_addend(empty, shape))
+    add_result(empty, shape)
+    if not sizes.scales or min(shape.m, shape.n) == 0:
+        return empty
+    plan = multiply(replace(shape, l=1)).plan()
+    factors = {"A", "B"}
+    filled = {transfer.texture for transfer in plan.inputs if transfer.matrix in factors}
+    textures = tuple(
+        replace(t, initial=(0.0, 0.0, 0.0, 0.0)) if t.name in filled else t for t in plan.textures
+    )
+    inputs = tuple(transfer for transfer in plan.inputs if transfer.matrix not in factors)
+    return PlanBuilder.continuing(
+        replace(plan, operands=operands, textures=textures, inputs=inputs)
+    )
+
+
+def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = None) -> F64:  # noqa: N803
+    """The product in float64, by the names that plans give the matrices."""
+    a, b = stored.turned(A, B)
+    result: F64 = sizes.alpha * (a @ b)
+    return result if C0 is None or sizes.beta is None else result + sizes.beta * C0
+
+
+def _uniform(offset: float, is_transposed: bool, rng: Any, shape: tuple[int, ...]) -> Any:
+    """A random matrix, in float32: from -0.5 to 0.5, or from 0 to 1 for unorm textures.
+
+    A transposed one has the elements that it would have the other way round.
+    """
+    import numpy as np
+
+    values = rng.random(shape[::-1] if is_transposed else shape, np.float32)
+    values -= np.float32(offset)
+    return values.T if is_transposed else values
+
+
+# The matrices, by the names that plans give them ------------------------------------------------
+
+
+def add_operands(p: PlanBuilder, shape: Shape, stored: Stored = UPRIGHT) -> tuple[Matrix, ...]:
+    """A and B as callers give them: a transposed one has its rows and columns exchanged."""
+    rows_a, columns_a = (shape.l, shape.m) if stored.transpose_a else (shape.m, shape.l)
+    rows_b, columns_b = (shape.n, shape.l) if stored.transpose_b else (shape.l, shape.n)
+    return p.operand("A", rows_a, columns_a), p.operand("B", rows_b, columns_b)
+
+
+def add_addend(p: PlanBuilder, shape: Shape) -> Matrix:
+    """The C that is added: C0, since C is the result."""
+    return p.operand("C0", shape.m, shape.n)
+
+
+def add_result(p: PlanBuilder, shape: Shape) -> Matrix:
+    """C, the product."""
+    return p.result("C", shape.m, shape.n)
