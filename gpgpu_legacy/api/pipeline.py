@@ -13,7 +13,7 @@ from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.keywords import MachineKeywords
 from gpgpu_legacy.api.plan_figure import PlanFigure, plan_figure
 from gpgpu_legacy.api.plan_panels import FigureOptions
-from gpgpu_legacy.api.plan_run import PlanRun, as_operands, run_plan, sample_inputs
+from gpgpu_legacy.api.plan_run import PlanRun, run_plan
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.recipes import find_recipe
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -29,6 +29,7 @@ from gpgpu_legacy.measure.plan_bench.model import (
 )
 from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.plans import find_chip

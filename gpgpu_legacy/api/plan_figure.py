@@ -29,10 +29,11 @@ from gpgpu_legacy.api.plan_panels import (
     PlanPanels,
     Spacing,
 )
-from gpgpu_legacy.api.plan_run import as_operands, run_plan
+from gpgpu_legacy.api.plan_run import run_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.pipeline.inputs import as_operands
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import Pass, Plan, read_by, written_by
 from gpgpu_legacy.plan.textures import Rect, Texture

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
-from gpgpu_legacy.api.plan_run import matrices_of
 from gpgpu_legacy.api.texels import PICTURES, read_texels, texel_writer
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_distinct
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.pipeline.inputs import matrices_of
 from gpgpu_legacy.pipeline.packings import CHANNELS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix

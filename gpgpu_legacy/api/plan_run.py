@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,25 +10,18 @@ from math import isfinite
 from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.keywords import MachineKeywords, as_machine
 from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.api.seconds import Seconds
-from gpgpu_legacy.arguments import (
-    as_whole,
-    kind_of,
-    shape_in_words,
-)
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.rounds import as_repeat
-from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.pipeline.inputs import as_operands
 from gpgpu_legacy.pipeline.reference import Reference, expected, largest_error
-from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Matrix
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
@@ -214,76 +207,3 @@ def _candidates(plan: Plan, executor: str, machine: Machine) -> list[Executor]:
         if counts.arithmetic + counts.lookup + counts.kill <= SMALL_WORK:
             return [reference()]
     return list(in_auto_order(plan, machine))
-
-
-def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
-    """The inputs of a plan as float32 arrays in their own shapes.
-
-    Raises InputError for one that is missing, that the plan does not have, that is no array of real
-    numbers, or whose shape differs.
-    """
-    wanted = matrices_of(plan, "input", plan.operands, inputs)
-    given: dict[str, F32] = {}
-    for name, matrix in wanted.items():
-        if name not in inputs:
-            names = ", ".join(wanted)
-            raise InputError(f"plan {plan.name} needs the inputs {names}; give {name}, too")
-        given[name] = _array(plan, name, inputs[name], matrix.array_shape)
-    return given
-
-
-def matrices_of(
-    plan: Plan, what: str, matrices: Sequence[Matrix], asked: Iterable[str]
-) -> dict[str, Matrix]:
-    """The plan's inputs or outputs by name; InputError where none of them has a name asked for."""
-    known = {matrix.name: matrix for matrix in matrices}
-    for name in asked:
-        if name not in known:
-            names = ", ".join(known) or "none"
-            raise InputError(f"plan {plan.name} has no {what} {name}; its {what}s are {names}")
-    return known
-
-
-def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> F32:
-    try:
-        array: NDArray[Any] = np.asarray(values)
-    except ValueError:
-        raise InputError(f"input {name} has rows of different lengths; give an array") from None
-    if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"input {name} is {kind_of(values)} of {array.dtype}; give an array of real numbers"
-        )
-    if array.shape != shape:
-        raise InputError(
-            f"input {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
-            f"{shape_in_words(shape)}"
-        )
-    with np.errstate(over="ignore"):
-        return np.ascontiguousarray(array, np.float32)
-
-
-def _sampled_bytes(plan: Plan) -> int:
-    """About how many bytes a plan takes with sampled inputs: one of them as float64, too."""
-    elements = [matrix.rows * matrix.columns for matrix in plan.operands]
-    matrices = 4 * sum(elements) + 8 * max(elements, default=0)
-    return matrices + plan.texture_bytes + sum(4 * m.rows * m.columns for m in plan.results)
-
-
-def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:
-    """Inputs to try a plan with: those that `samples` make, and others uniform in [0, 1).
-
-    The same seed gives the same inputs.
-    """
-    generator = np.random.default_rng(as_whole("seed", seed))
-    require_memory(
-        _sampled_bytes(plan), f"plan {plan.name} with its inputs", "build it for smaller sizes"
-    )
-
-    def uniform(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
-        return rng.random(shape, np.float32)
-
-    made = {
-        matrix.name: samples.get(matrix.name, uniform)(generator, matrix.array_shape)
-        for matrix in plan.operands
-    }
-    return as_operands(plan, made)

@@ -28,13 +28,14 @@ from gpgpu_legacy.api.passes import (
     texels_of,
     textures_behind,
 )
-from gpgpu_legacy.api.plan_run import as_operands, run_plan
+from gpgpu_legacy.api.plan_run import run_plan
 from gpgpu_legacy.api.trace import Step, Texel, trace_fragment
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
 from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.pipeline.inputs import as_operands
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import (
     Blend,

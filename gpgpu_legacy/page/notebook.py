@@ -10,10 +10,10 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.plan import Plan
 
 

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.plan_figure import plan_figure
 from gpgpu_legacy.api.plan_panels import PlanPanels
-from gpgpu_legacy.api.plan_run import as_operands
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.scenes import PLAYER, scene_of
+from gpgpu_legacy.pipeline.inputs import as_operands
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Texture
 from gpgpu_legacy.present.colours import FAR, NOT_FINITE, ColourScale, ScaleKind

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 from browser_pages import EACH_RENDERER, Modules, Opener
 
-from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import find_recipe
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.pipeline.inputs import sample_inputs
 
 
 @EACH_RENDERER

@@ -13,11 +13,11 @@ from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, section_of, tur
 from playwright.sync_api import expect
 
 from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_plan, trace_plan
-from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import Built, find_recipe
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.played import MOST_NUMBERS
+from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.runtime.machine import Machine
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import find_recipe
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.serial import json_text
 
 HEAD = """from __future__ import annotations

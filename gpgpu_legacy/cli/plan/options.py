@@ -78,7 +78,7 @@ class InputOptions:
     def arrays(self, built: Built) -> dict[str, F32]:
         """The inputs by name, checked."""
         from gpgpu_legacy.api.plan_files import read_inputs
-        from gpgpu_legacy.api.plan_run import as_operands, sample_inputs
+        from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 
         files = pairs("--input", self.inputs, "b=b.npy")
         if not files:

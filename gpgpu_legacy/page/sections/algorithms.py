@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
-from gpgpu_legacy.api.plan_run import sample_inputs
 from gpgpu_legacy.api.recipes import Built, find_recipe
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.pipeline.inputs import sample_inputs
 
 SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
 """What the page's first sections play."""
