@@ -338,7 +338,7 @@ def lineage_story() -> str:
 
 def algorithms() -> str:
     """The algorithms that come with the package in one table, then each with its parameters."""
-    from gpgpu_legacy.algorithms.catalogue import algorithm_grids
+    from gpgpu_legacy.algorithms.catalogue import facts_of
     from gpgpu_legacy.algorithms.registry import shipped_algorithms
 
     lines = ["| algorithm | year | field | what it does |", "| --- | ---: | --- | --- |"]
@@ -346,7 +346,7 @@ def algorithms() -> str:
     for one in shipped_algorithms():
         cells = (f"[{one.name}](#{anchor(one.name)})", str(one.year), one.field, one.summary)
         lines.append(f"| {' | '.join(cells)} |")
-        sections.append(f"## {one.name}\n\n{as_markdown(algorithm_grids(one))}")
+        sections.append(f"## {one.name}\n\n{as_markdown(facts_of(one).grids())}")
     return "\n".join([*lines, "", *sections])
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.picture import Picture as Picture
     from gpgpu_legacy.api.picture import picture as picture
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
+    from gpgpu_legacy.api.pipeline import find as find
     from gpgpu_legacy.api.plan_figure import plan_figure as plan_figure
     from gpgpu_legacy.api.plan_panels import AnimationOptions as AnimationOptions
     from gpgpu_legacy.api.plan_panels import FigureOptions as FigureOptions
@@ -112,6 +113,7 @@ _HOMES = {
     "disassemble": "languages.arb.printer",
     "executors": "runtime.registry",
     "expand": "plan.expand",
+    "find": "api.pipeline",
     "find_algorithm": "algorithms.registry",
     "find_arithmetic": "isa.arithmetic",
     "find_executor": "runtime.registry",

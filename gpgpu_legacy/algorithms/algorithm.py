@@ -31,9 +31,9 @@ class Algorithm:
     operations.
     name: on the command line, as in `bitonic-sort`. field: what it belongs to, such as `sorting`.
     source: who published it for graphics hardware, where and when. year: of that; None if unknown.
-    summary: what it computes, in one line. aliases: other names. lacked: what the hardware or API of
-    the day did not offer. package: that it comes from. file: of somebody else's code; None for an
-    algorithm of ours and for a plan.json.
+    summary: what it computes, in one line. aliases: other names. lacked: what the hardware or API
+    of the day did not offer. package: that it comes from. file: of somebody else's code; None for
+    an algorithm of ours and for a plan.json.
     """
 
     name: str

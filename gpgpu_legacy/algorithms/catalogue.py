@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.present.grid import Grid, Numeral
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record, from_attributes
 
 if TYPE_CHECKING:
@@ -14,17 +15,23 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.installed import Unavailable
 
 
-class ParameterRecord(Record, rename={"plain_default": "default"}):
+class ParameterFacts(Record, rename={"plain_default": "default"}):
     """A parameter. values: what may be given, in words. default: null where none is fixed."""
 
     name: str
     values: str
-    plain_default: int | float | str | bool | None
+    plain_default: Plain
     meaning: str
 
+    @property
+    def shown(self) -> str:
+        """The default as text; empty where there is none."""
+        text = "" if self.plain_default is None else str(self.plain_default)
+        return text.lower() if isinstance(self.plain_default, bool) else text
 
-class AlgorithmRecord(Record):
-    """An algorithm as it is listed."""
+
+class AlgorithmFacts(Result):
+    """Everything about an algorithm. inputs: the names of the arrays that it takes."""
 
     name: str
     aliases: tuple[str, ...]
@@ -35,113 +42,114 @@ class AlgorithmRecord(Record):
     explanation: str
     lacked: str
     package: str
-    parameters: tuple[ParameterRecord, ...]
+    parameters: tuple[ParameterFacts, ...]
+    inputs: tuple[str, ...]
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """What it is, and its parameters."""
+        facts = {
+            "what it does": self.summary,
+            "field": self.field,
+            "year": _year(self.year),
+            "source": self.source,
+            "what was lacking": self.lacked or None,
+            "also called": ", ".join(self.aliases) or None,
+            "from the package": self.package,
+            "inputs": ", ".join(self.inputs) or None,
+        }
+        rows = tuple((name, fact) for name, fact in facts.items() if fact is not None)
+        parameters = tuple(
+            (one.name, one.values, Numeral(one.shown) if one.shown else None, one.meaning)
+            for one in self.parameters
+        )
+        heads = ("parameter", "values", "default", "meaning")
+        return [
+            Grid("algorithm", f"{self.name}.", ("fact", "value"), rows, self._paragraphs()),
+            Grid("parameters", "Its parameters.", heads, parameters, (self._how_to_run(),)),
+        ]
+
+    def _paragraphs(self) -> tuple[str, ...]:
+        """The explanation with an empty line between paragraphs, each of them one line.
+
+        What is indented, and the items of a list, keep their lines.
+        """
+        lines: list[str] = []
+        for paragraph in self.explanation.split("\n\n"):
+            lines.append("")
+            begins = True
+            for line in paragraph.splitlines():
+                if begins or line.startswith(("    ", "- ")):
+                    lines.append(line)
+                else:
+                    lines[-1] += f" {line.strip()}"
+                begins = False
+        return (*lines, "") if self.explanation else ()
+
+    def _how_to_run(self) -> str:
+        first = next(iter(self.parameters), None)
+        example = f" {first.name}={first.shown or '…'}" if first is not None else ""
+        return (
+            f"Run it with `gpgpu-legacy run {self.name}{example}`; `gpgpu-legacy --help` lists "
+            "what else can be done with it."
+        )
 
 
-class UnavailableRecord(Record):
-    """What another package offers and cannot be used."""
+class UnavailableFacts(Record):
+    """What another package offers and cannot be used. text: all of it, in one line."""
 
     name: str
     package: str
     reason: str
+    text: str
 
 
-class AlgorithmList(Record):
+class Catalogue(Result):
     """The algorithms, oldest first."""
 
-    algorithms: tuple[AlgorithmRecord, ...]
-    unavailable: tuple[UnavailableRecord, ...]
+    algorithms: tuple[AlgorithmFacts, ...]
+    unavailable: tuple[UnavailableFacts, ...]
 
-
-def algorithm_record(algorithm: Algorithm) -> AlgorithmRecord:
-    """Everything about one."""
-    parameters = from_attributes(tuple[ParameterRecord, ...], (*algorithm.parameters.values(),))
-    return as_record(AlgorithmRecord, algorithm, parameters=parameters)
-
-
-def algorithm_list(
-    algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]
-) -> AlgorithmList:
-    """All of them."""
-    return AlgorithmList(
-        algorithms=tuple(map(algorithm_record, algorithms)),
-        unavailable=from_attributes(tuple[UnavailableRecord, ...], tuple(unavailable)),
-    )
-
-
-def algorithms_grids(
-    algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]
-) -> list[Grid]:
-    """All of them: a table for each field, the oldest first, in each of them the oldest first."""
-    fields: dict[str, list[Algorithm]] = {}
-    for one in algorithms:
-        fields.setdefault(one.field, []).append(one)
-    grids = [
-        Grid(
-            field.replace(" ", "-"),
-            f"{field[:1].upper()}{field[1:]}.",
-            ("year", "name", "what it does", "source"),
-            tuple((_year(one), one.name, one.summary, one.source) for one in members),
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """A table for each field, the oldest first, in each of them the oldest first."""
+        fields: dict[str, list[AlgorithmFacts]] = {}
+        for one in self.algorithms:
+            fields.setdefault(one.field, []).append(one)
+        notes = (
+            *(f"{one.text[:1].upper()}{one.text[1:]}." for one in self.unavailable),
+            "`gpgpu-legacy algorithms NAME` shows one, with its parameters; "
+            "`gpgpu-legacy run NAME` runs it.",
         )
-        for field, members in fields.items()
-    ]
-    notes = (
-        *(f"{one.text[:1].upper()}{one.text[1:]}." for one in unavailable),
-        "`gpgpu-legacy algorithms NAME` shows one, with its parameters; "
-        "`gpgpu-legacy run NAME` runs it.",
+        return [
+            Grid(
+                field.replace(" ", "-"),
+                f"{field[:1].upper()}{field[1:]}.",
+                ("year", "name", "what it does", "source"),
+                tuple((_year(one.year), one.name, one.summary, one.source) for one in members),
+                notes if field == [*fields][-1] else (),
+            )
+            for field, members in fields.items()
+        ]
+
+
+def facts_of(algorithm: Algorithm) -> AlgorithmFacts:
+    """Everything about an algorithm; its inputs only where all parameters have defaults."""
+    parameters = algorithm.parameters.values()
+    built = None if any(one.required for one in parameters) else algorithm.builder()
+    return as_record(
+        AlgorithmFacts,
+        algorithm,
+        parameters=from_attributes(tuple[ParameterFacts, ...], tuple(parameters)),
+        inputs=() if built is None else tuple(built.operands),
     )
-    return [*grids[:-1], replace(grids[-1], notes=notes)]
 
 
-def algorithm_grids(algorithm: Algorithm) -> list[Grid]:
-    """Everything about one: what it is, and its parameters."""
-    facts = {
-        "what it does": algorithm.summary,
-        "field": algorithm.field,
-        "year": _year(algorithm),
-        "source": algorithm.source,
-        "what was lacking": algorithm.lacked or None,
-        "also called": ", ".join(algorithm.aliases) or None,
-        "from the package": algorithm.package,
-    }
-    rows = tuple((name, fact) for name, fact in facts.items() if fact is not None)
-    parameters = tuple(
-        (one.name, one.values, Numeral(one.shown) if one.shown else None, one.meaning)
-        for one in algorithm.parameters.values()
+def catalogue(algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]) -> Catalogue:
+    """All of them."""
+    return Catalogue(
+        algorithms=tuple(map(facts_of, algorithms)),
+        unavailable=from_attributes(tuple[UnavailableFacts, ...], tuple(unavailable)),
     )
-    heads = ("parameter", "values", "default", "meaning")
-    return [
-        Grid("algorithm", f"{algorithm.name}.", ("fact", "value"), rows, _paragraphs(algorithm)),
-        Grid("parameters", "Its parameters.", heads, parameters, (_how_to_run(algorithm),)),
-    ]
 
 
-def _paragraphs(algorithm: Algorithm) -> tuple[str, ...]:
-    """The explanation with an empty line between paragraphs, each of them one line.
-
-    What is indented, and the items of a list, keep their lines.
-    """
-    lines: list[str] = []
-    for paragraph in algorithm.explanation.split("\n\n"):
-        lines.append("")
-        begins = True
-        for line in paragraph.splitlines():
-            if begins or line.startswith(("    ", "- ")):
-                lines.append(line)
-            else:
-                lines[-1] += f" {line.strip()}"
-            begins = False
-    return (*lines, "") if algorithm.explanation else ()
-
-
-def _year(algorithm: Algorithm) -> Numeral | None:
-    return None if algorithm.year is None else Numeral(str(algorithm.year))
-
-
-def _how_to_run(algorithm: Algorithm) -> str:
-    first = next(iter(algorithm.parameters.values()), None)
-    example = f" {first.name}={first.shown or '…'}" if first is not None else ""
-    return (
-        f"Run it with `gpgpu-legacy run {algorithm.name}{example}`; `gpgpu-legacy --help` lists "
-        "what else can be done with it."
-    )
+def _year(year: int | None) -> Numeral | None:
+    return None if year is None else Numeral(str(year))

@@ -50,12 +50,6 @@ class Parameter:
         return plainly(self.default)
 
     @property
-    def shown(self) -> str:
-        """The default as text; empty where there is none."""
-        text = "" if self.default is None else str(self.plain_default)
-        return text.lower() if isinstance(self.default, bool) else text
-
-    @property
     def kinds(self) -> tuple[Any, ...]:
         """The types that a value may have."""
         is_union = get_origin(self.kind) in (Union, UnionType)

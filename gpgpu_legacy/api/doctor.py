@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.code_cache import why_nothing_is_kept
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS
 from gpgpu_legacy.runtime.executor import Executor
@@ -17,7 +17,7 @@ from gpgpu_legacy.runtime.machine import names_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
 from gpgpu_legacy.serial import Record, as_record
 
-_KERNEL_METHOD = "opengl-compute-tiled"
+_KERNEL = "opengl-compute-tiled"
 
 
 class ExecutorRecord(Record):
@@ -42,7 +42,7 @@ class ExecutorRecord(Record):
     tuning: tuple[str, ...]
 
 
-class Diagnosis(Record):
+class Diagnosis(Result):
     """Every executor, and those that `auto` takes for fragment passes and for kernels.
 
     not_kept: why generated code is not kept for later runs; empty where it is.
@@ -53,11 +53,28 @@ class Diagnosis(Record):
     executors: tuple[ExecutorRecord, ...]
     not_kept: str = ""
 
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The executors, and which of them `auto` takes."""
+        rows = tuple(
+            (e.name, "yes" if e.works else "no", e.summary, _abilities(e), e.denormals, e.detail)
+            for e in self.executors
+        )
+        heads = (
+            "executor", "works", "what it is", "what it can do", "denormals", "device, or why not",
+        )  # fmt: skip
+        auto = (
+            f"--executor auto draws fragments on {self.auto} and runs kernels on "
+            f"{self.auto_compute}. What is too small to be worth compiling runs on the reference."
+        )
+        kept = f"Code is generated anew by every command: {self.not_kept}."
+        notes = (auto, *_refusals(self.executors), *((kept,) if self.not_kept else ()))
+        return [Grid("executors", "The executors on this machine.", heads, rows, notes)]
+
 
 def diagnose() -> Diagnosis:
     """Try every executor. Creates OpenGL contexts where a driver is installed."""
     executors = executor_records()
-    kernel = find_method(_KERNEL_METHOD).plan(Shape(1, 1, 1))
+    kernel = find_product(_KERNEL).plan(n=1)
     return Diagnosis(
         auto=find_executor(AUTO).name,
         auto_compute=find_executor(AUTO, kernel).name,
@@ -69,22 +86,6 @@ def diagnose() -> Diagnosis:
 def executor_records() -> tuple[ExecutorRecord, ...]:
     """Every executor of the package, the reference first."""
     return tuple(_record(*row) for row in survey())
-
-
-def executors_grid(diagnosis: Diagnosis) -> Grid:
-    """The executors as a table, and which of them `auto` takes."""
-    rows = tuple(
-        (e.name, "yes" if e.works else "no", e.summary, _abilities(e), e.denormals, e.detail)
-        for e in diagnosis.executors
-    )
-    heads = ("executor", "works", "what it is", "what it can do", "denormals", "device, or why not")
-    auto = (
-        f"--executor auto draws fragments on {diagnosis.auto} and runs kernels on "
-        f"{diagnosis.auto_compute}. What is too small to be worth compiling runs on the reference."
-    )
-    kept = f"Code is generated anew by every command: {diagnosis.not_kept}."
-    notes = (auto, *_refusals(diagnosis.executors), *((kept,) if diagnosis.not_kept else ()))
-    return Grid("executors", "The executors on this machine.", heads, rows, notes)
 
 
 def _refusals(executors: Sequence[ExecutorRecord]) -> Iterator[str]:

@@ -7,19 +7,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.keywords import MachineKeywords
 from gpgpu_legacy.api.plan_figure import PlanFigure, plan_figure
 from gpgpu_legacy.api.plan_panels import FigureOptions
 from gpgpu_legacy.api.plan_run import PlanRun, run_plan
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
-from gpgpu_legacy.api.recipes import find_recipe
+from gpgpu_legacy.api.sizes import settings_for
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
 from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.plan_bench.model import (
     DEFAULT_BUDGET_S,
@@ -39,6 +42,7 @@ from gpgpu_legacy.runtime.prepared import Observer
 from gpgpu_legacy.runtime.registry import AUTO
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.cache.simulate import Result as CacheResult
 
@@ -58,8 +62,8 @@ class Pipeline(PlanBuilder):
     array([[2., 4., 6.]], dtype=float32)
     """
 
-    parameters: Mapping[str, Any] = {}
-    """The values of the parameters that a recipe built it with."""
+    family: tuple[Algorithm, dict[str, Any]] | None = None
+    """The algorithm that built it, and the parameters that were given; None for one by hand."""
 
     def __repr__(self) -> str:
         values = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
@@ -70,25 +74,32 @@ class Pipeline(PlanBuilder):
         return self.plan()._repr_html_()
 
     @classmethod
-    def of(cls, builder: PlanBuilder) -> Self:
-        """The same plan, with the verbs."""
-        pipeline = cls(builder.name)
-        pipeline.__dict__.update(builder.__dict__)
+    def of(cls, algorithm: Algorithm, parameters: Mapping[str, Any]) -> Self:
+        """An algorithm's plan for these parameters; the others have their defaults."""
+        pipeline = cls(algorithm.name)
+        pipeline.__dict__.update(algorithm.builder(**parameters).__dict__)
+        pipeline.family = algorithm, dict(parameters)
         return pipeline
 
-    @classmethod
-    def find(cls, what: str, /, **parameters: Any) -> Self:
-        """A shipped or installed algorithm, built: `Pipeline.find("jacobi", n=64).run()`.
+    def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:
+        """The pipeline with the sizes of its inputs, where an algorithm built it; else itself.
 
-        what: its name, or FILE.py[:function] or a plan.json, as for `gpgpu-legacy plan`. The
-        parameters that are left out have their defaults. Raises InputError for an unknown one, and
-        for a value that does not fit.
+        Raises InputError for arrays that no sizes fit, and for those that disagree.
         """
-        built = find_recipe(what).build(parameters)
-        pipeline = cls.continuing(built.plan)
-        pipeline.reference, pipeline.samples = built.reference, dict(built.samples)
-        pipeline.parameters = built.parameters
-        return pipeline
+        shapes = {
+            name: np.shape(values) for name, values in inputs.items() if name in self.operands
+        }
+        if self.family is None or all(
+            self.operands[name].array_shape == shape for name, shape in shapes.items()
+        ):
+            return self
+        algorithm, given = self.family
+        return self.of(algorithm, settings_for(algorithm, given, shapes))
+
+    def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
+        """Inputs by name, checked; samples, which depend on the seed, if none is given."""
+        plan = self.plan()
+        return as_operands(plan, given) if given else sample_inputs(plan, self.samples, seed)
 
     def run(
         self,
@@ -106,16 +117,18 @@ class Pipeline(PlanBuilder):
         Without any input, it runs on samples, which depend on `seed`. The rest is as for
         `run_plan`, `exact` and `arithmetic` among the keywords.
         """
-        plan = self.plan()
         how: MachineKeywords = {}
         for key in MachineKeywords.__annotations__:
-            if key in named and key not in {matrix.name for matrix in plan.operands}:
+            if key in named and key not in self.operands:
                 how[key] = named.pop(key)  # type: ignore[literal-required]
-        given = {**(inputs or {}), **named} or sample_inputs(plan, self.samples, seed)
+        given = {**(inputs or {}), **named}
+        sized = self.sized(given)
+        plan = sized.plan()
+        given = given or sample_inputs(plan, self.samples, seed)
         result = run_plan(
             plan, given, executor=executor, machine=machine, repeat=repeat, observer=observer, **how
         )
-        return replace(result, reference=self.reference, parameters=dict(self.parameters))
+        return replace(result, reference=sized.reference, parameters=dict(sized.parameters))
 
     def count(self) -> Counts:
         """What the plan costs: passes, fragments, instructions and bytes."""
@@ -204,3 +217,14 @@ class Pipeline(PlanBuilder):
     ) -> Mapping[str, ArrayLike]:
         """The inputs or, without any, samples."""
         return inputs or sample_inputs(plan, self.samples, seed)
+
+
+def find(what: str, /, **parameters: Any) -> Pipeline:
+    """An algorithm, built: `find("jacobi", n=64).run()`.
+
+    what: its name or alias (`gpgpu-legacy algorithms` lists them), FILE.py[:function], whose code
+    is executed, or a plan.json. The parameters that are left out have their defaults, but sizes
+    follow the arrays that it is run on. Raises InputError for an unknown parameter, and for a value
+    that does not fit.
+    """
+    return Pipeline.of(find_algorithm(what), parameters)

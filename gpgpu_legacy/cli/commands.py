@@ -3,70 +3,75 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from gpgpu_legacy.cli.options import Group
 
 SECTIONS: dict[str, dict[str, str]] = {
-    "Run": {
-        "methods": "products",
+    "Verbs": {
         "run": "products",
+        "count": "programs",
+        "check": "programs",
+        "predict": "predict",
+        "cache": "cache",
+        "bench": "bench",
         "figure": "figures",
-        "doctor": "machines",
+        "page": "tables",
     },
     "Programs": {
-        "check": "programs",
         "exec": "programs",
-        "count": "programs",
         "translate": "programs",
         "disassemble": "programs",
-    },
-    "Plans": {
-        "algorithms": "algorithms",
-        "plan": "plan",
-    },
-    "Chips": {
-        "chips": "chips",
-        "fit": "chips",
-        "predict": "predict",
-        "roofline": "predict",
-        "mispredictions": "predict",
-        "cache": "cache",
     },
     "Papers": {
         "tables": "tables",
         "audit": "audit",
         "report": "tables",
-        "page": "tables",
+    },
+    "More": {
+        "algorithms": "algorithms",
+        "chips": "chips",
+        "fit": "chips",
+        "tune": "bench",
+        "calibrate": "calibrate",
+        "doctor": "machines",
+        "study": "",
+        "plan": "plan",
+        "roofline": "predict",
+        "mispredictions": "predict",
         "cache-table": "cache_table",
         "tiles": "tiles",
         "anomaly": "anomaly",
-    },
-    "Measure": {
-        "bench": "bench",
         "lineage": "lineage",
         "precision": "precision",
-        "tune": "bench",
-        "calibrate": "calibrate",
     },
 }
 """The file of each command, by heading."""
 
+STUDY = "study"
+"""The group of the studies."""
+
+STUDIES: dict[str, str] = {}
+"""The file of each study."""
+
 INTERRUPTED = 130
 """The exit code where the user interrupts a command."""
 
-COMMANDS = {name: file for section in SECTIONS.values() for name, file in section.items()}
-"""The file of each command."""
-
 
 class Commands(Group):
-    """The group of all commands: a call imports only the file of its own, `--help` all of them."""
+    """A group of commands: a call imports only the file of its own, `--help` all of them."""
+
+    def __init__(self, name: str, sections: Mapping[str, Mapping[str, str]], **given: Any) -> None:
+        """sections: the file of each command, by heading."""
+        super().__init__(name, sections, **given)
+        self.files = {name: file for section in sections.values() for name, file in section.items()}
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name; None where there is none."""
-        if cmd_name in COMMANDS:
-            import_module(f"gpgpu_legacy.cli.{COMMANDS[cmd_name]}")
+        if file := self.files.get(cmd_name):
+            import_module(f"gpgpu_legacy.cli.{file}")
         return super().get_command(ctx, cmd_name)
 
     def invoke(self, ctx: Any) -> Any:

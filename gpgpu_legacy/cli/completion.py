@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import (
+    BashComplete,
+    CompletionItem,
+    add_completion_class,
+    get_completion_class,
+)
 
 from gpgpu_legacy.cli.options import Names
 from gpgpu_legacy.errors import InputError
@@ -19,6 +25,35 @@ VARIABLE = "_GPGPU_LEGACY_COMPLETE"
 
 _STARTED = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
 """The file in the user's home that each shell reads when it starts."""
+
+
+_AFTER_REPLIES = "    return 0"
+_NO_SPACE = "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
+
+
+@add_completion_class
+class _Bash(BashComplete):
+    """Bash, which splits words at `=`: NAME=VALUE comes as three, and only the last is replaced."""
+
+    source_template = BashComplete.source_template.replace(
+        _AFTER_REPLIES, _NO_SPACE + _AFTER_REPLIES
+    )
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        """The words before the one that is completed, and its beginning, joined again."""
+        args, incomplete = super().get_completion_args()
+        words: list[str] = []
+        for word in (*args, incomplete):
+            if words and (word == "=" or words[-1].endswith("=")):
+                words[-1] += word
+            else:
+                words.append(word)
+        return words[:-1], words[-1]
+
+    def format_completion(self, item: CompletionItem) -> str:
+        """What bash is told; of NAME=VALUE the value alone."""
+        name, equals, value = str(item.value).partition("=")
+        return f"{item.type},{value if equals and value else name + equals}"
 
 
 def completion_options() -> list[click.Option]:
@@ -110,6 +145,25 @@ def algorithm_names() -> Names:
     from gpgpu_legacy.algorithms.registry import all_algorithms
 
     return ((algorithm.name, algorithm.summary) for algorithm in all_algorithms())
+
+
+def word_names(before: Sequence[str], start: str) -> Names:
+    """What may stand after a verb: algorithms; and after one, its parameters and its inputs."""
+    from gpgpu_legacy.algorithms.registry import shipped_algorithms
+
+    known = {name: a for a in shipped_algorithms() for name in (a.name, *a.aliases)}
+    words = [known[word] for word in before if word in known]
+    name, equals, _ = start.partition("=")
+    offered: Iterable[tuple[str, str]] = ((word, a.summary) for word, a in known.items())
+    for algorithm in words:
+        parameter = algorithm.parameters.get(name) if equals else None
+        if parameter is not None:
+            offered = ((f"{name}={choice}", "") for choice in parameter.choices)
+        elif not equals:
+            inputs = ((f"{one}=", "a file") for one in algorithm.builder().operands)
+            own = ((f"{one.name}=", one.meaning) for one in algorithm.parameters.values())
+            offered = (*own, *inputs, *offered)
+    return ((word, said) for word, said in offered if word.startswith(start))
 
 
 def paper_names() -> Names:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.cli.shared import Json, app, show
+from typing import TYPE_CHECKING
+
+from gpgpu_legacy.cli.frame import answers
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.api.doctor import Diagnosis
 
 
-@app.command()
-def doctor(as_json: Json = False) -> None:
+@answers("doctor")
+def doctor() -> Diagnosis:
     """Say which executors work here, and how to mend those that do not."""
-    from gpgpu_legacy.api.doctor import diagnose, executors_grid
+    from gpgpu_legacy.api.doctor import diagnose
 
-    diagnosis = diagnose()
-    show(diagnosis, [executors_grid(diagnosis)], as_json)
+    return diagnose()

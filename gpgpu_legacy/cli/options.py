@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,9 @@ T = TypeVar("T")
 Several = tuple[T, ...]
 """The values of an option or an argument that may be given several times: `Several[int]`."""
 
+REPORT = "report"
+"""The parameter of a command that is no option: what a frame tells the command."""
+
 Names = Iterator[tuple[str, str]]
 """Names that may stand somewhere, each with a word about it."""
 
@@ -35,10 +38,16 @@ class Option:
     """An option, in an annotation, in the words with which the help shows it.
 
     words: its names, where they are not that of its parameter; what stands for its value; and last,
-    what the help says. complete: the names that a shell offers.
+    what the help says. complete: the names that a shell offers. complete_after: the same, from the
+    words before and the beginning of this one.
     """
 
-    def __init__(self, *words: str, complete: Callable[[], Names] | None = None) -> None:
+    def __init__(
+        self,
+        *words: str,
+        complete: Callable[[], Names] | None = None,
+        complete_after: Callable[[Sequence[str], str], Names] | None = None,
+    ) -> None:
         *usage, said = words
         self.names = [word for word in usage if word.startswith("-")]
         value = next((word for word in usage if not word.startswith("-")), None)
@@ -48,6 +57,11 @@ class Option:
                 CompletionItem(name, help=said)
                 for name, said in complete()
                 if name.startswith(start)
+            ]
+        if complete_after is not None:
+            self.more["shell_complete"] = lambda context, _parameter, start: [
+                CompletionItem(name, help=said)
+                for name, said in complete_after(context.obj or (), start)
             ]
 
     def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
@@ -135,24 +149,37 @@ class Command(click.Command):
 
     @cached_property
     def groups(self) -> dict[str, Any]:
-        """The parameters that are dataclasses, with their types."""
-        return {key: hint for key, hint in self._hints.items() if is_dataclass(hint)}
+        """The parameters that are dataclasses of options, with their types."""
+        hints = self.hints.items()
+        return {key: hint for key, hint in hints if is_dataclass(hint) and key != REPORT}
 
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]
         """The options and arguments."""
-        found = []
-        for key, parameter in inspect.signature(self.function).parameters.items():
-            if key not in self.groups:
-                found.append(_built(key, self._hints[key], parameter.default))
-                continue
-            types = get_type_hints(self.groups[key], include_extras=True)
-            found += [_built(f.name, types[f.name], f.default) for f in fields(self.groups[key])]
-        return found
+        return [*self.own_parameters, *self.more_parameters]
 
     @cached_property
-    def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self.function, include_extras=True)
+    def own_parameters(self) -> list[click.Parameter]:
+        """The options and arguments that the function asks for."""
+        own: list[click.Parameter] = []
+        for key, parameter in inspect.signature(self.function).parameters.items():
+            if key in self.groups:
+                own += parameters_in(self.groups[key])
+            elif get_args(self.hints[key]):
+                own.append(_built(key, self.hints[key], parameter.default))
+        return own
+
+    @property
+    def more_parameters(self) -> Sequence[click.Parameter]:
+        """The options that every command of a kind has."""
+        return ()
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        """The annotations of the function's parameters; what it returns may not be known here."""
+        hints = {k: v for k, v in self.function.__annotations__.items() if k != "return"}
+        stub = type("Parameters", (), {"__annotations__": hints})
+        return get_type_hints(stub, self.function.__globals__, include_extras=True)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Repeat the option before each further value, as the parser expects it."""
@@ -161,12 +188,14 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command, if none of its files gets in the way of another."""
-        assert self.callback is not None
         check_files(self.params, ctx.params)
-        values = dict(ctx.params)
+        return self.call(dict(ctx.params))
+
+    def call(self, values: dict[str, Any]) -> Any:
+        """Call the function with the values of its options, those of a group in one object."""
         for name, kind in self.groups.items():
             values[name] = kind(**{field.name: values.pop(field.name) for field in fields(kind)})
-        return self.callback(**values)
+        return self.function(**values)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         """What may stand next, for a shell: among others, a further value of an option."""
@@ -184,6 +213,12 @@ class Command(click.Command):
     def _lists(self) -> dict[str, click.Parameter]:
         """The options that take several values, by name."""
         return {name: p for p in self.params if p.multiple for name in p.opts}
+
+
+def parameters_in(group: Any) -> list[click.Parameter]:
+    """The options and arguments that a dataclass stands for."""
+    types = get_type_hints(group, include_extras=True)
+    return [_built(field.name, types[field.name], field.default) for field in fields(group)]
 
 
 def _built(name: str, annotation: Any, default: Any) -> click.Parameter:
@@ -220,7 +255,7 @@ class Group(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings."""
-        width = max(map(len, self.list_commands(ctx)))
+        width = max(map(len, self.list_commands(ctx)), default=0)
         for heading, names in self.sections.items():
             commands = ((name, self.get_command(ctx, name)) for name in names)
             with formatter.section(heading):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.options import Argument, Option
@@ -177,15 +177,6 @@ class RunOutput:
 
 
 # Commands -------------------------------------------------------------------------------------
-
-
-@app.command("methods")
-def methods_command(as_json: Json = False) -> None:
-    """List the methods, in the order of history."""
-    from gpgpu_legacy.algorithms.catalogue import algorithm_list, algorithms_grids
-    from gpgpu_legacy.algorithms.registry import products
-
-    show(algorithm_list(products(), ()), algorithms_grids(products(), ()), as_json)
 
 
 @app.command()

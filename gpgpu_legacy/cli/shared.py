@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import click
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.cli.commands import SECTIONS, Commands
+from gpgpu_legacy.cli.commands import SECTIONS, STUDIES, STUDY, Commands
 from gpgpu_legacy.cli.completion import (
     PROGRAM,
     arithmetic_names,
@@ -66,6 +66,14 @@ app = Commands(
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
     " `gpgpu-legacy COMMAND --help` explains a command.",
 )
+
+
+studies = Commands(
+    STUDY,
+    {"Studies": STUDIES},
+    help="Answer a question beyond the verbs, with a table and a picture.",
+)
+app.add_command(studies)
 
 
 def console() -> Console:

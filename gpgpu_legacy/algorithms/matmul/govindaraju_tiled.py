@@ -45,6 +45,7 @@ MOST_TILES = 1024
 def govindaraju_tiled(
     sizes: Sizes,
     stored: Stored,
+    *,
     block: Block = DEFAULT_BLOCK,
     tile: Annotated[
         int | None,
@@ -60,7 +61,7 @@ def govindaraju_tiled(
 
     def multiply(shape: Shape) -> PlanBuilder:
         side = _side(tile, shape, layout)
-        return build(ALGORITHM.name, program, layout, shape, accumulate, side)
+        return build(ALGORITHM.name, program, layout, shape, accumulate, square=side)
 
     return product(ALGORITHM.name, sizes, multiply, stored)
 

@@ -57,6 +57,7 @@ def build(
     layout: Layout,
     shape: Shape,
     accumulate: Accumulate,
+    *,
     square: int | None = None,
 ) -> TiledProduct:
     """The plan of a method with such a program.

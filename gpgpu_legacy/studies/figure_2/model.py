@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.algorithms.matmul.options import Options, Shape
 from gpgpu_legacy.algorithms.operands import random_operands
+from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program

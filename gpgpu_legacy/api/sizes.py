@@ -1,0 +1,115 @@
+"""Sizes that follow the inputs: the parameters with which a family's plan takes arrays as they are.
+
+Nothing says which parameter is which size: the family is built with other values, and the shapes of
+its inputs tell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.arguments import shape_in_words
+from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+_Side = tuple[str, int]
+"""An axis of an input."""
+
+
+def settings_for(algorithm: Algorithm, given: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
+    """The settings with which the inputs have these shapes: those that are given, and sizes.
+
+    Raises InputError where no sizes fit, or where arrays disagree.
+    """
+    return _Search(algorithm, dict(given), shapes).settings()
+
+
+class _Search:
+    """The sizes of one family that fit some arrays."""
+
+    def __init__(self, algorithm: Algorithm, given: dict[str, Any], shapes: Shapes) -> None:
+        self.algorithm, self.given, self.shapes = algorithm, given, shapes
+
+    def settings(self) -> dict[str, Any]:
+        start = self.algorithm.builder(**self.given)
+        if self.fits(start):
+            return self.given
+        found: dict[str, dict[_Side, int]] = {}
+        for name, parameter in self.algorithm.parameters.items():
+            if name in self.given or int not in parameter.kinds:
+                continue
+            for size in sorted({*self.sides().values()}, reverse=True):
+                if (tried := self.built(self.given | {name: size})) is not None:
+                    found[name] = self.solved(start, tried, start.parameters[name], size)
+                    break
+            for size in dict.fromkeys(found.get(name, {}).values()):
+                settings = self.given | {name: size}
+                if (tried := self.built(settings)) is not None and self.fits(tried):
+                    return settings
+        sizes: dict[str, int] = {}
+        for side in self.sides():
+            movers = [name for name, solved in found.items() if side in solved]
+            if movers:  # of several, the one that moves least besides: rows before rows and columns
+                name = min(movers, key=lambda mover: len(found[mover]))
+                sizes.setdefault(name, found[name][side])
+        settings = self.given | sizes
+        fitted = self.built(settings)
+        if fitted is None or not self.fits(fitted):
+            raise InputError(self.disagreement(fitted or start))
+        return settings
+
+    def built(self, settings: dict[str, Any]) -> PlanBuilder | None:
+        """The builder for these settings; None where the family refuses them."""
+        try:
+            return self.algorithm.builder(**settings)
+        except GpgpuLegacyError:
+            return None
+
+    def fits(self, built: PlanBuilder) -> bool:
+        return all(built.operands[name].array_shape == s for name, s in self.shapes.items())
+
+    def sides(self) -> dict[_Side, int]:
+        """The sizes of the arrays, axis by axis."""
+        return {
+            (n, axis): size for n, shape in self.shapes.items() for axis, size in enumerate(shape)
+        }
+
+    def solved(
+        self, start: PlanBuilder, tried: PlanBuilder, now: object, size: int
+    ) -> dict[_Side, int]:
+        """For each axis that a parameter moves, its value with which the axis has the wanted size.
+
+        It is `now` at the start, and `size` where it was tried; the axis grows evenly with it.
+        """
+        values = {}
+        for (name, axis), wanted in self.sides().items():
+            shapes = [built.operands[name].array_shape for built in (start, tried)]
+            if any(axis >= len(shape) for shape in shapes):
+                continue
+            before, after = (shape[axis] for shape in shapes)
+            if before != after:
+                steps = (size - now) / (after - before) if isinstance(now, int) else 1.0
+                values[name, axis] = round(size + (wanted - after) * steps)
+        return values
+
+    def disagreement(self, built: PlanBuilder) -> str:
+        """Which array does not fit, and what would."""
+        for name, shape in self.shapes.items():
+            wanted = built.operands[name].array_shape
+            if wanted != shape:
+                others = ", ".join(
+                    f"{other} is {shape_in_words(s)}"
+                    for other, s in self.shapes.items()
+                    if other != name
+                )
+                beside = f" (beside it {others})" if others else ""
+                return (
+                    f"input {name} is {shape_in_words(shape)}, but {self.algorithm.name} needs "
+                    f"{shape_in_words(wanted)}{beside}; give arrays that fit one another and the "
+                    "parameters"
+                )
+        return f"the inputs fit no sizes of {self.algorithm.name}"

@@ -1,0 +1,195 @@
+"""The words of a verb: what is asked about, its parameters and its inputs.
+
+    run hall-carr-hart-multi n=1024 block=32 A=a.npy
+    bench larson-mcallister jacobi n=256,512
+
+A word NAME=VALUE is a parameter or an input; every other word is a WHAT: an algorithm's name,
+FILE.py[:function] or a plan.json.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cached_property
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from gpgpu_legacy.cli.completion import word_names
+from gpgpu_legacy.cli.options import Argument, Option, Several
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.algorithm import Algorithm
+    from gpgpu_legacy.api.pipeline import Pipeline
+    from gpgpu_legacy.isa.arithmetic import F32
+
+MOST_CASES = 1000
+"""The most combinations of a sweep, all of which are built before one is asked about."""
+
+WHAT_HELP = (
+    "An algorithm's name (see `gpgpu-legacy algorithms`), FILE.py[:function], or a plan.json; then "
+    "parameters as in n=512, and inputs as in b=b.npy."
+)
+SEED_HELP = "Seed of the sample inputs that stand in where no input is given."
+
+_NAMED = re.compile(r"([^=/\\.]+)=(.*)", re.DOTALL)
+
+
+def split(words: Several[str]) -> tuple[list[str], dict[str, str]]:
+    """The words that are a WHAT, and the values of the others by name."""
+    whats, given = list[str](), dict[str, str]()
+    for word in words:
+        named = _NAMED.fullmatch(word)
+        if named is None:
+            whats.append(word)
+            continue
+        name, value = named[1].strip(), named[2].strip()
+        if not value:
+            raise InputError(f"{word} has no value; give one, as in {name}=512")
+        if name in given:
+            raise InputError(f"{name} is given twice; give it once")
+        given[name] = value
+    return whats, given
+
+
+@dataclass(frozen=True)
+class Job:
+    """One WHAT with its parameters and inputs."""
+
+    words: Annotated[
+        Several[str], Argument("WHAT [NAME=VALUE]...", WHAT_HELP, complete_after=word_names)
+    ] = ()
+
+    @cached_property
+    def what(self) -> str:
+        """The WHAT."""
+        whats, _ = split(self.words)
+        if len(whats) != 1:
+            found = f"{', '.join(whats)} are given" if whats else "there is nothing to ask about"
+            raise InputError(
+                f"{found}; give one algorithm's name, FILE.py[:function] or plan.json, and "
+                "parameters as in n=512"
+            )
+        return whats[0]
+
+    @cached_property
+    def given(self) -> dict[str, str]:
+        """The values of the words NAME=VALUE."""
+        return split(self.words)[1]
+
+    def pipeline(self) -> Pipeline:
+        """What is asked about, built for its parameters; its sizes follow the inputs."""
+        algorithm = self.algorithm
+        for name, value in self.given.items():
+            parameter = algorithm.parameters.get(name)
+            if parameter is not None and "," in value and parameter.kind is not str:
+                raise InputError(
+                    f"{name}={value} is a sweep, and one value is wanted here; `bench` and `cache` "
+                    "sweep"
+                )
+        return _built(algorithm, self.given)[0]
+
+    @cached_property
+    def algorithm(self) -> Algorithm:
+        """The family of plans that the WHAT names."""
+        from gpgpu_legacy.algorithms.registry import find_algorithm
+
+        return find_algorithm(self.what)
+
+
+@dataclass(frozen=True)
+class RunJob(Job):
+    """A WHAT that is run: on its inputs, or on samples."""
+
+    seed: Annotated[int, Option("SEED", SEED_HELP)] = 0
+
+    @cached_property
+    def built(self) -> tuple[Pipeline, dict[str, Any]]:
+        """The pipeline, and the inputs that files gave."""
+        super().pipeline()
+        return _built(self.algorithm, self.given)
+
+    def pipeline(self) -> Pipeline:
+        """What is run."""
+        return self.built[0]
+
+    def arrays(self) -> dict[str, F32]:
+        """The inputs by name, or samples."""
+        pipeline, arrays = self.built
+        return pipeline.inputs(arrays, self.seed)
+
+
+@dataclass(frozen=True)
+class Jobs:
+    """Several WHAT, and sweeps of their parameters."""
+
+    words: Annotated[
+        Several[str], Argument("WHAT... [NAME=VALUE,…]...", WHAT_HELP, complete_after=word_names)
+    ] = ()
+
+    def pipelines(self, *default: str) -> list[Pipeline]:
+        """All of them, for all combinations of the values of swept parameters.
+
+        default: what is asked about where no WHAT is given. With several WHAT, each takes the
+        parameters that it has; one that none of them has is refused.
+        """
+        return [pipeline for pipeline, _ in self.cases(*default)]
+
+    def cases(self, *default: str) -> list[tuple[Pipeline, dict[str, Any]]]:
+        """The same, each with the inputs that files gave."""
+        from gpgpu_legacy.algorithms.registry import find_algorithm
+
+        whats, given = split(self.words)
+        algorithms = [find_algorithm(what) for what in dict.fromkeys(whats or default)]
+        if not algorithms:
+            raise InputError("there is nothing to ask about; give WHAT, as in jacobi n=256,512")
+        cases = []
+        for algorithm in algorithms:
+            own = given
+            if len(algorithms) > 1:
+                others = {n for a in algorithms for n in a.parameters} - algorithm.parameters.keys()
+                own = {name: value for name, value in given.items() if name not in others}
+            cases += [_built(algorithm, values) for values in _combinations(algorithm, own)]
+        return cases
+
+
+def _combinations(algorithm: Algorithm, given: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """The values of all parameters, for each combination of those that are swept."""
+    swept = {n: v.split(",") for n, v in given.items() if n in algorithm.parameters}
+    count = prod(map(len, swept.values()))
+    if count > MOST_CASES:
+        raise InputError(
+            f"the sweep has {count} cases; give at most {MOST_CASES}, since all are built first"
+        )
+    for values in product(*swept.values()):
+        yield {**given, **dict(zip(swept, (value.strip() for value in values), strict=True))}
+
+
+def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, dict[str, Any]]:
+    """A pipeline, and its inputs from files, whose sizes it has."""
+    from gpgpu_legacy.api.pipeline import Pipeline
+    from gpgpu_legacy.api.plan_files import read_inputs
+
+    settings = {name: text for name, text in given.items() if name in algorithm.parameters}
+    files = {name: Path(text) for name, text in given.items() if name not in settings}
+    pipeline = Pipeline.of(algorithm, settings)
+    for name in files:
+        if name not in pipeline.operands:
+            raise InputError(_unknown(name, algorithm, pipeline))
+    arrays = read_inputs(pipeline.plan(), files) if files else {}
+    return pipeline.sized(arrays), arrays
+
+
+def _unknown(name: str, algorithm: Algorithm, pipeline: Pipeline) -> str:
+    known = [*algorithm.parameters, *pipeline.operands]
+    close = get_close_matches(name, known, n=1)
+    has = (
+        f"its parameters are {', '.join(algorithm.parameters) or 'none'}, its inputs "
+        f"{', '.join(pipeline.operands) or 'none'}"
+    )
+    return f"{algorithm.name} has no {name}; {f'did you mean {close[0]}?' if close else has}"
