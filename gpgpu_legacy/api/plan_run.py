@@ -168,14 +168,14 @@ def run_plan(
     given = as_operands(plan, inputs or {})
     how, repeat = as_machine(machine, keywords), as_repeat(repeat)
     with prepared_for(plan, executor, how) as (chosen, ready):
-        result, seconds = run_repeatedly(ready, given, repeat, observer)
+        result = run_repeatedly(ready, given, repeat, observer)
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
     return PlanRun(
         plan=plan,
         executor=chosen.name,
         device=chosen.device(),
         arithmetic=how.arithmetic.name,
-        seconds=seconds,
+        seconds=result.timings,
         inputs=given,
         outputs={n: values.reshape(shapes[n]) for n, values in result.outputs.items()},
     )

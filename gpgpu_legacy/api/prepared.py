@@ -12,7 +12,7 @@ import atexit
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import copysign
 from threading import Lock
@@ -26,7 +26,7 @@ from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result, Timings
+from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result
 
 MOST_PLANS = 4
 """How many plans stay prepared that nobody is running."""
@@ -200,9 +200,9 @@ def run_repeatedly(
     operands: dict[str, F32],
     repeat: int,
     observer: Observer | None,
-    progress: Callable[[], None] = lambda: None,
-) -> tuple[Result, Timings]:
-    """The last result of a prepared plan, and the medians of its times.
+    progress: Callable[[], object] = lambda: None,
+) -> Result:
+    """The last result of a prepared plan, with the medians of all times.
 
     If there are several runs, one more precedes them, and the observed one follows; neither is
     measured.
@@ -211,7 +211,7 @@ def run_repeatedly(
     result = prepared.run(operands, None if several else observer)
     progress()
     if not several:
-        return result, result.timings
+        return result
     timings = []
     for _ in range(repeat):
         result = prepared.run(operands)
@@ -220,4 +220,4 @@ def run_repeatedly(
     if observer is not None:
         result = prepared.run(operands, observer)
         progress()
-    return result, median_timings(timings)
+    return replace(result, timings=median_timings(timings))

@@ -300,7 +300,7 @@ def run_product(
     report = progress or (lambda: None)
     with prepared(chosen, plan, machine) as ready:
         report()
-        result, seconds = run_repeatedly(ready, given, repeat, observer, report)
+        result = run_repeatedly(ready, given, repeat, observer, report)
     a, b, *added = product.operands
     return Run(
         method=product.method.name,
@@ -309,7 +309,7 @@ def run_product(
         executor=chosen.name,
         device=chosen.device(),
         product=result.outputs["C"],
-        seconds=seconds,
+        seconds=result.timings,
         plan=plan,
         operands=(
             a.T if options.transpose_a else a,

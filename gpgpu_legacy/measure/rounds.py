@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import inf
 from statistics import median
 from time import perf_counter, process_time, sleep
@@ -12,6 +12,7 @@ from typing import TypeVar
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.runtime.prepared import Timings
+from gpgpu_legacy.serial import fields_of
 
 T = TypeVar("T")
 
@@ -136,5 +137,5 @@ def as_repeat(repeat: object) -> int:
 
 def median_timings(timings: Sequence[Timings]) -> Timings:
     """The median of each part of several runs' times."""
-    parts = (field.name for field in fields(Timings))
-    return Timings(*(median(getattr(t, part) for t in timings) for part in parts))
+    parts = zip(*(fields_of(one).values() for one in timings), strict=True)
+    return Timings(*map(median, parts))

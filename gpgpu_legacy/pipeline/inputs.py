@@ -13,6 +13,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.storage import Sample
+from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix
 
@@ -21,7 +22,7 @@ def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
     """The inputs of a plan as float32 arrays in their own shapes.
 
     Raises InputError for one that is missing, that the plan does not have, that is no array of real
-    numbers, or whose shape differs.
+    numbers, whose shape differs, or whose values its texture cannot hold.
     """
     wanted = matrices_of(plan, "input", plan.operands, inputs)
     given: dict[str, F32] = {}
@@ -30,7 +31,21 @@ def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
             names = ", ".join(wanted)
             raise InputError(f"plan {plan.name} needs the inputs {names}; give {name}, too")
         given[name] = _array(plan, name, inputs[name], matrix.array_shape)
+    for input_ in plan.inputs:
+        texels = plan.texture(input_.texture).format
+        if texels.numeric is Numeric.UNORM:
+            _in_unit_range(input_.matrix, given[input_.matrix], texels)
     return given
+
+
+def _in_unit_range(name: str, array: F32, texels: Format) -> None:
+    is_bad = ~((array >= 0.0) & (array <= 1.0))
+    if is_bad.any():
+        place = tuple(int(i) for i in np.argwhere(is_bad)[0])
+        raise InputError(
+            f"{name}{list(place)} is {array[place]}, but its texture holds {texels.name}, from 0 to "
+            "1; scale the input, or choose a texture of floats, as r32f"
+        )
 
 
 def matrices_of(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from enum import Enum
+from math import isnan
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from gpgpu_legacy.arguments import kind_of, shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.serial import Record
 
 Reference = Callable[..., Any]
 """A function of the inputs, by name, float64, that returns the output or a mapping of outputs."""
@@ -71,18 +74,50 @@ def _in_numbers(plan: Plan, name: str, values: Any) -> F64:
         ) from None
 
 
-def largest_error(outputs: Mapping[str, F32], wanted: Mapping[str, F64]) -> float:
-    """The largest difference of an output, over its largest magnitude; the largest of all outputs.
+class ErrorKind(Enum):
+    """What an error is measured in. ABSOLUTE: where the reference is 0 everywhere."""
 
-    NaN where a NaN or an infinity takes part.
+    RELATIVE = "relative to the largest magnitude of the output"
+    ABSOLUTE = "absolute"
+
+
+class OutputError(Record):
+    """How far an output is from the reference: at the element that is farthest from it.
+
+    error: NaN, which is null in JSON, where a NaN or an infinity takes part. at: the element; None
+    in an output without elements.
     """
-    return max((_error(outputs[name], values) for name, values in wanted.items()), default=0.0)
+
+    output: str
+    error: float
+    kind: ErrorKind
+    at: tuple[int, ...] | None
 
 
-def _error(values: F32, wanted: F64) -> float:
+def output_error(output: str, values: F32, wanted: F64) -> OutputError:
+    """The largest difference of an output from what is wanted, over the latter's largest magnitude.
+
+    The element of a NaN comes before all others.
+    """
     if not wanted.size:
-        return 0.0
+        return OutputError(output=output, error=0.0, kind=ErrorKind.ABSOLUTE, at=None)
     with np.errstate(all="ignore"):
-        error = float(np.max(np.abs(values - wanted)))
-        scale = float(np.max(np.abs(wanted)))
-    return error / scale if scale else error
+        differences = np.abs(values - wanted)
+        place = np.unravel_index(int(np.argmax(differences)), differences.shape)
+        error, scale = float(differences[place]), float(np.max(np.abs(wanted)))
+    return OutputError(
+        output=output,
+        error=error / scale if scale else error,
+        kind=ErrorKind.RELATIVE if scale else ErrorKind.ABSOLUTE,
+        at=tuple(int(i) for i in place),
+    )
+
+
+def worst(errors: Iterable[OutputError]) -> float:
+    """The largest of errors, a NaN before all others; 0 without any."""
+    return max((one.error for one in errors), key=lambda e: (isnan(e), e), default=0.0)
+
+
+def largest_error(outputs: Mapping[str, F32], wanted: Mapping[str, F64]) -> float:
+    """The largest error of an output; NaN where a NaN or an infinity takes part."""
+    return worst(output_error(name, outputs[name], values) for name, values in wanted.items())

@@ -21,12 +21,12 @@ from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.serial import Record
 
 F32 = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
-class Timings:
+class Timings(Record, kw_only=False, rename=lambda name: name.removesuffix("_s")):
     """Seconds of the parts of one run.
 
     upload_s: matrices to textures. compute_s: the passes. readback_s: textures to matrices.

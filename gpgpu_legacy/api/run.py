@@ -1,0 +1,320 @@
+"""A run of a plan: its outputs, what it took and cost, and how far it is from a reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.api.auto import candidates
+from gpgpu_legacy.api.prepared import prepared, run_repeatedly
+from gpgpu_legacy.count.traffic import Counts, count_plan
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
+from gpgpu_legacy.measure.rounds import as_repeat
+from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
+from gpgpu_legacy.pipeline.reference import OutputError, Reference, expected, output_error, worst
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.present.grid import Entry, Grid
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
+from gpgpu_legacy.runtime.prepared import Result as Computed
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.serial import Record, with_fields
+
+DEFAULT_MACHINE = Machine()
+
+
+class OutputRange(Record):
+    """An output as it is written. min, max: None for one with a NaN or an infinity."""
+
+    shape: tuple[int, ...]
+    min: float | None
+    max: float | None
+
+
+class Run(Result, dict=True):
+    """What a plan computed, and what is known about how it did.
+
+    plan: its name. parameters: that it was built with. executor, device: what it ran on, by name
+    and in words. arithmetic: the name of the format that operations were rounded to. seconds: of
+    preparing the plan, next to nothing where it was prepared already (api/prepared.py), and the
+    medians over all measured runs of the others. operations: see PlanBuilder. gflops: those over
+    the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes requested over the same, in 10⁹
+    bytes. counts: of the plan, on any executor; None where they depend on data. errors: of each
+    output against the reference function; None where none was asked for, or there is none.
+
+    An output is an attribute, as in `run.x`; `arrays` has all of them.
+    """
+
+    plan: str
+    parameters: Mapping[str, Plain]
+    executor: str
+    device: str
+    arithmetic: str
+    seconds: Timings
+    operations: int | None
+    gflops: float | None
+    gigabytes_per_s: float | None
+    counts: Counts | None
+    outputs: dict[str, OutputRange]
+    errors: tuple[OutputError, ...] | None = None
+
+    def __repr__(self) -> str:
+        outputs = ", ".join(
+            f"{name} {'×'.join(map(str, one.shape))}" for name, one in self.outputs.items()
+        )
+        rate = f", {self.gflops:.4g} GFLOPS" if self.gflops else ""
+        return (
+            f"<Run {self.plan}: {outputs} from {self.executor} ({self.device}), "
+            f"{1e3 * self.seconds.compute_s:.4g} ms{rate}>"
+        )
+
+    @property
+    def arrays(self) -> Mapping[str, F32]:
+        """The outputs by name, float32, in the shapes of the plan's results."""
+        held = self.__dict__.get("_held")
+        return held.arrays if isinstance(held, _Held) else {}
+
+    def __getattr__(self, name: str) -> F32:
+        """An output by its name."""
+        if name not in self.arrays:
+            names = ", ".join(self.arrays) or "none"
+            raise AttributeError(f"this run has no output {name}; its outputs are {names}")
+        return self.arrays[name]
+
+    @property
+    def max_error(self) -> float | None:
+        """The largest error of an output; NaN where a NaN or an infinity takes part."""
+        return None if self.errors is None else worst(self.errors)
+
+    def checked(self) -> Run:
+        """The run with its errors, where the plan has a reference function; else itself."""
+        held: _Held = self.__dict__["_held"]
+        if held.reference is None:
+            return self
+        _require_room_to_compare(held.plan)
+        wanted = expected(held.plan, held.reference, held.inputs)
+        errors = tuple(output_error(name, self.arrays[name], wanted[name]) for name in wanted)
+        return _holding(with_fields(self, errors=errors), held)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """Its outputs and times, and what was counted. whole: all counts."""
+        return [self._outputs(), self._times(), *([self._counted(whole)] if self.counts else [])]
+
+    def _outputs(self) -> Grid:
+        heads: tuple[str, ...] = ("output", "shape", "min", "max")
+        rows: list[tuple[Entry, ...]] = [
+            (name, " × ".join(map(str, one.shape)), one.min, one.max)
+            for name, one in self.outputs.items()
+        ]
+        notes = [f"Run by {self.executor} on {self.device}, in {self.arithmetic}."]
+        if self.errors is not None:
+            heads += ("error", "at")
+            of = {one.output: one for one in self.errors}
+            places = {n: None if one.at is None else str([*one.at]) for n, one in of.items()}
+            rows = [(*row, of[str(row[0])].error, places[str(row[0])]) for row in rows]
+            kinds = " or ".join(dict.fromkeys(one.kind.value for one in self.errors))
+            notes.append(f"The largest error against the reference function, {kinds}.")
+        given = ", ".join(
+            f"{name} = {value}"
+            for name, value in self.parameters.items()
+            if value is not None and value is not False
+        )
+        caption = f"{self.plan}{': ' * bool(given)}{given}"
+        return Grid("outputs", caption, heads, tuple(rows), tuple(notes))
+
+    def _times(self) -> Grid:
+        seconds = self.seconds
+        parts = {
+            "prepare": seconds.prepare_s, "upload": seconds.upload_s,
+            "compute": seconds.compute_s, "read back": seconds.readback_s,
+        }  # fmt: skip
+        rates = [
+            f"{rate:.4g} {unit}"
+            for rate, unit in ((self.gflops, "GFLOPS"), (self.gigabytes_per_s, "GB/s requested"))
+            if rate is not None
+        ]
+        notes = (f"Computing at {' and '.join(rates)}.",) if rates else ()
+        rows = tuple((part, 1e3 * value) for part, value in parts.items())
+        return Grid("seconds", "Times", ("part", "ms"), rows, notes)
+
+    def _counted(self, whole: bool) -> Grid:
+        names = [f.name for f in fields(Counts)] if whole else _DECIDING
+        counted = ((name.replace("_", " "), getattr(self.counts, name)) for name in names)
+        rows = tuple(row for row in counted if row[1])
+        return Grid("counts", "Counted", ("what", "number"), rows)
+
+
+_DECIDING = (
+    "passes", "fragments", "dispatches", "invocations", "arithmetic", "lookup", "bytes_requested",
+    "copy_bytes",
+)  # fmt: skip
+"""The counts that a run shows in short."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """What a run keeps, and is not written."""
+
+    plan: Plan
+    reference: Reference | None
+    inputs: Mapping[str, F32]
+    arrays: Mapping[str, F32]
+
+
+def _holding(run: Run, held: _Held) -> Run:
+    run.__dict__["_held"] = held
+    return run
+
+
+def run(
+    p: PlanBuilder,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    *,
+    executor: str = AUTO,
+    machine: Machine | None = None,
+    repeat: int = 1,
+    seed: int = 0,
+    observer: Observer | None = None,
+    check: bool = False,
+    progress: Callable[[], object] | None = None,
+    **named: Any,
+) -> Run:
+    """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
+
+    inputs: without any, samples that depend on `seed`. named: inputs too, and fields of a Machine.
+    executor: its name. `auto` chooses the reference machine for small work, else the fastest
+    executor that can run the plan.
+    machine: how the run computes. `exact=True` gives the reference's bits or refuses; `arithmetic`
+    names the format that every operation is rounded to: fp32, fp24, fp16, fx12 or rc9.
+    repeat: how often the plan, prepared once, is run for the medians of its times; if it is more
+    than once, another run precedes them and is not measured.
+    observer: called after each pass. Observed passes are not fused, so if there are several runs
+    the observer gets one of its own, which is not measured.
+    check: whether to compare the outputs with the reference function.
+    progress: called when the plan is prepared and after each run; see `steps_of`.
+
+    Raises InputError for arrays that do not fit, PlanError where the executor cannot run the plan,
+    and ExecutorUnavailableError where the executor cannot run on this machine.
+    """
+    how, arrays = with_machine(machine, named)
+    arrays = {**(inputs or {}), **arrays}
+    plan = p.plan()
+    given = as_operands(plan, arrays) if arrays else sample_inputs(plan, p.samples, seed)
+    if check and p.reference is not None:
+        _require_room_to_compare(plan)
+    chosen, result = execute(
+        plan, given, executor, how, repeat=repeat, observer=observer, progress=progress
+    )
+    try:
+        counts = count_plan(plan)
+    except PlanError:  # of a kernel that branches on what it loads
+        counts = None
+    compute_s = result.timings.compute_s
+    requested = counts.bytes_requested if counts else None
+    done = Run(
+        plan=plan.name,
+        parameters=p.parameters,
+        executor=chosen.name,
+        device=chosen.device(),
+        arithmetic=how.arithmetic.name,
+        seconds=result.timings,
+        operations=p.operations,
+        gflops=_rate(p.operations, compute_s),
+        gigabytes_per_s=_rate(requested, compute_s),
+        counts=counts,
+        outputs={name: _range(values) for name, values in result.outputs.items()},
+    )
+    done = _holding(done, _Held(plan, p.reference, given, result.outputs))
+    return done.checked() if check else done
+
+
+def steps_of(repeat: int, *, is_observed: bool = False) -> int:
+    """How often a run reports progress: when the plan is prepared, and after each run."""
+    return 1 + repeat + (1 + is_observed) * (repeat > 1)
+
+
+def with_machine(
+    machine: Machine | None, keywords: Mapping[str, Any]
+) -> tuple[Machine, dict[str, Any]]:
+    """The machine with the fields that are among the keywords, and the other keywords."""
+    names = Machine.__dataclass_fields__
+    given = {name: value for name, value in keywords.items() if name in names}
+    if "arithmetic" in given:
+        given["arithmetic"] = find_arithmetic(given["arithmetic"])
+    others = {name: value for name, value in keywords.items() if name not in names}
+    return replace(machine or DEFAULT_MACHINE, **given), others
+
+
+def execute(
+    plan: Plan,
+    given: dict[str, F32],
+    executor: str = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
+    *,
+    repeat: int = 1,
+    observer: Observer | None = None,
+    progress: Callable[[], object] | None = None,
+) -> tuple[Executor, Computed]:
+    """Run a plan on its operands: what ran it, its outputs in their own shapes, and its times."""
+    report, repeat = progress or (lambda: None), as_repeat(repeat)
+    with prepared_for(plan, executor, machine) as (chosen, ready):
+        report()
+        result = run_repeatedly(ready, given, repeat, observer, report)
+    shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
+    outputs = {name: values.reshape(shapes[name]) for name, values in result.outputs.items()}
+    return chosen, replace(result, outputs=outputs)
+
+
+@contextmanager
+def prepared_for(
+    plan: Plan, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+) -> Iterator[tuple[Executor, Prepared]]:
+    """A plan, prepared on the executor of that name, or on the first that takes it."""
+    fit = candidates(plan, machine) if executor == AUTO else [find_executor(executor, plan)]
+    with ExitStack() as held:
+        for candidate in fit:
+            try:
+                ready = held.enter_context(prepared(candidate, plan, machine))
+            except PlanError:  # what one has no room for, the next may have
+                if candidate is fit[-1]:
+                    raise
+                continue
+            yield candidate, ready
+            return
+
+
+def _rate(count: int | None, seconds: float) -> float | None:
+    """So many of something in a time, in 10⁹/s; None if either is 0."""
+    return 1e-9 * count / seconds if count and seconds > 0.0 else None
+
+
+def _range(values: F32) -> OutputRange:
+    if values.size:
+        low, high = float(values.min()), float(values.max())
+        if np.isfinite(low) and np.isfinite(high):
+            return OutputRange(shape=values.shape, min=low, max=high)
+    return OutputRange(shape=values.shape, min=None, max=None)
+
+
+def _require_room_to_compare(plan: Plan) -> None:
+    """InputError where there is too little memory for inputs and outputs in float64."""
+    inputs, outputs = (
+        sum(matrix.rows * matrix.columns for matrix in matrices)
+        for matrices in (plan.operands, plan.results)
+    )
+    require_memory(
+        8 * (inputs + 3 * outputs),  # wanted, a difference, and what the function computes with
+        f"the outputs of {plan.name} in float64 to compare with",
+        "leave the comparison out (--no-check)",
+    )
