@@ -10,28 +10,27 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 
 F32 = NDArray[np.float32]
 
 
-def ways(method: Method) -> list[Accumulate | None]:
+def ways(method: Algorithm) -> list[Accumulate | None]:
     """The ways to accumulate that a method has; None where it leaves no choice."""
-    return [None] if "accumulate" in method.refuses else list(Accumulate)
+    return list(Accumulate) if "accumulate" in method.parameters else [None]
+
+
+def fragment_passes(plan: Plan) -> int:
+    return sum(n for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass))
 
 
 @cache
-def draws(method: Method) -> bool:
-    """Whether a method draws fragments; the others dispatch kernels."""
-    plan = method.plan(Shape(1, 1, 1))
-    return any(isinstance(pass_, FragmentPass) for _, pass_ in plan.weighted_passes())
-
-
-def fragment_methods() -> list[Method]:
-    return [method for method in methods() if draws(method)]
+def fragment_methods() -> list[Algorithm]:
+    """The methods that draw fragments; the others dispatch kernels."""
+    return [method for method in products() if fragment_passes(method.plan(n=1))]
 
 
 METHODS_AND_WAYS = [
@@ -57,19 +56,20 @@ def in_turn(cases: Sequence[Any]) -> list[Any]:
     return made
 
 
-def options_of(
-    method: Method, way: Accumulate | None = None, block: int = 4, **more: Any
-) -> Options:
-    """Options that the method takes: `block` only where it has one, and small tiles.
+def plan_of(
+    method: Algorithm, shape: tuple[int, int, int], way: Accumulate | None = None, **more: Any
+) -> Plan:
+    """The plan of an m×l×n product: blocks of 4 and tiles of 3 where the method has them.
 
-    Skips the test that asks for something else that the method refuses.
+    Skips the test that asks for something that the method has no parameter for.
     """
-    refused = [name for name in sorted(method.refuses & more.keys()) if more[name]]
-    if refused:
-        pytest.skip(f"{method.name} takes no {' and no '.join(refused)}")
-    chosen = None if "block" in method.refuses else block
-    tile = None if "tile" in method.refuses else 3
-    return Options(**{"block": chosen, "accumulate": way, "tile": tile, **more})
+    given = {"block": 4, "tile": 3, "accumulate": way} | more
+    known = {name: value for name, value in given.items() if name in method.parameters}
+    lacked = sorted(n for n in given.keys() - known.keys() - {"block", "tile"} if given[n])
+    if lacked:
+        pytest.skip(f"{method.name} takes no {' and no '.join(lacked)}")
+    m, l, n = shape  # noqa: E741
+    return method.plan(m=m, l=l, n=n, **{k: v for k, v in known.items() if v is not None})
 
 
 def random_operands(
@@ -90,10 +90,12 @@ def whole_operands(plan: Plan, seed: int = 7) -> dict[str, F32]:
     }
 
 
-def as_multiplied(operands: dict[str, F32], options: Options) -> tuple[F32, F32]:
+def as_multiplied(
+    operands: dict[str, F32], *, transpose_a: bool = False, transpose_b: bool = False, **_: Any
+) -> tuple[F32, F32]:
     """A (m×l) and B (l×n): transposed back where they are given transposed."""
     a, b = operands["A"], operands["B"]
-    return (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
+    return (a.T if transpose_a else a), (b.T if transpose_b else b)
 
 
 def assert_within_the_bound(result: F32, a: F32, b: F32, passes: int) -> None:
@@ -104,14 +106,6 @@ def assert_within_the_bound(result: F32, a: F32, b: F32, passes: int) -> None:
     assert result.dtype == np.float32
     error = np.abs(result.astype(np.float64) - wide_a @ wide_b)
     assert (error <= bound).all(), f"{(error > bound).sum()} of {result.size} are off"
-
-
-def fragment_passes(plan: Plan) -> int:
-    return sum(n for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass))
-
-
-def plan_of(method: Method, shape: Shape | tuple[int, int, int], options: Options) -> Plan:
-    return method.plan(shape if isinstance(shape, Shape) else Shape(*shape), options)
 
 
 def eight_bit_product(a: F32, b: F32) -> F32:

@@ -72,16 +72,20 @@ class Parameter:
         if len(kinds) != 1 or (value is None and len(self.kinds) > 1):
             return value
         kind, name = kinds[0], f"{recipe}: {self.name}"
-        if get_origin(kind) is Literal and value not in get_args(kind):
-            known = ", ".join(map(str, get_args(kind)))
+        if get_origin(kind) is Literal or kind is bool:
+            choices, plain = get_args(kind) or (True, False), plainly(value)
+            for choice in choices:
+                if choice == plain and type(choice) is type(plain):
+                    return choice
+            known = ", ".join(map(str, choices))
             raise InputError(f"{name} is {described(value)}; choose from {known}")
         if isinstance(kind, type) and issubclass(kind, Enum):
             return as_member(name, value, kind)
         if kind is int:
             return as_integer(name, value)
-        if kind is float and isinstance(value, Real):
-            return float(value)
-        return value
+        if kind is float and not isinstance(value, Real):
+            raise InputError(f"{name} is {described(value)}; it must be a number")
+        return float(value) if kind is float else value
 
     def _parsed(self, value: str, recipe: str) -> Any:
         options = self.kinds

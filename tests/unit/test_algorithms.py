@@ -1,468 +1,527 @@
+"""Algorithms: their parameters; functions of Python files, and what is wrong with them."""
+
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from drawing import assert_same_bits
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from products import (
-    F32,
-    METHODS_AND_WAYS,
-    as_multiplied,
-    assert_within_the_bound,
-    eight_bit_product,
-    fragment_methods,
-    fragment_passes,
-    options_of,
-    plan_of,
-    random_operands,
-    ways,
-)
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_algorithm, find_method, methods
-from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import find_algorithm, find_product, products
+
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.plan.formats import FORMATS, UNORM8
-from gpgpu_legacy.plan.numbers import Affine
-from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
+from gpgpu_legacy.pipeline.inputs import sample_inputs
+from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.runtime.registry import find_executor
-
-NUMPY = find_executor("numpy")
-
-# Square, thin, odd, prime, 1×1; smaller than b, equal to it, larger, and no multiple of it.
-SHAPES = [
-    (1, 1, 1), (1, 7, 1), (7, 1, 7), (16, 16, 16), (13, 17, 11), (3, 64, 2), (5, 8, 33),
-]  # fmt: skip
-
-
-def product(plan: Plan, operands: dict[str, F32]) -> F32:
-    return NUMPY.run(plan, operands).outputs["C"]
-
-
-def check(method: Method, shape: tuple[int, int, int], options: Options, seed: int = 1) -> Plan:
-    plan = plan_of(method, shape, options)
-    operands = random_operands(plan, seed)
-    a, b = as_multiplied(operands, options)
-    assert (a.shape, b.shape) == ((shape[0], shape[1]), (shape[1], shape[2]))
-    assert_within_the_bound(product(plan, operands), a, b, fragment_passes(plan))
-    return plan
-
-
-# Products ----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_products_of_many_shapes(
-    method: Method, way: Accumulate | None, shape: tuple[int, int, int]
-) -> None:
-    check(method, shape, options_of(method, way))
-
-
-@pytest.mark.parametrize("block", [1, 3, 100])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_blocks_of_many_sizes(method: Method, way: Accumulate | None, block: int) -> None:
-    check(method, (9, 35, 8), options_of(method, way, block))
-
-
-@pytest.mark.parametrize(("a", "b"), [(True, False), (False, True), (True, True)])
-@pytest.mark.parametrize("shape", [(2, 6, 3), (13, 22, 17)], ids=str)
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_transposed_operands(
-    method: Method, way: Accumulate | None, shape: tuple[int, int, int], a: bool, b: bool
-) -> None:
-    check(method, shape, options_of(method, way, transpose_a=a, transpose_b=b))
-
-
-@pytest.mark.parametrize(("largest", "shape"), [(4, (9, 13, 11)), (7, (15, 29, 17))])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_matrices_larger_than_the_largest_texture_are_cut(
-    method: Method, way: Accumulate | None, largest: int, shape: tuple[int, int, int]
-) -> None:
-    plan = check(method, shape, options_of(method, way, largest_texture=largest))
-    assert max(max(t.extent.width, t.extent.height) for t in plan.textures) <= largest
-
-
-@given(st.data())
-@settings(max_examples=40)
-def test_any_product(data: st.DataObject) -> None:
-    method = data.draw(st.sampled_from(fragment_methods()))
-    way = data.draw(st.sampled_from(ways(method)))
-    shape = data.draw(st.tuples(*[st.integers(1, 20)] * 3))
-    block = data.draw(st.integers(1, 9))
-    options = options_of(
-        method,
-        way,
-        block,
-        transpose_a=data.draw(st.booleans()) and "transpose_a" not in method.refuses,
-        transpose_b=data.draw(st.booleans()) and "transpose_b" not in method.refuses,
-        largest_texture=data.draw(st.integers(block, 24)),
-    )
-    check(method, shape, options, data.draw(st.integers(0, 99)))
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_the_larger_terms_of_a_sum_do_not_hide_in_the_bound(
-    method: Method, way: Accumulate | None
-) -> None:
-    """Whole numbers that float32 holds: every sum is exact, so nothing may be off at all."""
-    plan = plan_of(method, (7, 50, 9), options_of(method, way))
-    operands = {
-        name: np.round(values * 200) for name, values in random_operands(plan, seed=4).items()
-    }
-    a, b = (operands[name].astype(np.int64) for name in "AB")
-    assert (product(plan, operands) == a @ b).all()
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_the_sum_is_taken_in_order(method: Method, way: Accumulate | None) -> None:
-    """2²⁴ + 1 - 2²⁴ is 0 in float32 from left to right, and 1 in another order."""
-    plan = plan_of(method, (1, 3, 1), options_of(method, way, block=3))
-    a = np.array([[2.0**24, 1.0, -(2.0**24)]], np.float32)
-    assert product(plan, {"A": a, "B": np.ones((3, 1), np.float32)}).tolist() == [[0.0]]
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_nan_and_infinity_go_through(method: Method, way: Accumulate | None) -> None:
-    plan = plan_of(method, (5, 6, 4), options_of(method, way, block=2))
-    operands = random_operands(plan)
-    operands["A"][0, 3], operands["A"][2, 5] = np.nan, np.inf
-    operands["B"][1, 0], operands["B"][5, 3] = -np.inf, 0.0
-    result = product(plan, operands)
-    with np.errstate(all="ignore"):
-        expected = operands["A"].astype(np.float64) @ operands["B"].astype(np.float64)
-    assert (np.isnan(result) == np.isnan(expected)).all()
-    assert (np.isinf(result) == np.isinf(expected)).all()
-    infinite = np.isinf(expected)
-    assert (result[infinite] == expected[infinite]).all()
-    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)], ids=str)
-@pytest.mark.parametrize("transposed", [False, True])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_a_dimension_of_zero_gives_the_empty_or_zero_product(
-    method: Method, way: Accumulate | None, transposed: bool, shape: tuple[int, int, int]
-) -> None:
-    options = options_of(method, way, transpose_a=transposed)
-    plan = plan_of(method, shape, options)
-    result = product(plan, random_operands(plan))
-    assert result.shape == (shape[0], shape[2])
-    assert result.dtype == np.float32
-    assert (result == 0).all()
-    assert not plan.steps
-
-
-# Padding -----------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_what_is_outside_a_matrix_is_padded_with_zeros(
-    method: Method, way: Accumulate | None
-) -> None:
-    """Each element is in one texel and channel; every other is 0."""
-    plan = plan_of(method, (5, 7, 3), options_of(method, way))
-    operands = random_operands(plan, low=1.0, high=2.0)
-    for name, texels in first_textures(plan, operands):
-        held = np.sort(texels[texels != 0])
-        assert np.array_equal(held, np.sort(operands[name], axis=None))
-
-
-def first_textures(plan: Plan, operands: dict[str, F32]) -> list[tuple[str, F32]]:
-    """The textures that hold operands before the first pass, and the names of these."""
-    seen: list[tuple[str, F32]] = []
-
-    def look(number: int, _pass: object, read: Any) -> None:
-        if number == 0:
-            seen.extend((i.matrix, read(i.texture)) for i in plan.inputs)
-
-    NUMPY.run(plan, operands, observer=look)
-    return seen
-
-
-# Transposition -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("largest", [8192, 4])
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_transposition_moves_no_texel(method: Method, largest: int) -> None:
-    """Transposed or not, a given matrix makes the same textures with the same texels in them."""
-    straight, across = (
-        sorted(
-            (name, texels.tobytes())
-            for plan in [plan_of(method, (8, 8, 8), replace(options, largest_texture=largest))]
-            for name, texels in first_textures(plan, random_operands(plan, seed=3))
-        )
-        for options in (options_of(method), options_of(method, transpose_a=True, transpose_b=True))
-    )
-    assert straight == across
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_transposition_adds_no_pass_and_no_instruction(
-    method: Method, way: Accumulate | None
-) -> None:
-    plain = plan_of(method, (8, 8, 8), options_of(method, way))
-    turned = plan_of(method, (8, 8, 8), options_of(method, way, transpose_a=True, transpose_b=True))
-    assert len(turned.steps) == len(plain.steps)
-    assert fragment_passes(turned) == fragment_passes(plain)
-    lengths = [[len(p.instructions) for p in plan.programs()] for plan in (plain, turned)]
-    assert lengths[0] == lengths[1]
-
-
-# Accumulating ------------------------------------------------------------------------------------
-
-
-def kinds(plan: Plan) -> set[type]:
-    return {type(pass_) for _, pass_ in plan.weighted_passes()}
-
-
-@pytest.mark.parametrize("name", ["hall-carr-hart-single", "hall-carr-hart-multi"])
-def test_the_three_ways_differ_as_they_are_named(name: str) -> None:
-    method, shape = find_method(name), (8, 24, 8)
-    plans = {way: plan_of(method, shape, options_of(method, way)) for way in Accumulate}
-    copied = plans[Accumulate.COPY]
-    copies = sum(n for n, pass_ in copied.weighted_passes() if isinstance(pass_, CopyPass))
-    assert copies == fragment_passes(copied)
-    assert CopyPass not in kinds(plans[Accumulate.PING_PONG]) | kinds(plans[Accumulate.BLEND])
-    for way, plan in plans.items():
-        drawn = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
-        blends = {pass_.blend.value for pass_ in drawn}
-        assert blends == ({"add"} if way is Accumulate.BLEND else {"none"})
-        reads_f = any(len(pass_.bindings) == 3 for pass_ in drawn)
-        assert reads_f == (way is not Accumulate.BLEND)
-    targets = {e.target for _, e in plans[Accumulate.PING_PONG].weighted_passes()}
-    assert len(targets) == 2
-
-
-# 8 bits ------------------------------------------------------------------------------------------
-
-LARSON = find_method("larson-mcallister")
-MULTI = find_method("hall-carr-hart-multi")
-UNORM = Options(texture_format=UNORM8.name)
-
-
-def eight_bits(a: F32, b: F32, **more: object) -> F32:
-    options = replace(UNORM, **more)  # type: ignore[arg-type]
-    m, l, n = a.shape[0], a.shape[1], b.shape[1]  # noqa: E741
-    given_a, given_b = (a.T if options.transpose_a else a), (b.T if options.transpose_b else b)
-    return product(plan_of(LARSON, (m, l, n), options), {"A": given_a, "B": given_b})
-
-
-def levels(values: object) -> F32:
-    return (np.asarray(values) / 255).astype(np.float32)
-
-
-def test_all_products_of_two_bytes() -> None:
-    """round(p·q / 255) for all 65 536 pairs; none is a tie, for 2pq = 255(2k + 1) is odd."""
-    p = np.arange(256)
-    result = np.round(eight_bits(levels(p[:, None]), levels(p[None, :])) * 255.0).astype(int)
-    assert (result == (2 * np.outer(p, p) + 255) // 510).all()
-
-
-@given(st.data())
-@settings(max_examples=40)
-def test_eight_bit_products_are_an_integer_model_of_2001(data: st.DataObject) -> None:
-    m, l, n = (data.draw(st.integers(1, 6)) for _ in range(3))  # noqa: E741
-    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
-    high = data.draw(st.sampled_from((20, 120, 255)))
-    a, b = levels(rng.integers(0, high + 1, (m, l))), levels(rng.integers(0, high + 1, (l, n)))
-    turned = {
-        "transpose_a": data.draw(st.booleans()),
-        "transpose_b": data.draw(st.booleans()),
-        "largest_texture": data.draw(st.integers(1, 8)),
-    }
-    assert_same_bits(eight_bits(a, b, **turned), eight_bit_product(a, b))
-
-
-# Figure 1's numbers as they are printed ----------------------------------------------------------
-
-
-def as_printed(a: F32, b: F32) -> F32:
-    shape = (a.shape[0], a.shape[1], b.shape[1])
-    return product(plan_of(LARSON, shape, Options(as_printed=True)), {"A": a, "B": b})
-
-
-def test_the_figures_literal_numbers_get_12_of_16_elements_wrong() -> None:
-    rng = np.random.default_rng(2003)
-    values = (rng.permutation(32).astype(np.float32) + 1).reshape(2, 4, 4)
-    result = as_printed(*values)
-    wrong = result != values[0] @ values[1]
-    assert wrong.sum() == 12
-    assert not wrong[:2, :2].any()
-
-
-@pytest.mark.parametrize(
-    ("literally", "i", "m", "n"), [(True, Affine(0.0, 1.0), 3, 4), (False, Affine(0.5, 1.0), 4, 5)]
-)
-def test_figure_1s_coordinates(literally: bool, i: Affine, m: float, n: float) -> None:
-    """texA: (0, i), (0, i), (m-1, i), (m-1, i); texB: (i, 0), (i, n-1), (i, n-1), (i, 0); row first
-    in the figure, and clockwise from the upper left. Texel centres make m of m-1, i+0.5 of i."""
-    plan = plan_of(LARSON, (4, 6, 5), Options(as_printed=literally))
-    [pass_] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
-    figure = {
-        0: ((0, i), (0, i), (m, i), (m, i)),
-        1: ((i, 0), (i, n), (i, n), (i, 0)),
-    }
-    for texcoords in pass_.texcoords:
-        expected = tuple((column, row, 0, 1) for row, column in figure[texcoords.set])
-        assert texcoords.corners == expected
-
-
-# Options -----------------------------------------------------------------------------------------
-
-VALUES = {
-    "block": 4,
-    "accumulate": Accumulate.BLEND,
-    "texture_format": "r32f",
-    "transpose_a": True,
-    "transpose_b": True,
-    "as_printed": True,
-    "largest_texture": 64,
-    "dynamic": True,
-    "alpha": 2.0,
-    "beta": 0.0,  # another beta needs a C
-    "adds": True,
-    "coordinates_first": 3,
-    "tile": 5,
+from gpgpu_legacy.serial import json_text
+
+# The parameters of products ----------------------------------------------------------------------
+
+SIZES = {"n": 256, "m": None, "l": None, "alpha": 1.0, "beta": None}
+STORED = {"transpose_a": False, "transpose_b": False, "largest_texture": 8192}
+HALL = {"block": 32, "accumulate": "copy", "coordinates_first": None}  # "we have chosen b = 32"
+OWN: dict[str, dict[str, Any]] = {
+    "larson-mcallister": STORED | {"texture_format": "r32f", "as_printed": False},
+    "hall-carr-hart-single": STORED | HALL,
+    "hall-carr-hart-multi": STORED | HALL,
+    "govindaraju-tiled": STORED | HALL | {"block": 4, "tile": None, "accumulate": "ping-pong"},
+    "mali-sgemm": {},
+    "opengl-compute-tiled": {"as_printed": False},
+    "row-packed": {"largest_texture": 8192},
+    "dobravec-bulic-host": {},
+    "dobravec-bulic-global": {"block": 16},
+    "dobravec-bulic-shared": {"block": 16, "dynamic": False},
+    "packed-2x2": STORED,
 }
-REFUSED = [
-    pytest.param(m, name, id=f"{m.name}-{name}") for m in methods() for name in sorted(m.refuses)
-]
+OTHER = {
+    "m": 5, "l": 6, "alpha": 2.0, "beta": 0.0, "transpose_a": True, "transpose_b": True,
+    "largest_texture": 4, "block": 4, "accumulate": "blend", "coordinates_first": 2, "tile": 3,
+    "texture_format": "unorm8", "as_printed": True, "dynamic": True,
+}  # fmt: skip
+every_product = pytest.mark.parametrize("product", products(), ids=lambda product: product.name)
 
 
-@pytest.mark.parametrize(("method", "name"), REFUSED)
-def test_an_option_that_a_method_lacks_is_refused_in_one_line(method: Method, name: str) -> None:
-    with pytest.raises(InputError) as raised:
-        method.plan(Shape(2, 2, 2), Options(**{name: VALUES[name]}))  # type: ignore[arg-type]
-    message = str(raised.value)
-    assert method.name in message
-    assert f"--{name.replace('_', '-')}" in message
-    assert "\n" not in message
-
-
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_an_option_that_a_method_has_is_taken(method: Method) -> None:
-    for name, value in VALUES.items():
-        if name not in method.refuses and (name != "texture_format" or value in method.formats):
-            plan = method.plan(Shape(2, 2, 2), Options(**{name: value}))  # type: ignore[arg-type]
-            assert plan.steps
-
-
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_bad_values_are_refused_in_one_line(method: Method) -> None:
-    bad = [Options(largest_texture=0), Options(largest_texture=-1), Options(texture_format="r5g6")]
-    bad += [Options(texture_format=name) for name in FORMATS if name not in method.formats]
-    if "block" not in method.refuses:
-        bad += [Options(block=0), Options(block=-3), Options(block=65, largest_texture=64)]
-    for options in bad:
-        with pytest.raises(InputError) as raised:
-            method.plan(Shape(2, 2, 2), options)
-        assert "\n" not in str(raised.value)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"block": 8.0}, "block is 8.0; it must be an integer"),
-        ({"accumulate": "sum"}, "accumulate is 'sum'; choose from copy, ping-pong, blend"),
-    ],
-)
-def test_an_option_of_another_type_is_refused_in_one_line(
-    options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError) as raised:
-        MULTI.options(Options(**options))
-    assert str(raised.value) == message
-    with pytest.raises(InputError, match="negative"):
-        LARSON.plan(Shape(2, -1, 2))
-
-
-def test_the_papers_block_is_the_default() -> None:
-    """ "For our tests we have chosen b = 32." """
-    for name in ("hall-carr-hart-single", "hall-carr-hart-multi"):
-        assert find_method(name).options(Options()).block == 32
-        assert find_method(name).options(Options()).accumulate is Accumulate.COPY
-
-
-# The registry ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
-def test_every_method_is_an_algorithm_with_its_sizes_and_options(method: Method) -> None:
-    algorithm = find_algorithm(method.name.replace("-", "_"))
-    names = [parameter.name for parameter in algorithm.parameters]
-    assert names == [
-        "n",
-        "m",
-        "l",
-        *(f.name for f in fields(Options) if f.name not in method.refuses),
-    ]
-    assert all(parameter.meaning for parameter in algorithm.parameters)
-    assert find_algorithm((method.aliases or (method.name,))[0]) is algorithm
-    built = algorithm.build(n=3, m=2, l=4)
-    assert built.plan() == method.plan(Shape(2, 4, 3), Options())
+@every_product
+def test_a_product_has_its_parameters_reference_and_operations(product: Algorithm) -> None:
+    assert all(parameter.meaning for parameter in product.parameters.values())
+    defaults = {name: one.plain_default for name, one in product.parameters.items()}
+    assert defaults == SIZES | OWN[product.name]
+    p = product.builder(n=3, m=2, l=4)
+    assert p.parameters == defaults | {"n": 3, "m": 2, "l": 4}
+    assert (p.name, p.plan().name, p.operations) == (product.name, product.name, 2 * 3 * 2 * 4)
     # by hand: 4 times 1.75 is 7, and the second row has one more
     a, b = np.full((2, 4), 1.75), np.ones((4, 3))
     a[1, 2] += 1
-    assert built.reference is not None
-    assert built.reference(A=a, B=b).tolist() == [[7, 7, 7], [8, 8, 8]]
+    assert p.reference is not None
+    assert p.reference(A=a, B=b).tolist() == [[7, 7, 7], [8, 8, 8]]
+    for name in (*product.aliases, product.name.replace("-", "_")):
+        assert find_product(name) is find_algorithm(name) is product
 
 
-def test_the_reference_of_a_product_has_all_of_its_options() -> None:
-    build = find_algorithm("hall-carr-hart-single").build
-    built = build(
-        n=2, m=1, l=3, transpose_a=True, transpose_b=True, alpha=2.0, beta=-1.0, adds=True
+@every_product
+def test_every_parameter_makes_another_plan(product: Algorithm) -> None:
+    usual = {"n": 9, "block": 2} if "block" in product.parameters else {"n": 9}
+    for name in product.parameters.keys() - {"n"}:
+        assert product.plan(**usual) != product.plan(**usual | {name: OTHER[name]}), name
+
+
+def test_the_reference_of_a_product_has_all_of_its_parameters() -> None:
+    p = find_product("hall-carr-hart-single").builder(
+        n=2, m=1, l=3, transpose_a=True, transpose_b=True, alpha=2, beta=-1
     )
     a, b, c = [[1], [2], [3]], [[1, 0, 0], [0, 1, 1]], [[10, 100]]  # AB is 1 and 5, of columns of B
-    given_ = {"A": np.array(a), "B": np.array(b), "C0": np.array(c)}
-    assert built.reference is not None
-    assert built.reference(**given_).tolist() == [[2 * 1 - 10, 2 * 5 - 100]]
-    run = Pipeline.of(built).run(given_, executor="numpy")
-    assert run.C.tolist() == [[-8, -90]]
-    assert run.max_error == 0
+    operands = {"A": np.array(a), "B": np.array(b), "C0": np.array(c)}
+    assert p.reference is not None
+    assert p.reference(**operands).tolist() == [[2 * 1 - 10, 2 * 5 - 100]]
+    operands = {name: matrix.astype(np.float32) for name, matrix in operands.items()}
+    assert find_executor("numpy").run(p.plan(), operands).outputs["C"].tolist() == [[-8, -90]]
 
 
-@pytest.mark.parametrize("wrong", ["hall-carr-hart-mutli", "", "strassen"])
-def test_an_unknown_method_is_answered_with_the_nearest(wrong: str) -> None:
-    with pytest.raises(InputError, match="hall-carr-hart-multi") as raised:
-        find_method(wrong)
-    assert "\n" not in str(raised.value)
-
-
-# The programs, as Section 5.2 has them -----------------------------------------------------------
-
-
-def mnemonics(name: str, block: int, way: Accumulate) -> list[str]:
-    method = find_method(name)
-    [program] = plan_of(method, (2, 2, 2), options_of(method, way, block)).programs()
-    return [i.mnemonic for i in program.instructions]
-
-
-@pytest.mark.parametrize("block", [1, 2, 5, 32])
 @pytest.mark.parametrize(
-    ("name", "mads"), [("hall-carr-hart-single", 1), ("hall-carr-hart-multi", 2)]
+    ("texture_format", "low", "beta"),
+    [("r32f", -0.5, None), ("r32f", -0.5, 0.0), ("unorm8", 0.0, None)],
 )
-def test_the_programs_are_made_as_the_paper_counts_them(name: str, mads: int, block: int) -> None:
-    loop = ["TEX", "TEX", *["MAD"] * mads, "ADD"] * block
-    for way in (Accumulate.COPY, Accumulate.PING_PONG):
-        assert mnemonics(name, block, way) == ["MOV"] * 3 + loop + ["TEX", "ADD"]
-    assert mnemonics(name, block, Accumulate.BLEND) == ["MOV"] * 3 + loop + ["MOV"]
+def test_samples_of_a_product(texture_format: str, low: float, beta: float | None) -> None:
+    """As wide as the textures hold. A transposed matrix has the numbers of one that is not."""
+    given = {"texture_format": texture_format, "beta": beta, "transpose_b": True}
+    p = find_product("larson-mcallister").builder(m=20, l=30, n=40, **given)
+    rng = np.random.default_rng(5)
+    a, b, c = (
+        rng.random(shape, np.float32) + np.float32(low) for shape in ((20, 30), (30, 40), (20, 40))
+    )
+    expected = {"A": a, "B": b.T} | ({} if beta is None else {"C0": c})
+    found = sample_inputs(p.plan(), p.samples, seed=5)
+    assert found.keys() == expected.keys()
+    assert all(np.array_equal(found[name], expected[name]) for name in expected)
 
 
-def test_the_multichannel_swizzles_are_those_of_equations_9_and_10() -> None:
-    method = find_method("hall-carr-hart-multi")
-    [program] = plan_of(method, (2, 2, 2), options_of(method, block=1)).programs()
-    mads = [line for line in disassemble(program).splitlines() if line.startswith("MAD")]
-    assert mads == ["MAD R3, R1.xxzz, R2.xyxy, R3;", "MAD R3, R1.yyww, R2.zwzw, R3;"]
+MULTI, LARSON, SHARED = "hall-carr-hart-multi", "larson-mcallister", "dobravec-bulic-shared"
 
 
-def test_larson_and_mcallister_modulate() -> None:
-    [program] = plan_of(LARSON, (2, 2, 2), Options()).programs()
-    assert [i.mnemonic for i in program.instructions] == ["TEX", "TEX", "MUL"]
+@pytest.mark.parametrize(
+    ("name", "wrong", "message"),
+    [
+        (MULTI, {"n": 2.0}, f"{MULTI}: n is 2.0; it must be an integer"),
+        (MULTI, {"n": None}, f"{MULTI}: n is None; it must be an integer"),
+        (MULTI, {"n": -1}, "n is -1; a matrix has no negative size"),
+        (MULTI, {"l": 2**25}, "l is 33554432; the largest possible is 16777216"),
+        (MULTI, {"block": "8.0"}, f"{MULTI}: block is '8.0'; give a whole number"),
+        (MULTI, {"block": 0}, "block is 0; it must be at least 1"),
+        (MULTI, {"block": 65, "largest_texture": 64},
+         "a block of 65 does not fit a texture of 64 texels; choose a smaller block or larger "
+         "textures"),
+        (MULTI, {"block": 5000}, "block is 5000; a program unrolls at most 4096 iterations"),
+        (MULTI, {"largest_texture": 0}, "largest_texture is 0; it must be at least 1"),
+        (MULTI, {"accumulate": None},
+         f"{MULTI}: accumulate is None; choose from copy, ping-pong, blend"),
+        (MULTI, {"accumulate": "sum"},
+         f"{MULTI}: accumulate is 'sum'; give one of copy, ping-pong, blend"),
+        (MULTI, {"alpha": None}, f"{MULTI}: alpha is None; it must be a number"),
+        (MULTI, {"beta": 1j}, f"{MULTI}: beta is 1j; it must be a number"),
+        (MULTI, {"alpha": "1_0"}, f"{MULTI}: alpha is '1_0'; give a number"),
+        (MULTI, {"transpose_a": 5}, f"{MULTI}: transpose_a is 5; choose from True, False"),
+        (MULTI, {"bloc": 8}, f"{MULTI} has no parameter bloc; did you mean block?"),
+        (MULTI, {"sizes": 8}, f"{MULTI} has no parameter sizes; its parameters are n, m, l, alpha, "
+         "beta, transpose_a, transpose_b, largest_texture, block, accumulate, coordinates_first"),
+        (LARSON, {"texture_format": "rgba32f"},
+         f"{LARSON}: texture_format is 'rgba32f'; give one of r32f, unorm8"),
+        (LARSON, {"texture_format": "unorm8", "alpha": 2.0},
+         "alpha, beta and C0 need float textures; set texture_format to r32f"),
+        (SHARED, {"block": 8.0}, f"{SHARED}: block is 8.0; choose from 1, 2, 4, 8, 16, 32"),
+        (SHARED, {"block": "3"}, f"{SHARED}: block is '3'; give one of 1, 2, 4, 8, 16, 32"),
+    ],
+)  # fmt: skip
+def test_a_value_that_does_not_fit(name: str, wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        find_product(name).plan(**wrong)
+    assert str(raised.value) == message
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("hall-carr-hart-mutli", "no algorithm .*; did you mean hall-carr-hart-multi"),
+        ("strassen", "no algorithm strassen; choose from .*, hall-carr-hart-multi"),
+        ("jacobi", "jacobi multiplies no matrices; choose from larson-mcallister, "),
+    ],
+)
+def test_what_is_no_product(name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_product(name)
+
+
+# Recipes -----------------------------------------------------------------------------------------
+
+HEAD = """from __future__ import annotations
+from enum import Enum
+from typing import Literal, Optional
+from gpgpu_legacy import Pipeline
+
+class Way(Enum):
+    UP = "up"
+    DOWN = "down"
+
+FILL = "!!ARBfp1.0\\nMOV result.color, program.local[0];\\nEND"
+"""
+
+GOOD = (
+    HEAD
+    + """
+def fill(n: int, value: float = 1.5, way: Way = Way.UP, twice: bool = False, tag="x",
+         depth: Optional[int] = None, mode: Literal["a", "b"] = "a", bare=3) -> Pipeline:
+    p = Pipeline(f"{way.name}-{twice}-{tag}-{depth}-{mode}-{bare}")
+    y = p.texture("y", n, 1)
+    p.draw(FILL, into=y, local={0: value})
+    p.output("y", y)
+    return p
+"""
+)
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    """Write a recipe's text to recipe.py of the current folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def to(text: str) -> Path:
+        Path("recipe.py").write_text(text, encoding="utf-8")
+        return Path("recipe.py")
+
+    return to
+
+
+def test_parameters_are_what_their_annotations_say(write: Write) -> None:
+    recipe = find_algorithm(str(write(GOOD)))
+    settings = {
+        "n": "4", "value": "2", "way": "down", "twice": "yes", "tag": "7", "depth": "3",
+        "mode": "b", "bare": "5",
+    }  # fmt: skip
+    built = recipe.builder(**settings)
+    assert built.name == "DOWN-True-7-3-b-5"
+    assert built.plan().texture("y").extent.width == 4
+    assert dict(built.parameters) == {
+        "n": 4, "value": 2.0, "way": "down", "twice": True, "tag": "7", "depth": 3, "mode": "b",
+        "bare": 5,
+    }  # fmt: skip
+    assert recipe.plan(n=2, depth="none").name == "UP-False-x-None-a-3"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({}, "needs the parameter n; give it, as in n=…"),
+        ({"n": "big"}, "n is 'big'; give a whole number"),
+        ({"n": "2", "value": "much"}, "value is 'much'; give a number"),
+        ({"n": "2", "way": "left"}, "way is 'left'; give one of up, down"),
+        ({"n": "2", "twice": "perhaps"}, "twice is 'perhaps'; give one of true, yes"),
+        ({"n": "2", "mode": "c"}, "mode is 'c'; give one of a, b"),
+        ({"n": "2", "valu": "1"}, "has no parameter valu; did you mean value?"),
+        ({"n": "0"}, r"recipe.py:15: width is 0; it must be at least 1"),
+    ],
+)
+def test_settings_that_do_not_fit(write: Write, settings: dict[str, str], message: str) -> None:
+    recipe = find_algorithm(str(write(GOOD)))
+    with pytest.raises(InputError, match=message) as caught:
+        recipe.builder(**settings)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def fill(:\n", r"recipe.py:1: invalid syntax.*; mend the recipe's Python"),
+        ("x = 1\0", "is not a text file"),
+        ("", "recipe.py has no function; write one that returns a Pipeline"),
+        ("import nowhere_at_all\n", "recipe.py:1: ModuleNotFoundError: No module named 'nowhere"),
+        ("\nraise SystemExit(3)\n", "recipe.py:2: SystemExit: 3"),
+        ("def a(): ...\ndef b(): ...\n", "has the functions a, b; name the one that returns"),
+        ("def fill(): return 3\n", "recipe.py:fill returns an int; return a Pipeline"),
+        ("def fill():\n    return {}[1]\n", "recipe.py:2: KeyError: 1"),
+        ("def fill():\n    def f(n): return f(n + 1)\n    f(0)\n", "recipe.py:2: RecursionError"),
+        (
+            "from gpgpu_legacy import Pipeline\ndef fill():\n    p = Pipeline('p')\n"
+            "    p.draw('no.fp', into=p.texture('x', 1, 1))\n    return p\n",
+            "recipe.py:4: there is no file no.fp",
+        ),
+        (
+            HEAD + "def fill():\n    p = Pipeline('p')\n    x = p.texture('x', 1, 1)\n"
+            "    p.output('x', x)\n    return p\n",
+            "recipe.py: plan p: texture x is read back before anything was written to it",
+        ),
+    ],
+)
+def test_recipes_that_are_wrong(write: Write, text: str, message: str) -> None:
+    path = write(text)
+    with pytest.raises(InputError, match=message) as caught:
+        find_algorithm(str(path)).builder()
+    assert "\n" not in str(caught.value)
+
+
+def test_a_function_is_named_or_the_only_one_or_called_as_the_file(write: Write) -> None:
+    path = write(GOOD + "\ndef other() -> Pipeline:\n    return fill(1)\n")
+    assert find_algorithm(f"{path}:other").plan().texture("y").extent.width == 1
+    assert find_algorithm(f"{path}:fill").plan(n="3").texture("y").extent.width == 3
+    with pytest.raises(InputError, match="has the functions fill, other"):
+        find_algorithm(str(path))
+    path = path.rename("other.py")
+    assert find_algorithm("other.py").plan().texture("y").extent.width == 1
+
+
+def test_a_recipe_imports_what_stands_beside_it(write: Write) -> None:
+    Path("neighbour_of_recipe.py").write_text("SIZE = 6\n", encoding="utf-8")
+    path = write(GOOD + "\nfrom neighbour_of_recipe import SIZE\ndef six(): return fill(SIZE)\n")
+    assert find_algorithm(f"{path}:six").plan().texture("y").extent.width == 6
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("missing.py", "there is no file missing.py"),
+        ("missing.json", "missing.json"),
+        (
+            "larson-mcalister",
+            "there is no algorithm larson-mcalister; did you mean larson-mcallister",
+        ),
+        ("folder/thing", "is neither a .py nor a .json"),
+    ],
+)
+def test_what_is_no_recipe(what: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_algorithm(what)
+
+
+def test_a_plan_is_an_algorithm_without_parameters(write: Write) -> None:
+    plan = find_algorithm("jacobi").plan(n=3)
+    path = write(plan_as_json(plan)).rename("plan.json")
+    algorithm = find_algorithm(str(path))
+    assert algorithm.plan() == plan
+    assert algorithm.parameters == {}
+    with pytest.raises(InputError, match=r"plan.json has no parameter n; its parameters are none"):
+        algorithm.plan(n=4)
+
+
+# Parameters that share a dataclass, and inputs that share a name ----------------------------------
+
+GROUP = """
+from dataclasses import dataclass
+from typing import Annotated
+
+@dataclass
+class Size:
+    width: Annotated[int, "texels in a row"]
+    height: int = 2
+
+def box(size: Size, value: float = 1.0):
+    p = Pipeline("box")
+    y = p.texture("y", size.width, size.height)
+    p.draw(FILL, into=y, local={0: value})
+    p.output("y", y)
+    return p
+
+def same(y: int = 2):
+    p = Pipeline("same")
+    p.output("x", p.input("y", y, y))
+    return p
+"""
+
+
+def test_a_dataclass_stands_for_its_fields(write: Write) -> None:
+    algorithm = find_algorithm(f"{write(HEAD + GROUP)}:box")
+    assert [(one.name, one.required, one.meaning) for one in algorithm.parameters.values()] == [
+        ("width", True, "texels in a row"), ("height", False, ""), ("value", False, ""),
+    ]  # fmt: skip
+    p = algorithm.builder(width="3")
+    assert p.parameters == {"width": 3, "height": 2, "value": 1.0}
+    extent = p.plan().texture("y").extent
+    assert (extent.width, extent.height) == (3, 2)
+    with pytest.raises(InputError, match=r"box needs the parameter width; give it, as in width=…"):
+        algorithm.plan(height=3)
+    with pytest.raises(InputError, match=r"box has no parameter size; .* are width, height, value"):
+        algorithm.plan(size=3)
+
+
+def test_an_input_that_is_named_like_a_parameter(write: Write) -> None:
+    with pytest.raises(InputError, match=r"^recipe.py:same has a parameter and an input y; give "):
+        find_algorithm(f"{write(HEAD + GROUP)}:same").builder()
+
+
+# What a recipe's code does ------------------------------------------------------------------------
+
+RAISED = {
+    'SystemExit("bye")': "SystemExit: bye",
+    "MemoryError()": "MemoryError",
+    "type('Mine', (BaseException,), {})('mine')": "Mine: mine",
+}
+
+
+@pytest.mark.parametrize("error", RAISED)
+@pytest.mark.parametrize("indented", ["", "def fill():\n    "], ids=["module", "function"])
+def test_whatever_a_recipe_raises_is_a_line_with_its_place(
+    write: Write, indented: str, error: str
+) -> None:
+    path = write(f"{indented}raise {error}\n")
+    with pytest.raises(InputError) as caught:
+        find_algorithm(str(path)).builder()
+    assert str(caught.value) == f"recipe.py:{indented.count(chr(10)) + 1}: {RAISED[error]}"
+
+
+PRINTS = """
+print("module")
+def told(**inputs):
+    print("reference")
+    return inputs["a"]
+
+def sampled(generator, shape):
+    print("sample")
+    return generator.random(shape)
+
+def chatty():
+    print("function")
+    p = Pipeline("chatty")
+    p.reference = told
+    p.output("a", p.input("a", 2, 2, sample=sampled))
+    return p
+"""
+
+
+def test_what_a_recipe_prints_goes_to_stderr(
+    write: Write, capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = find_algorithm(f"{write(HEAD + PRINTS)}:chatty").builder()
+    inputs = sample_inputs(built.plan(), built.samples)
+    assert built.reference is not None
+    assert built.reference(**inputs) is inputs["a"]
+    out, err = capsys.readouterr()
+    assert (out, err.split()) == ("", ["module", "function", "sample", "reference"])
+
+
+FAILS = """
+def fails(*arguments, **inputs):
+    raise OSError("gone")
+
+def broken():
+    p = Pipeline("broken")
+    p.reference = fails
+    p.output("a", p.input("a", 2, 2, sample=fails))
+    return p
+"""
+
+
+def test_reference_and_samples_fail_in_a_line(write: Write) -> None:
+    built = find_algorithm(f"{write(HEAD + FAILS)}:broken").builder()
+    place = rf"^recipe.py:{HEAD.count(chr(10)) + 3}: OSError: gone$"
+    with pytest.raises(InputError, match=place):
+        sample_inputs(built.plan(), built.samples)
+    assert built.reference is not None
+    with pytest.raises(InputError, match=place):
+        built.reference()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbf# a byte order mark\n",
+        b"# -*- coding: latin-1 -*-\nNAME = '\xe9'\nassert NAME == chr(233)\n",
+    ],
+)
+def test_a_recipe_is_read_as_python_reads_it(write: Write, data: bytes) -> None:
+    write("").write_bytes(data + GOOD.replace("from __future__ import annotations", "").encode())
+    assert find_algorithm("recipe.py").plan(n=2).name == "UP-False-x-None-a-3"
+    assert not Path("__pycache__").exists()
+
+
+# What may be a recipe, and its parameters ---------------------------------------------------------
+
+OTHERS = """
+import functools
+
+def wrapped(function):
+    return lambda *args, **options: function(*args, **options)
+
+kept = functools.cache(fill)
+small = functools.partial(fill, n=2)
+by_hand = lambda n=2: fill(n)
+options = wrapped(functools.partial(fill, 2))
+
+class Callable:
+    def __call__(self, n=2):
+        return fill(n)
+
+instance = Callable()
+
+def _hidden(n=2):
+    return fill(n)
+
+async def later():
+    return fill(2)
+"""
+
+
+@pytest.mark.parametrize("name", ["small", "by_hand", "options", "instance", "_hidden"])
+def test_any_callable_may_be_named(write: Write, name: str) -> None:
+    built = find_algorithm(f"{write(GOOD + OTHERS)}:{name}").builder()
+    assert built.plan().texture("y").extent.width == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("kept", "needs the parameter n"),
+        ("Callable", "recipe.py:Callable returns a Callable; return a Pipeline"),
+        ("later", "recipe.py:later returns a coroutine; return a Pipeline"),
+        ("FILL", "has the functions fill, wrapped"),
+    ],
+)
+@pytest.mark.filterwarnings("error")
+def test_a_name_in_a_file_that_is_no_recipe(write: Write, name: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        find_algorithm(f"{write(GOOD + OTHERS)}:{name}").builder()
+
+
+@pytest.mark.parametrize(
+    ("parameter", "text", "value"),
+    [
+        ("q", "8", 8),
+        ("q", "1.5", 1.5),
+        ("q=np.int64(3)", "8", 8),
+        ("q: Literal['A b', 'C'] = 'C'", "A b", "A b"),
+        ("q: Literal['A b', 'C'] = 'C'", "a B", "A b"),
+        ("q: Literal[True, 3] = 3", "true", True),
+        ("*args, q=1, **options", "2", 2),
+    ],
+)
+def test_a_setting_becomes_what_the_parameter_is(
+    write: Write, parameter: str, text: str, value: object
+) -> None:
+    head = HEAD.replace("from __future__ import annotations", "import numpy as np")
+    body = f"def f({parameter}):\n    return fill(2)\n"
+    path = write(head + GOOD.removeprefix(HEAD) + body)
+    built = find_algorithm(f"{path}:f").builder(q=text)
+    assert built.parameters == {"q": value}
+    assert type(built.parameters["q"]) is type(value)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "message"),
+    [
+        ("q=(1, 2)", "q cannot be given as text; annotate it with int, float"),
+        ("q=1, /", "has no parameter q; its parameters are none"),
+        ("**q", "has no parameter q; its parameters are none"),
+    ],
+)
+def test_a_parameter_that_cannot_be_set(write: Write, parameter: str, message: str) -> None:
+    path = write(GOOD + f"def f({parameter}):\n    return fill(2)\n")
+    with pytest.raises(InputError, match=message):
+        find_algorithm(f"{path}:f").builder(q="8")
+
+
+@pytest.mark.parametrize("default", ["(1, 2)", "object", "1j", "None"])
+def test_parameters_of_any_type_can_be_recorded(write: Write, default: str) -> None:
+    path = write(GOOD + f"def f(q={default}):\n    return fill(2)\n")
+    built = find_algorithm(f"{path}:f").builder()
+    assert json_text(built.parameters)

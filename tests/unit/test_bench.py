@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from drawing import assert_same_bits
 from fakes import FakeExecutor
-from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands
+from products import F32, METHODS_AND_WAYS, plan_of, random_operands
 
-from gpgpu_legacy.algorithms.matmul.method import Method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.algorithms.operands import random_operands as drawn_operands
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api import products as bench
 from gpgpu_legacy.api.follow import Follower, Place, place_of
 from gpgpu_legacy.api.prepared import close_prepared
@@ -274,14 +274,8 @@ def test_random_operands_lie_in_the_range_that_their_texture_holds() -> None:
 # One element followed ----------------------------------------------------------------------------
 
 
-def followed(
-    method: Method,
-    options: Options,
-    shape: tuple[int, int, int],
-    elements: Sequence[tuple[int, int]],
-) -> list[tuple[Follower, float]]:
+def followed(plan: Plan, elements: Sequence[tuple[int, int]]) -> list[tuple[Follower, float]]:
     """A follower of each element in a run that they all observe, and what the product has there."""
-    plan = plan_of(method, shape, options)
     followers = [Follower(plan, *element) for element in elements]
 
     def observe(number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
@@ -302,18 +296,18 @@ ONE_PASS = {"packed-2x2", "row-packed"}
 @pytest.mark.parametrize("largest", [8192, 4])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_the_last_sighting_is_the_element_of_the_product(
-    method: Method, way: Accumulate | None, largest: int
+    method: Algorithm, way: Accumulate | None, largest: int
 ) -> None:
-    options = options_of(method, way, block=3, largest_texture=largest)
+    plan = plan_of(method, (11, 14, 9), way, block=3, largest_texture=largest)
     elements = list(product((0, 3, 6, 10), (0, 4, 8)))
-    for follower, element in followed(method, options, (11, 14, 9), elements):
+    for follower, element in followed(plan, elements):
         drawn = [s for s in follower.sightings if s.kind == "draw"]
         assert follower.sightings[-1].value == element
         assert drawn[-1].value == element
         numbers = [s.number for s in follower.sightings]
         assert numbers == sorted(set(numbers))
         split = IN_A_TEXEL.get(method.name, 1)
-        block = largest if method.name in ONE_PASS else options.block or 1
+        block = largest if method.name in ONE_PASS else 3 if "block" in method.parameters else 1
         stretch = largest // block * block * split
         per_stretch = [min(stretch, 14 - k) for k in range(0, 14, stretch)]
         passes = sum(-(-length // (split * block)) for length in per_stretch)
@@ -337,8 +331,7 @@ def test_sightings_of_a_2_by_2_product_by_hand(
     """C[1, 0] of [[1, 2], [3, 4]]·[[5, 6], [7, 8]]: 3·5, and 4·7 more, by Larson and McAllister
     or in a way of Hall, Carr & Hart."""
     method = "hall-carr-hart-single" if way else "larson-mcallister"
-    options = Options(block=1, accumulate=way) if way else Options()
-    plan = plan_of(find_method(method), (2, 2, 2), options)
+    plan = plan_of(find_product(method), (2, 2, 2), way, block=1)
     follower = Follower(plan, 1, 0)
     NUMPY.run(plan, {"A": A.astype(np.float32), "B": B.astype(np.float32)}, observer=follower)
     found = [(s.number, s.kind, s.texture, s.value) for s in follower.sightings]
@@ -348,7 +341,7 @@ def test_sightings_of_a_2_by_2_product_by_hand(
 
 @pytest.mark.parametrize("element", [(-1, 0), (0, -1), (3, 0), (0, 5)])
 def test_an_element_that_there_is_not_cannot_be_followed(element: tuple[int, int]) -> None:
-    plan = plan_of(find_method("larson-mcallister"), (3, 4, 5), Options())
+    plan = find_product("larson-mcallister").plan(m=3, l=4, n=5)
     with pytest.raises(InputError) as raised:
         Follower(plan, *element)
     assert "3×5" in str(raised.value)

@@ -12,12 +12,12 @@ from drawing import corners, fragment_texcoords, program, texture
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from plans import Made, plans
-from products import METHODS_AND_WAYS, fragment_methods, options_of, plan_of
+from products import METHODS_AND_WAYS, fragment_methods, plan_of
 
 import gpgpu_legacy.cache.raster as fragments_in_order
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import fragments
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments
@@ -80,13 +80,13 @@ def assert_as_plain_python(
 @pytest.mark.parametrize(("layout", "raster"), list(zip(LAYOUTS, RASTERS, strict=True)))
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_methods(
-    method: Method, way: Accumulate | None, layout: str, raster: str, quads: bool
+    method: Algorithm, way: Accumulate | None, layout: str, raster: str, quads: bool
 ) -> None:
-    plan = plan_of(method, (9, 6, 11), options_of(method, way, block=3))
+    plan = plan_of(method, (9, 6, 11), way, block=3)
     assert_as_plain_python(plan, layout, raster, quads=quads, line_bytes=64)
 
 
-SINGLE = find_method("hall-carr-hart-single")
+SINGLE = find_product("hall-carr-hart-single")
 IN_FLIGHT = st.sampled_from((1, 2, 3, 16, 1000))
 
 
@@ -100,13 +100,13 @@ IN_FLIGHT = st.sampled_from((1, 2, 3, 16, 1000))
 )
 def test_odd_sizes(
     shape: tuple[int, int, int],
-    method: Method,
+    method: Algorithm,
     how: tuple[str, str, bool],
     line_bytes: int,
     in_flight: int,
 ) -> None:
-    (layout, raster, quads), options = how, options_of(method, block=2)
-    plan = plan_of(method, shape, options)
+    layout, raster, quads = how
+    plan = plan_of(method, shape, block=2)
     assert_as_plain_python(
         plan, layout, raster, quads=quads, line_bytes=line_bytes, in_flight=in_flight
     )
@@ -284,7 +284,7 @@ def test_lines_that_do_not_hold_whole_texels_are_refused(line_bytes: int) -> Non
 
 
 def test_dispatches_are_refused() -> None:
-    plan = find_method("opengl-compute-tiled").plan(Shape(8, 8, 8))
+    plan = find_product("opengl-compute-tiled").plan(n=8)
     with pytest.raises(InputError, match="dispatches kernels"):
         trace(plan)
 
@@ -296,7 +296,7 @@ def test_dispatches_are_refused() -> None:
 @pytest.mark.parametrize(("block", "size"), [(2, 300), (64, 130)])
 def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: bool) -> None:
     """Lines as short as a texel, so that no two fragments share one."""
-    plan = SINGLE.plan(Shape(size, block, size), Options(block=block))
+    plan = SINGLE.plan(n=size, l=block, block=block)
     pass_ = next(pass_traces(trace(plan, quads=quads, line_bytes=4)))
     chunks = list(pass_.chunks())
     assert len(chunks) > 1
@@ -312,7 +312,7 @@ def test_chunks_are_bounded_and_not_used_again(block: int, size: int, quads: boo
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("n", [32, 37])
 def test_rows_are_runs_of_fragments_with_the_same_lines(layout: str, raster: str, n: int) -> None:
-    plan = SINGLE.plan(Shape(n, 4, n), Options(block=4))
+    plan = SINGLE.plan(n=n, l=4, block=4)
     for pass_ in pass_traces(trace(plan, layout, raster)):
         [chunk] = pass_.chunks()
         out = written_out(pass_)
@@ -330,7 +330,7 @@ def test_tables_in_parts_make_the_same_accesses(
     monkeypatch.setattr(fragments, "MOST_ENTRIES", 0)
     monkeypatch.setattr(fragments_in_order, "CHUNK_POSITIONS", 13)
     fragments_in_order._kept.cache_clear()
-    plan = plan_of(SINGLE, (9, 4, 11), Options(block=2))
+    plan = SINGLE.plan(m=9, l=4, n=11, block=2)
     assert_as_plain_python(plan, "4x4", raster, quads=quads, line_bytes=16)
     fragments_in_order._kept.cache_clear()
 
@@ -343,7 +343,7 @@ def test_batches_do_not_depend_on_chunks(
     in_flight: int, raster: str, quads: bool, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fragments, "MOST_ROWS", most)
-    plan = plan_of(SINGLE, (9, 4, 11), Options(block=2))
+    plan = SINGLE.plan(m=9, l=4, n=11, block=2)
     how: dict[str, Any] = {"quads": quads, "in_flight": in_flight}
     assert_as_plain_python(plan, "linear", raster, line_bytes=16, **how)
     for pass_ in pass_traces(trace(plan, "linear", raster, line_bytes=16, **how)):
@@ -359,14 +359,14 @@ def test_batches_do_not_depend_on_chunks(
 @pytest.mark.parametrize("quads", [False, True])
 @pytest.mark.parametrize(
     "more",
-    [{}, {"largest_texture": 8}, {"alpha": 2.0, "beta": 3.0, "adds": True}],
+    [{}, {"largest_texture": 8}, {"alpha": 2.0, "beta": 3.0}],
     ids=["plain", "cut", "scaled"],
 )
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_bytes_are_those_that_the_plan_is_counted_to_request(
-    method: Method, way: Accumulate | None, more: dict[str, Any], quads: bool
+    method: Algorithm, way: Accumulate | None, more: dict[str, Any], quads: bool
 ) -> None:
-    plan = plan_of(method, (21, 11, 18), options_of(method, way, **more))
+    plan = plan_of(method, (21, 11, 18), way, **more)
     made = trace(plan, "4x4", "tiled:8x8", quads=quads)
     found = 0
     for chunk in chain.from_iterable(pass_.chunks() for pass_ in pass_traces(made)):
@@ -399,10 +399,10 @@ def real_shifts(made: Trace, step: int, iteration: int) -> dict[int, int] | None
 @pytest.mark.parametrize("block", [1, 3])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_shifts_are_real(
-    method: Method, way: Accumulate | None, block: int, layout: str, quads: bool
+    method: Algorithm, way: Accumulate | None, block: int, layout: str, quads: bool
 ) -> None:
     """What is proven is so; and for these methods all that is so is proven."""
-    plan = plan_of(method, (5, 18, 7), options_of(method, way, block=block))
+    plan = plan_of(method, (5, 18, 7), way, block=block)
     texel_bytes = plan.textures[0].format.texel_bytes
     made = trace(plan, layout, quads=quads, line_bytes=texel_bytes)
     for number, step in enumerate(made.steps):
@@ -424,7 +424,7 @@ def test_what_is_clamped_is_no_shift() -> None:
 
 def test_large_products_are_prepared_quickly_and_lazily() -> None:
     """4096 iterations; of the last one the first chunk alone is made."""
-    plan = find_method("larson-mcallister").plan(Shape(4096, 4096, 4096))
+    plan = find_product("larson-mcallister").plan(n=4096)
     [step] = trace(plan).steps
     assert step.count == 4096
     assert step.shifts(4095) == {0: 4095 * 4, 1: 4095 * 4096 * 4, 2: 0}

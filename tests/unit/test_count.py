@@ -7,10 +7,10 @@ import pytest
 from drawing import fragment_texcoords, program, show, texture
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from products import METHODS_AND_WAYS, options_of
+from products import METHODS_AND_WAYS, plan_of
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
 from gpgpu_legacy.count.traffic import (
@@ -187,9 +187,9 @@ OF_THE_PAPERS = [way for way in METHODS_AND_WAYS if way.values[0].year <= 2003]
 @given(st.tuples(st.integers(1, 40), st.integers(1, 60), st.integers(1, 40)), st.integers(1, 9))
 @pytest.mark.parametrize(("method", "way"), OF_THE_PAPERS)
 def test_products_of_any_shape(
-    method: Method, way: Accumulate | None, shape: tuple[int, int, int], block: int
+    method: Algorithm, way: Accumulate | None, shape: tuple[int, int, int], block: int
 ) -> None:
-    counts = count_plan(method.plan(Shape(*shape), options_of(method, way, block)))
+    counts = count_plan(plan_of(method, shape, way, block=block))
     split = 2 if method.name.endswith("multi") else 1
     m, l, n = (ceil(d, split) for d in shape)  # noqa: E741 - in texels
     texel = 4 * split**2

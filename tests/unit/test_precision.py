@@ -53,7 +53,7 @@ def bound_of(
 def programs() -> list[Any]:
     """Methods with their ways and formats, and the arithmetics that reach their texels."""
     found = []
-    for method in fragment_methods():
+    for method in [find_method(m.name) for m in fragment_methods()]:
         ways = [None] if "accumulate" in method.refuses else list(Accumulate)
         reach = ARITHMETICS if method is LARSON else FLOATS
         for way, texture_format, name in product(ways, method.formats, reach):

@@ -19,7 +19,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import (
     all_algorithms,
     find_algorithm,
-    methods,
+    products,
     shipped_algorithms,
 )
 from gpgpu_legacy.api.pipeline import Pipeline
@@ -35,7 +35,7 @@ from gpgpu_legacy.runtime.registry import find_executor
 
 F64 = NDArray[np.float64]
 
-PASSES = tuple(a for a in shipped_algorithms() if a.name not in {m.name for m in methods()})
+PASSES = tuple(one for one in shipped_algorithms() if one not in products())
 every_algorithm = pytest.mark.parametrize("algorithm", PASSES, ids=lambda a: a.name)
 
 
@@ -164,13 +164,13 @@ SMALL: dict[str, dict[str, Any]] = {
 
 @every_algorithm
 def test_the_reference_agrees_on_samples(algorithm: Algorithm) -> None:
-    pipeline = Pipeline.of(algorithm.build(**SMALL[algorithm.name]))
+    pipeline = Pipeline.of(algorithm.builder(**SMALL[algorithm.name]))
     assert pipeline.run(executor="numpy", seed=2).max_error == pytest.approx(0, abs=1e-6)
 
 
 @every_algorithm
 def test_each_loads_on_a_radeon_9700_as_it_comes(algorithm: Algorithm) -> None:
-    verdict = check_plan(algorithm.build().plan(), find_profile("r300"))
+    verdict = check_plan(algorithm.plan(), find_profile("r300"))
     assert verdict.answer is Answer.LOADS, verdict
 
 
@@ -182,9 +182,8 @@ def test_each_has_everything_that_a_reader_asks_for(algorithm: Algorithm) -> Non
     assert algorithm.summary and algorithm.lacked and algorithm.field
     assert len(algorithm.summary) < 80
     assert len(algorithm.explanation.split("\n\n")) > 4
-    assert all(parameter.meaning for parameter in algorithm.parameters)
-    assert all(not parameter.required for parameter in algorithm.parameters)
-    plan = algorithm.build().plan()
+    assert all(parameter.meaning for parameter in algorithm.parameters.values())
+    plan = algorithm.plan()
     assert plan.name == algorithm.name
     assert count_plan(plan).passes > 1
 
@@ -203,7 +202,7 @@ def test_a_parameter_that_does_not_fit_is_one_line(
     name: str, mistake: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        find_algorithm(name).build(**mistake)
+        find_algorithm(name).plan(**mistake)
 
 
 # Closed forms ------------------------------------------------------------------------------------
@@ -212,7 +211,7 @@ def test_a_parameter_that_does_not_fit_is_one_line(
 def plan_of(name: str, **fixed: Any) -> Callable[..., Plan]:
     def build(n: int) -> Plan:
         sizes = {"width": n, "height": n} if name == "life" else {"n": n}
-        return find_algorithm(name).build(**sizes, **fixed).plan()
+        return find_algorithm(name).plan(**sizes, **fixed)
 
     return build
 
@@ -275,7 +274,7 @@ def test_a_field_alone(run, run_json) -> None:  # type: ignore[no-untyped-def]
     assert [algorithm["name"] for algorithm in data["algorithms"]] == ["bitonic-sort"]
     code, _, err = run("algorithms", "--field", "cooking")
     assert code == 2
-    assert "choose from linear algebra, reduction, simulation, sorting" in err
+    assert "choose from simulation, matrix products, linear algebra, reduction, sorting" in err
     code, _, err = run("algorithms", "life", "--field", "simulation")
     assert (code, "not both" in err) == (2, True)
 

@@ -91,9 +91,9 @@ class Sizes:
     def shape(self) -> Shape:
         """The sizes, checked: InputError for one that is negative or too large."""
         given = {
+            "n": self.n,
             "m": self.n if self.m is None else self.m,
             "l": self.n if self.l is None else self.l,
-            "n": self.n,
         }
         sizes = {name: as_integer(name, size) for name, size in given.items()}
         for name, size in sizes.items():
@@ -122,6 +122,9 @@ class Stored:
     largest_texture: Annotated[int, "width and height of the largest texture, in texels"] = (
         LARGEST_TEXTURE
     )
+
+    def __post_init__(self) -> None:
+        as_positive("largest_texture", self.largest_texture)
 
     def turned(self, a: Any, b: Any) -> tuple[Any, Any]:
         """The factors as they are multiplied of those that are given, or the other way round."""
@@ -169,7 +172,6 @@ def product(
     multiply: the method's; it gets no empty shape. scales: whether it applies alpha, beta and C0
     itself; for others a pass is appended that does.
     """
-    as_positive("largest_texture", stored.largest_texture)
     texels = FORMATS.get(texture_format)
     is_unorm = texels is not None and texels.numeric is Numeric.UNORM
     if is_unorm and sizes.scales:

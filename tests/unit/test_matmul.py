@@ -1,0 +1,346 @@
+"""The products of all methods on the reference machine: values, padding, ways, programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from drawing import assert_same_bits
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from products import (
+    F32,
+    METHODS_AND_WAYS,
+    as_multiplied,
+    assert_within_the_bound,
+    eight_bit_product,
+    fragment_methods,
+    fragment_passes,
+    plan_of,
+    random_operands,
+    ways,
+)
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.plan.numbers import Affine
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Plan
+from gpgpu_legacy.runtime.registry import find_executor
+
+NUMPY = find_executor("numpy")
+
+# Square, thin, odd, prime, 1×1; smaller than b, equal to it, larger, and no multiple of it.
+SHAPES = [
+    (1, 1, 1), (1, 7, 1), (7, 1, 7), (16, 16, 16), (13, 17, 11), (3, 64, 2), (5, 8, 33),
+]  # fmt: skip
+
+
+def product(plan: Plan, operands: dict[str, F32]) -> F32:
+    return NUMPY.run(plan, operands).outputs["C"]
+
+
+def check(
+    method: Algorithm,
+    shape: tuple[int, int, int],
+    way: Accumulate | None,
+    seed: int = 1,
+    **more: Any,
+) -> Plan:
+    plan = plan_of(method, shape, way, **more)
+    operands = random_operands(plan, seed)
+    a, b = as_multiplied(operands, **more)
+    assert (a.shape, b.shape) == ((shape[0], shape[1]), (shape[1], shape[2]))
+    assert_within_the_bound(product(plan, operands), a, b, fragment_passes(plan))
+    return plan
+
+
+# Products ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_products_of_many_shapes(
+    method: Algorithm, way: Accumulate | None, shape: tuple[int, int, int]
+) -> None:
+    check(method, shape, way)
+
+
+@pytest.mark.parametrize("block", [1, 3, 100])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_blocks_of_many_sizes(method: Algorithm, way: Accumulate | None, block: int) -> None:
+    check(method, (9, 35, 8), way, block=block)
+
+
+@pytest.mark.parametrize(("a", "b"), [(True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("shape", [(2, 6, 3), (13, 22, 17)], ids=str)
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_transposed_operands(
+    method: Algorithm, way: Accumulate | None, shape: tuple[int, int, int], a: bool, b: bool
+) -> None:
+    check(method, shape, way, transpose_a=a, transpose_b=b)
+
+
+@pytest.mark.parametrize(("largest", "shape"), [(4, (9, 13, 11)), (7, (15, 29, 17))])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_matrices_larger_than_the_largest_texture_are_cut(
+    method: Algorithm, way: Accumulate | None, largest: int, shape: tuple[int, int, int]
+) -> None:
+    plan = check(method, shape, way, largest_texture=largest)
+    assert max(max(t.extent.width, t.extent.height) for t in plan.textures) <= largest
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_any_product(data: st.DataObject) -> None:
+    method = data.draw(st.sampled_from(fragment_methods()))
+    way = data.draw(st.sampled_from(ways(method)))
+    shape = data.draw(st.tuples(*[st.integers(1, 20)] * 3))
+    block = data.draw(st.integers(1, 9))
+    turned = {name: data.draw(st.booleans()) for name in ("transpose_a", "transpose_b")}
+    check(
+        method,
+        shape,
+        way,
+        data.draw(st.integers(0, 99)),
+        block=block,
+        largest_texture=data.draw(st.integers(block, 24)),
+        **{name: value for name, value in turned.items() if name in method.parameters},
+    )
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_the_larger_terms_of_a_sum_do_not_hide_in_the_bound(
+    method: Algorithm, way: Accumulate | None
+) -> None:
+    """Whole numbers that float32 holds: every sum is exact, so nothing may be off at all."""
+    plan = plan_of(method, (7, 50, 9), way)
+    operands = {
+        name: np.round(values * 200) for name, values in random_operands(plan, seed=4).items()
+    }
+    a, b = (operands[name].astype(np.int64) for name in "AB")
+    assert (product(plan, operands) == a @ b).all()
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_the_sum_is_taken_in_order(method: Algorithm, way: Accumulate | None) -> None:
+    """2²⁴ + 1 - 2²⁴ is 0 in float32 from left to right, and 1 in another order."""
+    plan = plan_of(method, (1, 3, 1), way, block=3)
+    a = np.array([[2.0**24, 1.0, -(2.0**24)]], np.float32)
+    assert product(plan, {"A": a, "B": np.ones((3, 1), np.float32)}).tolist() == [[0.0]]
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_nan_and_infinity_go_through(method: Algorithm, way: Accumulate | None) -> None:
+    plan = plan_of(method, (5, 6, 4), way, block=2)
+    operands = random_operands(plan)
+    operands["A"][0, 3], operands["A"][2, 5] = np.nan, np.inf
+    operands["B"][1, 0], operands["B"][5, 3] = -np.inf, 0.0
+    result = product(plan, operands)
+    with np.errstate(all="ignore"):
+        expected = operands["A"].astype(np.float64) @ operands["B"].astype(np.float64)
+    assert (np.isnan(result) == np.isnan(expected)).all()
+    assert (np.isinf(result) == np.isinf(expected)).all()
+    infinite = np.isinf(expected)
+    assert (result[infinite] == expected[infinite]).all()
+    np.testing.assert_allclose(result, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 4), (3, 0, 4), (3, 4, 0), (0, 0, 0)], ids=str)
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_a_dimension_of_zero_gives_the_empty_or_zero_product(
+    method: Algorithm, way: Accumulate | None, transposed: bool, shape: tuple[int, int, int]
+) -> None:
+    plan = plan_of(method, shape, way, transpose_a=transposed)
+    result = product(plan, random_operands(plan))
+    assert result.shape == (shape[0], shape[2])
+    assert result.dtype == np.float32
+    assert (result == 0).all()
+    assert not plan.steps
+
+
+# Padding -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_what_is_outside_a_matrix_is_padded_with_zeros(
+    method: Algorithm, way: Accumulate | None
+) -> None:
+    """Each element is in one texel and channel; every other is 0."""
+    plan = plan_of(method, (5, 7, 3), way)
+    operands = random_operands(plan, low=1.0, high=2.0)
+    for name, texels in first_textures(plan, operands):
+        held = np.sort(texels[texels != 0])
+        assert np.array_equal(held, np.sort(operands[name], axis=None))
+
+
+def first_textures(plan: Plan, operands: dict[str, F32]) -> list[tuple[str, F32]]:
+    """The textures that hold operands before the first pass, and the names of these."""
+    seen: list[tuple[str, F32]] = []
+
+    def look(number: int, _pass: object, read: Any) -> None:
+        if number == 0:
+            seen.extend((i.matrix, read(i.texture)) for i in plan.inputs)
+
+    NUMPY.run(plan, operands, observer=look)
+    return seen
+
+
+# Transposition -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("largest", [8192, 4])
+@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
+def test_transposition_moves_no_texel(method: Algorithm, largest: int) -> None:
+    """Transposed or not, a given matrix makes the same textures with the same texels in them."""
+    straight, across = (
+        sorted(
+            (name, texels.tobytes())
+            for plan in [
+                plan_of(
+                    method, (8, 8, 8), transpose_a=turn, transpose_b=turn, largest_texture=largest
+                )
+            ]
+            for name, texels in first_textures(plan, random_operands(plan, seed=3))
+        )
+        for turn in (False, True)
+    )
+    assert straight == across
+
+
+@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
+def test_transposition_adds_no_pass_and_no_instruction(
+    method: Algorithm, way: Accumulate | None
+) -> None:
+    plain = plan_of(method, (8, 8, 8), way)
+    turned = plan_of(method, (8, 8, 8), way, transpose_a=True, transpose_b=True)
+    assert len(turned.steps) == len(plain.steps)
+    assert fragment_passes(turned) == fragment_passes(plain)
+    lengths = [[len(p.instructions) for p in plan.programs()] for plan in (plain, turned)]
+    assert lengths[0] == lengths[1]
+
+
+# Accumulating ------------------------------------------------------------------------------------
+
+
+def kinds(plan: Plan) -> set[type]:
+    return {type(pass_) for _, pass_ in plan.weighted_passes()}
+
+
+@pytest.mark.parametrize("name", ["hall-carr-hart-single", "hall-carr-hart-multi"])
+def test_the_three_ways_differ_as_they_are_named(name: str) -> None:
+    plans = {way: plan_of(find_product(name), (8, 24, 8), way) for way in Accumulate}
+    copied = plans[Accumulate.COPY]
+    copies = sum(n for n, pass_ in copied.weighted_passes() if isinstance(pass_, CopyPass))
+    assert copies == fragment_passes(copied)
+    assert CopyPass not in kinds(plans[Accumulate.PING_PONG]) | kinds(plans[Accumulate.BLEND])
+    for way, plan in plans.items():
+        drawn = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
+        blends = {pass_.blend.value for pass_ in drawn}
+        assert blends == ({"add"} if way is Accumulate.BLEND else {"none"})
+        reads_f = any(len(pass_.bindings) == 3 for pass_ in drawn)
+        assert reads_f == (way is not Accumulate.BLEND)
+    targets = {e.target for _, e in plans[Accumulate.PING_PONG].weighted_passes()}
+    assert len(targets) == 2
+
+
+# 8 bits ------------------------------------------------------------------------------------------
+
+LARSON = find_product("larson-mcallister")
+
+
+def larson(a: F32, b: F32, **more: Any) -> F32:
+    plan = LARSON.plan(m=a.shape[0], l=a.shape[1], n=b.shape[1], **more)
+    given_a, given_b = as_multiplied({"A": a, "B": b}, **more)
+    return product(plan, {"A": given_a, "B": given_b})
+
+
+def levels(values: object) -> F32:
+    return (np.asarray(values) / 255).astype(np.float32)
+
+
+def test_all_products_of_two_bytes() -> None:
+    """round(p·q / 255) for all 65 536 pairs; none is a tie, for 2pq = 255(2k + 1) is odd."""
+    p = np.arange(256)
+    result = np.round(
+        larson(levels(p[:, None]), levels(p[None, :]), texture_format="unorm8") * 255.0
+    ).astype(int)
+    assert (result == (2 * np.outer(p, p) + 255) // 510).all()
+
+
+@given(st.data())
+@settings(max_examples=40)
+def test_eight_bit_products_are_an_integer_model_of_2001(data: st.DataObject) -> None:
+    m, l, n = (data.draw(st.integers(1, 6)) for _ in range(3))  # noqa: E741
+    rng = np.random.default_rng(data.draw(st.integers(0, 999)))
+    high = data.draw(st.sampled_from((20, 120, 255)))
+    a, b = levels(rng.integers(0, high + 1, (m, l))), levels(rng.integers(0, high + 1, (l, n)))
+    how = {
+        "texture_format": "unorm8",
+        "transpose_a": data.draw(st.booleans()),
+        "transpose_b": data.draw(st.booleans()),
+        "largest_texture": data.draw(st.integers(1, 8)),
+    }
+    assert_same_bits(larson(a, b, **how), eight_bit_product(a, b))
+
+
+# Figure 1's numbers as they are printed ----------------------------------------------------------
+
+
+def test_the_figures_literal_numbers_get_12_of_16_elements_wrong() -> None:
+    rng = np.random.default_rng(2003)
+    values = (rng.permutation(32).astype(np.float32) + 1).reshape(2, 4, 4)
+    result = larson(*values, as_printed=True)
+    wrong = result != values[0] @ values[1]
+    assert wrong.sum() == 12
+    assert not wrong[:2, :2].any()
+
+
+@pytest.mark.parametrize(
+    ("literally", "i", "m", "n"), [(True, Affine(0.0, 1.0), 3, 4), (False, Affine(0.5, 1.0), 4, 5)]
+)
+def test_figure_1s_coordinates(literally: bool, i: Affine, m: float, n: float) -> None:
+    """texA: (0, i), (0, i), (m-1, i), (m-1, i); texB: (i, 0), (i, n-1), (i, n-1), (i, 0); row first
+    in the figure, and clockwise from the upper left. Texel centres make m of m-1, i+0.5 of i."""
+    plan = LARSON.plan(m=4, l=6, n=5, as_printed=literally)
+    [pass_] = [p for _, p in plan.weighted_passes() if isinstance(p, FragmentPass)]
+    figure = {
+        0: ((0, i), (0, i), (m, i), (m, i)),
+        1: ((i, 0), (i, n), (i, n), (i, 0)),
+    }
+    for texcoords in pass_.texcoords:
+        expected = tuple((column, row, 0, 1) for row, column in figure[texcoords.set])
+        assert texcoords.corners == expected
+
+
+# The programs, as Section 5.2 has them -----------------------------------------------------------
+
+
+def mnemonics(name: str, block: int, way: Accumulate) -> list[str]:
+    [program] = plan_of(find_product(name), (2, 2, 2), way, block=block).programs()
+    return [i.mnemonic for i in program.instructions]
+
+
+@pytest.mark.parametrize("block", [1, 2, 5, 32])
+@pytest.mark.parametrize(
+    ("name", "mads"), [("hall-carr-hart-single", 1), ("hall-carr-hart-multi", 2)]
+)
+def test_the_programs_are_made_as_the_paper_counts_them(name: str, mads: int, block: int) -> None:
+    loop = ["TEX", "TEX", *["MAD"] * mads, "ADD"] * block
+    for way in (Accumulate.COPY, Accumulate.PING_PONG):
+        assert mnemonics(name, block, way) == ["MOV"] * 3 + loop + ["TEX", "ADD"]
+    assert mnemonics(name, block, Accumulate.BLEND) == ["MOV"] * 3 + loop + ["MOV"]
+
+
+def test_the_multichannel_swizzles_are_those_of_equations_9_and_10() -> None:
+    [program] = find_product("hall-carr-hart-multi").plan(n=2, block=1).programs()
+    mads = [line for line in disassemble(program).splitlines() if line.startswith("MAD")]
+    assert mads == ["MAD R3, R1.xxzz, R2.xyxy, R3;", "MAD R3, R1.yyww, R2.zwzw, R3;"]
+
+
+def test_larson_and_mcallister_modulate() -> None:
+    [program] = LARSON.plan(n=2).programs()
+    assert [i.mnemonic for i in program.instructions] == ["TEX", "TEX", "MUL"]
