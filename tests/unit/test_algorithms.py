@@ -11,7 +11,6 @@ import pytest
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import find_algorithm, find_product, products
-
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.serialise import plan_as_json
