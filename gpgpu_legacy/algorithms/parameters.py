@@ -209,6 +209,16 @@ def plainly(value: Any) -> Plain:
     return value if isinstance(value, Plain) else str(value)
 
 
+def titled(name: str, parameters: Mapping[str, Plain]) -> str:
+    """A plan's name, and those of its parameters that say something: sizes, words and set flags."""
+    shown = ", ".join(
+        f"{parameter} = {value}"
+        for parameter, value in parameters.items()
+        if type(value) in {int, str} or value is True
+    )
+    return f"{name}{': ' * bool(shown)}{shown}"
+
+
 def _choices(kind: Any) -> dict[str, Any]:
     """The values of a type that has few, by how they are given; none for other types."""
     if get_origin(kind) is Literal:

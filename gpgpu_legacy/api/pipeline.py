@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,8 +43,7 @@ from gpgpu_legacy.runtime.registry import AUTO
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
-    from gpgpu_legacy.cache.access import Access
-    from gpgpu_legacy.cache.simulate import Result as CacheResult
+    from gpgpu_legacy.api.cache import CacheKeywords, CacheRun
 
 
 class Pipeline(PlanBuilder):
@@ -143,18 +142,14 @@ class Pipeline(PlanBuilder):
         plan = self.plan()
         return predict(plan, find_chip(chip, plan))
 
-    def cache(self, cache: str = "8K,4way,64B", access: Access | None = None) -> CacheResult:
-        """Its accesses through a simulated cache, spelled as size, ways, line and policy.
+    def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
+        """Its lookups and writes through a simulated cache: size, ways, line and policy.
 
-        access: the texture layout, the raster order and the fragments in flight; linear textures,
-        scan order and one by one if None.
+        how: see CacheKeywords.
         """
-        from gpgpu_legacy.cache.access import DEFAULT_ACCESS
-        from gpgpu_legacy.cache.caches import Memory, parse_cache
-        from gpgpu_legacy.cache.run import cache_run  # imports numba
+        from gpgpu_legacy.api.cache import cache_plan  # imports numba
 
-        caches = (parse_cache(cache),)
-        return cache_run(self.plan(), Memory(caches), access or DEFAULT_ACCESS)
+        return cache_plan(self, cache, **how)
 
     def trace(
         self,

@@ -1,4 +1,4 @@
-"""The command `cache`: products through simulated caches."""
+"""The command `cache`: plans through simulated caches."""
 
 from __future__ import annotations
 
@@ -11,41 +11,24 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.file_options import PICTURE
+from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
+    IN_FLIGHT_HELP,
     LAYOUT_HELP,
-    QUICK_SIZE,
-    QUICK_SIZE_HELP,
     RASTER_HELP,
-    TILE_HELP,
-    AccumulateBy,
-    Blocks,
-    Json,
-    Largest,
-    MethodName,
-    Quiet,
-    ShapeOption,
     SimulationBudget,
-    TextureFormat,
-    app,
-    draw,
-    options_from,
-    plot_option,
-    progress_bar,
-    shape_of,
-    show,
-    time_limit,
 )
+from gpgpu_legacy.cli.words import Jobs
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.api.cache import CacheCurve, CacheCurves, CacheRun, CacheSweep, Case
+    from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.measure.budget import Budget
-    from gpgpu_legacy.studies.cache_sweep.model import Case, Orders
 
 DEFAULT_CACHE = "8K,4way,64B"
 
@@ -58,25 +41,10 @@ class Writes(Enum):
 
 
 @dataclass(frozen=True)
-class CaseOptions:
-    """The products to simulate: all combinations of sizes, blocks and tiles."""
-
-    size: Annotated[Several[int], Option("N …", QUICK_SIZE_HELP)] = ()
-    shape: ShapeOption = None
-    block: Blocks = ()
-    tile: Annotated[Several[int], Option("T …", f"{TILE_HELP} (default: the method's own).")] = ()
-    accumulate: AccumulateBy = None
-    texture_format: TextureFormat = None
-    largest_texture: Largest = LARGEST_TEXTURE
-
-
-@dataclass(frozen=True)
 class MemoryOptions:
     """The caches to simulate, each with the same second level and the same writes."""
 
-    cache: Annotated[
-        Several[str], Option("SPEC …", f"{CACHE_HELP[:-1]} (default: {DEFAULT_CACHE}).")
-    ] = ()
+    cache: Annotated[Several[str], Option("SPEC …", CACHE_HELP)] = (DEFAULT_CACHE,)
     second_level: Annotated[
         str | None,
         Option("SPEC", "A second level behind it, shared by all textures; spelled as --cache."),
@@ -92,14 +60,10 @@ class MemoryOptions:
         from gpgpu_legacy.cache.caches import Memory, parse_cache
 
         behind = () if self.second_level is None else (parse_cache(self.second_level),)
+        allocate = self.writes is Writes.ALLOCATE
         return [
-            Memory(
-                (parse_cache(text), *behind),
-                self.per_texture,
-                self.writes is Writes.ALLOCATE,
-                self.seed,
-            )
-            for text in self.cache or (DEFAULT_CACHE,)
+            Memory((parse_cache(text), *behind), self.per_texture, allocate, self.seed)
+            for text in self.cache
         ]
 
 
@@ -107,33 +71,26 @@ class MemoryOptions:
 class AccessOptions:
     """How fragments touch textures: all combinations of orders, layouts and numbers in flight."""
 
-    raster: Annotated[Several[str], Option("ORDER …", f"{RASTER_HELP[:-1]} (default: scan).")] = ()
+    raster: Annotated[Several[str], Option("ORDER …", RASTER_HELP)] = ("scan",)
     quads: Annotated[
         bool, Option("Draw in quads: the 2×2 fragments of a quad make each access in turn.")
     ] = False
-    layout: Annotated[
-        Several[str], Option("LAYOUT …", f"{LAYOUT_HELP[:-1]} (default: linear).")
-    ] = ()
+    layout: Annotated[Several[str], Option("LAYOUT …", LAYOUT_HELP)] = ("linear",)
+    in_flight: Annotated[Several[int], Option("N,…", IN_FLIGHT_HELP)] = (1,)
 
-    in_flight: Annotated[
-        Several[int],
-        Option(
-            "N …",
-            "Let so many fragments be in flight (with --quads, quads): each makes its first "
-            "lookup, then each its second, lastly each its write (default: 1).",
-        ),
-    ] = ()
+    def accesses(self) -> list[Access]:
+        """The orders, layouts and numbers in flight, combined."""
+        from gpgpu_legacy.cache.access import parse_access
 
-    def orders(self) -> Orders:
-        """The orders, layouts and numbers in flight to combine."""
-        from gpgpu_legacy.studies.cache_sweep.model import Orders
-
-        return Orders(self.raster, self.layout, self.quads, self.in_flight)
+        return [
+            parse_access(layout, raster, quads=self.quads, in_flight=in_flight)
+            for raster, layout, in_flight in product(self.raster, self.layout, self.in_flight)
+        ]
 
 
 @dataclass(frozen=True)
-class CacheOutput:
-    """What to find out, and how to show it."""
+class Question:
+    """What to find out."""
 
     every_pass: Annotated[bool, Option("Also simulate the iterations that provably repeat.")] = (
         False
@@ -149,22 +106,16 @@ class CacheOutput:
     heat_map_of: Annotated[
         str | None, Option("TEXTURE", "Draw it by the texels of this texture instead.")
     ] = None
-    plot: Annotated[Path | None, plot_option("Plot the sweep, or with --curve the curves.")] = None
-    as_json: Json = False
-    quiet: Quiet = False
 
-    def check(self, memories: MemoryOptions) -> None:
+    def check(self, memories: MemoryOptions, report: Report) -> None:
         """InputError for options that exclude one another."""
         if self.heat_map_of is not None and self.heat_map is None:
             raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
+        if self.heat_map is not None and report.plot is not None:
+            raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
         if not self.curve:
             return
-        if (
-            self.heat_map is not None
-            or self.every_pass
-            or memories.second_level
-            or memories.per_texture
-        ):
+        if self.heat_map or self.every_pass or memories.second_level or memories.per_texture:
             raise InputError(
                 "--curve is about caches of every size; leave --heat-map, --every-pass, "
                 "--second-level and --per-texture out"
@@ -176,59 +127,59 @@ class CacheOutput:
             )
 
 
-@app.command("cache")
+@answers("cache", plot="Plot the sweep, or with --curve the curves.")
 def cache_command(
-    method: MethodName,
-    products: CaseOptions,
-    memories: MemoryOptions,
-    accesses: AccessOptions,
-    report: CacheOutput,
-) -> None:
-    """Simulate a product's lookups and writes through a cache: hits, misses, bytes from memory.
+    jobs: Jobs, memories: MemoryOptions, accesses: AccessOptions, question: Question, report: Report
+) -> CacheRun | CacheSweep | CacheCurve | CacheCurves:
+    """Simulate lookups and writes through a cache: hits, misses, bytes from memory.
 
-    --size, --block, --tile, --cache, --raster, --layout and --in-flight take several values; every
-    combination is simulated. Kernels' buffers and shared arrays go through the cache in the same
-    way.
+    Parameters, --cache, --raster, --layout and --in-flight take several values; every combination
+    is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
-    from gpgpu_legacy.studies.cache_sweep.model import product_cases
+    from gpgpu_legacy.api import cache
 
-    if products.shape is not None and products.size:
-        raise InputError("give --size or --shape, not both")
-    report.check(memories)
-    wanted = product_cases(
-        find_method(method),
-        [shape_of(n, products.shape, QUICK_SIZE) for n in products.size or (None,)],
-        [
-            options_from(products, block=b, tile=tile)
-            for b, tile in product(products.block or (None,), products.tile or (None,))
-        ],
-        memories.memories(),
-        accesses.orders(),
-    )
-    simulate_cases(wanted, report)
+    question.check(memories, report)
+    cases = cache.cases_of(jobs.pipelines(), accesses.accesses(), memories.memories())
+    with (
+        report.budget(question.budget) as budget,
+        _progress(cases, report) as watch,
+    ):
+        if question.curve:
+            return cache.cache_curves(cases, budget, watch)
+        if question.heat_map is not None:
+            return _mapped(cases, question, budget, watch)
+        if report.plot is not None:
+            from gpgpu_legacy.api.cache_plot import check_sweep
+
+            check_sweep([case.not_run("") for case in cases])
+        return cache.cache_sweep(cases, budget, watch, every_pass=question.every_pass)
 
 
-def simulate_cases(wanted: Sequence[Case], report: CacheOutput) -> None:
-    """Simulate, and print and draw what was asked for."""
-    with time_limit(report.budget) as budget:
-        if report.curve:
-            _curves(wanted, budget, report)
-        elif report.heat_map is not None:
-            if len(wanted) > 1 or report.plot is not None:
-                raise InputError(
-                    "--heat-map draws one run; give each option one value, and leave --plot out"
-                )
-            _heat_map(wanted[0], budget, report.heat_map, report)
-        else:
-            _runs(wanted, budget, report)
+def _mapped(
+    cases: Sequence[Case],
+    question: Question,
+    budget: Budget,
+    watch: Callable[[Case], Callable[[float], None]],
+) -> CacheRun:
+    from gpgpu_legacy.api.cache import cache_map
+    from gpgpu_legacy.api.cache_plot import draw_heat_map
+
+    if len(cases) > 1:
+        raise InputError("--heat-map draws one run; give each parameter and option one value")
+    [case] = cases
+    run, heat = cache_map(case, question.heat_map_of, budget, watch(case))
+    assert question.heat_map is not None
+    draw_heat_map(run, heat, question.heat_map)
+    print(f"wrote {question.heat_map}", file=sys.stderr)
+    return run
 
 
 @contextmanager
 def _progress(
-    what: str, wanted: Sequence[Case], *, quiet: bool
+    cases: Sequence[Case], report: Report
 ) -> Iterator[Callable[[Case], Callable[[float], None]]]:
-    """A bar with a hundred steps a product; it yields what makes each simulation's callback."""
-    with progress_bar(what, 100 * len(wanted), quiet=quiet) as step:
+    """A bar with a hundred steps a case; it yields what makes each simulation's callback."""
+    with report.progress("simulating", 100 * len(cases)) as step:
 
         def of(case: Case) -> Callable[[float], None]:
             reported = 0
@@ -242,35 +193,3 @@ def _progress(
             return fraction
 
         yield of
-
-
-def _runs(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
-    from gpgpu_legacy.studies.cache_sweep import model, plot, record, table
-
-    if report.plot is not None:
-        plot.check_sweep(wanted)
-    with _progress("simulating", wanted, quiet=report.quiet) as progress:
-        sweep = model.run_sweep(wanted, budget, every_pass=report.every_pass, progress=progress)
-    show(record.sweep_record(sweep), table.sweep_grids(sweep), report.as_json)
-    draw(sweep, plot.draw_sweep, report.plot)
-
-
-def _curves(wanted: Sequence[Case], budget: Budget, report: CacheOutput) -> None:
-    from gpgpu_legacy.studies.cache_sweep import model, plot, record, table
-
-    with _progress("stack distances", wanted, quiet=report.quiet) as progress:
-        curves = model.run_curves(wanted, budget, progress=progress)
-    show(record.curves_record(curves), table.curve_grids(curves), report.as_json)
-    draw(curves.runs, plot.draw_curves, report.plot)
-
-
-def _heat_map(case: Case, budget: Budget, path: Path, report: CacheOutput) -> None:
-    from gpgpu_legacy.studies.cache_sweep import heat_map_plot, model, record, table
-
-    with _progress("simulating", [case], quiet=report.quiet) as progress:
-        run, heat = model.mapped_run(
-            case, report.heat_map_of, budget=budget, progress=progress(case)
-        )
-    heat_map_plot.draw_heat_map(heat, table.heat_map_caption(run, heat), path)
-    show(record.run_record(run), table.run_grids(run), report.as_json)
-    print(f"wrote {path}", file=sys.stderr)

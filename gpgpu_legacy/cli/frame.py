@@ -58,11 +58,12 @@ class QuietOptions:
 class Report:
     """What a command says and keeps while it runs.
 
-    save: writes what there is of a result, where -o names a file.
+    save: writes what there is of a result, where -o names a file. plot: the file of --plot.
     """
 
     quiet: bool
     save: Callable[[object], None]
+    plot: Path | None = None
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
@@ -118,7 +119,7 @@ class Answer(Command):
             result = read_recorded(recorded, self.kept())
         else:
             if REPORT in self.hints:
-                values[REPORT] = Report(given["quiet"], save)
+                values[REPORT] = Report(given["quiet"], save, plot)
             result = self.call(values)
         if result is None:
             return

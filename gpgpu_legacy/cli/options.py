@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -70,10 +71,14 @@ class Option:
         if more.get("default") is True:
             plain += f"/--no-{plain[2:]}"
         is_several = _is_several(kind)
+        type_ = _type(get_args(kind)[0] if is_several else kind)
+        if is_several and isinstance(type_, _Number):
+            type_ = _Numbers(type_)
+            more["callback"] = lambda _context, _option, values: tuple(chain.from_iterable(values))
         return click.Option(
             [name, *(self.names or [plain])],
             multiple=is_several,
-            type=_type(get_args(kind)[0] if is_several else kind),
+            type=type_,
             is_flag=kind is bool,
             show_default=True,
             **self.more,
@@ -103,6 +108,18 @@ class _Number(click.ParamType[Any]):
         """The number; a default is one already."""
         number = self.read(value) if isinstance(value, str) else value
         return self.fail(f"{value!r} is no {self.name}", param, ctx) if number is None else number
+
+
+class _Numbers(click.ParamType[Any]):
+    """Numbers with commas between them, in one word."""
+
+    def __init__(self, number: _Number) -> None:
+        self.number, self.name = number, number.name
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The numbers; a default is one already."""
+        parts = value.split(",") if isinstance(value, str) else [value]
+        return [self.number.convert(part, param, ctx) for part in parts]
 
 
 class _Member(click.Choice[Any]):
@@ -282,10 +299,11 @@ def _repeated(args: Iterable[str], lists: Mapping[str, click.Parameter]) -> Iter
 
 def _fits(option: click.Parameter, word: str) -> bool:
     """Whether a word may be a further value of an option; else it is an argument of the command."""
-    shape = option.metavar or ""
-    if "=" in shape:
-        return "=" in word
-    return integer_in(word) is not None or shape not in {"N …", "B …"}
+    has_names = "=" in (option.metavar or "")
+    if has_names or "=" in word:
+        return has_names and "=" in word
+    is_number = all(integer_in(part) is not None for part in word.split(","))
+    return is_number or not isinstance(option.type, _Numbers)
 
 
 def _printable(text: str) -> str:

@@ -18,7 +18,7 @@ COMMANDS = (
     "doctor",
     "predict larson-mcallister --size 4 --chip radeon-9700-pro",
     "roofline --chip xeon-jit --size 16",
-    "cache larson-mcallister --size 4",
+    "cache larson-mcallister n=4",
     "tiles --size 16 --tile 4 --cache 1K,fully,64B",
     f"check {LIFE}",
     f"count {LIFE}",
@@ -30,7 +30,6 @@ COMMANDS = (
     "plan count reduction --set n=4",
     "plan check reduction --set n=4 --chip radeon-9700-pro",
     "plan predict reduction --set n=4 --chip radeon-9700-pro",
-    "plan cache reduction --set n=4",
     "plan trace reduction --set n=4 --at 0,0",
     "plan bench reduction --set n=4 --executor jit --repeat 1 --quiet",
 )
@@ -45,7 +44,7 @@ BY_NAME = {
     "versions",
 }
 """Objects whose keys are names of the user's, or of a list elsewhere."""
-LIKE = {"plan run": "run", "plan count": "run", "plan cache": "cache", "plan predict": "predict"}
+LIKE = {"plan run": "run", "plan count": "run", "plan predict": "predict"}
 """Sections that refer to another."""
 
 

@@ -23,7 +23,7 @@ HALLS = {"hall-carr-hart-single", "hall-carr-hart-multi"}
         ("gpgpu-legacy run x --executor gl-r", {"gl-raster"}),
         ("gpgpu-legacy audit dob", {"dobravec-bulic-2017"}),
         ("gpgpu-legacy page figure-", {"figure-2"}),
-        ("gpgpu-legacy cache x --accumulate p", {"ping-pong"}),
+        ("gpgpu-legacy cache x --writes a", {"allocate"}),
         ("gpgpu-legacy plan tr", {"trace"}),
         ("gpgpu-legacy plan run jaco", {"jacobi"}),
         ("gpgpu-legacy bench --method larson-mcallister hall-carr-hart-multi --rep", {"--repeat"}),

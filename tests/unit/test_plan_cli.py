@@ -121,15 +121,17 @@ def test_a_texel_is_traced(run: Command, run_json: JsonCommand) -> None:
 
 
 def test_a_plan_goes_through_a_cache(run_json: JsonCommand) -> None:
-    data = run_json("plan", "cache", "steps.py", "--set", "passes=1", "--cache", "1K,4way,64B")
+    data = run_json("cache", "steps.py", "passes=1", "--cache", "1K,4way,64B")
     assert data["plan"] == "steps"
     assert data["parameters"] == {"n": 4, "passes": 1}
-    assert "method" not in data
     # 16 texels of 4 bytes are a line: one read misses, and 15 hit
     assert data["by_texture"]["x"]["reads"] == 16
     assert data["by_texture"]["x"]["read_hits"] == 15
-    several = run_json("plan", "cache", "steps.py", "--cache", "1K,4way,64B", "2K,4way,64B")
+    several = run_json("cache", "steps.py", "--cache", "1K,4way,64B", "2K,4way,64B")
     assert [one["cache"] for one in several["runs"]] == ["1K,4way,64B", "2K,4way,64B"]
+    in_flight = run_json("cache", "--in-flight", "1,2", "4", "steps.py", "n=4,8")["runs"]
+    found = [(run["parameters"]["n"], run["in_flight"]) for run in in_flight]
+    assert found == [(n, number) for n in (4, 8) for number in (1, 2, 4)]
 
 
 def test_executors_are_measured_on_a_plan(run: Command, run_json: JsonCommand) -> None:
@@ -157,7 +159,6 @@ def test_executors_are_measured_on_a_plan(run: Command, run_json: JsonCommand) -
         (("run", "steps.py", "--input", "y=x.npy"), "plan steps has no input y; its inputs are x"),
         (("run", "steps.py", "-o", "y=y.npy"), "plan steps has no output y; its outputs are z"),
         (("trace", "steps.py", "--at", "9,9"), "there is no texel 9,9"),
-        (("cache", "steps.py", "--cache", "huge"), "huge"),
         (("page", "mali-sgemm", "--set", "n=8", "-o", "p.html"), "browsers do not run"),
         (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
         (("figure", "steps.py"), "give --plot FILE.png or --animate FILE.gif"),

@@ -39,9 +39,9 @@ def test_a_sweep_has_a_line_for_each_combination_of_what_is_not_its_axis(
 ) -> None:
     drawn: list[Figure] = []
     monkeypatch.setattr(
-        "gpgpu_legacy.studies.cache_sweep.plot.save_figure", lambda figure, _: drawn.append(figure)
+        "gpgpu_legacy.api.cache_plot.save_figure", lambda figure, _: drawn.append(figure)
     )
-    words = ("--size", "8", "--block", "2", "4", "8", "--layout", "linear", "4x4")
+    words = ("n=8", "block=2,4,8", "--layout", "linear", "4x4")
     code, _, errors = run(
         "cache", "hall-carr-hart-single", *words, "--plot", str(tmp_path / "s.png")
     )

@@ -17,8 +17,10 @@ from legible import check_legible
 from matplotlib.figure import Figure
 from PIL import Image
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.cache import Case, cache_map
+from gpgpu_legacy.api.cache_plot import heat_map_caption
+from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
@@ -26,8 +28,6 @@ from gpgpu_legacy.cache.layout import LAYOUTS
 from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.cli.shared import LAYOUT_HELP, RASTER_HELP
-from gpgpu_legacy.studies.cache_sweep.model import Orders, mapped_run, product_cases
-from gpgpu_legacy.studies.cache_sweep.table import heat_map_caption
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]
@@ -44,16 +44,14 @@ def as_rgb(path: Path) -> np.ndarray:
 
 def test_what_memory_and_writes_are_is_passed_on(run_json: JsonCommand) -> None:
     words = (
-        "cache", MULTI, "--size", "16", "--block", "4", "--accumulate", "ping-pong",
+        "cache", MULTI, "n=16", "block=4", "accumulate=ping-pong", "largest_texture=6",
         "--per-texture", "--cache", "256,2way,32B,random", "--second-level", "1K,4way,64B",
         "--writes", "allocate", "--seed", "7", "--layout", "2x2", "--raster", "hilbert",
-        "--quads", "--largest-texture", "6",
+        "--quads",
     )  # fmt: skip
     data = run_json(*words)
-    plan = find_method(MULTI).plan(
-        Shape(16, 16, 16),
-        Options(block=4, accumulate=Accumulate.PING_PONG, largest_texture=6),
-    )
+    product_of = find_product(MULTI)
+    plan = product_of.plan(n=16, block=4, accumulate="ping-pong", largest_texture=6)
     levels = (parse_cache("256,2way,32B,random"), parse_cache("1K,4way,64B"))
     memory = Memory(levels, per_texture=True, allocate=True, seed=7)
     result = cache_run(plan, memory, parse_access("2x2", "hilbert", quads=True))
@@ -66,12 +64,23 @@ def test_what_memory_and_writes_are_is_passed_on(run_json: JsonCommand) -> None:
     assert data["write_policy"] == "allocate"
     assert (data["second_level"], data["per_texture"]) == ("1K,4way,64B", True)
     assert memory_bytes(result) == data["bytes_from_memory"] + data["bytes_to_memory"]
+    assert data["plan"] == MULTI
+    assert {"n": 16, "block": 4, "accumulate": "ping-pong"}.items() <= data["parameters"].items()
+
+
+def test_python_gives_what_the_command_prints(run_json: JsonCommand) -> None:
+    data = run_json("cache", "jacobi", "n=16", "passes=2", "--cache", "512,2way,32B",
+                    "--layout", "4x4", "--in-flight", "4")  # fmt: skip
+    found = find("jacobi", n=16, passes=2).cache("512,2way,32B", layout="4x4", in_flight=4)
+    assert {**found.as_dict(), "seconds": 0} == {**data, "seconds": 0}
+    assert (data["plan"], data["parameters"]) == ("jacobi", {"n": 16, "passes": 2})
+    assert repr(found).startswith("<CacheRun jacobi: n = 16, passes = 2, through 512,2way,32B")
 
 
 def test_turns_that_repeat_are_simulated_once_and_said_to_be(
     run: Command, run_json: JsonCommand
 ) -> None:
-    words = ("cache", LM, "--size", "64", "--cache", "1K,fully,64B")
+    words = ("cache", LM, "n=64", "--cache", "1K,fully,64B")
     quick, whole = run_json(*words), run_json(*words, "--every-pass")
     assert quick["iterations_repeated"] > 0 == whole["iterations_repeated"]
     assert quick["iterations"] == whole["iterations_simulated"] == 64
@@ -85,7 +94,7 @@ def test_turns_that_repeat_are_simulated_once_and_said_to_be(
 
 
 def test_the_text_says_everything(run: Command) -> None:
-    code, out, _ = run("cache", LM, "--size", "4", "--cache", "1K,fully,16B")
+    code, out, _ = run("cache", LM, "n=4", "--cache", "1K,fully,16B", "--all")
     assert code == 0
     # Hand work, as in the heat map below: 12 reads miss, and no write does.
     assert "256 accesses, reads and writes together: 244 hits and 12 misses" in out
@@ -103,17 +112,20 @@ def test_a_sweep_has_a_row_a_run_and_a_plot(
     run: Command, run_json: JsonCommand, tmp_path: Path
 ) -> None:
     words = (
-        "cache", SINGLE, "--size", "16", "--block", "2", "4", "--cache", "512,2way,32B",
+        "cache", SINGLE, "n=16", "block=2,4", "--cache", "512,2way,32B",
         "1K,2way,32B", "--raster", "scan", "4x4", "--layout", "linear", "4x4",
     )  # fmt: skip
     data = run_json(*words)
     assert set(data) == {"runs", "not_run"}
-    keys = [tuple(each[k] for k in ("block", "cache", "raster", "layout")) for each in data["runs"]]
+    keys = [
+        (each["parameters"]["block"], each["cache"], each["raster"], each["layout"])
+        for each in data["runs"]
+    ]
     assert sorted(keys) == sorted(
         product((2, 4), ("512,2way,32B", "1K,2way,32B"), ("scan", "tiled:4x4"), ("linear", "4x4"))
     )
     alone = run_json(
-        "cache", SINGLE, "--size", "16", "--block", "4", "--cache", "1K,2way,32B", "--raster",
+        "cache", SINGLE, "n=16", "block=4", "--cache", "1K,2way,32B", "--raster",
         "4x4", "--layout", "4x4",
     )  # fmt: skip
     found = data["runs"][keys.index((4, "1K,2way,32B", "tiled:4x4", "4x4"))]
@@ -128,7 +140,7 @@ def test_a_sweep_has_a_row_a_run_and_a_plot(
 def test_what_the_budget_leaves_out_is_said_and_not_counted(
     run: Command, run_json: JsonCommand
 ) -> None:
-    words = ("cache", LM, "--size", "512", "--every-pass", "--quiet", "--budget")
+    words = ("cache", LM, "n=512", "--every-pass", "--quiet", "--budget")
     data = run_json(*words, "0.05")
     assert data["exact"] is False
     assert data["iterations_left_out"] > 0
@@ -138,7 +150,7 @@ def test_what_the_budget_leaves_out_is_said_and_not_counted(
     nothing = run_json(*words, "0")
     assert nothing["runs"] == []
     [not_run] = nothing["not_run"]
-    assert (not_run["size"], not_run["reason"]) == (512, "the budget was spent")
+    assert (not_run["parameters"]["n"], not_run["reason"]) == (512, "the budget was spent")
     code, out, _ = run(*words, "0")
     assert code == 0
     assert "Not run" in out
@@ -150,7 +162,7 @@ def test_what_the_budget_leaves_out_is_said_and_not_counted(
 def test_a_curve_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
     """A line is a matrix row: there are 12. With one, each fragment misses at A, B and C."""
     plot = tmp_path / "curve.png"
-    words = ("cache", LM, "--size", "4", "--curve", "--cache", "1K,2way,16B")
+    words = ("cache", LM, "n=4", "--curve", "--cache", "1K,2way,16B")
     data = run_json(*words, "--plot", str(plot))
     points = [(point["lines"], point["bytes"], point["misses"]) for point in data["curve"]]
     assert points[0] == (1, 16, 3 * 4**3)
@@ -159,13 +171,13 @@ def test_a_curve_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
     assert as_rgb(plot).std() > 2.0
 
 
-@pytest.mark.parametrize("several", [("--curve",), ("--block", "2", "4")])
+@pytest.mark.parametrize("several", [("--curve",), ("block=2,4",)])
 def test_nothing_is_drawn_of_what_the_budget_left_out(
     run: Command, tmp_path: Path, several: tuple[str, ...]
 ) -> None:
     plot = tmp_path / "none.svg"
     code, _, err = run(
-        "cache", SINGLE, "--size", "16", *several, "--budget", "0", "--plot", str(plot), "--quiet"
+        "cache", SINGLE, "n=16", *several, "--budget", "0", "--plot", str(plot), "--quiet"
     )
     assert (code, err.count("\n")) == (2, 1)
     assert "the budget was spent before a run was complete; give a larger --budget" in err
@@ -174,7 +186,7 @@ def test_nothing_is_drawn_of_what_the_budget_left_out(
 
 def test_a_product_of_no_size_has_no_heat_map(run: Command, tmp_path: Path) -> None:
     plot = tmp_path / "none.png"
-    code, _, err = run("cache", SINGLE, "--size", "0", "--heat-map", str(plot), "--quiet")
+    code, _, err = run("cache", SINGLE, "n=0", "--heat-map", str(plot), "--quiet")
     assert (code, plot.exists()) == (2, False)
     assert f"{SINGLE} has no passes to map; give a size of at least 1" in err
 
@@ -191,7 +203,7 @@ def test_a_heat_map_by_hand(
     A fragment makes 3 reads in each of 4 passes. Those at x = 0 are the first to read their rows of
     A and C: 2 of 12 miss. The one at (0, 0) is the first to read each row of B too: 6 of 12.
     """
-    words = ("cache", LM, "--size", "4", "--cache", "1K,fully,16B", "--raster", *order)
+    words = ("cache", LM, "n=4", "--cache", "1K,fully,16B", "--raster", *order)
     code, _, err = run(*words, "--heat-map", str(tmp_path / "map.png"))
     assert code == 0, err
     [figure] = drawn_figures
@@ -210,7 +222,7 @@ def test_a_heat_map_by_hand(
 
 
 def test_a_heat_map_of_blocked_layouts_copies_and_clears() -> None:
-    plan = find_method(SINGLE).plan(Shape(20, 20, 20), Options(block=4))
+    plan = find_product(SINGLE).plan(n=20, block=4)
     memory = Memory((parse_cache("1K,2way,64B"),))
     access = parse_access("4x4", "morton")
     result, found = heat_map(plan, memory, access)
@@ -234,8 +246,7 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
     Pass k reads row k of B for every fragment, and it stays in the cache: a miss in each of 8.
     """
     memory = Memory((parse_cache("96,fully,32B"),))
-    [case] = product_cases(find_method(LM), [Shape(8, 8, 8)], [Options()], [memory], Orders())
-    ran, found = mapped_run(case, "B")
+    ran, found = cache_map(Case(find_product(LM).builder(n=8), memory), "B")
     assert "504 of 512 reads hit" in heat_map_caption(ran, found)
 
 
@@ -249,15 +260,17 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
         ((LM, "--cache", "3"), 'cache "3" has no ways'),
         ((LM, "--cache", "8K,3way,64B"), "not divide into sets of 3 lines of 64 bytes"),
         ((LM, "--quads", "--raster", "3x3"), "quads of 2x2 fragments do not fill tiles of 3x3"),
-        ((LM, "--size", "4", "--shape", "4", "4", "4"), "give --size or --shape, not both"),
+        ((LM, "n=4,x"), "n is 'x'; give a whole number"),
+        ((LM, "--heat-map", "{tmp}/x.png", "--plot", "{tmp}/y.png"), "leave --plot out"),
+        (("bitonic-sort",), "not exactly affine"),
         ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
-        ((LM, "--heat-map", "{tmp}/x.png", "--size", "4", "5"), "--heat-map draws one run"),
+        ((LM, "--heat-map", "{tmp}/x.png", "n=4,5"), "--heat-map draws one run"),
         ((LM, "--heat-map", "{tmp}/x.png", "--heat-map-of", "Q"), "no texture Q; choose from A"),
         ((LM, "--heat-map-of", "A"), "name the picture with --heat-map"),
-        ((LM, "--plot", "{tmp}/x.png"), "--cache, --size, --in-flight, --raster or"),
+        ((LM, "--plot", "{tmp}/x.png"), "a parameter, as in n=256,512, or of --cache, --in-flight"),
         ((LM, "--curve", "--per-texture"), "leave --heat-map, --every-pass"),
         ((LM, "--in-flight", "0"), "in_flight is 0; it must be at least 1"),
-        (("mali-sgemm", "--heat-map", "{tmp}/x.png", "--size", "4"), "with --heat-map-of"),
+        (("mali-sgemm", "--heat-map", "{tmp}/x.png", "n=4"), "with --heat-map-of"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(

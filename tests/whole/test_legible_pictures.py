@@ -158,10 +158,9 @@ def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> Non
 @pytest.mark.parametrize(
     ("words", "name"),
     [
-        (("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "4", "--layout",
-          "linear", "4x4"), "chart.pdf"),
-        (("cache", "hall-carr-hart-single", "--size", "16", "--block", "2", "8", "--curve"),
-         "chart.svg"),
+        (("cache", "hall-carr-hart-single", "n=16", "block=2,4", "--layout", "linear", "4x4"),
+         "chart.pdf"),
+        (("cache", "hall-carr-hart-single", "n=16", "block=2,8", "--curve"), "chart.svg"),
         (("precision", "--method", "larson-mcallister", "hall-carr-hart-multi", "--size", "2",
           "4"), "chart.svg"),
         (("plan", "bench", "--from", str(BENCHMARKS / "jacobi-h100.json")), "chart.png"),

@@ -31,7 +31,7 @@ CHEAP = [
     ("predict", "hall-carr-hart-multi", "--chip", "radeon-9700-pro", "--size", "256"),
     ("check", LIFE, "--chip", "radeon-9700-pro"),
     ("run", "hall-carr-hart-multi", "--size", "8", "--executor", "numpy", "--follow", "1,1"),
-    ("cache", "hall-carr-hart-multi", "--size", "32", "--block", "4", "8"),
+    ("cache", "hall-carr-hart-multi", "n=32", "block=4,8", "--all"),
     ("cache-table", "--from", "{part}"),
 ]
 

@@ -1,11 +1,10 @@
-"""The commands `plan count`, `check`, `predict` and `cache`: what a plan costs, not run."""
+"""The commands `plan count`, `check` and `predict`: what a plan costs, not run."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.cache import AccessOptions, CacheOutput, MemoryOptions, simulate_cases
 from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.plan.options import RecipeOptions, plan_app
 from gpgpu_legacy.cli.predict import CacheOptions
@@ -91,19 +90,3 @@ def predict_command(
 
     predicted = predict_plan(recipe.built().plan, chip, through.model())
     show(plan_prediction_record(predicted), plan_prediction_grids(predicted), as_json)
-
-
-@plan_app.command("cache")
-def cache_command(
-    recipe: RecipeOptions, memories: MemoryOptions, accesses: AccessOptions, report: CacheOutput
-) -> None:
-    """Simulate a plan's lookups and writes through a cache: hits, misses, bytes from memory.
-
-    --cache, --raster, --layout and --in-flight take several values; every combination is simulated.
-    """
-    from gpgpu_legacy.studies.cache_sweep.model import Planned, plan_cases
-
-    report.check(memories)
-    built = recipe.built()
-    planned = Planned(built.plan, tuple(built.parameters.items()))
-    simulate_cases(plan_cases(planned, memories.memories(), accesses.orders()), report)

@@ -8,9 +8,9 @@ from itertools import product
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.studies.cache_sweep.table import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
 from gpgpu_legacy.studies.cache_table.verdict import PAPER, blocks_run, blocks_text

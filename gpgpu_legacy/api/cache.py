@@ -1,0 +1,665 @@
+"""What a cache takes from memory for a plan: one simulation, a sweep of them, or all sizes at once.
+
+A sweep is every combination of plans, caches and orders of accesses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, product
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+
+from gpgpu_legacy.algorithms.parameters import Plain, titled
+from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
+from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
+from gpgpu_legacy.cache.distances import stack_distances
+from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
+from gpgpu_legacy.cache.run import cache_run, plan_trace
+from gpgpu_legacy.cache.simulate import LevelTally
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.serial import Record, as_record
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.cache.simulate import Result as Simulated
+
+DEFAULT_CACHE = "8K,4way,64B"
+
+CONVENTIONS = (
+    "Fragments come one after another in raster order. Each makes its lookups in program order, "
+    "then its write (a blended write is a read, then a write). A copy reads, then writes each "
+    "texel, row by row. Clears, uploads and initial values make no accesses. Textures are stored "
+    "one after another in the plan's order, each aligned to 4 KiB, row 0 first. The cache is cold "
+    "when the run begins and keeps its contents from pass to pass."
+)
+KERNEL_CONVENTIONS = (
+    "Work groups come one after another, and the invocations of each make every access in turn; "
+    "masked invocations make none. Buffers, then shared arrays, are stored one after another, each "
+    "aligned to 4 KiB. The cache is cold when the run begins and keeps its contents from dispatch "
+    "to dispatch."
+)
+QUADS = "The four fragments of a quad make each access in turn."
+IN_FLIGHT = (
+    "Where several {units} are in flight, so many start together and make each access in turn; the "
+    "next ones start when all are done."
+)
+_WRITES = {
+    "no-allocate": "Writes do not allocate: a write that misses leaves the cache as it is, and "
+    "every write goes through to memory.",
+    "allocate": "Writes allocate: a write that misses fetches its line, and a dirty line is "
+    "written back to memory when it is evicted, or at the end.",
+}
+
+
+# Results ------------------------------------------------------------------------------------------
+
+
+class Traced(Result, kw_only=True):
+    """A plan whose accesses are traced, and in which order.
+
+    raster, layout, in_flight: None for kernels, which have none.
+    """
+
+    plan: str
+    parameters: dict[str, Plain]
+    raster: str | None
+    layout: str | None
+    quads: bool
+    in_flight: int | None
+
+    @property
+    def order(self) -> str:
+        """The raster order, the layout and how many are in flight; empty for kernels."""
+        if self.raster is None:
+            return ""
+        in_flight = self.in_flight or 1
+        return str(parse_access(self.layout, self.raster, quads=self.quads, in_flight=in_flight))
+
+    @property
+    def varied(self) -> dict[str, Plain]:
+        """What a sweep may vary, by the heads of its columns."""
+        return {
+            "plan": self.plan,
+            **self.parameters,
+            "cache": getattr(self, "cache", None),
+            "raster order": self.raster,
+            "layout": self.layout,
+            "in flight": self.in_flight,
+        }
+
+    @property
+    def conventions(self) -> str:
+        """How the accesses follow one another."""
+        if self.raster is None:
+            return KERNEL_CONVENTIONS
+        in_flight = IN_FLIGHT.format(units=self.units) if self.in_flight != 1 else ""
+        return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
+
+    @property
+    def units(self) -> str:
+        """What is in flight."""
+        return "quads" if self.quads else "fragments"
+
+
+class TextureTally(Record):
+    """The accesses of one texture or buffer; hits are those in level 1."""
+
+    accesses: int
+    hits: int
+    misses: int
+    reads: int
+    read_hits: int
+    writes: int
+    write_hits: int
+    bytes_requested: int
+    bytes_from_memory: int
+    bytes_to_memory: int
+
+
+class CacheRun(Traced, kw_only=True):
+    """One plan through one cache.
+
+    iterations: of the plan's passes, of which iterations_simulated were simulated,
+    iterations_repeated proven to repeat others, and iterations_left_out not reached within the
+    budget.
+    by_texture: by the name of the texture or buffer. hit_ratio: None without accesses. seconds: of
+    making the accesses and of simulating them.
+    """
+
+    cache: str
+    second_level: str | None
+    per_texture: bool
+    write_policy: str
+    seed: int
+    accesses: int
+    hits: int
+    misses: int
+    hit_ratio: float | None
+    bytes_requested: int
+    bytes_from_memory: int
+    bytes_to_memory: int
+    levels: tuple[LevelTally, ...]
+    by_texture: dict[str, TextureTally]
+    iterations: int
+    iterations_simulated: int
+    iterations_repeated: int
+    iterations_left_out: int
+    accesses_left_out: int
+    exact: bool
+    seconds: float
+
+    def __repr__(self) -> str:
+        ratio = "no accesses" if self.hit_ratio is None else f"{100 * self.hit_ratio:.4g} % hits"
+        return f"<CacheRun {self.caption}: {ratio}, {self.bytes_from_memory:,} bytes from memory>"
+
+    @property
+    def caption(self) -> str:
+        """The plan, the cache and the order, in words."""
+        return f"{titled(self.plan, self.parameters)}, through {self.through()}"
+
+    def through(self, *, cache: bool = True, order: bool = True) -> str:
+        """The cache and the order in words; either may be left out."""
+        first = f"{self.cache}{' for each texture' if self.per_texture else ''}"
+        second = f", then {self.second_level} for all" if self.second_level else ""
+        texts = [f"{first}{second}" if cache else "caches", self.order if order else ""]
+        return ": ".join(filter(None, texts))
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The accesses by texture, with remarks below them."""
+        what = "array" if self.raster is None else "texture"
+        heads = (
+            what, "reads", "hit, %", "writes", "hit, %", "bytes requested", "from memory",
+            "to memory",
+        )  # fmt: skip
+        known = [*self.by_texture.items(), ("in all", _total(self.by_texture.values()))]
+        rows = tuple(_tally_row(name, tally) for name, tally in known if tally.accesses)
+        notes = tuple(self._notes(whole=whole))
+        return [Grid("cache", f"{self.caption}.", heads, rows, notes)]
+
+    def _notes(self, *, whole: bool) -> Iterator[str]:
+        if not self.accesses:
+            yield "There are no accesses."
+            return
+        yield (
+            f"{self.accesses:,} accesses, reads and writes together: {self.hits:,} hits and "
+            f"{self.misses:,} misses, a hit ratio of {100 * (self.hit_ratio or 0.0):.4g} %."
+        )
+        yield (
+            f"{self.bytes_requested:,} bytes requested, {self.bytes_from_memory:,} from memory "
+            f"({100 * self.bytes_from_memory / self.bytes_requested:.3g} % of them), "
+            f"{self.bytes_to_memory:,} to memory."
+        )
+        for number, level in enumerate(self.levels[1:], 2):
+            yield f"Level {number}: {level.hits:,} hits and {level.misses:,} misses."
+        if whole:
+            yield from (_WRITES[self.write_policy], self.conventions)
+        if self.iterations_repeated:
+            yield (
+                f"Of {self.iterations:,} iterations {self.iterations_simulated:,} were simulated. "
+                f"{self.iterations_repeated:,} repeat others: {_PROVEN}"
+            )
+        yield from self.left_out()
+        yield (
+            f"The simulation took {self.seconds:.2f} s, "
+            f"{self.accesses / self.seconds / 1e6:,.3g} million accesses a second."
+        )
+
+    def left_out(self) -> Iterator[str]:
+        """What the budget left out, if anything."""
+        if self.iterations_left_out:
+            yield (
+                f"The budget left out {self.iterations_left_out:,} of {self.iterations:,} "
+                f"iterations. No number here includes the {self.accesses_left_out:,} accesses left "
+                "out."
+            )
+
+    def plot(self, path: Path) -> None:
+        """Refuse: InputError, since one run has no axis."""
+        CacheSweep(runs=(self,), not_run=()).plot(path)
+
+
+_PROVEN = (
+    "cache and accesses are proven to be the same but for a shift of addresses, so their counts "
+    "are multiplied. --every-pass simulates them too."
+)
+
+
+class NotRun(Traced, kw_only=True):
+    """A case without a result, and why."""
+
+    cache: str
+    reason: str
+
+
+class CacheSweep(Result):
+    """Plans through caches: every combination."""
+
+    runs: tuple[CacheRun, ...]
+    not_run: tuple[NotRun, ...]
+
+    def __repr__(self) -> str:
+        return f"<CacheSweep of {len(self.runs)} runs, {len(self.not_run)} not run>"
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """A row for each run, with columns for what differs between runs; and what was not run."""
+        return [*([self._grid(whole=whole)] if self.runs else []), *_not_run_grids(self.not_run)]
+
+    def _grid(self, *, whole: bool) -> Grid:
+        first, varying = self.runs[0], varying_of(self.runs)
+        more = ("to memory", "iterations", "simulated") if whole else ()
+        heads = (
+            *varying, "accesses", "hit, %", "bytes requested", "from memory", "from / requested",
+            *more,
+        )  # fmt: skip
+        order = not {"raster order", "layout", "in flight"} & {*varying}
+        through = first.through(cache="cache" not in varying, order=order)
+        caption = f"{fixed_title(first, varying)}, through {through}."
+        rows = tuple(_sweep_row(run, varying, whole=whole) for run in self.runs)
+        return Grid("cache", caption, heads, rows, tuple(self._notes(whole=whole)))
+
+    def _notes(self, *, whole: bool) -> Iterator[str]:
+        first = self.runs[0]
+        if first.second_level:
+            yield f"Level 2 is {first.second_level}; hits are those of level 1."
+        if whole:
+            in_flight = max(self.runs, key=lambda run: run.in_flight or 1)
+            yield from (_WRITES[first.write_policy], in_flight.conventions)
+            if any(run.iterations_repeated for run in self.runs):
+                yield f"Iterations that were not simulated repeat others: {_PROVEN}"
+        for run in self.runs:
+            yield from (f"{run.caption}: {text}" for text in run.left_out())
+
+    def plot(self, path: Path) -> None:
+        """Draw bytes from memory and hit ratios over what varies."""
+        from gpgpu_legacy.api.cache_plot import draw_sweep
+
+        draw_sweep(self, path)
+
+
+class CurvePoint(Record):
+    """A size of cache at which the misses fall, and the misses from there on."""
+
+    bytes: int
+    lines: int
+    misses: int
+    miss_ratio: float
+
+
+class CacheCurve(Traced, kw_only=True):
+    """Misses of every fully associative LRU cache. cold_misses: those in a cache of any size."""
+
+    line_bytes: int
+    accesses: int
+    write_policy: str = "allocate"
+    cold_misses: int
+    curve: tuple[CurvePoint, ...]
+    seconds: float
+
+    def __repr__(self) -> str:
+        title = titled(self.plan, self.parameters)
+        return (
+            f"<CacheCurve {title}: {self.accesses:,} accesses, {self.cold_misses:,} of them cold>"
+        )
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """Misses at sizes that are powers of two, up to the first that holds all lines."""
+        points, rows, lines = list(self.curve), list[tuple[Entry, ...]](), 1
+        while points:
+            while points[1:] and points[1].lines <= lines:
+                points.pop(0)
+            rows.append((lines * self.line_bytes, lines, points[0].misses, points[0].miss_ratio))
+            if len(points) == 1:
+                break
+            lines *= 2
+        order = f", raster order {self.order}" if self.order else ""
+        caption = (
+            f"{titled(self.plan, self.parameters)}{order}: misses of every fully associative LRU "
+            "cache."
+        )
+        notes = (
+            f"{self.accesses:,} accesses to lines of {self.line_bytes} bytes; {self.cold_misses:,} "
+            "of them are the first to their line and miss in a cache of any size. All sizes come "
+            "from one pass over the accesses (stack distances). Writes fill lines, as with "
+            "--writes allocate.",
+            *([self.conventions] if whole else []),
+        )
+        heads = ("bytes", "lines", "misses", "miss ratio")
+        return [Grid("curve", caption, heads, tuple(rows), notes)]
+
+    def plot(self, path: Path) -> None:
+        """Draw the miss ratio over the size of the cache."""
+        CacheCurves(curves=(self,), not_run=()).plot(path)
+
+
+class CacheCurves(Result):
+    """The curves of several plans or orders."""
+
+    curves: tuple[CacheCurve, ...]
+    not_run: tuple[NotRun, ...]
+
+    def __repr__(self) -> str:
+        return f"<CacheCurves: {len(self.curves)} of them, {len(self.not_run)} not run>"
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The table of each curve, and what was not run."""
+        grids = chain.from_iterable(curve.grids(whole=whole) for curve in self.curves)
+        return [*grids, *_not_run_grids(self.not_run)]
+
+    def plot(self, path: Path) -> None:
+        """Draw the miss ratios over the size of the cache."""
+        from gpgpu_legacy.api.cache_plot import draw_curves
+
+        draw_curves(self.curves, path)
+
+
+def varying_of(results: Sequence[Traced]) -> list[str]:
+    """What differs between results, by the heads of columns."""
+    names = dict.fromkeys(chain.from_iterable(result.varied for result in results))
+    return [name for name in names if len({result.varied.get(name) for result in results}) > 1]
+
+
+def fixed_title(result: Traced, varying: Sequence[str]) -> str:
+    """The plan and the parameters that all results have in common, in words."""
+    fixed = {name: value for name, value in result.parameters.items() if name not in varying}
+    return titled("plans" if "plan" in varying else result.plan, fixed)
+
+
+def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[Entry, ...]:
+    requested = run.bytes_requested
+    return (
+        *(run.varied.get(name) for name in varying),
+        run.accesses,
+        _percent(run.hits, run.accesses),
+        requested,
+        run.bytes_from_memory,
+        Numeral(f"{run.bytes_from_memory / requested:.4g}") if requested else None,
+        *((run.bytes_to_memory, run.iterations, run.iterations_simulated) if whole else ()),
+    )
+
+
+def _total(tallies: Iterable[TextureTally]) -> TextureTally:
+    known = list(tallies)
+    names = TextureTally.__struct_fields__
+    return TextureTally(**{name: sum(getattr(tally, name) for tally in known) for name in names})
+
+
+def _tally_row(name: str, tally: TextureTally) -> tuple[Entry, ...]:
+    return (
+        name,
+        tally.reads,
+        _percent(tally.read_hits, tally.reads),
+        tally.writes,
+        _percent(tally.write_hits, tally.writes),
+        tally.bytes_requested,
+        tally.bytes_from_memory,
+        tally.bytes_to_memory,
+    )
+
+
+def _percent(part: int, whole: int) -> Numeral | None:
+    return Numeral(f"{100 * part / whole:.4g}") if whole else None
+
+
+def _not_run_grids(not_run: Sequence[NotRun]) -> list[Grid]:
+    rows = tuple(
+        (f"{titled(one.plan, one.parameters)}, {one.cache}, {one.order}", one.reason)
+        for one in not_run
+    )
+    return [Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else []
+
+
+# Cases --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A plan in a memory, and how it is accessed."""
+
+    builder: PlanBuilder
+    memory: Memory
+    access: Access = DEFAULT_ACCESS
+
+    def __str__(self) -> str:
+        title = titled(self.builder.name, self.builder.parameters)
+        return f"{title}, {self.memory.levels[0]}, {self.access}"
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of results that say which case they are of."""
+        of_kernels = self.builder.plan().dispatches
+        access = self.access
+        return {
+            "plan": self.builder.name,
+            "parameters": dict(self.builder.parameters),
+            "raster": None if of_kernels else access.raster.name,
+            "layout": None if of_kernels else access.layout.name,
+            "quads": access.quads,
+            "in_flight": None if of_kernels else access.in_flight,
+        }
+
+    def not_run(self, reason: str) -> NotRun:
+        """The case without a result."""
+        return NotRun(**self.fields(), cache=str(self.memory.levels[0]), reason=reason)
+
+    def ran(self, result: Simulated, seconds: float) -> CacheRun:
+        """The case with the result of its simulation."""
+        memory = self.memory
+        first, *second = map(str, memory.levels)
+        return as_record(
+            CacheRun,
+            result,
+            memory,
+            **self.fields(),
+            cache=first,
+            second_level=second[0] if second else None,
+            write_policy="allocate" if memory.allocate else "no-allocate",
+            hit_ratio=result.hit_ratio if result.accesses else None,
+            by_texture={
+                tally.name: as_record(TextureTally, tally, misses=tally.accesses - tally.hits)
+                for tally in result.regions
+            },
+            seconds=seconds,
+        )
+
+
+def cases_of(
+    builders: Iterable[PlanBuilder], accesses: Iterable[Access], memories: Iterable[Memory]
+) -> list[Case]:
+    """Every combination, each once, the memories of one plan one after another.
+
+    Raises InputError for plans whose accesses cannot be traced, before anything is simulated.
+    """
+    combined = product(builders, list(accesses), list(memories))
+    cases = list(dict.fromkeys(Case(b, memory, access) for b, access, memory in combined))
+    different = {(case.builder, _line_bytes(case.memory)): case for case in cases}
+    if len(different) > 1:
+        for (builder, line_bytes), case in different.items():
+            plan_trace(builder.plan(), line_bytes, case.access)
+    return cases
+
+
+def _line_bytes(memory: Memory) -> int:
+    return memory.levels[0].line_bytes
+
+
+# Simulating ---------------------------------------------------------------------------------------
+
+Progress = Callable[[float], None] | None
+"""Called with the fraction of a simulation that is done."""
+
+Watch = Callable[[Case], Progress]
+"""Called with each case; returns what its simulation calls."""
+
+
+def _unwatched(case: Case) -> Progress:
+    return None
+
+
+class CacheKeywords(TypedDict, total=False):
+    """How a plan goes through a cache.
+
+    in_flight: how many fragments are in flight, with quads how many quads. raster, layout: the
+    order of fragments, and where texels are stored. second_level: a cache behind it, shared by all
+    textures. per_texture: each texture has a first level of its own. allocate: whether a write that
+    misses fills a line. seed: of random replacement. every_pass: also simulate iterations that
+    provably repeat others. budget_s: seconds; the result says what was left out.
+    """
+
+    in_flight: int
+    raster: str
+    layout: str
+    quads: bool
+    second_level: str
+    per_texture: bool
+    allocate: bool
+    seed: int
+    every_pass: bool
+    budget_s: float
+
+
+def cache_plan(
+    p: PlanBuilder, cache: str = DEFAULT_CACHE, **how: Unpack[CacheKeywords]
+) -> CacheRun:
+    """A plan's lookups and writes through a simulated cache: hits, misses, bytes from memory.
+
+    cache: size, ways, line and policy. how: see CacheKeywords. Raises InputError for unknown
+    spellings, and for accesses that depend on data.
+    """
+    known: dict[str, Any] = {**how}
+
+    def given(*names: str) -> dict[str, Any]:
+        return {name: known[name] for name in names if name in known}
+
+    levels = tuple(parse_cache(text) for text in (cache, how.get("second_level")) if text)
+    memory = Memory(levels, **given("per_texture", "allocate", "seed"))
+    access = parse_access(**given("layout", "raster", "quads", "in_flight"))
+    budget = Budget(how.get("budget_s", inf))
+    return _run(Case(p, memory, access), budget, None, every_pass=how.get("every_pass", False))
+
+
+def _run(case: Case, budget: Budget, progress: Progress, *, every_pass: bool) -> CacheRun:
+    began = budget.spent_s
+    result = cache_run(
+        case.builder.plan(),
+        case.memory,
+        case.access,
+        every_pass=every_pass,
+        budget_s=budget.left_s,
+        progress=progress,
+    )
+    return case.ran(result, budget.spent_s - began)
+
+
+def cache_sweep(
+    cases: Iterable[Case], budget: Budget, watch: Watch = _unwatched, *, every_pass: bool = False
+) -> CacheSweep | CacheRun:
+    """Simulate one case after another, as far as the budget goes; the last may be cut short.
+
+    A single case that is simulated is its run alone.
+    """
+    runs, not_run = _each(
+        cases, budget, lambda case: _run(case, budget, watch(case), every_pass=every_pass)
+    )
+    return runs[0] if len(runs) == 1 and not not_run else CacheSweep(runs=runs, not_run=not_run)
+
+
+def cache_curves(
+    cases: Iterable[Case], budget: Budget, watch: Watch = _unwatched
+) -> CacheCurves | CacheCurve:
+    """The curves of plans, as far as the budget goes; only the line size of a memory matters.
+
+    A single one that is complete is the curve alone.
+    """
+
+    def curve(case: Case) -> CacheCurve | NotRun:
+        began = budget.spent_s
+        trace = plan_trace(case.builder.plan(), _line_bytes(case.memory), case.access)
+        try:
+            distances = stack_distances(trace, progress=_until(budget, watch(case)))
+        except _BudgetSpentError:
+            return case.not_run("the budget was spent before the end")
+        sizes, counts = distances.curve()
+        points = tuple(
+            CurvePoint(
+                bytes=lines * distances.line_bytes,
+                lines=lines,
+                misses=misses,
+                miss_ratio=misses / max(1, distances.accesses),
+            )
+            for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
+        )
+        return as_record(
+            CacheCurve,
+            distances,
+            **case.fields(),
+            cold_misses=distances.cold,
+            curve=points,
+            seconds=budget.spent_s - began,
+        )
+
+    different = {replace(case, memory=_line_alone(case.memory)): case for case in cases}
+    curves, not_run = _each(different.values(), budget, curve)
+    if len(curves) == 1 and not not_run:
+        return curves[0]
+    return CacheCurves(curves=curves, not_run=not_run)
+
+
+def cache_map(
+    case: Case, texture: str | None = None, budget: Budget | None = None, progress: Progress = None
+) -> tuple[CacheRun, HeatMap]:
+    """A run with where its reads hit: by fragment, or by the texel of a texture."""
+    budget = budget or Budget(inf)
+    began = budget.spent_s
+    result, heat = heat_map(
+        case.builder.plan(),
+        case.memory,
+        case.access,
+        texture=texture,
+        budget_s=budget.left_s,
+        progress=progress,
+    )
+    return case.ran(result, budget.spent_s - began), heat
+
+
+R = TypeVar("R", CacheRun, CacheCurve)
+
+
+def _each(
+    cases: Iterable[Case], budget: Budget, run: Callable[[Case], R | NotRun]
+) -> tuple[tuple[R, ...], tuple[NotRun, ...]]:
+    """The outcomes of cases, of which the budget may refuse some."""
+    runs, not_run = list[R](), list[NotRun]()
+    for case in cases:
+        refusal = budget.refusal()
+        outcome = run(case) if refusal is None else case.not_run(refusal)
+        if isinstance(outcome, NotRun):
+            not_run.append(outcome)
+        else:
+            runs.append(outcome)
+    return tuple(runs), tuple(not_run)
+
+
+class _BudgetSpentError(Exception):
+    """The budget is spent in the middle of a curve, and a part of a curve is of no use."""
+
+
+def _until(budget: Budget, progress: Progress) -> Callable[[float], None]:
+    """A progress that stops what reports to it once the budget is spent."""
+
+    def report(done: float) -> None:
+        if done < 1.0 and budget.is_over:
+            raise _BudgetSpentError
+        if progress is not None:
+            progress(done)
+
+    return report
+
+
+def _line_alone(memory: Memory) -> Memory:
+    """A cache of one line, as long as this memory's."""
+    line_bytes = _line_bytes(memory)
+    return Memory((Cache(line_bytes, 1, line_bytes),))

@@ -1,0 +1,286 @@
+"""Pictures of what caches do: sweeps, miss-ratio curves, heat maps of hits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gpgpu_legacy.api.cache import fixed_title, varying_of
+from gpgpu_legacy.cache.caches import parse_cache
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    LINES,
+    MARKS,
+    WIDTH,
+    add_head,
+    height_for_labels,
+    new_figure,
+    save_figure,
+    set_plain_numbers,
+    set_powers_of_two,
+    style_axes,
+)
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Traced
+    from gpgpu_legacy.cache.heat_map import HeatMap
+    from gpgpu_legacy.present.colours import Colour
+
+
+def bytes_text(count: float) -> str:
+    """A number of bytes with the largest suffix: 512 B, 8 KB, 1.5 MB; 1 KB is 1024 bytes."""
+    for suffix in ("B", "KB", "MB"):
+        if count < 1024:
+            return f"{count:.3g} {suffix}"
+        count /= 1024
+    return f"{count:.3g} GB"
+
+
+_SWEEP_HEIGHT = 6.4  # inches, of two charts
+_KB = 1024
+
+# Sweeps ------------------------------------------------------------------------------------------
+
+_CAPACITY, _KIND = "size of the cache", "kind of cache"
+_AXES = ("in flight", "raster order", "layout", "cache", "plan")
+_LABELS = {"in flight": "fragments or quads in flight"}
+
+
+def _value(run: Traced, name: str) -> Any:
+    """What a run has of something that varies."""
+    if name in {_CAPACITY, _KIND}:
+        cache = str(run.varied["cache"])
+        return parse_cache(cache).size_bytes if name == _CAPACITY else cache.partition(",")[2]
+    return run.varied.get(name)
+
+
+def _text(name: str, value: Any) -> str:
+    """A value as people read it."""
+    if name == "in flight":
+        return f"{value} in flight"
+    return f"{value}" if name in {*_AXES, _KIND} else f"{name} = {value}"
+
+
+def check_sweep(wanted: Sequence[Traced]) -> None:
+    """InputError where the plot of a sweep would have no axis."""
+    _across(wanted)
+
+
+def _across(runs: Sequence[Traced]) -> tuple[str, list[str]]:
+    """What the x axis is of, and what else varies: a line for each combination.
+
+    It is the last of the plan's parameters that is a number and varies, or else the size of the
+    cache, and so on.
+    """
+    varying = varying_of(runs)
+
+    def varies(name: str) -> bool:
+        return len({_value(run, name) for run in runs}) > 1
+
+    parameters = [name for name in varying if name in runs[0].parameters][::-1]
+    numbers = [name for name in parameters if _is_number(runs, name)]
+    axes = [*numbers, _CAPACITY, *_AXES, *parameters]
+    across = next(filter(varies, axes), None)
+    if across is None:
+        raise InputError(
+            "the x axis of a plot is a parameter, the size of the cache, the number in flight, "
+            "raster order or layout; give several values of a parameter, as in n=256,512, or of "
+            "--cache, --in-flight, --raster or --layout"
+        )
+    others = [*parameters, _KIND if across == _CAPACITY else "cache", "raster order", "layout",
+              "in flight", "plan"]  # fmt: skip
+    return across, [name for name in others if name != across and varies(name)]
+
+
+def _is_number(runs: Sequence[Traced], name: str) -> bool:
+    return all(type(_value(run, name)) in {int, float} for run in runs)
+
+
+def draw_sweep(sweep: CacheSweep, path: Path) -> None:
+    """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
+
+    One line for each combination of what else varies. Runs that the budget cut short are left out.
+    Raises InputError where nothing varies, or no run is complete.
+    """
+    from gpgpu_legacy.present.labels import label_lines
+
+    wanted: list[Traced] = [*sweep.runs, *sweep.not_run]
+    across, others = _across(wanted)
+    runs = [run for run in sweep.runs if run.exact]
+    _check_any(runs)
+    is_number = _is_number(wanted, across)
+    lines: dict[tuple[Any, ...], list[CacheRun]] = {}
+    for run in runs:
+        lines.setdefault(tuple(_value(run, other) for other in others), []).append(run)
+    figure = new_figure(height_inches=max(_SWEEP_HEIGHT, 2 * height_for_labels(len(lines)) - 4.0))
+    upper, lower = figure.subplots(2, 1, sharex=True)
+    for axes in (upper, lower):
+        style_axes(axes)
+    values = list(dict.fromkeys(_value(run, across) for run in runs))
+    values = sorted(values) if is_number else values
+    for number, (key, own) in enumerate(lines.items()):
+        points = sorted(own, key=lambda run: values.index(_value(run, across)))
+        places = [_value(run, across) for run in points]
+        if not is_number:
+            places = [values.index(place) for place in places]
+        style: dict[str, Any] = {
+            "marker": MARKS[number % len(MARKS)],
+            "color": COLOURS[number % len(COLOURS)],
+            "linestyle": LINES[number // len(COLOURS) % len(LINES)],
+            "markersize": 4.5,
+            "label": ", ".join(map(_text, others, key)),
+        }
+        upper.plot(places, [run.bytes_from_memory / _KB for run in points], **style)
+        lower.plot(places, [100 * (run.hit_ratio or 0.0) for run in points], **style)
+    upper.set_yscale("log")
+    for axes, what in ((upper, "KB from memory"), (lower, "hits, % of all accesses")):
+        if is_number:
+            set_powers_of_two(axes, values, bytes_text if across == _CAPACITY else str)
+        else:
+            axes.set_xticks(range(len(values)), [str(value) for value in values])
+        axes.set_ylabel(what)
+        if others:
+            label_lines(axes)
+    lower.set_xlabel(_LABELS.get(across, across))
+    set_plain_numbers(upper)
+    figure.align_ylabels()
+    varying = {across, *others}
+    fixed = [name for name in ("cache", "raster order", "layout") if name not in varying]
+    if across == _CAPACITY or _KIND in varying:
+        fixed = [name for name in fixed if name != "cache"]
+    where = [str(value) for name in fixed if (value := _value(runs[0], name)) is not None]
+    add_head(figure, ", ".join([fixed_title(runs[0], [*varying]), *where]))
+    save_figure(figure, path)
+
+
+def _check_any(done: Sequence[Traced]) -> None:
+    """InputError for a picture of nothing."""
+    if not done:
+        raise InputError("the budget was spent before a run was complete; give a larger --budget")
+
+
+# Curves ------------------------------------------------------------------------------------------
+
+
+def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
+    """Miss ratio over the size of a fully associative cache, a line a plan.
+
+    Raises InputError where there is none.
+    """
+    from gpgpu_legacy.present.labels import label_lines
+
+    _check_any(curves)
+    figure = new_figure(height_inches=height_for_labels(len(curves)))
+    axes = figure.subplots()
+    style_axes(axes)
+    axes.set_yscale("log")
+    first = curves[0]
+    varying = [n for n in varying_of(curves) if n == "plan" or n in first.parameters]
+    for number, curve in enumerate(curves):
+        axes.step(
+            [point.bytes for point in curve.curve],
+            [point.miss_ratio for point in curve.curve],
+            where="post",
+            color=COLOURS[number % len(COLOURS)],
+            linestyle=LINES[number // len(COLOURS) % len(LINES)],
+            label=", ".join(
+                filter(None, [*(_text(n, curve.varied.get(n)) for n in varying), curve.order])
+            ),
+        )
+    smallest, largest = first.line_bytes, max(curve.curve[-1].bytes for curve in curves)
+    powers = [1 << k for k in range(smallest.bit_length() - 1, largest.bit_length() + 1)]
+    set_powers_of_two(axes, powers, bytes_text)
+    set_plain_numbers(axes)
+    label_lines(axes)
+    axes.set_xlabel(f"size of a fully associative LRU cache, lines of {smallest} bytes")
+    axes.set_ylabel("misses / accesses")
+    add_head(figure, f"{fixed_title(first, varying)}: miss-ratio curves")
+    save_figure(figure, path)
+
+
+# Heat maps ---------------------------------------------------------------------------------------
+
+LONGEST_SIDE = 1024
+"""Squares of a side; of larger maps, a square has several places."""
+
+NO_READS = (200, 200, 200)
+ANCHORS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
+"""Colours of the scale from the lowest hit ratio to the highest; between two, halves are mixed."""
+
+_MAP_WIDTH = 6.4  # inches, without axes and scale
+_LEAST, _MOST, _FRAME = 1.2, 6.4, 0.7  # inches of its height, and of what is below it
+_TICKS = 9  # at most, on an axis
+_LONG = 8  # a map that is so many times as long as wide is stretched
+
+
+def shown_ratios(heat: HeatMap) -> tuple[NDArray[np.float64], int]:
+    """Hits over reads of each square, NaN where there are no reads, and how many places is a side.
+
+    It is 1 unless the map has more than LONGEST_SIDE rows or columns.
+    """
+    side = -(-max(heat.reads.shape) // LONGEST_SIDE)
+    reads, hits = (_sums(counts, side) for counts in (heat.reads, heat.hits))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio: NDArray[np.float64] = hits / reads
+    return ratio, side
+
+
+def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
+    rows, columns = (np.arange(0, length, side) for length in values.shape)
+    summed: NDArray[np.int64] = np.add.reduceat(np.add.reduceat(values, rows, 0), columns, 1)
+    return summed
+
+
+def heat_map_caption(run: CacheRun, heat: HeatMap) -> str:
+    """What a heat map shows, for the text above it."""
+    left_out = "" if run.exact else " The budget left out a part of the run."
+    return (
+        f"Reads that hit, of {heat.of}, row 0 lowest: {run.caption}. {heat.all_hits:,} of "
+        f"{heat.all_reads:,} reads hit.{left_out} Grey: no reads."
+    )
+
+
+def draw_heat_map(run: CacheRun, heat: HeatMap, path: Path) -> None:
+    """Draw a heat map with its scale: row 0 at the bottom, each place a square.
+
+    The scale runs from the lowest to the highest ratio of the map. Where a row or column has more
+    than 1024 places, each square has several of them. Raises InputError where the file cannot be
+    written.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    ratio, side = shown_ratios(heat)
+    known = ratio[~np.isnan(ratio)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
+    low = low if low < high else high - 0.01  # one colour, that of the highest
+    colours = LinearSegmentedColormap.from_list("hits", list(map(_hex, ANCHORS)))
+    colours.set_bad(_hex(NO_READS))
+    rows, columns = ratio.shape
+    height = min(max(_MAP_WIDTH * rows / columns, _LEAST), _MOST)
+    figure = new_figure(WIDTH, height + _FRAME)
+    axes = figure.subplots()
+    is_long = max(rows, columns) > _LONG * min(rows, columns)
+    image = axes.imshow(
+        np.ma.masked_invalid(ratio), colours, aspect="auto" if is_long else "equal",
+        interpolation="nearest", origin="lower", vmin=low, vmax=high,
+        extent=(-0.5, side * columns - 0.5, -0.5, side * rows - 0.5),
+    )  # fmt: skip
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(_TICKS, integer=True))
+    axes.set_xlabel("column (x)")
+    axes.set_ylabel("row (y)")
+    bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
+    bar.set_label("reads that hit")
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
+    add_head(figure, "Where the reads hit", heat_map_caption(run, heat))
+    save_figure(figure, path)
+
+
+def _hex(colour: Colour) -> str:
+    return "#" + "".join(f"{channel:02x}" for channel in colour)
