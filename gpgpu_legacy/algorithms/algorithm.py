@@ -98,6 +98,7 @@ class Algorithm:
             built = PlanBuilder.continuing(built)
         if not isinstance(built, PlanBuilder):
             raise InputError(f"{self.name} returns {kind_of(built)}; return a Pipeline")
+        built.family = self, settings
         built.parameters = {
             name: plainly(settings.get(name, parameter.default))
             for name, parameter in self.parameters.items()

@@ -61,9 +61,6 @@ class Pipeline(PlanBuilder):
     array([[2., 4., 6.]], dtype=float32)
     """
 
-    family: tuple[Algorithm, dict[str, Any]] | None = None
-    """The algorithm that built it, and the parameters that were given; None for one by hand."""
-
     def __repr__(self) -> str:
         values = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
         return f"<Pipeline {self.name}{values}>"
@@ -77,7 +74,6 @@ class Pipeline(PlanBuilder):
         """An algorithm's plan for these parameters; the others have their defaults."""
         pipeline = cls(algorithm.name)
         pipeline.__dict__.update(algorithm.builder(**parameters).__dict__)
-        pipeline.family = algorithm, dict(parameters)
         return pipeline
 
     def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:

@@ -256,10 +256,11 @@ def plan_product(
     """
     options = options.checked()
     if may_tune and machine.tuning is None:
-        arithmetic = machine.arithmetic.name
-        tuned = choose(method, options, executor, exact=machine.exact, arithmetic=arithmetic)
-        options, executor = tuned.options, tuned.executor
-        machine = replace(machine, tuning=tuned.tuning)
+        given = {n: v for n, v in options.given().items() if n in method.parameters}
+        tuned = choose(method.algorithm, given, executor, machine)
+        found = {name: tuned.given.get(name) for name in ("block", "accumulate")}
+        options, executor = replace(options, **found), tuned.executor
+        machine = tuned.machine
     if executor == AUTO and machine.arithmetic.rounds:
         executor = reference().name
     options = method.options(options)

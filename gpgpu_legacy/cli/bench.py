@@ -1,20 +1,15 @@
-"""Commands about speed: methods measured against their peers, and the search for fast ways."""
+"""The command that measures methods against their peers."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.completion import executor_names, method_names
-from gpgpu_legacy.cli.options import Argument, Option, Several
+from gpgpu_legacy.cli.completion import method_names
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
-    PAPER_SIZE,
     ROUNDS,
     SIZE_HELP,
     AccumulateBy,
@@ -44,7 +39,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.matmul.options import Options
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.measure.bench.record import Bench
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.runtime.executor import Executor
     from gpgpu_legacy.runtime.machine import Machine
 
@@ -184,121 +178,3 @@ def _compare(old: Path, new: Path, *, as_json: bool) -> None:
         print("the two runs have no result in common")
     else:
         print_tables([table.compare_grid(compared)])
-
-
-@dataclass(frozen=True)
-class SearchOptions:
-    """What `tune` searches, and how long."""
-
-    size: Annotated[int, Option("N", "Tune with N×N matrices.")] = PAPER_SIZE
-    budget: Annotated[
-        float,
-        Option("SECONDS", "Stop after this time, all methods together, preparation included."),
-    ] = BUDGET_S
-    executor: Annotated[
-        Several[str],
-        Option(
-            "NAME …",
-            "Search these executors alone; `auto` then chooses them (default: all that work here).",
-            complete=executor_names,
-        ),
-    ] = ()
-    seed: Seed = 0
-
-
-@app.command()
-def tune(
-    options: SearchOptions,
-    method: Annotated[
-        Several[str],
-        Argument(
-            "[METHOD]...",
-            "See `gpgpu-legacy methods` (default: hall-carr-hart-multi).",
-            complete=method_names,
-        ),
-    ] = (),
-    show: Annotated[bool, Option("Print what is kept for this machine; search nothing.")] = False,
-    forget: Annotated[bool, Option("Forget what is kept for these methods, or for all.")] = False,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Search for the fastest way to compute a product here, and keep it for `--executor auto`.
-
-    The search tries executors, blocks, accumulations, and shapes of the code that executors
-    generate; every product is compared with the default one. The result is kept for this device and
-    driver in the user's data folder. The environment variable GPGPU_LEGACY_TUNING names another
-    file to keep it in; GPGPU_LEGACY_TUNING=off switches tuning off.
-    """
-    if show and forget:
-        raise InputError("give --show or --forget, not both")
-    names = method
-    if forget:
-        _forget(names, as_json=as_json)
-        return
-    busy_share = None if show else _search(names, options, quiet=quiet)
-    _show_tuned(names, busy_share, as_json=as_json)
-
-
-def _search(names: tuple[str, ...], options: SearchOptions, *, quiet: bool) -> float | None:
-    """Search, and give the share of the processors' time that other processes took meanwhile."""
-    from gpgpu_legacy.measure.tune import tune as search_ways
-
-    with time_limit(options.budget) as budget, _seconds_bar(budget, quiet=quiet) as step:
-        result = search_ways(
-            names,
-            options.size,
-            budget,
-            executors=options.executor,
-            seed=options.seed,
-            progress=step,
-        )
-    cut_short = [tuned.method for tuned, search in result.methods if not search.finished]
-    if cut_short:
-        print(
-            f"the budget ended the search for {', '.join(cut_short)}; a larger --budget may find "
-            "a faster way",
-            file=sys.stderr,
-        )
-    warn_if_busy(result.busy_share)
-    return result.busy_share
-
-
-@contextmanager
-def _seconds_bar(budget: Budget, *, quiet: bool) -> Iterator[Callable[[str], None]]:
-    """A progress bar of seconds; call what it yields now and then."""
-    told, whole = 0, int(budget.seconds) if 1.0 <= budget.seconds < inf else 1
-    with progress_bar("tuning, seconds", whole, quiet=quiet) as step:
-
-        def at_this_second(description: str) -> None:
-            nonlocal told
-            while told < min(whole, budget.spent_s):
-                told += 1
-                step(description)
-
-        yield at_this_second
-
-
-def _forget(names: tuple[str, ...], *, as_json: bool) -> None:
-    from gpgpu_legacy.measure.tuned import forget, tuning_file
-    from gpgpu_legacy.measure.tuned_table import Forgotten
-
-    gone = forget(names)
-    if as_json:
-        print_json(Forgotten(file=str(tuning_file()), forgotten=gone))
-    else:
-        print(f"forgot {', '.join(gone)}" if gone else "there was nothing to forget")
-
-
-def _show_tuned(names: tuple[str, ...], busy_share: float | None, *, as_json: bool) -> None:
-    from gpgpu_legacy.measure.tuned import OFF, VARIABLE
-    from gpgpu_legacy.measure.tuned_table import tuned_grid, tuning_report
-
-    report = tuning_report(names, busy_share)
-    if as_json:
-        print_json(report)
-    elif report.off:
-        print(f"tuning is off: {VARIABLE}={OFF}")
-    elif not report.kept:
-        print(f"nothing is tuned on {report.device}; `gpgpu-legacy tune` does it")
-    else:
-        print_tables([tuned_grid(report)])

@@ -34,7 +34,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "algorithms": "algorithms",
         "chips": "chips",
         "fit": "chips",
-        "tune": "bench",
+        "tune": "tune",
         "calibrate": "calibrate",
         "doctor": "machines",
         "study": "",

@@ -24,7 +24,7 @@ from typing import Generic
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.jobs import C, Job, K, Listener, Measured, NotRun, Order, Outcome, Ready
 from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.pool import fit_at_once
+from gpgpu_legacy.measure.pool import products_at_once
 from gpgpu_legacy.measure.rounds import DEFAULT_ROUNDS, Rounds, take_rounds
 
 PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the ratio of the next to it
@@ -37,7 +37,7 @@ def measure(
     *,
     order: Order = Order.SIZE,
     listener: Listener[K, C] | None = None,
-    room: Callable[[int], int] = fit_at_once,
+    room: Callable[[int], int] = products_at_once,
     last_resort_s: float = inf,
 ) -> Measured[K, C]:
     """Measure jobs, as far as the budget goes.

@@ -108,8 +108,10 @@ def _on_executors(
     plan = method.plan(Shape(1, 1, 1), options)
     entrant = partial(entrant_of, method, multiply=multiply)
     for name in names:
-        tuned = choose(method, options, name)
-        yield entrant(tuned.options, find_executor(tuned.executor, plan), tuned.tuning)
+        tuned = choose(method.algorithm, options.given(), name)
+        yield entrant(
+            Options(**tuned.given), find_executor(tuned.executor, plan), tuned.machine.tuning
+        )
     drivers, others = list[Executor](), list[Executor]()
     for executor in able(plan):
         (drivers if executor.capabilities.runs_driver_programs else others).append(executor)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from gpgpu_legacy.memory import free_memory
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.prepared import Prepared
 
 LEAST_BYTES, MOST_BYTES = 2 << 30, 8 << 30  # the most is also to fit a GPU's memory
@@ -20,9 +21,20 @@ def held_bytes() -> int:
     return max(LEAST_BYTES, min(MOST_BYTES, free_memory().size_bytes // _SHARE))
 
 
-def fit_at_once(size: int) -> int:
+def fit_at_once(plan_bytes: int) -> int:
+    """How many prepared plans of that size fit in what may be held; at least 1."""
+    return max(1, held_bytes() // max(1, plan_bytes))
+
+
+def bytes_of(plan: Plan) -> int:
+    """About how many bytes a prepared plan takes: textures, and what is transferred."""
+    moved = sum(matrix.rows * matrix.columns for matrix in (*plan.operands, *plan.results))
+    return 4 * moved + plan.texture_bytes
+
+
+def products_at_once(size: int) -> int:
     """How many prepared products of n×n matrices fit in what may be held; at least 1."""
-    return max(1, held_bytes() // (_MATRICES * 4 * size**2))
+    return fit_at_once(_MATRICES * 4 * size**2)
 
 
 class Pool(Generic[Key]):

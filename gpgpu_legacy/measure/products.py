@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import inf
+from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.options import Options
+from gpgpu_legacy.algorithms.matmul.options import Shape as OldShape
+from gpgpu_legacy.algorithms.matmul.product import FIELD, Shape, Stored
 from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.jobs import Job, K, Ready
 from gpgpu_legacy.measure.peers import OnOperands
 from gpgpu_legacy.measure.rounds import WARM_S, wait_for_rest, warm_up
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import R32F
 
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to which n every row is checked, and how many above
@@ -39,7 +43,7 @@ class Task:
 
     def __init__(self, size: int, seed: int) -> None:
         """Random matrices, the same for the same seed."""
-        shape, options = Shape(size, size, size), Options(texture_format=R32F.name)
+        shape, options = OldShape(size, size, size), Options(texture_format=R32F.name)
         self.a, self.b = random_operands(shape, options, seed)
 
     @cached_property
@@ -92,3 +96,30 @@ class Products:
                 yield Ready(run, lambda: task.check(products[0]), settle)
 
         return Job(series, size, label, open_at)
+
+
+@dataclass(frozen=True)
+class Product:
+    """The product A·B that a pipeline computes. stored: which of the two is given transposed."""
+
+    shape: Shape
+    stored: Stored
+
+    def factors(self, inputs: Mapping[str, F32]) -> tuple[F32, F32]:
+        """A and B as they are multiplied."""
+        a, b = self.stored.turned(inputs["A"], inputs["B"])
+        return a, b
+
+
+def product_of(p: PlanBuilder) -> Product | None:
+    """The product that a pipeline computes; None for one that computes anything else."""
+    if p.family is None or p.family[0].field != FIELD:
+        return None
+    given = p.parameters
+    if given.get("alpha") != 1.0 or given.get("beta") is not None:
+        return None
+    sides: dict[str, Any] = {
+        name: given["n"] if given.get(name) is None else given[name] for name in "mln"
+    }
+    turned = (bool(given.get(f"transpose_{name}")) for name in "ab")
+    return Product(Shape(**sides), Stored(*turned))

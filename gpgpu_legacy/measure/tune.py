@@ -1,4 +1,4 @@
-"""The search for the fastest way to compute a product on this machine: it tries, as ATLAS does.
+"""The search for the fastest way to compute something on this machine: it tries, as ATLAS does.
 
 Hall, Carr & Hart end with the wish that a library find its block size on the hardware at hand, as
 ATLAS does for CPUs. The search covers the executor, the block, the accumulation, and the shape of
@@ -7,19 +7,17 @@ the code that an executor generates. It varies one axis after another until noth
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
 from statistics import median
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.operands import random_operands
-from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
@@ -28,17 +26,20 @@ from gpgpu_legacy.lower.content import group_content
 from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.pool import Pool, fit_at_once
+from gpgpu_legacy.measure.pool import Pool, bytes_of, fit_at_once
+from gpgpu_legacy.measure.products import product_of
 from gpgpu_legacy.measure.rounds import take_rounds
 from gpgpu_legacy.measure.tuned import (
     OFF,
     VARIABLE,
-    TunedMethod,
+    Tuned,
     Way,
     check_tuning_file,
     is_off,
     keep,
 )
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.machine import Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import Prepared, Result
@@ -51,6 +52,9 @@ BEHIND = 1.15  # a way that is never closer to the best one than this leaves the
 MOST_HELD = 32  # ways that stay prepared, where there is room for them
 GAIN = 0.98  # a way must take less than this part of the best time to replace it
 
+WRONG = 1e-2
+"""The part of the largest result by which two ways differ that do not compute the same."""
+
 SHORTEST_S = 1e-9
 """Seconds of a run that a coarse clock finds to take none: what is kept has ratios."""
 
@@ -58,7 +62,7 @@ _BLOCKS = (8, 16, 32, 64, 128, 256)
 
 
 class RefusedError(Exception):
-    """A way that an executor refuses, or that gives another product."""
+    """A way that an executor refuses, or that gives other results."""
 
 
 Run = Callable[[Way], float]
@@ -170,7 +174,7 @@ class Search:
         return way, medians[way]
 
     def is_promising(self, way: Way, best: float) -> bool:
-        """Whether a way gives the product, and in a time that is not hopeless."""
+        """Whether a way gives the results, and in a time that is not hopeless."""
         if not self.may_run():
             return False
         try:
@@ -203,16 +207,18 @@ class Search:
 # What is searched --------------------------------------------------------------------------------
 
 
-def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
-    """The axes along which a method's ways differ, for n×n matrices of that size."""
-    blocks = [b for b in method.blocks or _BLOCKS if b <= size]
-    plan = method.plan(Shape(size, size, size))
+def axes_of(p: PlanBuilder, executors: Sequence[str]) -> Axes:
+    """The axes along which the ways of a pipeline differ. Parameters that were given stay."""
+    (algorithm, given), plan = family_of(p), p.plan()
+    most = p.parameters.get("n")
+    known = algorithm.parameters["block"].choices.values() if "block" in p.parameters else ()
+    blocks = [b for b in known or _BLOCKS if not isinstance(most, int) or b <= most]
 
     def axes(way: Way) -> Iterator[tuple[str, list[Way]]]:
         yield "executor", [with_fields(way, executor=e, group=None, tile=None) for e in executors]
-        if way.block is not None:
+        if way.block is not None and "block" not in given:
             yield "block", [with_fields(way, block=block) for block in blocks]
-        if way.accumulate is not None:
+        if way.accumulate is not None and "accumulate" not in given:
             yield "accumulate", [with_fields(way, accumulate=mode) for mode in Accumulate]
         executor = find_executor(way.executor)
         tuning = executor.capabilities.tuning
@@ -223,6 +229,13 @@ def axes_of(method: Method, size: int, executors: Sequence[str]) -> Axes:
             yield "tile", _tiles(way)
 
     return axes
+
+
+def family_of(p: PlanBuilder) -> tuple[Algorithm, Mapping[str, Any]]:
+    """The algorithm of a pipeline, and what it was given; InputError for one without."""
+    if p.family is None:
+        raise InputError(f"{p.name} is of no algorithm, so it has one way alone; tune an algorithm")
+    return p.family
 
 
 _MULTIPROCESSORS = 128  # about as many as the GPUs of today have
@@ -278,65 +291,71 @@ def _tiles(way: Way) -> list[Way]:
     ]
 
 
-# Products ----------------------------------------------------------------------------------------
+# A search ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class TuneResult:
-    """What tuning has found: for each method what is kept, and how the search went.
+    """What tuning has found: for each algorithm what is kept, and how the search went.
 
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
     """
 
-    methods: tuple[tuple[TunedMethod, SearchResult], ...]
+    found: tuple[tuple[Tuned, SearchResult], ...]
     busy_share: float | None
 
 
 def tune(
-    names: Sequence[str],
-    size: int,
+    pipelines: Sequence[PlanBuilder],
     budget: Budget,
     *,
     executors: Sequence[str] = (),
     seed: int = 0,
     progress: Callable[[str], object] = lambda _: None,
 ) -> TuneResult:
-    """Search for the fastest way of each method. An interrupt leaves the fastest ones so far.
+    """Search for the fastest way of each algorithm. An interrupt leaves the fastest ones so far.
 
-    names: of methods; the multichannel method if empty. size: n, of n×n matrices. budget: methods
-    share it in equal parts. executors: to search; if empty, all that work here but the reference
-    machine and the driver's own programs.
-    Raises InputError where tuning is off, and for unknown names.
+    budget: pipelines share it in equal parts. executors: to search; if empty, all that work here
+    but the reference machine and the driver's own programs.
+    Raises InputError where tuning is off, and for a pipeline of no algorithm.
     """
     if is_off():
         raise InputError(f"{VARIABLE} is {OFF}, so nothing would be kept; unset it to tune")
-    if size < 1:
-        raise InputError(f"the size is {size}; it must be at least 1")
-    methods = list(dict.fromkeys(find_method(name) for name in names or (DEFAULT_METHOD,)))
-    wanted = [(method, executors_of(method, executors)) for method in methods]
+    wanted = [
+        (p, axes_of(p, named), start_of(p, named[0]))
+        for p, named in ((p, executors_of(p, executors)) for p in pipelines)
+    ]
     check_tuning_file()
     other_work, done = OtherWork(), []
-    for number, (method, searched) in enumerate(wanted):
+    for number, (p, axes, start) in enumerate(wanted):
         share = budget.share(len(wanted) - number)
-        usual = method.options(Options())
-        start = Way(searched[0], usual.block, usual.accumulate)
-        axes = axes_of(method, size, searched)
         try:
-            with WayRunner(method, size, seed) as runner:
-                improved = partial(_keep, method, size)
-                result = Search(axes, runner.run, share, progress, improved).descend(start)
+            with WayRunner(p, seed) as runner:
+                search = Search(axes, runner.run, share, progress, partial(_keep, p))
+                result = search.descend(start)
         except RefusedError as error:
-            raise InputError(f"{method.name} on {start.executor}: {error}") from None
-        done.append((_keep(method, size, result), result))
+            raise InputError(f"{p.name} on {start.executor}: {error}") from None
+        done.append((_keep(p, result), result))
     return TuneResult(tuple(done), other_work.share())
 
 
-def _keep(method: Method, size: int, result: SearchResult) -> TunedMethod:
-    """Keep what a search has found, in place of what was kept for the method before."""
-    tuned = TunedMethod(
-        method=method.name,
+def start_of(p: PlanBuilder, executor: str) -> Way:
+    """The way in which a pipeline is computed untuned."""
+    block, accumulate = (p.parameters.get(name) for name in ("block", "accumulate"))
+    return Way(
+        executor,
+        block if isinstance(block, int) else None,
+        None if accumulate is None else Accumulate(accumulate),
+    )
+
+
+def _keep(p: PlanBuilder, result: SearchResult) -> Tuned:
+    """Keep what a search has found, in place of what was kept for the algorithm before."""
+    algorithm, given = family_of(p)
+    tuned = Tuned(
+        algorithm=algorithm.name,
         way=result.way,
-        size=size,
+        parameters={name: p.parameters[name] for name in given},
         seconds=max(result.seconds, SHORTEST_S),
         default_seconds=max(result.default_seconds, SHORTEST_S),
         trials=len(result.trials),
@@ -346,9 +365,9 @@ def _keep(method: Method, size: int, result: SearchResult) -> TunedMethod:
     return tuned
 
 
-def executors_of(method: Method, names: Sequence[str] = ()) -> list[str]:
-    """The executors to search for a method; first the one that `auto` takes untuned."""
-    plan = method.plan(Shape(1, 1, 1))
+def executors_of(p: PlanBuilder, names: Sequence[str] = ()) -> list[str]:
+    """The executors to search for a pipeline; first the one that `auto` takes untuned."""
+    plan = p.plan()
     if names:
         return list(dict.fromkeys(find_executor(name, plan).name for name in names))
     usual = find_executor(AUTO, plan).name
@@ -362,16 +381,18 @@ def _is_left_out(capabilities: Capabilities) -> bool:
 
 
 class WayRunner:
-    """Runs ways of one product, and compares each result with the first; a context manager.
+    """Runs ways of one pipeline, and compares each result with the first; a context manager.
 
     A way stays prepared from run to run, as far as there is room.
     """
 
-    def __init__(self, method: Method, size: int, seed: int) -> None:
-        self.method, self.shape = method, Shape(size, size, size)
-        self.a, self.b = random_operands(self.shape, method.options(Options()), seed)
-        self.first: F32 | None = None
-        self.pool: Pool[Way] = Pool(min(MOST_HELD, fit_at_once(size)))
+    def __init__(self, p: PlanBuilder, seed: int) -> None:
+        self.algorithm, self.given = family_of(p)
+        plan = p.plan()
+        self.inputs = sample_inputs(plan, p.samples, seed)
+        self.product = product_of(p)
+        self.first: Mapping[str, F32] = {}
+        self.pool: Pool[Way] = Pool(min(MOST_HELD, fit_at_once(bytes_of(plan))))
         self.known: set[Way] = set()
 
     def __enter__(self) -> Self:
@@ -381,7 +402,7 @@ class WayRunner:
         self.pool.close()
 
     def run(self, way: Way) -> float:
-        """Seconds of computing; RefusedError where a way is refused or gives another product."""
+        """Seconds of computing; RefusedError where a way is refused or gives other outputs."""
         try:
             result = self.result(way)
         except MemoryError:
@@ -390,41 +411,42 @@ class WayRunner:
         except Exception as error:  # a driver that finds a shader too large raises what it likes
             self.pool.drop(way)
             raise RefusedError(" ".join(str(error).split()) or type(error).__name__) from None
-        product = result.outputs["C"]
-        if self.first is None:
-            self.first = product
-        if not self.agrees(product):
+        self.first = self.first or result.outputs
+        if not all(self.agrees(name, array) for name, array in result.outputs.items()):
             self.pool.drop(way)
-            raise RefusedError("its product differs from the default's by more than rounding")
+            raise RefusedError("its results differ from the default's by more than rounding")
         return result.timings.compute_s
 
     def result(self, way: Way) -> Result:
         """What a way gives. One that is prepared again first runs without being measured."""
         prepared, is_new = self.pool.take(way, partial(self.prepare, way))
-        given = {"A": self.a, "B": self.b}
         if is_new and way in self.known:
-            prepared.run(given)
+            prepared.run(self.inputs)
         self.known.add(way)
-        return prepared.run(given)
+        return prepared.run(self.inputs)
 
     def prepare(self, way: Way) -> Prepared:
-        options = self.method.options(Options(block=way.block, accumulate=way.accumulate))
-        plan = self.method.plan(self.shape, options)
+        plan = self.algorithm.plan(**{**self.given, **way.parameters})
         return find_executor(way.executor, plan).prepare(plan, Machine(tuning=way.tuning))
 
-    def agrees(self, product: F32) -> bool:
-        """Whether a product differs from the first one by rounding alone, element by element.
-
-        Two sums of n products in float32, each of them rounded in any order, differ by no more
-        than 2·n/(1 - n·2⁻²⁴)·2⁻²⁴ of the sum of the products' magnitudes.
-        """
-        assert self.first is not None
-        return bool((np.abs(product - self.first) <= self.most).all())
+    def agrees(self, name: str, array: F32) -> bool:
+        """Whether an output differs from the first one by rounding alone, element by element."""
+        first = self.first[name]
+        most = WRONG * np.max(np.abs(first), initial=0.0, where=np.isfinite(first))
+        if self.product is not None:
+            most = self.rounding
+        return bool(np.isclose(array, first, rtol=0.0, atol=most, equal_nan=True).all())
 
     @cached_property
-    def most(self) -> F32:
-        """By how much two sums of the products may differ."""
-        rounding = self.shape.l * 2.0**-24
+    def rounding(self) -> F32:
+        """By how much two products may differ.
+
+        Two sums of l products in float32, each of them rounded in any order, differ by no more
+        than 2·l/(1 - l·2⁻²⁴)·2⁻²⁴ of the sum of the products' magnitudes.
+        """
+        assert self.product is not None
+        a, b = self.product.factors(self.inputs)
+        rounding = a.shape[1] * 2.0**-24
         factor = np.float32(2.0 * rounding / (1.0 - rounding) * (1.0 + rounding))
-        magnitudes: F32 = factor * (np.abs(self.a) @ np.abs(self.b))
+        magnitudes: F32 = factor * (np.abs(a) @ np.abs(b))
         return magnitudes

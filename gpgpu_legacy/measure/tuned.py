@@ -1,6 +1,6 @@
 """What tuning has found on this machine, kept from process to process, and how `auto` uses it.
 
-It is one file in the user's data folder: for each device with its driver, and each method, the
+It is one file in the user's data folder: for each device with its driver, and each algorithm, the
 fastest way that `tune` (measure/tune.py) has found. The environment variable GPGPU_LEGACY_TUNING
 names another file, or is `off`: then nothing is kept or used.
 """
@@ -8,20 +8,22 @@ names another file, or is `off`: then nothing is kept or used.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.bounded import OneLine, Positive, Several, Size, Whole
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.bounded import Line, OneLine, Positive, Several, Size, Whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable, make_folder
-from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import Platform, this_platform
-from gpgpu_legacy.runtime.machine import Tuning
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import (
     Record,
@@ -33,14 +35,16 @@ from gpgpu_legacy.serial import (
 )
 from gpgpu_legacy.userdirs import data_folder
 
+USUAL = Machine()
+
 VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
 
 
-# A way to compute a product --------------------------------------------------------------------
+# A way to compute something ----------------------------------------------------------------------
 
 
 class Way(Record, kw_only=False):
-    """How a method's product is computed. block, accumulate: None where the method has none.
+    """How an algorithm is computed. block, accumulate: its parameters; None where it has none.
 
     group, tile: see Tuning; None where the executor's own rule decides.
     """
@@ -50,6 +54,12 @@ class Way(Record, kw_only=False):
     accumulate: Accumulate | None = None
     group: GroupShape | None = None
     tile: tuple[Size, Size] | None = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The parameters of the algorithm that the way sets."""
+        named = {"block": self.block, "accumulate": self.accumulate}
+        return {name: value for name, value in named.items() if value is not None}
 
     @property
     def tuning(self) -> Tuning | None:
@@ -79,17 +89,17 @@ class Way(Record, kw_only=False):
 # What is kept ------------------------------------------------------------------------------------
 
 
-class TunedMethod(Record):
-    """The fastest way found for a method.
+class Tuned(Record):
+    """The fastest way found for an algorithm.
 
-    seconds, default_seconds: medians of samples taken in turn, on n×n matrices of that size: by
-    this way, and by the one that is used where nothing is tuned. trials: how many ways were tried.
-    date: ISO 8601.
+    parameters: that the algorithm was given for the search, such as its size. seconds,
+    default_seconds: medians of samples taken in turn: by this way, and by the one that is used
+    where nothing is tuned. trials: how many ways were tried. date: ISO 8601.
     """
 
-    method: OneLine
+    algorithm: OneLine
     way: Way
-    size: Size
+    parameters: dict[Line, Line | int | float | bool | None]
     seconds: Positive
     default_seconds: Positive
     trials: Whole
@@ -101,7 +111,7 @@ class TunedPlatform(Record):
 
     device: OneLine
     driver: OneLine
-    kept: Several[TunedMethod]
+    kept: Several[Tuned]
 
 
 class TuningFile(Recorded, kw_only=True):
@@ -123,7 +133,7 @@ def tuning_file() -> Path:
     return Path(given) if given else data_folder() / "tuning.json"
 
 
-_Everywhere = dict[Platform, dict[str, TunedMethod]]
+_Everywhere = dict[Platform, dict[str, Tuned]]
 
 
 def _read() -> _Everywhere:
@@ -141,7 +151,7 @@ def _read() -> _Everywhere:
                 if tuned.way.executor not in executor_names():
                     raise InputError(f"there is no executor {tuned.way.executor}")
             platform = Platform(place.device, place.driver)
-            everywhere[platform] = {tuned.method: tuned for tuned in place.kept}
+            everywhere[platform] = {tuned.algorithm: tuned for tuned in place.kept}
     except InputError as error:
         about = str(error) if str(path) in str(error) else f"{path}: {error}"
         raise InputError(
@@ -167,32 +177,91 @@ def check_tuning_file() -> None:
     _read()
 
 
-def tuned_methods() -> tuple[TunedMethod, ...]:
-    """What is kept for this machine, by method; empty where tuning is off."""
-    if is_off():
-        return ()
-    everywhere = _read()
-    return tuple(everywhere.get(this_platform(), {}).values()) if everywhere else ()
+def tuned_here() -> dict[str, Tuned]:
+    """What is kept for this machine, by the algorithm's name; empty where tuning is off."""
+    everywhere = {} if is_off() else _read()
+    return everywhere.get(this_platform(), {}) if everywhere else {}
 
 
-def keep(tuned: TunedMethod) -> None:
-    """Keep a method's way for later processes, in place of the one before."""
+def keep(tuned: Tuned) -> None:
+    """Keep an algorithm's way for later processes, in place of the one before."""
     make_folder(tuning_file().parent)
     everywhere = _read()
-    everywhere.setdefault(this_platform(), {})[tuned.method] = tuned
+    everywhere.setdefault(this_platform(), {})[tuned.algorithm] = tuned
     _write(everywhere)
 
 
-def forget(names: Sequence[str] = ()) -> tuple[str, ...]:
-    """Forget what is kept for this machine, or for these methods of it; gives what is forgotten."""
-    wanted = {find_method(name).name for name in names}
-    everywhere, here = _read(), this_platform()
-    known = everywhere.get(here, {})
-    gone = tuple(name for name in known if not wanted or name in wanted)
+class TuningReport(Result):
+    """What is kept for this machine. off: whether it is not used, and nothing more is kept.
+
+    file: that keeps it; None where the user has no home. forgotten: the algorithms whose ways were
+    forgotten just now; None where nothing was to be. busy_share: the part of the processors' time
+    that other processes took during a search that was just made, from 0 to 1.
+    """
+
+    file: str | None
+    off: bool
+    device: str
+    driver: str
+    kept: tuple[Tuned, ...]
+    forgotten: tuple[str, ...] | None = None
+    busy_share: float | None = None
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The ways that are kept."""
+        heads = ("algorithm", "fastest way found", "for", "ms", "by default, ms", "gain", "tried",
+                 "on")  # fmt: skip
+        rows = tuple(
+            (
+                tuned.algorithm,
+                str(tuned.way),
+                ", ".join(f"{name} = {value}" for name, value in tuned.parameters.items()),
+                1e3 * tuned.seconds,
+                1e3 * tuned.default_seconds,
+                tuned.default_seconds / tuned.seconds,
+                tuned.trials,
+                tuned.date,
+            )
+            for tuned in self.kept
+        )
+        notes = [
+            "`--executor auto` takes these ways; GPGPU_LEGACY_TUNING=off switches that off."
+            if rows
+            else "Nothing is tuned; `gpgpu-legacy tune` does it.",
+            *busy_notes(self.busy_share),
+        ]
+        if self.off:
+            notes = [f"Tuning is off: {VARIABLE}={OFF}."]
+        if self.forgotten is not None:
+            notes.insert(0, f"Forgot {', '.join(self.forgotten) or 'nothing'}.")
+        return [Grid("tuned", f"Tuned on {self.device}, {self.driver}.", heads, rows, tuple(notes))]
+
+
+def tuning_report(
+    names: Collection[str] = (), *, forget: bool = False, busy_share: float | None = None
+) -> TuningReport:
+    """What is kept for this machine, of all algorithms or of these.
+
+    forget: whether to forget it first.
+    """
+    platform, here = this_platform(), tuned_here()
+    kept = {name: tuned for name, tuned in here.items() if not names or name in names}
+    gone = tuple(kept) if forget else ()
     if gone:
-        everywhere[here] = {name: tuned for name, tuned in known.items() if name not in gone}
-        _write(everywhere)
-    return gone
+        _write({**_read(), platform: {name: t for name, t in here.items() if name not in gone}})
+    try:
+        file = str(tuning_file())
+    except InputError:
+        file = None
+    return as_record(
+        TuningReport,
+        platform,
+        file=file,
+        off=is_off(),
+        kept=() if forget else tuple(kept.values()),
+        forgotten=gone if forget else None,
+        busy_share=busy_share,
+    )
 
 
 # What `auto` makes of it -------------------------------------------------------------------------
@@ -200,49 +269,36 @@ def forget(names: Sequence[str] = ()) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Choice:
-    """What to run: the options, with a tuned block where the user gave none, and on what."""
+    """What to run: with which parameters, on what, and how."""
 
-    options: Options
+    given: dict[str, Any]
     executor: str
-    tuning: Tuning | None = None
+    machine: Machine
+
+
+_FREE = ("n", "m", "l", "alpha", "beta", "transpose_a", "transpose_b", "block", "accumulate")
+"""Parameters that a way which was found with the defaults of all others works with."""
 
 
 def choose(
-    method: Method,
-    options: Options,
-    executor: str,
-    *,
-    exact: bool = False,
-    arithmetic: str = FP32.name,
+    algorithm: Algorithm, given: Mapping[str, Any], executor: str = AUTO, machine: Machine = USUAL
 ) -> Choice:
     """The tuned way for what is left to `auto`, where there is one; else what was asked for.
 
-    A method is tuned with its default options. So runs with other texture formats, texture sizes or
-    orders of coordinates stay as they are, and so do exact runs and other arithmetics. The shape of
-    the code is used only with the block and the accumulation that it was found with.
+    Exact runs and other arithmetics stay as they are, and so does, where a way sets parameters, an
+    algorithm that is given others than its own defaults. The shape of the code is used only with
+    the parameters that it was found with.
     """
-    as_asked = Choice(options, executor)
-    if executor != AUTO or exact or arithmetic != FP32.name or not _is_usual(method, options):
-        return as_asked
-    tuned = {tuned.method: tuned for tuned in tuned_methods()}.get(method.name)
+    as_asked = Choice(dict(given), executor, machine)
+    tuned = tuned_here().get(algorithm.name) if (executor, machine) == (AUTO, USUAL) else None
     if tuned is None:
         return as_asked
-    way = tuned.way
-    chosen = replace(
-        options,
-        block=way.block if options.block is None else options.block,
-        accumulate=way.accumulate if options.accumulate is None else options.accumulate,
-    )
-    same = (chosen.block, chosen.accumulate) == (way.block, way.accumulate)
-    return Choice(chosen, way.executor, way.tuning if same else None)
-
-
-def _is_usual(method: Method, options: Options) -> bool:
-    """Whether options are the method's defaults, but for those that any tuned way works with."""
-    free = ("block", "accumulate", "transpose_a", "transpose_b", "alpha", "beta", "adds")
-    usual = method.defaults
-    return all(
-        getattr(options, field.name) in {None, getattr(usual, field.name)}
-        for field in fields(options)
-        if field.name not in free
-    )
+    way, known = tuned.way, algorithm.parameters
+    asked = algorithm.settings(dict(given))
+    if way.parameters and any(
+        value != known[name].default for name, value in asked.items() if name not in _FREE
+    ):
+        return as_asked
+    chosen = {**way.parameters, **{n: v for n, v in asked.items() if v is not None}}
+    is_same = way.parameters.items() <= chosen.items()
+    return Choice(chosen, way.executor, Machine(tuning=way.tuning) if is_same else machine)

@@ -44,7 +44,8 @@ class Storage:
     reference: computes the outputs from the inputs in another way; None if there is none. samples:
     makes inputs to try, by name. operations: how many floating-point operations the algorithm
     is said to take, such as 2n³, so that it has GFLOPS; None if nobody says. parameters: the values
-    that the function which built it was called with.
+    that the function which built it was called with. family: the algorithm that built it, and
+    what of its parameters was given; None for what was built by hand.
     """
 
     def __init__(self, name: str) -> None:
@@ -54,6 +55,7 @@ class Storage:
         self.samples: dict[str, Sample] = {}
         self.operations: int | None = None
         self.parameters: Mapping[str, int | float | str | bool | None] = {}
+        self.family: tuple[Any, Mapping[str, Any]] | None = None
         self._inputs: list[Input] = []
         self._outputs: list[Output] = []
         self._validator = Validator(self.name)

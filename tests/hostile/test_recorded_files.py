@@ -33,8 +33,7 @@ from gpgpu_legacy.measure.bench.record import compare, read_bench
 from gpgpu_legacy.measure.bench.table import bench_grids, compare_grid, why_not_comparable
 from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.measure.tuned import forget, tuned_methods
-from gpgpu_legacy.measure.tuned_table import tuned_grid, tuning_report
+from gpgpu_legacy.measure.tuned import tuned_here, tuning_report
 from gpgpu_legacy.papers.audit import record as audit
 from gpgpu_legacy.papers.recorded import read_times
 from gpgpu_legacy.predict.mispredictions import compared, log_of
@@ -101,7 +100,7 @@ def _plan_bench(path: Path) -> None:
 
 def _tuning(path: Path) -> None:
     report = tuning_report()
-    _shown([tuned_grid(report)], report)
+    _shown(report.grids(), report)
 
 
 def _verdicts(path: Path) -> None:
@@ -344,9 +343,9 @@ def test_a_tuning_file_that_is_none_is_not_read(
     for path in (tmp_path, tmp_path / "pipe", Path("/dev/zero"), Path("/dev/null")):
         monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
         with pytest.raises(InputError, match=r"give the name of a file|write what comes"):
-            tuned_methods()
+            tuned_here()
         with pytest.raises(InputError):
-            forget()
+            tuning_report(forget=True)
         assert path.exists()
 
 

@@ -9,18 +9,18 @@ import pytest
 from attacks import ATTACK, mutated_bytes
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.tuned import TunedMethod, Way, keep, tuned_methods
+from gpgpu_legacy.measure.tuned import Tuned, Way, keep, tuned_here
 
 Command = Callable[..., tuple[int, str, str]]
 
 WAY = Way("jit", 8)
 
 
-def tuned(method: str, seconds: float = 1e-3) -> TunedMethod:
-    return TunedMethod(
-        method=method,
+def tuned(algorithm: str, seconds: float = 1e-3) -> Tuned:
+    return Tuned(
+        algorithm=algorithm,
         way=WAY,
-        size=64,
+        parameters={"n": 64},
         seconds=seconds,
         default_seconds=2e-3,
         trials=3,
@@ -48,7 +48,7 @@ def test_a_damaged_file_is_read_whole_or_left_alone(kept: Path) -> None:
             assert len(str(error).splitlines()) == 1
             assert kept.read_bytes() == damaged
         else:
-            assert "larson-mcallister" in {method.method for method in tuned_methods()}
+            assert "larson-mcallister" in tuned_here()
 
 
 _OTHERS = {
@@ -67,7 +67,7 @@ def test_no_file_of_the_user_is_ever_touched(
     thesis.write_bytes(_OTHERS[name])
     link = tmp_path / "link.json"
     link.symlink_to(thesis)
-    search = ("--size", "8", "--budget", "0.01", "--executor", "numpy")
+    search = ("larson-mcallister", "n=8", "--budget", "0.01", "--executor", "numpy")
     for path in (thesis, link):
         monkeypatch.setenv("GPGPU_LEGACY_TUNING", str(path))
         for words in (["--forget"], ["--forget", "larson-mcallister"], ["--show"], search):

@@ -17,31 +17,34 @@ from fakes import FakeExecutor
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_algorithm, find_product
 from gpgpu_legacy.api.products import matmul
 from gpgpu_legacy.api.products import run as run_matmul
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import find_arithmetic
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.measure import pool, tuned
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.platform import Platform
+from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.measure.tune import RefusedError, Search, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
-    TunedMethod,
+    Choice,
+    Tuned,
     Way,
     choose,
     keep,
-    tuned_methods,
+    tuned_here,
 )
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import from_json, json_text, with_fields
 
-MULTI = find_method("hall-carr-hart-multi")
+MULTI = find_product("hall-carr-hart-multi")
 JIT_TILE = Way("jit", 32, Accumulate.COPY, tile=(2, 3))
 
 
@@ -132,8 +135,8 @@ def test_an_interrupt_leaves_the_fastest_way_so_far(
 
     monkeypatch.setattr(tuning.Search, "descend", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tune(["hall-carr-hart-multi"], 8, Budget(60.0), executors=["jit"])
-    assert [tuned.way for tuned in tuned_methods()] == [JIT_TILE]
+        tune([MULTI.builder(n=8)], Budget(60.0), executors=["jit"])
+    assert [tuned.way for tuned in tuned_here().values()] == [JIT_TILE]
 
 
 def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
@@ -175,12 +178,15 @@ def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
 
 @pytest.mark.gl
 def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
-    def names(method: str, way: Way) -> list[str]:
-        return [name for name, _ in axes_of(find_method(method), 256, ["jit"])(way)]
+    def names(algorithm: str, way: Way, **given: Any) -> list[str]:
+        p = find_algorithm(algorithm).builder(n=256, **given)
+        return [name for name, _ in axes_of(p, ["jit"])(way)]
 
     blocked = Way("jit", 32, Accumulate.COPY)
     assert names("hall-carr-hart-multi", blocked) == ["executor", "block", "accumulate", "tile"]
+    assert names("hall-carr-hart-multi", blocked, block=32) == ["executor", "accumulate", "tile"]
     assert names("larson-mcallister", Way("gl-raster")) == ["executor"]
+    assert names("jacobi", Way("jit")) == ["executor", "tile"]
     assert names("dobravec-bulic-shared", Way("jit", 16)) == ["executor", "block"]
     shapes = ["threads", "register tile", "adjacent", "K-depth", "unroll"]
     assert names("larson-mcallister", Way("gl-compute")) == ["executor", *shapes]
@@ -191,7 +197,7 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
     way, axes = Way("gl-compute", 32, Accumulate.COPY), {"executor", "block", "accumulate"}
     groups = [
         astuple(way.group)
-        for name, ways in axes_of(MULTI, 256, ["gl-compute"])(way)
+        for name, ways in axes_of(MULTI.builder(n=256), ["gl-compute"])(way)
         for way in ways
         if name not in axes and way.group
     ]
@@ -213,7 +219,7 @@ def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
 
 @pytest.mark.parametrize("tile", [(1, 1), (1, 4), (3, 2), (8, 1), (50, 50)])
 def test_every_tile_gives_the_numpy_machine_s_product(tile: tuple[int, int]) -> None:
-    plan = MULTI.plan(Shape(45, 18, 37), Options(block=4))
+    plan = MULTI.plan(m=45, l=18, n=37, block=4)
     rng = np.random.default_rng(1)
     operands = {
         "A": rng.random((45, 18), np.float32), "B": rng.random((18, 37), np.float32)
@@ -237,7 +243,7 @@ def test_every_group_gives_the_product(ready: Callable[[str], Any], group: Group
     operands = {
         "A": rng.random((45, 40), np.float32), "B": rng.random((40, 37), np.float32)
     }  # fmt: skip
-    plan = MULTI.plan(Shape(45, 40, 37), Options(block=8))
+    plan = MULTI.plan(m=45, l=40, n=37, block=8)
     found = executor.run(plan, operands, Machine(tuning=Tuning(group=group))).outputs["C"]
     wanted = operands["A"].astype(float) @ operands["B"].astype(float)
     assert np.abs(found - wanted).max() < 1e-5 * np.abs(wanted).max()
@@ -247,29 +253,36 @@ def test_every_group_gives_the_product(ready: Callable[[str], Any], group: Group
 
 
 def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
-    [(found, search_found)] = tune(
-        ["hall-carr-hart-multi"], 32, Budget(1.0), executors=["jit"]
-    ).methods
+    [(found, search_found)] = tune([MULTI.builder(n=32)], Budget(1.0), executors=["jit"]).found
     assert found.way.executor == "jit"
     assert found.seconds <= found.default_seconds
     assert all(not trial.reason for trial in search_found.trials)
     assert kept.is_file()
-    assert tuned_methods() == (found,)
+    assert tuned_here() == {MULTI.name: found}
+    assert found.parameters == {"n": 32}
     a, b = np.eye(3), np.arange(9.0).reshape(3, 3)
     assert matmul(a, b, "hall-carr-hart-multi").tolist() == b.tolist()
 
 
+def test_any_algorithm_is_tuned_but_what_is_built_by_hand_is_not() -> None:
+    sort = find_algorithm("bitonic-sort").builder(n=64)
+    [(found, _)] = tune([sort], Budget(1.0), executors=["jit", "numpy"]).found
+    assert found.way.executor in {"jit", "numpy"}
+    assert choose(find_algorithm("bitonic-sort"), {"n": 256}).executor == found.way.executor
+    with pytest.raises(InputError, match="by hand is of no algorithm"):
+        tune([PlanBuilder("by hand")], Budget(1.0))
+
+
 def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with tuning.WayRunner(MULTI, 16, 0) as products:
+    with tuning.WayRunner(MULTI.builder(n=16), 0) as products:
         start = Way("jit", 32, Accumulate.COPY)
         assert products.run(start) > 0.0
         assert products.run(with_fields(start, executor="numpy", block=4)) > 0.0
-        assert products.first is not None
-        wrong = products.first.copy()
+        wrong = products.first["C"].copy()
         wrong[3, 4] += 1e-3
-        assert not products.agrees(wrong)
+        assert not products.agrees("C", wrong)
         wrong[3, 4] = np.nan
-        assert not products.agrees(wrong)
+        assert not products.agrees("C", wrong)
         with pytest.raises(RefusedError, match="no executor"):
             products.run(with_fields(start, executor="none"))
 
@@ -295,10 +308,10 @@ def test_a_way_is_prepared_once_and_closed_at_the_end(monkeypatch: pytest.Monkey
     counter = Counter()
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
     one, two = (Way("fake", block, Accumulate.COPY) for block in (2, 3))
-    with tuning.WayRunner(MULTI, 16, 0) as products:
+    with tuning.WayRunner(MULTI.builder(n=16), 0) as products:
         for way in (one, two, one, two):
             products.run(way)
-        for block, reason in ((8, "too little memory"), (4, "differs")):
+        for block, reason in ((8, "too little memory"), (4, "results differ")):
             with pytest.raises(RefusedError, match=reason):
                 products.run(with_fields(one, block=block))
         assert [each.closed for each in counter.prepared] == [False, False, True, True]
@@ -311,9 +324,9 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 ) -> None:
     counter = Counter()
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
-    monkeypatch.setattr(pool, "held_bytes", lambda: 2 * 6 * 4 * 16**2)
+    monkeypatch.setattr(pool, "held_bytes", lambda: 2 * pool.bytes_of(MULTI.plan(n=16)))
     ways = [Way("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
-    with tuning.WayRunner(MULTI, 16, 0) as products:
+    with tuning.WayRunner(MULTI.builder(n=16), 0) as products:
         for way in (*ways, ways[0]):
             products.run(way)
         assert counter.blocks == [1, 2, 3, 1, 1]
@@ -324,11 +337,11 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 # What is kept ------------------------------------------------------------------------------------
 
 
-def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> TunedMethod:
-    return TunedMethod(
-        method=method,
+def remembered(way: Way = JIT_TILE) -> Tuned:
+    return Tuned(
+        algorithm=MULTI.name,
         way=way,
-        size=64,
+        parameters={"n": 64},
         seconds=1.0,
         default_seconds=2.0,
         trials=7,
@@ -348,19 +361,19 @@ def remembered(way: Way = JIT_TILE, method: str = "hall-carr-hart-multi") -> Tun
 def test_a_way_survives_its_file(way: Way) -> None:
     assert from_json(json_text(way), Way, "a way") == way
     keep(remembered(way))
-    assert tuned_methods() == (remembered(way),)
+    assert tuned_here() == {MULTI.name: remembered(way)}
     assert way.executor in str(way)
 
 
 def test_machines_do_not_share_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     keep(remembered())
-    mine = tuned_methods()
+    mine = tuned_here()
     monkeypatch.setattr(tuned, "this_platform", lambda: Platform("another chip", "1"))
-    assert tuned_methods() == ()
+    assert tuned_here() == {}
     keep(remembered(Way("gl-raster", 8)))
-    assert tuned_methods()[0].way.executor == "gl-raster"
-    monkeypatch.undo()
-    assert mine[0].way == JIT_TILE
+    assert tuned_here()[MULTI.name].way.executor == "gl-raster"
+    monkeypatch.setattr(tuned, "this_platform", this_platform)
+    assert tuned_here() == mine
 
 
 def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
@@ -378,27 +391,30 @@ def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("given", "executor", "machine"),
     [
-        {"exact": True},
-        {"arithmetic": "fp16"},
-        {"options": Options(largest_texture=8)},
-        {"options": Options(coordinates_first=2)},
-        {"executor": "jit"},
+        ({}, "auto", Machine(exact=True)),
+        ({}, "auto", Machine(arithmetic=find_arithmetic("fp16"))),
+        ({"largest_texture": "8"}, "auto", Machine()),
+        ({"coordinates_first": 2}, "auto", Machine()),
+        ({}, "jit", Machine()),
     ],
 )
-def test_other_runs_are_left_as_they_were_asked_for(more: dict[str, Any]) -> None:
+def test_other_runs_are_left_as_they_were_asked_for(
+    given: dict[str, Any], executor: str, machine: Machine
+) -> None:
     keep(remembered())
-    given = {"options": Options(), "executor": "auto", **more}
-    choice = choose(MULTI, **given)
-    assert choice == tuned.Choice(given["options"], given["executor"])
+    assert choose(MULTI, given, executor, machine) == Choice(given, executor, machine)
 
 
 def test_a_shape_of_the_code_goes_with_its_block() -> None:
     keep(remembered())
-    assert choose(MULTI, Options(), "auto").tuning == JIT_TILE.tuning
-    assert choose(MULTI, Options(block=32, transpose_a=True), "auto").tuning == JIT_TILE.tuning
-    assert choose(MULTI, Options(block=8), "auto").tuning is None
+    found = {"block": 32, "accumulate": Accumulate.COPY}
+    for asked in ({}, {"n": 8}, {"block": "32", "transpose_a": True}):
+        choice = choose(MULTI, asked)
+        assert choice.machine.tuning == JIT_TILE.tuning
+        assert found.items() <= choice.given.items()
+    assert choose(MULTI, {"block": 8}) == Choice({**found, "block": 8}, "jit", Machine())
 
 
 def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
@@ -406,7 +422,7 @@ def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Comman
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
     assert run_matmul(np.eye(4), np.eye(4)).options.block == 32
     code, out, _ = run("tune", "--show")
-    assert (code, out) == (0, "tuning is off: GPGPU_LEGACY_TUNING=off\n")
+    assert code == 0 and "Tuning is off: GPGPU_LEGACY_TUNING=off" in out
     code, _, err = run("tune")
     assert code == 2
     assert "unset it" in err
@@ -441,21 +457,22 @@ def test_a_damaged_file_is_told_of_in_a_line_and_is_not_replaced(
 def test_a_search_from_the_command_line_is_shown_kept_and_forgotten(
     run: Command, kept: Path
 ) -> None:
-    words = ("hall-carr-hart-single", "--size", "16", "--budget", "0.5", "--executor", "jit")
+    words = ("hall-carr-hart-single", "n=16", "--budget", "0.5", "--executor", "jit")
     code, out, _ = run("tune", *words)
     assert code == 0
     assert "hall-carr-hart-single" in out
     code, shown, _ = run("tune", "--show", "--json")
     data = json.loads(shown)
     assert data["file"] == str(kept)
-    assert [each["method"] for each in data["kept"]] == ["hall-carr-hart-single"]
-    assert data["kept"][0]["way"]["executor"] == "jit"
+    [one] = data["kept"]
+    assert (one["algorithm"], one["parameters"]) == ("hall-carr-hart-single", {"n": 16})
+    assert one["way"]["executor"] == "jit"
     keep(remembered())
-    assert run("tune", "--forget", "hall-carr-hart-multi")[1] == "forgot hall-carr-hart-multi\n"
-    assert [each.method for each in tuned_methods()] == ["hall-carr-hart-single"]
-    assert run("tune", "--forget")[1] == "forgot hall-carr-hart-single\n"
-    assert run("tune", "--forget")[1] == "there was nothing to forget\n"
-    assert "nothing is tuned" in run("tune", "--show")[1]
+    assert "Forgot hall-carr-hart-multi." in run("tune", "--forget", "hall-carr-hart-multi")[1]
+    assert list(tuned_here()) == ["hall-carr-hart-single"]
+    assert "Forgot hall-carr-hart-single." in run("tune", "--forget")[1]
+    assert "Forgot nothing." in run("tune", "--forget")[1]
+    assert "Nothing is tuned" in run("tune", "--show")[1]
 
 
 @pytest.mark.parametrize(

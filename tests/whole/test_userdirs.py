@@ -11,7 +11,7 @@ import pytest
 from gpgpu_legacy import code_cache
 from gpgpu_legacy.chips.profile import calibrated
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.tuned import tuned_methods
+from gpgpu_legacy.measure.tuned import tuned_here
 from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
 from gpgpu_legacy.userdirs import cache_folder, data_folder
 
@@ -44,7 +44,7 @@ def test_without_a_home_nothing_is_kept_and_everything_runs(
     code_cache.keep("name", b"code")
     assert code_cache.read("name") is None
     assert "set HOME" in code_cache.why_nothing_is_kept()
-    assert calibrated() == tuned_methods() == ()
+    assert (calibrated(), tuned_here()) == ((), {})
     code, _, err = run("run", "larson-mcallister", "--size", "4")
     assert code == 0, err
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
@@ -57,7 +57,7 @@ def test_a_home_that_nobody_can_look_into_has_nothing(monkeypatch: pytest.Monkey
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", "/" + "x" * 5000)
-    assert calibrated() == tuned_methods() == ()
+    assert (calibrated(), tuned_here()) == ((), {})
     assert code_cache.read("name") is None
     assert "file name too long" in code_cache.why_nothing_is_kept()
 

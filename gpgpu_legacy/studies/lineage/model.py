@@ -97,12 +97,13 @@ def lineage(
 
 
 def _member(method: Method, size: int, executor: str, libraries: list[Peer]) -> _Member:
-    choice = choose(method, Options(), executor)
-    plan = method.plan(Shape(size, size, size), method.options(choice.options))
+    choice = choose(method.algorithm, {}, executor)
+    options = method.options(Options(**choice.given))
+    plan = method.plan(Shape(size, size, size), options)
     runner = find_executor(choice.executor, plan)
     host = next(peer for peer in libraries if not peer.on_gpu)
     ceiling = next((peer for peer in libraries if peer.on_gpu and runner.is_hardware()), host)
-    entrant = entrant_of(method, choice.options, runner, choice.tuning)
+    entrant = entrant_of(method, options, runner, choice.machine.tuning)
     return _Member(method, entrant, count_plan(plan), ceiling)
 
 
