@@ -42,7 +42,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "roofline": "predict",
         "mispredictions": "predict",
         "cache-table": "cache_table",
-        "tiles": "tiles",
         "anomaly": "anomaly",
         "lineage": "lineage",
         "precision": "precision",
@@ -53,7 +52,9 @@ SECTIONS: dict[str, dict[str, str]] = {
 STUDY = "study"
 """The group of the studies."""
 
-STUDIES: dict[str, str] = {}
+STUDIES: dict[str, str] = {
+    "tiles": "tiles",
+}
 """The file of each study."""
 
 INTERRUPTED = 130

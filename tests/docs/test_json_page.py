@@ -19,7 +19,7 @@ COMMANDS = (
     "predict larson-mcallister --size 4 --chip radeon-9700-pro",
     "roofline --chip xeon-jit --size 16",
     "cache larson-mcallister n=4",
-    "tiles --size 16 --tile 4 --cache 1K,fully,64B",
+    "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
     f"check {LIFE}",
     f"count {LIFE}",
     "methods",
@@ -79,7 +79,7 @@ def test_every_field_of_a_command_is_on_the_page(
     monkeypatch.chdir(tmp_path)
     np.save("cells.npy", np.zeros((4, 4, 4), np.float32))
     words = line.split()
-    name = " ".join(words[:2]) if words[0] == "plan" else words[0]
+    name = " ".join(words[:2]) if words[0] in {"plan", "study"} else words[0]
     known = sections()
     elsewhere = known.get(LIKE.get(name, ""), set())
     printed = set(fields(run_json(*words)))

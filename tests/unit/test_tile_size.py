@@ -13,10 +13,8 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, parse_cache
-from gpgpu_legacy.cli import tiles as command
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.studies.tile_size import model
 from gpgpu_legacy.studies.tile_size.model import Cases, TileRow, Traffic, tile_table
 
 TEXEL = 16  # bytes
@@ -95,13 +93,8 @@ def test_a_cache_for_a_pass_of_a_tile_fetches_each_texel_n_over_t_times(cases: C
 # The command -------------------------------------------------------------------------------------
 
 
-def test_the_help_names_what_the_study_has() -> None:
-    assert list(map(int, command.TILES.split())) == list(model.TILES)
-    assert command.CACHES.split() == list(model.CACHES)
-
-
 def test_the_command_prints_a_table_or_json(run: Any) -> None:
-    words = ("tiles", "--size", "64", "--tile", "8", "--cache", "1M,fully,64B", "--quiet")
+    words = ("study", "tiles", "--size", "64", "--tile", "8", "--cache", "1M,fully,64B", "--quiet")
     code, out, err = run(*words)
     assert (code, err) == (0, "")
     assert "As the formulas say, with such a cache and order: 1 of 1." in out

@@ -16,6 +16,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+TILES = (8, 16, 32, 64, 128)
+CACHES = ("8K,fully,64B", "8K,4way,64B")
+"""What is looked at where nobody asks for more."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tiles:

@@ -6,13 +6,12 @@ or order is simulated as well, and shows what becomes of them there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import lcm
 
-from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK, METHOD
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import ALGORITHM
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy
@@ -20,6 +19,8 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record
 from gpgpu_legacy.studies.tile_size.formulas import (
     Fetches,
@@ -28,10 +29,6 @@ from gpgpu_legacy.studies.tile_size.formulas import (
     fetches_of_b,
     fetches_of_sums,
 )
-
-BLOCK = DEFAULT_BLOCK
-TILES = (8, 16, 32, 64, 128)
-CACHES = ("8K,fully,64B", "8K,4way,64B")
 
 
 class Traffic(Record):
@@ -45,6 +42,13 @@ class Traffic(Record):
     def holds(self) -> bool:
         """Whether the simulation is within the formula."""
         return self.least <= self.simulated <= self.most
+
+    def fetches(self, texture_bytes: int) -> tuple[Entry, Entry]:
+        """How often each texel comes from memory: by the formula, maybe a range, and simulated."""
+        least, most, simulated = (
+            f"{number / texture_bytes:.4g}" for number in (self.least, self.most, self.simulated)
+        )
+        return Numeral(least if least == most else f"{least}–{most}"), Numeral(simulated)
 
 
 class TileRow(Record):
@@ -67,8 +71,21 @@ class TileRow(Record):
         """Whether all three are within the formulas."""
         return self.a.holds and self.b.holds and self.sums.holds
 
+    def entries(self, texture_bytes: int) -> tuple[Entry, ...]:
+        """The row as a table has it."""
+        return (
+            self.cache,
+            self.tile,
+            f"{self.across}×{self.across}",
+            *self.a.fetches(texture_bytes),
+            *self.b.fetches(texture_bytes),
+            *self.sums.fetches(texture_bytes),
+            self.a.simulated + self.b.simulated + self.sums.simulated,
+            self.holds,
+        )
 
-class TileTable(Record):
+
+class TileTable(Result):
     """The rows of one product of n×n matrices, and what was not simulated.
 
     texels: N, along each side of a texture; texture_bytes: of N×N texels. not_run: the cases that
@@ -84,6 +101,51 @@ class TileTable(Record):
     in_flight: int
     rows: tuple[TileRow, ...]
     not_run: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        within = sum(row.holds for row in self.rows)
+        return f"<TileTable of n = {self.size}: {within} of {len(self.rows)} as the formulas say>"
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """A row for each cache and tile, and what was not simulated."""
+        heads = (
+            "cache", "T", "tiles", "A by formula", "simulated", "B by formula", "simulated",
+            "sums by formula", "simulated", "in all, bytes", "holds",
+        )  # fmt: skip
+        order = f"raster order {self.raster}, texture layout {self.layout}"
+        if self.in_flight > 1:
+            order += f", {self.in_flight} fragments in flight"
+        caption = (
+            f"govindaraju-tiled, n = {self.size}, b = {self.block}, {order}: how often each of the "
+            f"{self.texels}×{self.texels} texels of a matrix comes from memory."
+        )
+        rows = tuple(row.entries(self.texture_bytes) for row in self.rows)
+        grids = (
+            [Grid("tiles", caption, heads, rows, tuple(self._notes(whole=whole)))] if rows else []
+        )
+        if self.not_run:
+            left_out = tuple((case, "the budget was spent before the end") for case in self.not_run)
+            grids.append(Grid("not-run", "Not run.", ("what", "why"), left_out))
+        return grids
+
+    def _notes(self, *, whole: bool) -> Iterator[str]:
+        if whole:
+            yield CONVENTIONS
+        for rows, which in (
+            ([row for row in self.rows if row.assumed], "such a cache and order"),
+            ([row for row in self.rows if not row.assumed], "another cache or order"),
+        ):
+            if rows:
+                within = sum(row.holds for row in rows)
+                yield f"As the formulas say, with {which}: {within} of {len(rows)}."
+
+
+CONVENTIONS = (
+    "The formulas are of fully associative LRU caches, of one fragment after another in scan "
+    "order, and of linear textures. A range is between a cache in which no line lasts until "
+    "its next use and one in which all do. The sums are two textures, of which each pass reads "
+    "one; a cache that holds a tile's part of both reads each once."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +232,7 @@ def tile_table(
 
 def _row(cases: Cases, cache: Cache, tile: int, budget: Budget) -> TileRow | None:
     """One case; None if the budget ends before it does."""
-    n = cases.size
-    plan = METHOD.plan(Shape(n, n, n), Options(block=cases.block, tile=tile))
+    plan = ALGORITHM.plan(n=cases.size, block=cases.block, tile=tile)
     result = cache_run(plan, Memory((cache,)), cases.access, budget_s=budget.left_s)
     if not result.exact:
         return None
