@@ -58,10 +58,12 @@ class Recorded(Record, kw_only=True):
     with a + where files differ from it; None in an installed package. driver: of OpenGL, where the
     result depends on it. date: ISO 8601, UTC.
 
-    WHAT: such a file in words, for messages about a file of another kind.
+    WHAT: such a file in words, for messages about a file of another kind. HAS_LONG_LISTS: whether
+    every item of a list has one line in it.
     """
 
     WHAT: ClassVar[str] = "a recorded result"
+    HAS_LONG_LISTS: ClassVar[bool] = False
 
     schema: Literal[1] = 1
     package: OneLine | None = None
@@ -246,8 +248,9 @@ def read_recorded(path: Path, kind: type[R]) -> R:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a record whole, as `json_text` gives it; InputError where it cannot be written."""
-    write_text(path, json_text(value))
+    """Write a record whole; InputError where it cannot be written."""
+    has_long_lists = isinstance(value, Recorded) and value.HAS_LONG_LISTS
+    write_text(path, json_lines_text(value) if has_long_lists else json_text(value))
 
 
 def from_document(text: str, kind: type[D], name: str) -> D:

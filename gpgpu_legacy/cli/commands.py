@@ -41,7 +41,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "plan": "plan",
         "roofline": "predict",
         "mispredictions": "predict",
-        "cache-table": "cache_table",
         "anomaly": "anomaly",
         "lineage": "lineage",
         "precision": "precision",
@@ -53,6 +52,7 @@ STUDY = "study"
 """The group of the studies."""
 
 STUDIES: dict[str, str] = {
+    "cache-table": "cache_table",
     "tiles": "tiles",
 }
 """The file of each study."""

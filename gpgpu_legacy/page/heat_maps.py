@@ -11,22 +11,20 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.api.cache_plot import ANCHORS
-from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.page.section import data_url
 from gpgpu_legacy.present.pictures import grey_png_of
-from gpgpu_legacy.studies.cache_table.model import (
+from gpgpu_legacy.studies.cache_table.defaults import (
     BEFORE,
     BLOCKED,
     CACHES,
     IN_FLIGHT,
     LAYOUTS,
     RASTERS,
-    Case,
-    Products,
-    Setting,
 )
+from gpgpu_legacy.studies.cache_table.model import Products
+from gpgpu_legacy.studies.cache_table.rows import Case, Setting
 
 SIZE, BLOCKS, CACHE = 64, (4, DEFAULT_BLOCK), CACHES[0]
 """An operand of n = 64 fills the smallest cache eight times, and is simulated in a moment."""
@@ -64,14 +62,12 @@ def mapped_cases() -> Iterator[list[Case]]:
     """The products of a map, setting by setting."""
     names = [(BEFORE, None), *product(BLOCKED, BLOCKS)]
     for raster, layout, number in product(RASTERS, LAYOUTS, IN_FLIGHT):
-        where = Setting(CACHE, raster, layout, number)
-        yield [Case(method, block, where) for method, block in names]
+        where = Setting(cache=CACHE, raster=raster, layout=layout, in_flight=number)
+        yield [where.case_of(method, block) for method, block in names]
 
 
 def _map(case: Case) -> tuple[NDArray[np.uint8], float]:
     """A case's map in levels, and its hits over its reads."""
-    where = case.setting
-    access = parse_access(where.layout, where.raster, in_flight=where.in_flight)
-    memory = Memory((parse_cache(where.cache),))
-    _, heat = heat_map(Products(SIZE).plan(case), memory, access)
+    memory = Memory((parse_cache(case.cache),))
+    _, heat = heat_map(Products(SIZE).plan(case), memory, case.access)
     return np.round(LEVELS * heat.ratio).astype(np.uint8), heat.all_hits / heat.all_reads

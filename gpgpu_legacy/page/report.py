@@ -38,8 +38,8 @@ from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
 from gpgpu_legacy.serial import as_record, json_text
-from gpgpu_legacy.studies.cache_table.model import Products, Setting, make_table
-from gpgpu_legacy.studies.cache_table.table import cache_table_grids
+from gpgpu_legacy.studies.cache_table.model import Products, make_table
+from gpgpu_legacy.studies.cache_table.rows import Setting
 from gpgpu_legacy.studies.figure_2.model import demonstrate
 from gpgpu_legacy.studies.figure_2.plot import animated_figure_2, draw_figure_2
 
@@ -122,13 +122,13 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
 def _through_caches() -> list[Grid]:
     """The methods of Table 1 through small caches, at a size that is simulated in a moment."""
     where = [
-        Setting(cache, raster, layout, in_flight)
+        Setting(cache=cache, raster=raster, layout=layout, in_flight=in_flight)
         for raster, layout in (("scan", "linear"), ("tiled:8x8", "8x8"))
         for in_flight in _CACHED_IN_FLIGHT
         for cache in _CACHES
     ]
     table = make_table(Products(_CACHED_SIZE, _CACHED_BLOCKS), where, Budget(inf))
-    return cache_table_grids(table)
+    return table.grids(whole=True)
 
 
 def _here(size: int, block: int, times: MethodTimes) -> list[Time]:

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 from browser_pages import Opener, View, section_of
 
+from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.sources import recorded_file
-from gpgpu_legacy.studies.cache_table.model import BEFORE, Case, Row, Setting
-from gpgpu_legacy.studies.cache_table.record import read_cache_table
+from gpgpu_legacy.studies.cache_table.defaults import BEFORE
+from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.cache_table.rows import Case, Row, Setting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -21,7 +23,7 @@ SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 
 @cache
 def rows(name: str = "cache-table.json") -> dict[Case, Row]:
-    return {row.case: row for row in read_cache_table(recorded_file(name)).rows}
+    return {row.case: row for row in read_recorded(recorded_file(name), CacheTable).rows}
 
 
 def sentence(page: Page) -> str:
@@ -34,14 +36,14 @@ def choose(page: Page, label: str, value: str | int) -> None:
 
 def test_every_list_changes_the_sentence(open_page: Opener) -> None:
     page = open_page("cache")
-    where = Setting("32K,2way,128B", "scan", "linear", 16)
+    where = Setting(cache="32K,2way,128B", raster="scan", layout="linear", in_flight=16)
     choose(page, "cache", where.cache)
     choose(page, "order of fragments", where.raster)
     choose(page, "layout of textures", where.layout)
     choose(page, "fragments in flight", where.in_flight)
     choose(page, "method in colour", SINGLE)
     choose(page, "block b", 8)
-    own, before = rows()[Case(SINGLE, 8, where)], rows()[Case(BEFORE, None, where)]
+    own, before = rows()[where.case_of(SINGLE, 8)], rows()[where.case_of(BEFORE, None)]
     share = own.operand_share
     assert f"At b = 8, memory sends {100 * share:.3g} % of the bytes that {SINGLE}" in sentence(
         page
@@ -51,7 +53,7 @@ def test_every_list_changes_the_sentence(open_page: Opener) -> None:
     assert f"takes {own.bytes_from_memory / 1e9:.3g} GB from memory" in sentence(page)
     choose(page, "matrices", 256)
     choose(page, "curve", "misses")
-    small = rows("cache-table-256.json")[Case(SINGLE, 8, where)]
+    small = rows("cache-table-256.json")[where.case_of(SINGLE, 8)]
     assert f"{100 * (1 - small.read_hit_ratio):.3g} % of the reads" in sentence(page)
     for word in ("cache=32K", "raster=scan", "flight=16", "b=8", "n=256", "measure=misses"):
         assert word in page.url
@@ -60,8 +62,8 @@ def test_every_list_changes_the_sentence(open_page: Opener) -> None:
 def test_a_moment_is_sent_in_the_address(open_page: Opener) -> None:
     at = f"cache.method={SINGLE}&cache.b=2&cache.raster=scan&cache.layout=linear&cache.flight=1"
     page = open_page("cache", at=at)
-    where = Setting("8K,4way,64B", "scan", "linear", 1)
-    share = rows()[Case(SINGLE, 2, where)].operand_share
+    where = Setting(cache="8K,4way,64B", raster="scan", layout="linear")
+    share = rows()[where.case_of(SINGLE, 2)].operand_share
     assert f"At b = 2, memory sends {100 * share:.3g} % " in sentence(page)
     page.evaluate("location.hash = '#cache.b=64'")
     page.wait_for_function("document.querySelector('.cache-sentence').innerText.includes('b = 64')")
@@ -86,8 +88,8 @@ def test_the_curve_and_the_ratios_choose_too(open_page: Opener) -> None:
     page.locator("#cache .hit").nth(1).click()
     assert "At b = 2," in sentence(page)
     ratio = page.get_by_label(re.compile("^scan, 8x8, 16K,4way,64B"))
-    where = Setting("16K,4way,64B", "scan", "8x8", 64)
-    own, before = rows()[Case(MULTI, 2, where)], rows()[Case(BEFORE, None, where)]
+    where = Setting(cache="16K,4way,64B", raster="scan", layout="8x8", in_flight=64)
+    own, before = rows()[where.case_of(MULTI, 2)], rows()[where.case_of(BEFORE, None)]
     assert float(ratio.inner_text()) == pytest.approx(
         own.operand_share / before.operand_share, 1e-2
     )

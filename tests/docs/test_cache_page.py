@@ -11,8 +11,7 @@ import pytest
 from markdown_pages import ROOT
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.papers.audit.record import recorded
@@ -21,9 +20,12 @@ from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.predict.plans import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.published.schema import PlanChange
+from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, IN_FLIGHT
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
-from gpgpu_legacy.studies.cache_table.model import BEFORE, BLOCKED, IN_FLIGHT, CacheTable, Setting
-from gpgpu_legacy.studies.cache_table.record import read_cache_table
+from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.cache_table.rows import Setting
+from gpgpu_legacy.studies.cache_table.verdict import verdict
 
 PAGE = ROOT / "docs" / "explanation" / "caches.md"
 SCANNED, IN_TILES = ("scan", "linear", "8K,4way,64B"), ("tiled:8x8", "8x8", "8K,4way,64B")
@@ -33,8 +35,10 @@ TABLES = {256: "cache-table-256.json", 1024: "cache-table.json"}
 
 @cache
 def table(size: int) -> CacheTable:
-    found = read_cache_table(ROOT / "benchmarks" / TABLES[size])
+    found = read_recorded(ROOT / "benchmarks" / TABLES[size], CacheTable)
     assert found.size == size and not found.not_run
+    assert found.verdict is not None
+    assert found.verdict.sentences == tuple(verdict(found))
     return found
 
 
@@ -68,13 +72,16 @@ def ratios() -> str:
 
 
 def gigabytes() -> str:
-    of = {(row.method, row.block, row.setting): row for row in table(1024).rows}
+    of = {row.case: row for row in table(1024).rows}
     rows = []
     for place in (SCANNED, IN_TILES, STUDIED):
         raster, layout, cached = place
         for method in (BEFORE, *BLOCKED):
             block = None if method == BEFORE else DEFAULT_BLOCK
-            own = [of[method, block, Setting(cached, raster, layout, n)] for n in IN_FLIGHT]
+            where = [
+                Setting(cache=cached, raster=raster, layout=layout, in_flight=n) for n in IN_FLIGHT
+            ]
+            own = [of[setting.case_of(method, block)] for setting in where]
             moved = [own[0].bytes_requested, *(row.bytes_from_memory for row in own)]
             rows.append((*place, method, *(f"{count / 1e9:.3g}" for count in moved)))
     heads = ("order", "layout", "cache", "method", "requested")
@@ -85,7 +92,7 @@ def gigabytes() -> str:
 @cache
 def predictions() -> dict[tuple[str, str, int], Prediction]:
     """By raster order, layout and number in flight: n = 1024 on a GeForce 6800 Ultra."""
-    plan = find_method(BLOCKED[1]).plan(SHAPE)
+    plan = find_product(BLOCKED[1]).plan(n=1024)
     memory = Memory((parse_cache("8K,4way,64B"),))
     return {
         (raster, layout, n): predict_plan(
@@ -108,13 +115,12 @@ def limits() -> str:
     rows = []
     for (raster, layout, n), prediction in predictions().items():
         times = [f"{1e3 * seconds(prediction, name):.0f} ms" for name in LIMITS]
-        gflops = SHAPE.gflops(prediction.compute_s)
+        gflops = 2e-9 * 1024**3 / prediction.compute_s
         rows.append((raster, layout, str(n), *times, f"{gflops:.1f} GFLOPS"))
     heads = ("order", "layout", "in flight", *LIMITS, "at most")
     return markdown(heads, ("---",) * 2 + ("---:",) * 4, rows)
 
 
-SHAPE = Shape(1024, 1024, 1024)
 LIMITS = ("lookups", "memory behind the cache")
 
 

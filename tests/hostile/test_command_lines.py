@@ -90,7 +90,7 @@ LEFT_OUT = {"--record", "--measure", "--help", "--machine", "--forget"}
 
 SLOW = {
     "report", "page", "lineage", "calibrate", "doctor", "tune", "anomaly", "audit",
-    "mispredictions", "bench", "cache-table", "precision", "roofline",
+    "mispredictions", "bench", "study cache-table", "precision", "roofline",
 }  # fmt: skip
 """Commands that take seconds whatever their options are; they only get words that do not fit."""
 
@@ -120,7 +120,7 @@ COMMANDS = commands()
 
 def value(random: Random, parameter: Any) -> str:
     """A word for an option or an argument, which may be one that it is meant for."""
-    shape = (parameter.metavar or "").removesuffix(" …")
+    shape = (parameter.metavar or "").removesuffix(" …").removesuffix(",…")
     choices = PLAUSIBLE.get(shape) or PLAUSIBLE.get(shape.strip("[]"))
     if choices is None or random.random() < 0.3:
         return random.choice(NONSENSE)

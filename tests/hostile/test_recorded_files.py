@@ -42,10 +42,7 @@ from gpgpu_legacy.predict.table import terms_grid
 from gpgpu_legacy.present.grid import Grid, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
-from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
-from gpgpu_legacy.studies.cache_table.record import printed_table, read_cache_table
-from gpgpu_legacy.studies.cache_table.table import cache_table_grids
-from gpgpu_legacy.studies.cache_table.verdict import verdict
+from gpgpu_legacy.studies.cache_table.result import CacheTable
 from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
 from gpgpu_legacy.studies.lineage.table import lineage_grid
@@ -89,9 +86,8 @@ def _lineage(path: Path) -> None:
 
 
 def _cache_table(path: Path) -> None:
-    table = read_cache_table(path)
-    _shown(cache_table_grids(table), printed_table(table))
-    verdict(table)
+    table = read_recorded(path, CacheTable)
+    _shown(table.grids(whole=True), table.judged())
 
 
 def _plan_bench(path: Path) -> None:
@@ -382,7 +378,7 @@ def _roofline(path: Path) -> Roofline:
     [
         ("bench-cpu.json", read_bench, draw_bench),
         ("lineage-h100.json", lambda path: [read_lineage(path)], draw_lineage),
-        ("cache-table.json", read_cache_table, draw_cache_table),
+        ("cache-table.json", lambda path: read_recorded(path, CacheTable), CacheTable.plot),
         ("lineage-h100.json", _roofline, draw_roofline),
     ],
 )

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import Access, parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
@@ -25,8 +25,8 @@ CACHES = ("512,2way,64B", "1K,fully,64B", "512,4way,64B,fifo", "512,2way,64B + 2
 
 
 def plan_of(method: str, n: int, block: int = 1, way: Accumulate = BLEND) -> Plan:
-    options = Options() if method == LM else Options(block=block, accumulate=way)
-    return find_method(method).plan(Shape(n, n, n), options)
+    blocked = {} if method == LM else {"block": block, "accumulate": way}
+    return find_product(method).plan(n=n, **blocked)
 
 
 def how(tile: int | None, in_flight: int, *, quads: bool = False) -> Access:

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from buffers import bindings, buffer, uniforms
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import kernels
 from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.cache.trace import NO_ACCESS, Trace
@@ -33,8 +32,8 @@ Access = tuple[str, int, bool]
 """The array, the index of the element in it, and whether it is a store."""
 
 
-def plan_of(name: str, *shape: int, **options: Any) -> Plan:
-    return find_method(name).plan(Shape(*shape), Options(**options))
+def plan_of(name: str, m: int, l: int, n: int, **options: Any) -> Plan:  # noqa: E741
+    return find_product(name).plan(m=m, l=l, n=n, **options)
 
 
 def in_order(trace: Trace) -> list[Access]:
@@ -145,8 +144,8 @@ def test_from_shared_memory(n: int, b: int, dynamic: bool) -> None:
         (SHARED, (20, 30, 10), {"block": 8}),
         (TILED, (40, 70, 33), {}),
         (TILED, (64, 32, 32), {}),
-        (MALI, (12, 9, 21), {"alpha": 2.0, "beta": 0.5, "adds": True}),
-        (GLOBAL, (20, 30, 10), {"block": 8, "alpha": 2.0, "beta": 0.5, "adds": True}),
+        (MALI, (12, 9, 21), {"alpha": 2.0, "beta": 0.5}),
+        (GLOBAL, (20, 30, 10), {"block": 8, "alpha": 2.0, "beta": 0.5}),
     ],
 )
 def test_totals_are_what_is_counted(
@@ -315,7 +314,7 @@ def test_arrays_of_one_name_in_several_kernels_are_several_regions() -> None:
 
 def test_errors_say_what_is_wrong() -> None:
     with pytest.raises(PlanError, match="draws"):
-        trace_kernels(find_method("hall-carr-hart-multi").plan(Shape(8, 8, 8), Options(block=2)))
+        trace_kernels(find_product("hall-carr-hart-multi").plan(n=8, block=2))
     with pytest.raises(InputError, match="power of two of at least 4"):
         trace_kernels(plan_of(HOST, 2, 2, 2), line_bytes=2)
     with pytest.raises(InputError, match="48 bytes"):

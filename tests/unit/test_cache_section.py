@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
@@ -28,8 +27,8 @@ def section() -> Section:
 
 def simulated(method: str, n: int, block: int | None, cache: str, in_flight: int) -> Result:
     """A product in 8×8 tiles and blocks of texels, through a cache, here and now."""
-    accumulate = None if block is None else Accumulate.PING_PONG
-    plan = find_method(method).plan(Shape(n, n, n), Options(block=block, accumulate=accumulate))
+    blocked = {} if block is None else {"block": block, "accumulate": "ping-pong"}
+    plan = find_product(method).plan(n=n, **blocked)
     access = parse_access("8x8", "tiled:8x8", in_flight=in_flight)
     return cache_run(plan, Memory((parse_cache(cache),)), access)
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from pseudo_lru import PlainTrees, Random
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.fragments import trace_fragments
@@ -396,8 +395,8 @@ def test_a_products_multiplied_passes_are_passes_carried_out(
     memory: Memory, method: str, size: int, block: int, order: tuple[str, str]
 ) -> None:
     """Here regions move by parts of lines, so that several iterations make one line's."""
-    options = Options() if method == "larson-mcallister" else Options(block=block)
-    plan = find_method(method).plan(Shape(size, size, size), options)
+    blocked = {} if method == "larson-mcallister" else {"block": block}
+    plan = find_product(method).plan(n=size, **blocked)
     made = trace_fragments(plan, parse_access(*order), line_bytes=GRANULE)
     result, every = simulate(made, memory), simulate(made, memory, every_pass=True)
     assert (result.regions, result.levels) == (every.regions, every.levels)
@@ -405,7 +404,7 @@ def test_a_products_multiplied_passes_are_passes_carried_out(
 
 def test_a_columns_walk_is_proven_to_repeat_line_by_line() -> None:
     """Sixteen columns of floats lie in a line, so that sixteen passes are a period."""
-    plan = find_method("larson-mcallister").plan(Shape(96, 96, 96), Options())
+    plan = find_product("larson-mcallister").plan(n=96)
     made = trace_fragments(plan)
     own = Memory((parse_cache("1K,2way,64B"),), per_texture=True)
     result, every = simulate(made, own), simulate(made, own, every_pass=True)

@@ -18,21 +18,24 @@ import pytest
 from commands import Command, JsonCommand
 from PIL import Image
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.serial import read_recorded, write_json
 from gpgpu_legacy.studies.cache_table import model as cache_table
-from gpgpu_legacy.studies.cache_table.record import read_cache_table, write_cache_table
+from gpgpu_legacy.studies.cache_table.judgement import judge
+from gpgpu_legacy.studies.cache_table.result import CacheTable, Verdict
 
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
+TABLE = ("study", "cache-table")
 
 
 SMALL = (
-    "cache-table", "--size", "16", "--block", "1", "2", "4", "8", "--cache", "256,2way,32B",
-    "512,fully,32B", "--raster", "4x4", "--layout", "linear", "--in-flight", "1", "16", "--quiet",
+    *TABLE, "--size", "16", "--block", "1,2,4,8", "--cache", "256,2way,32B",
+    "512,fully,32B", "--raster", "4x4", "--layout", "linear", "--in-flight", "1,16", "--quiet",
 )  # fmt: skip
 
 
@@ -48,10 +51,8 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
             row["method"], b and 4 * n**3 * (b + 1) // b
         )
         assert row["bytes_requested"] == texels  # the paper's Table 1
-        run_of = find_method(row["method"]).plan(
-            Shape(n, n, n),
-            Options(block=b, accumulate=Accumulate.PING_PONG) if b else Options(),
-        )
+        blocked = {"block": b, "accumulate": Accumulate.PING_PONG} if b else {}
+        run_of = find_product(row["method"]).plan(n=n, **blocked)
         memory = Memory((parse_cache(row["cache"]),))
         access = parse_access(raster=row["raster"], in_flight=row["in_flight"])
         result = cache_run(run_of, memory, access, every_pass=True)
@@ -60,21 +61,19 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
         operands = [each for each in result.regions if each.name in {"A", "B"}]
         assert row["operand_bytes_from_memory"] == sum(e.bytes_from_memory for e in operands)
     written = json.loads(recorded.read_text("utf-8"))
-    assert written["verdict"]["sentences"] == data["verdict"]["sentences"]
-    assert all(
-        few.items() <= row.items() for few, row in zip(written["rows"], data["rows"], strict=True)
-    )
+    assert written == data
     assert recorded.read_text("utf-8").count("\n") < 100
     assert written["schema"] == 1 and written["date"] and written["package"]
     assert np.asarray(Image.open(plot).convert("RGB")).std() > 5.0
-    assert run_json("cache-table", "--from", str(recorded)) == data
+    assert run_json(*TABLE, "--from", str(recorded)) == data
     again = tmp_path / "again.json"
-    run_json("cache-table", "--from", str(recorded), "-o", str(again))
+    run_json(*TABLE, "--from", str(recorded), "-o", str(again))
     assert again.read_text("utf-8") == recorded.read_text("utf-8")  # its date, too
-    code, out, _ = run("cache-table", "--from", str(recorded))
+    code, out, _ = run(*TABLE, "--from", str(recorded), "--all")
     assert code == 0
+    text = " ".join(out.split())
     for sentence in data["verdict"]["sentences"]:
-        assert f"• {sentence}\n" in out
+        assert f"• {sentence}" in text
 
 
 def record(case: tuple[str, int | None, str], *counts: int) -> dict[str, Any]:
@@ -91,7 +90,14 @@ def record(case: tuple[str, int | None, str], *counts: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_the_verdict_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
+def verdict_of(path: Path) -> Verdict:
+    """The verdict on the rows of a recorded table."""
+    verdict = read_recorded(path, CacheTable).judged().verdict
+    assert verdict is not None
+    return verdict
+
+
+def test_the_verdict_by_hand(tmp_path: Path) -> None:
     small, large = "1K,4way,64B", "8K,4way,64B"
     rows = [
         record((LM, None, small), 1000, 500, 600),
@@ -109,13 +115,13 @@ def test_the_verdict_by_hand(run_json: JsonCommand, tmp_path: Path) -> None:
         "spent_s": 1.0,
     }  # fmt: skip
     path.write_text(json.dumps(data))
-    verdict = run_json("cache-table", "--from", str(path))["verdict"]
-    first, second = verdict["settings"]
-    assert (first["cache"], first["best_block"], second["best_block"]) == (small, 8, 32)
-    assert (first["bytes_from_memory"], first["largest_over_best"]) == (0.5, 8.0)
+    verdict = verdict_of(path)
+    first, second = verdict.settings
+    assert (first.cache, first.best_block, second.best_block) == (small, 8, 32)
+    assert (first.bytes_from_memory, first.largest_over_best) == (0.5, 8.0)
     for quantity in ("fewer_bytes_at", "higher_read_hit_ratio_at", "more_reuse_at"):
-        assert (first[quantity], second[quantity]) == ([8], [8, 16, 32])
-    said = verdict["sentences"]
+        assert (getattr(first, quantity), getattr(second, quantity)) == ((8,), (8, 16, 32))
+    said = verdict.sentences
     text = "\n".join(said)
     assert (
         f"{SINGLE} has fewer bytes from memory at every b in 1 of 2 settings (scan, linear with "
@@ -160,7 +166,7 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
     monkeypatch.setattr(cache_table, "SAVE_EVERY_S", 0.0)
     products = cache_table.Products(8, (1, 2), Accumulate.COPY)
     where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",))
-    path, saved, stopped = tmp_path / "a.json", list[cache_table.CacheTable](), Event()
+    path, saved, stopped = tmp_path / "a.json", list[CacheTable](), Event()
     simulate, begun = cache_table._simulate, count()
 
     def two_and_no_more(*given: Any) -> Any:
@@ -168,9 +174,9 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
             stopped.wait(60.0)
         return simulate(*given)
 
-    def stop(table: cache_table.CacheTable) -> None:
+    def stop(table: CacheTable) -> None:
         saved.append(table)
-        write_cache_table(path, table)
+        write_json(path, table)
         if len(saved) == 2:
             stopped.set()
             raise KeyboardInterrupt
@@ -178,7 +184,7 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(cache_table, "_simulate", two_and_no_more)
         cache_table.make_table(products, where, Budget(60.0), workers=1, save=stop)
-    so_far = read_cache_table(path)
+    so_far = read_recorded(path, CacheTable)
     assert (len(so_far.rows), len(so_far.not_run)) == (2, 3)
     assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before it"}
 
@@ -195,7 +201,7 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     run_json: JsonCommand, tmp_path: Path
 ) -> None:
     small, larger, all_of_it = (tmp_path / f"{name}.json" for name in ("a", "b", "c"))
-    words = ("cache-table", "--size", "8", "--block", "2", "--raster", "scan", "--layout", "linear",
+    words = (*TABLE, "--size", "8", "--block", "2", "--raster", "scan", "--layout", "linear",
              "--in-flight", "1")  # fmt: skip
     first = run_json(*words, "--cache", "256,2way,32B", "-o", str(small))
     both = ("--cache", "512,2way,32B", "256,2way,32B", "--resume")
@@ -227,9 +233,7 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
     assert len(partly["not_run"]) == 3, "what was not run before is not run yet"
 
 
-def test_the_verdict_says_how_many_fragments_it_takes(
-    run: Command, run_json: JsonCommand, tmp_path: Path
-) -> None:
+def test_the_verdict_says_how_many_fragments_it_takes(run: Command, tmp_path: Path) -> None:
     """LM takes a quarter of A and B from memory; the single-channel method at b = 32 what stands
     here, by the cache and the number in flight.
     """
@@ -250,7 +254,7 @@ def test_the_verdict_says_how_many_fragments_it_takes(
         "spent_s": 1.0,
     }  # fmt: skip
     path.write_text(json.dumps(data))
-    said = run_json("cache-table", "--from", str(path))["verdict"]["sentences"]
+    said = verdict_of(path).sentences
     reuse = "more reuse of A and B (a smaller share of their bytes from memory)"
     assert (
         "10 settings of cache, raster order, layout and fragments in flight (1, 16 and 64)"
@@ -266,7 +270,7 @@ def test_the_verdict_says_how_many_fragments_it_takes(
         f"{SINGLE} has {reuse} at every b in 2 of 4 with 1, 2 of 3 with 16 and 2 of 3 with 64 in "
         "flight; at no b in 2 of 4 with 1, 1 of 3 with 16 and 1 of 3 with 64 in flight." in said
     )
-    code, out, _ = run("cache-table", "--from", str(path))
+    code, out, _ = run(*TABLE, "--from", str(path))
     assert code == 0
     assert re.search(r"1K,4way,64B +│? *1\.2 +│? *0\.8 +│? *0\.2", out)
     assert re.search(r"16K,4way,64B +│? *0\.998 +│? *– +│? *–", out)
@@ -279,7 +283,7 @@ def test_the_verdict_says_how_many_fragments_it_takes(
         (("--resume", "{tmp}/x.json"), "there is no file"),
         (("--block", "0"), "it must be at least 1"),
         (("--in-flight", "65537"), "in_flight is 65537; it must be at most 65536"),
-        (("--from", "{tmp}/x.json", "--size", "4"), "leave the simulation's options out"),
+        (("--from", "{tmp}/x.json", "--size", "4"), "leave --size out"),
         (("--cache", "64,direct,8B"), "does not hold whole texels"),
     ],
 )  # fmt: skip
@@ -288,27 +292,18 @@ def test_bad_input_of_the_table_is_one_line(
 ) -> None:
     words = tuple(word.replace("{tmp}", str(tmp_path)) for word in words)
     size = () if "--from" in words else ("--size", "4")
-    code, out, err = run("cache-table", *size, *words)
+    code, out, err = run(*TABLE, *size, *words)
     assert (code, out) == (2, "")
     assert complaint in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_recorded_tables_of_the_repository_read(run_json: JsonCommand) -> None:
+def test_the_recorded_tables_of_the_repository_read() -> None:
     folder = Path(__file__).parents[2] / "benchmarks"
     settings = 5 * 3 * 2 * 4
     for name in ("cache-table-256", "cache-table"):
-        data = run_json("cache-table", "--from", str(folder / f"{name}.json"))
-        assert len(data["rows"]) == settings * (1 + 2 * 8)
-        assert len(data["verdict"]["settings"]) == 2 * settings
-        assert data["not_run"] == []
-
-
-def test_the_help_has_the_defaults_of_the_study() -> None:
-    from gpgpu_legacy.cli import cache_table as command
-
-    assert command.CACHES.split() == list(cache_table.CACHES)
-    assert command.RASTERS.split() == list(cache_table.RASTERS)
-    assert command.LAYOUTS.split() == list(cache_table.LAYOUTS)
-    assert [int(number) for number in command.IN_FLIGHT.split()] == list(cache_table.IN_FLIGHT)
+        table = read_recorded(folder / f"{name}.json", CacheTable)
+        assert len(table.rows) == settings * (1 + 2 * 8)
+        assert len(judge(table)) == 2 * settings
+        assert table.not_run == ()

@@ -27,8 +27,8 @@ from gpgpu_legacy.present.plot import (
     set_plain_numbers,
 )
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
-from gpgpu_legacy.studies.cache_table.record import read_cache_table
+from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.studies.cache_table.result import CacheTable
 from gpgpu_legacy.studies.lineage.plot import draw_lineage
 from gpgpu_legacy.studies.lineage.record import read_lineage
 
@@ -130,7 +130,7 @@ def test_lineages_side_by_side(
 def test_the_cache_table_has_one_cache_in_colour_and_says_what_to_see(
     tmp_path: Path, drawn_figures: list[Figure]
 ) -> None:
-    draw_cache_table(read_cache_table(BENCHMARKS / "cache-table-256.json"), tmp_path / "table.png")
+    read_recorded(BENCHMARKS / "cache-table-256.json", CacheTable).plot(tmp_path / "table.png")
     [figure] = drawn_figures
     check_legible(figure)
     head = " ".join(text.get_text() for text in figure.texts)

@@ -14,8 +14,8 @@ from rich.console import Console
 
 from gpgpu_legacy.present import grid as grids_module
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain, print_text
-from gpgpu_legacy.serial import with_fields
-from gpgpu_legacy.studies.cache_table.record import read_cache_table, write_cache_table
+from gpgpu_legacy.serial import read_recorded, with_fields, write_json
+from gpgpu_legacy.studies.cache_table.result import CacheTable
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -32,7 +32,7 @@ CHEAP = [
     ("check", LIFE, "--chip", "radeon-9700-pro"),
     ("run", "hall-carr-hart-multi", "--size", "8", "--executor", "numpy", "--follow", "1,1"),
     ("cache", "hall-carr-hart-multi", "n=32", "block=4,8", "--all"),
-    ("cache-table", "--from", "{part}"),
+    ("study", "cache-table", "--from", "{part}", "--all"),
 ]
 
 
@@ -74,10 +74,10 @@ def shown(monkeypatch: pytest.MonkeyPatch) -> list[Grid]:
 @pytest.fixture(scope="module")
 def part(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A file with 4 of the 24 tables, all alike, of the recorded cache table."""
-    table = read_cache_table(BENCHMARKS / "cache-table.json")
+    table = read_recorded(BENCHMARKS / "cache-table.json", CacheTable)
     rows = [row for row in table.rows if row.raster == "scan" and row.in_flight in {1, 256}]
     path = tmp_path_factory.mktemp("part") / "table.json"
-    write_cache_table(path, with_fields(table, rows=tuple(rows)))
+    write_json(path, with_fields(table, rows=tuple(rows)))
     return str(path)
 
 

@@ -10,9 +10,9 @@ from gpgpu_legacy.page.heat_maps import heat_maps
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper
+from gpgpu_legacy.serial import read_recorded, with_fields
 from gpgpu_legacy.sources import recorded_file
-from gpgpu_legacy.studies.cache_table.judgement import Measure, judge
-from gpgpu_legacy.studies.cache_table.model import (
+from gpgpu_legacy.studies.cache_table.defaults import (
     BEFORE,
     BLOCKED,
     BLOCKS,
@@ -20,17 +20,15 @@ from gpgpu_legacy.studies.cache_table.model import (
     IN_FLIGHT,
     LAYOUTS,
     RASTERS,
-    CacheTable,
-    Case,
-    Row,
-    Setting,
-    settings,
 )
-from gpgpu_legacy.studies.cache_table.record import read_cache_table
+from gpgpu_legacy.studies.cache_table.judgement import Measure, judge
+from gpgpu_legacy.studies.cache_table.model import Products, settings
+from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.cache_table.rows import Row, Setting
 from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, in_all
 
 RECORDED = ("cache-table.json", "cache-table-256.json")
-SHOWN = Setting("8K,4way,64B", "tiled:8x8", "8x8", 64)
+SHOWN = Setting(cache="8K,4way,64B", raster="tiled:8x8", layout="8x8", in_flight=64)
 """The setting that is shown first: that of the audit's claim."""
 
 _METHOD = BLOCKED[1]
@@ -45,7 +43,7 @@ MEASURES: dict[str, Callable[[Row], float]] = {
 
 def make_section() -> Section:
     """The recorded tables as curves, the ratios in all settings, and heat maps of a small size."""
-    tables = [read_cache_table(recorded_file(name)) for name in RECORDED]
+    tables = [read_recorded(recorded_file(name), CacheTable) for name in RECORDED]
     paper = find_paper(PAPER)
     html = rendered(
         "sections/cache.html.j2",
@@ -83,14 +81,17 @@ def _ratios(table: CacheTable) -> list[tuple[str, str, list[float]]]:
     at = {row.case: row for row in table.rows}
 
     def ratio(where: Setting) -> float:
-        own, before = at[Case(_METHOD, DEFAULT_BLOCK, where)], at[Case(BEFORE, None, where)]
+        own, before = at[where.case_of(_METHOD, DEFAULT_BLOCK)], at[where.case_of(BEFORE, None)]
         return own.operand_share / before.operand_share
 
     return [
         (
             raster,
             layout,
-            [ratio(Setting(cache, raster, layout, SHOWN.in_flight)) for cache in CACHES],
+            [
+                ratio(with_fields(SHOWN, cache=cache, raster=raster, layout=layout))
+                for cache in CACHES
+            ],
         )
         for raster in RASTERS
         for layout in LAYOUTS
@@ -125,14 +126,8 @@ def measured(table: CacheTable) -> dict[str, list[float]]:
     The products are the method before, then each blocked method at each block.
     """
     at = {row.case: row for row in table.rows}
-    rows = [at[case] for case in _cases()]
+    rows = [at[case] for case in Products().cases(settings(CACHES, RASTERS, LAYOUTS, IN_FLIGHT))]
     return {name: [_rounded(of(row)) for row in rows] for name, of in MEASURES.items()}
-
-
-def _cases() -> list[Case]:
-    products = [(BEFORE, None), *((method, block) for method in BLOCKED for block in BLOCKS)]
-    where = settings(CACHES, RASTERS, LAYOUTS, IN_FLIGHT)
-    return [Case(method, block, setting) for setting in where for method, block in products]
 
 
 def _rounded(value: float) -> float:

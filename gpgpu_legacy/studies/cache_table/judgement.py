@@ -5,8 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
-from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
+from gpgpu_legacy.studies.cache_table.defaults import BEFORE
+from gpgpu_legacy.studies.cache_table.rows import Row, Setting
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.cache_table.result import CacheTable
 
 
 @dataclass(frozen=True, slots=True)

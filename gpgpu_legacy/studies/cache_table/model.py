@@ -24,23 +24,11 @@ from itertools import product
 from math import inf
 from os import cpu_count
 from threading import Event
-from typing import Annotated
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate, Sizes
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.bounded import (
-    Limit,
-    Line,
-    Meta,
-    NotNegative,
-    OneLine,
-    PositiveInt,
-    Several,
-    Size,
-    Whole,
-)
-from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
+from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.layout import parse_layout
 from gpgpu_legacy.cache.raster import parse_raster
@@ -48,172 +36,17 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.serial import Record, Recorded, as_record, provenance
+from gpgpu_legacy.serial import as_record, provenance
+from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, BLOCKS, SIZE
+from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.cache_table.rows import Case, NotRun, Row, Setting
 
-BEFORE = "larson-mcallister"
-BLOCKED = ("hall-carr-hart-single", "hall-carr-hart-multi")
-
-SIZE = 1024  # what the paper's Section 5.3 works out
-BLOCKS = (1, 2, 4, 8, 16, 32, 64, 128)
-CACHES = ("2K,4way,64B", "8K,4way,64B", "8K,fully,64B", "16K,4way,64B", "32K,2way,128B")
-"""The texture caches of the time are unpublished. Hakura & Gupta 1997 find working sets of up to
-16 KB and study 32 KB, 2-way, lines of 128 bytes. The fully associative cache of 8 KB separates
-misses for want of capacity from misses for want of ways."""
-RASTERS = ("scan", "tiled:8x8", "tiled:32x32")
-LAYOUTS = ("linear", "8x8")
-IN_FLIGHT = (1, 16, 64, 256)
-"""How many fragments the chips of the time kept in flight is unpublished; it was more than one."""
 SAVE_EVERY_S = 2.0
 MOST_WORKERS = 256
 """The most simulations at a time: each takes memory, and processors have no more cores."""
 ACCUMULATE = Accumulate.PING_PONG
 """Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately request just
 that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Setting:
-    """A cache, an order of fragments and a texture layout, by their canonical names.
-
-    in_flight: how many fragments are in flight; see `Access`.
-    """
-
-    cache: str
-    raster: str
-    layout: str
-    in_flight: int = 1
-
-    @property
-    def access(self) -> Access:
-        """The raster order, the layout and the fragments in flight."""
-        return parse_access(self.layout, self.raster, in_flight=self.in_flight)
-
-    def __str__(self) -> str:
-        """The setting in a few words."""
-        return f"{self.cache}, {self.access}"
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """A method at a block (None where it has none) in a setting."""
-
-    method: str
-    block: int | None
-    setting: Setting
-
-    def __str__(self) -> str:
-        """The case in a few words."""
-        block = "" if self.block is None else f", b = {self.block}"
-        return f"{self.method}{block}: {self.setting}"
-
-
-InFlight = Annotated[int, Meta(ge=1, le=MOST_IN_FLIGHT)]
-
-
-class CaseRecord(Record):
-    """A case as the fields of a row. in_flight: 1 in a file that is older than the field."""
-
-    method: Line
-    block: Size | None
-    cache: Line
-    raster: Line
-    layout: Line
-    in_flight: InFlight = 1
-
-    def __post_init__(self) -> None:
-        """ValueError for a blocked method without a block; such a record is not read."""
-        if self.block is None and self.method != BEFORE:
-            raise ValueError(f"{self.method} has blocks; expected the block of this case")
-
-    @property
-    def setting(self) -> Setting:
-        """The cache, the raster order, the layout and the fragments in flight."""
-        return Setting(self.cache, self.raster, self.layout, self.in_flight)
-
-    @property
-    def case(self) -> Case:
-        """The method, the block and the setting."""
-        return Case(self.method, self.block, self.setting)
-
-
-class Row(CaseRecord, kw_only=True):
-    """The accesses of a case, and the bytes that they move.
-
-    accesses, hits: reads and writes together. operand_…: of the bytes, those of A and B.
-    """
-
-    accesses: PositiveInt
-    hits: Whole
-    reads: PositiveInt
-    read_hits: Whole
-    bytes_requested: PositiveInt
-    bytes_from_memory: PositiveInt
-    bytes_to_memory: Whole
-    operand_bytes_requested: PositiveInt
-    operand_bytes_from_memory: PositiveInt
-
-    def __post_init__(self) -> None:
-        """ValueError for counts that exclude one another; such a record is not read."""
-        super().__post_init__()
-        writes, write_hits = self.accesses - self.reads, self.hits - self.read_hits
-        if writes < 1 or self.read_hits > self.reads or not 0 <= write_hits <= writes:
-            raise ValueError("expected reads and writes among the accesses, and no more hits")
-
-    @property
-    def access_hit_ratio(self) -> float:
-        """Hits over accesses."""
-        return self.hits / self.accesses
-
-    @property
-    def read_hit_ratio(self) -> float:
-        """Reads that hit, over reads."""
-        return self.read_hits / self.reads
-
-    @property
-    def write_hit_ratio(self) -> float:
-        """Writes that hit, over writes."""
-        return (self.hits - self.read_hits) / (self.accesses - self.reads)
-
-    @property
-    def operand_share(self) -> float:
-        """The bytes of A and B from memory, over those requested of them."""
-        return self.operand_bytes_from_memory / self.operand_bytes_requested
-
-
-class NotRun(CaseRecord, kw_only=True):
-    """A case without a result, and why."""
-
-    reason: Line
-
-
-class RecordedVerdict(Record):
-    """The verdict as it stood when a table was recorded; `verdict` makes it anew from the rows."""
-
-    claim: OneLine
-    against: OneLine
-    sentences: Several[OneLine]
-
-
-class CacheTable(Recorded, kw_only=True):
-    """The table: n×n matrices, complete simulations only. spent_s: seconds in total.
-
-    verdict: None in a table that was not recorded.
-    """
-
-    WHAT = "a table that `gpgpu-legacy cache-table --output` recorded"
-
-    size: Size
-    accumulate: Accumulate
-    budget_s: Limit | None
-    spent_s: NotNegative
-    rows: Several[Row]
-    not_run: Several[NotRun]
-    verdict: RecordedVerdict | None = None
-
-    @property
-    def multiply_adds(self) -> int:
-        """The multiply-adds of each product."""
-        return self.size**3
 
 
 # Cases --------------------------------------------------------------------------------------------
@@ -237,7 +70,8 @@ def settings(
         dict.fromkeys(orders), dict.fromkeys(places), dict.fromkeys(numbers), dict.fromkeys(known)
     )
     return tuple(
-        Setting(cache, raster, layout, number) for raster, layout, number, cache in combined
+        Setting(cache=cache, raster=raster, layout=layout, in_flight=number)
+        for raster, layout, number, cache in combined
     )
 
 
@@ -258,15 +92,15 @@ class Products:
     def cases(self, where: Iterable[Setting]) -> tuple[Case, ...]:
         """All cases, setting by setting, the method before the paper first."""
         names = [(BEFORE, None), *product(BLOCKED, dict.fromkeys(self.blocks))]
-        return tuple(Case(method, block, setting) for setting in where for method, block in names)
+        return tuple(setting.case_of(method, block) for setting in where for method, block in names)
 
     def plan(self, case: Case, size: int | None = None) -> Plan:
         """The plan of a case; InputError where the block does not fit the method."""
-        method, n = find_method(case.method), self.size if size is None else size
+        n = self.size if size is None else size
+        product_of = find_product(case.method)
         if case.block is None:
-            return method.plan(Shape(n, n, n))
-        options = Options(block=case.block, accumulate=self.accumulate)
-        return method.plan(Shape(n, n, n), options)
+            return product_of.plan(n=n)
+        return product_of.plan(n=n, block=case.block, accumulate=self.accumulate)
 
 
 def make_table(
@@ -288,7 +122,7 @@ def make_table(
     numbers out of range, and for cases that cannot be simulated.
     """
     size, accumulate = products.size, products.accumulate
-    Shape(size, size, size).checked()
+    assert Sizes(size).shape.is_square  # checked
     if known is not None and (known.size, known.accumulate) != (size, accumulate):
         raise InputError(
             f"the recorded rows are of n = {known.size}, {known.accumulate.value}, and not of "
@@ -324,7 +158,7 @@ def make_table(
             spent_s=round(spent_s, 1),
             rows=tuple(outcome for outcome in outcomes if isinstance(outcome, Row)),
             not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
-        )
+        ).judged()
 
     for case in reached:
         progress(str(case))
@@ -353,11 +187,11 @@ def make_table(
 def _others(known: CacheTable, wanted: Iterable[Case]) -> list[Row | NotRun]:
     """What a table says of other cases."""
     these, all_of = set(wanted), list[Row | NotRun]([*known.rows, *known.not_run])
-    return [record for record in all_of if record.case not in these]
+    return [record for record in all_of if as_record(Case, record) not in these]
 
 
 def _not_run(case: Case, reason: str) -> NotRun:
-    return as_record(NotRun, case, case.setting, reason=reason)
+    return as_record(NotRun, case, reason=reason)
 
 
 class _StoppedError(Exception):
@@ -370,8 +204,7 @@ def _check(products: Products, wanted: Iterable[Case]) -> None:
     Its plan and the length of a line alone decide that.
     """
     different = {
-        (case.method, case.block, parse_cache(case.setting.cache).line_bytes): case
-        for case in wanted
+        (case.method, case.block, parse_cache(case.cache).line_bytes): case for case in wanted
     }
     for (_, _, line_bytes), case in different.items():
         plan_trace(products.plan(case, size=1), line_bytes, case.setting.access)
@@ -386,7 +219,7 @@ def _simulate(
     plan = products.plan(case)
     result = cache_run(
         plan,
-        Memory((parse_cache(case.setting.cache),)),
+        Memory((parse_cache(case.cache),)),
         case.setting.access,
         budget_s=budget.left_s,
         progress=report,
@@ -399,7 +232,6 @@ def _simulate(
     return as_record(
         Row,
         case,
-        case.setting,
         result,
         reads=sum(tally.reads for tally in result.regions),
         read_hits=sum(tally.read_hits for tally in result.regions),

@@ -18,12 +18,13 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
+from gpgpu_legacy.studies.cache_table.defaults import BEFORE
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
-from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from gpgpu_legacy.studies.cache_table.result import CacheTable
 
 MOST_PANELS = 36
 """Panels of a picture, which has a size on the screen."""

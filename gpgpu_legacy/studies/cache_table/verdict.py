@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.serial import with_fields
+from gpgpu_legacy.studies.cache_table.defaults import BEFORE
 from gpgpu_legacy.studies.cache_table.judgement import Comparison, Judgement, Measure, judge
-from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
+from gpgpu_legacy.studies.cache_table.rows import Row, Setting
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.cache_table.result import CacheTable
 
 PAPER, CLAIM = "hall-carr-hart-2003", "section-6-cache-coherence"
 
@@ -81,7 +86,7 @@ def _at_the_printed_block(method: str, judged: Sequence[Judgement]) -> list[str]
     for judgement in judged:
         compared, setting = judgement.at(DEFAULT_BLOCK), judgement.setting
         if compared is not None:
-            at = holds.setdefault(replace(setting, in_flight=1), {})
+            at = holds.setdefault(with_fields(setting, in_flight=1), {})
             at[setting.in_flight] = Measure.MORE_REUSE.sign(compared) > 0
     by_numbers: dict[tuple[int, ...], list[Setting]] = {}
     for place, at in holds.items():

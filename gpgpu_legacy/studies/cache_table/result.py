@@ -1,41 +1,158 @@
-"""The cache table as text."""
+"""The table itself: what its rows say, shown, drawn, written and read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
+from pathlib import Path
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
+from gpgpu_legacy.bounded import Limit, NotNegative, OneLine, Several, Size
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import RecordedResult
 from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.serial import Record, as_record, with_fields
+from gpgpu_legacy.studies.cache_table.defaults import BEFORE
 from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
-from gpgpu_legacy.studies.cache_table.model import BEFORE, CacheTable, Row, Setting
-from gpgpu_legacy.studies.cache_table.verdict import PAPER, blocks_run, blocks_text
+from gpgpu_legacy.studies.cache_table.rows import NotRun, Row, Setting
+from gpgpu_legacy.studies.cache_table.verdict import (
+    CLAIM,
+    PAPER,
+    blocks_run,
+    blocks_text,
+    verdict,
+)
 
 _MB = 1e6
+_DIGITS = 6  # behind the point, of numbers that follow from others
 
 
-# The table ----------------------------------------------------------------------------------------
+class JudgedSetting(Setting, kw_only=True):
+    """A blocked method in a setting, against the method before it.
+
+    bytes_from_memory to operand_share: at its best block, over the other method's. …_at: blocks.
+    largest_over_best: bytes from memory at the largest block over those at the best one.
+    """
+
+    method: str
+    best_block: int
+    bytes_from_memory: float
+    bytes_requested: float
+    operand_bytes_requested: float
+    operand_share: float
+    read_hit_ratio: float
+    read_hit_ratio_before: float
+    fewer_bytes_at: tuple[int, ...]
+    higher_read_hit_ratio_at: tuple[int, ...]
+    more_reuse_at: tuple[int, ...]
+    more_bytes_than_next_smaller_at: tuple[int, ...]
+    largest_over_best: float
 
 
-def cache_table_grids(table: CacheTable) -> list[Grid]:
-    """A grid for each raster order, layout and number in flight; judgements; what was not run."""
-    places = dict.fromkeys(replace(row.setting, cache="") for row in table.rows)
-    grids = [_place_grid(table, place) for place in places]
-    judged = judge(table)
-    if judged:
-        grids += [*_printed_block_grids(table, judged), _judgement_grid(table, judged)]
-    if table.not_run:
-        grids.append(_not_run_grid(table))
-    return grids
+class Verdict(Record):
+    """What the rows said about the paper's claim, and the judgements that it sums up."""
+
+    claim: OneLine
+    against: OneLine
+    sentences: Several[OneLine]
+    settings: Several[JudgedSetting] = ()
+
+
+class CacheTable(RecordedResult, kw_only=True):
+    """The table: n×n matrices, complete simulations only. spent_s: seconds in total.
+
+    verdict: None in a table that was not recorded whole.
+    """
+
+    WHAT = "a table that `gpgpu-legacy study cache-table --output` recorded"
+    HAS_LONG_LISTS = True
+
+    size: Size
+    accumulate: Accumulate
+    budget_s: Limit | None
+    spent_s: NotNegative
+    rows: Several[Row]
+    not_run: Several[NotRun]
+    verdict: Verdict | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<CacheTable of n = {self.size}: {len(self.rows)} rows, {len(self.not_run)} not run>"
+        )
+
+    @property
+    def multiply_adds(self) -> int:
+        """The multiply-adds of each product."""
+        return self.size**3
+
+    def judged(self) -> CacheTable:
+        """The table with the verdict on its rows."""
+        said = Verdict(
+            claim=find_paper(PAPER).claim(CLAIM).quote,
+            against=BEFORE,
+            sentences=tuple(verdict(self)),
+            settings=tuple(map(_judged_setting, judge(self))),
+        )
+        return with_fields(self, verdict=said)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """What the verdict rests on, and the verdict below it; whole: every row and sentence."""
+        judged = judge(self)
+        grids = []
+        if whole or not judged:
+            places = dict.fromkeys(with_fields(row.setting, cache="") for row in self.rows)
+            grids += [_place_grid(self, place) for place in places]
+        at_printed = _printed_block_grids(self, judged)
+        if whole or not at_printed:
+            at_printed += [_judgement_grid(self, judged)] if judged else []
+        grids += at_printed
+        if self.not_run:
+            grids.append(_not_run_grid(self))
+        if not grids:
+            return []
+        first, *sentences = verdict(self)
+        said = [first, *(sentences if whole else sentences[: len(Measure)])]
+        last = grids[-1]
+        notes = (*last.notes, *(f"• {sentence}" for sentence in said))
+        return [*grids[:-1], replace(last, notes=notes)]
+
+    def plot(self, path: Path) -> None:
+        """Draw the share of A and B from memory over b."""
+        from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
+
+        draw_cache_table(self, path)
+
+
+def _judged_setting(judgement: Judgement) -> JudgedSetting:
+    best, setting = judgement.best, judgement.setting
+    return as_record(
+        JudgedSetting,
+        judgement,
+        setting,
+        best_block=best.block,
+        bytes_from_memory=round(best.bytes_from_memory, _DIGITS),
+        bytes_requested=round(best.bytes_requested, _DIGITS),
+        operand_bytes_requested=round(best.operand_bytes_requested, _DIGITS),
+        operand_share=round(best.operand_share, _DIGITS),
+        read_hit_ratio=round(best.row.read_hit_ratio, _DIGITS),
+        read_hit_ratio_before=round(best.before.read_hit_ratio, _DIGITS),
+        fewer_bytes_at=judgement.blocks(Measure.FEWER_BYTES),
+        higher_read_hit_ratio_at=judgement.blocks(Measure.HIGHER_HIT_RATIO),
+        more_reuse_at=judgement.blocks(Measure.MORE_REUSE),
+        more_bytes_than_next_smaller_at=judgement.worse_blocks,
+        largest_over_best=round(judgement.largest_over_best, _DIGITS),
+    )
+
+
+# Tables -------------------------------------------------------------------------------------------
 
 
 def _place_grid(table: CacheTable, place: Setting) -> Grid:
     """Methods and blocks down, caches across; place: a setting but for the cache."""
-    own = [row for row in table.rows if replace(row.setting, cache="") == place]
+    own = [row for row in table.rows if with_fields(row.setting, cache="") == place]
     caches = list(dict.fromkeys(row.setting.cache for row in own))
     by_case = {(row.method, row.block, row.setting.cache): row for row in own}
     rows = []
@@ -84,9 +201,11 @@ def _cell(table: CacheTable, row: Row | None) -> Numeral | None:
 def _printed_block_grids(table: CacheTable, judged: Sequence[Judgement]) -> list[Grid]:
     """Caches and orders down, methods and numbers in flight across, at the paper's b."""
     ratios = {
-        (replace(judgement.setting, in_flight=1), judgement.method, judgement.setting.in_flight): (
-            Numeral(f"{compared.operand_share:.3g}")
-        )
+        (
+            with_fields(judgement.setting, in_flight=1),
+            judgement.method,
+            judgement.setting.in_flight,
+        ): (Numeral(f"{compared.operand_share:.3g}"))
         for judgement in judged
         if (compared := judgement.at(DEFAULT_BLOCK))
     }
