@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from drawing import EXACT, as_exact_as_it_can, assert_same_bits, on
 
-from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
@@ -30,7 +30,7 @@ CASES: list[tuple[str, dict[str, Any]]] = [
 def test_every_executor_has_the_reference_machines_bits(
     ready: Callable[[str], Executor], name: str, algorithm: str, parameters: dict[str, Any]
 ) -> None:
-    pipeline = Pipeline.find(algorithm, **parameters)
+    pipeline = find(algorithm, **parameters)
     machine = as_exact_as_it_can(ready(name), pipeline.plan())
     run = pipeline.run(executor=name, machine=machine, seed=4)
     wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
@@ -41,7 +41,7 @@ def test_every_executor_has_the_reference_machines_bits(
 
 @drawing
 def test_a_sort_of_a_few_thousand_numbers(ready: Callable[[str], Executor], name: str) -> None:
-    pipeline = Pipeline.find("bitonic-sort", n=2048)
+    pipeline = find("bitonic-sort", n=2048)
     machine = as_exact_as_it_can(ready(name), pipeline.plan())
     values = np.random.default_rng(6).permutation(2048) - 1000
     run = pipeline.run(values=values, executor=name, machine=machine)

@@ -8,10 +8,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from drawing import assert_same_bits, draw, on, show, texture
-from products import plan_of, random_operands
+from products import random_operands
 
-from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import (
     Dst,
@@ -38,7 +37,7 @@ def arbfp(ready: Callable[[str], Executor]) -> Executor:
 
 def test_an_empty_sum_is_zero_and_needs_no_gl(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gl_arbfp_context, "context", lambda: pytest.fail("GL was asked for"))
-    plan = plan_of(find_method("hall-carr-hart-multi"), (3, 0, 4), Options())
+    plan = find_product("hall-carr-hart-multi").plan(m=3, l=0, n=4)
     assert_same_bits(
         gl_arbfp.EXECUTOR.run(plan, random_operands(plan)).outputs["C"], np.zeros((3, 4))
     )
@@ -68,7 +67,7 @@ def test_beside_another_context_of_the_process(
     library.eglGetCurrentContext.restype = ctypes.c_void_p
     library.eglBindAPI(0x30A2)
     current = library.eglGetCurrentContext
-    plan = plan_of(find_method("hall-carr-hart-multi"), (9, 14, 5), Options(block=3))
+    plan = find_product("hall-carr-hart-multi").plan(m=9, l=14, n=5, block=3)
     operands = random_operands(plan)
     alone, theirs = other.run(plan, operands).outputs["C"], current()
     expected = arbfp.run(plan, operands).outputs["C"]

@@ -13,13 +13,11 @@ from buffers import bindings, buffer, read_from, uniforms
 from departures import driver_of
 from drawing import EXACT, assert_same_bits, on
 from products import (
-    options_of,
     plan_of,
     random_operands,
 )
 
-from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
@@ -92,8 +90,7 @@ def assert_exact(compute: Executor, plan: Plan, group: GroupShape | None = None)
 def test_products_in_groups_of_every_shape(
     compute: Executor, method: str, group: GroupShape
 ) -> None:
-    found = find_method(method)
-    assert_exact(compute, plan_of(found, (21, 19, 67), options_of(found)), group)
+    assert_exact(compute, plan_of(find_product(method), (21, 19, 67)), group)
 
 
 @pytest.mark.parametrize("most", [1, 7])
@@ -102,7 +99,7 @@ def test_a_driver_that_ends_loops_gets_some_iterations_at_a_time(
 ) -> None:
     device = Device(32 << 10, 16, Multiprocessors(), most)
     monkeypatch.setattr(gl_compute, "_device", lambda *_: device)
-    assert_exact(compute, plan_of(find_method("larson-mcallister"), (5, 23, 9), Options()))
+    assert_exact(compute, plan_of(find_product("larson-mcallister"), (5, 23, 9)))
 
 
 # Plans of buffers made by hand -------------------------------------------------------------------
@@ -226,7 +223,7 @@ def refusal(executor: Executor, plan: Plan, machine: Machine = Machine()) -> str
 def test_a_limit_of_the_device_is_named_in_one_line(
     compute: Executor, limit: Callable[..., None], limits: Mapping[str, Any], words: list[str]
 ) -> None:
-    plan = plan_of(find_method("dobravec-bulic-shared"), (16, 16, 20), Options(block=16))
+    plan = find_product("dobravec-bulic-shared").plan(n=20, m=16, l=16, block=16)
     limit(**limits)
     message = refusal(compute, plan)
     [(name, value)] = limits.items()
@@ -247,7 +244,7 @@ def test_textures_of_other_kinds_may_stand_beside_kernels(compute: Executor) -> 
 
 
 def test_an_exact_run_is_llvmpipe_s(compute: Executor, limit: Callable[..., None]) -> None:
-    plan = plan_of(find_method("dobravec-bulic-global"), (5, 7, 3), Options())
+    plan = find_product("dobravec-bulic-global").plan(m=5, l=7, n=3)
     operands = random_operands(plan)
     if driver_of(compute).keeps_order:
         found = compute.run(plan, operands, EXACT).outputs["C"]
@@ -256,7 +253,7 @@ def test_an_exact_run_is_llvmpipe_s(compute: Executor, limit: Callable[..., None
     assert "contract" in refusal(compute, plan, EXACT)
     compute.run(plan, operands)
     limit(GL_RENDERER="llvmpipe")
-    chain = plan_of(find_method("mali-sgemm"), (5, 7, 3), Options())
+    chain = find_product("mali-sgemm").plan(m=5, l=7, n=3)
     assert "regroup" in refusal(compute, chain, EXACT)
 
 
@@ -265,7 +262,7 @@ def test_loops_that_llvmpipe_would_leave_are_refused(
 ) -> None:
     """Those that grow in a Repeat, too."""
     limit(GL_RENDERER="llvmpipe")
-    plan = plan_of(find_method("dobravec-bulic-global"), (1, 65600, 1), Options())
+    plan = find_product("dobravec-bulic-global").plan(n=1, l=65600)
     [each] = [each for _, each in plan.weighted_passes() if isinstance(each, ComputePass)]
     length = next(u for u in each.uniforms if u.value == 65600)
 
@@ -274,7 +271,7 @@ def test_loops_that_llvmpipe_would_leave_are_refused(
         uniforms = tuple(grows if u == length else u for u in each.uniforms)
         return replace(plan, steps=(Repeat(2, (replace(each, uniforms=uniforms),)),))
 
-    host = plan_of(find_method("dobravec-bulic-host"), (40, 40, 40), Options())
+    host = find_product("dobravec-bulic-host").plan(n=40)
     for long in (host, plan, repeated(65600)):
         message = refusal(compute, long)
         assert "65535 iterations" in message and "numpy" in message

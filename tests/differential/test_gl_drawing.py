@@ -36,12 +36,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from instructions import Writer
 from lookups import HEIGHT, INF, LOOKUPS, NAN, WIDTH, lookups_drawn
-from products import in_turn, options_of, plan_of, random_operands
+from products import in_turn, plan_of, random_operands
 from random_programs import INEXACT
 from strategies import SMALL_NUMBER, Scene, draw_scene, whole_scenes
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program
@@ -500,10 +500,10 @@ def test_names_that_glsl_would_not_take(ready: Ready, name: str) -> None:
 @pytest.mark.parametrize(("method", "way", "shape"), in_turn([(5, 14, 9)]))
 @everywhere
 def test_an_observer_sees_every_pass_as_the_reference_has_it(
-    ready: Ready, name: str, method: Method, way: Accumulate | None, shape: tuple[int, int, int]
+    ready: Ready, name: str, method: Algorithm, way: Accumulate | None, shape: tuple[int, int, int]
 ) -> None:
     executor = ready(name)
-    plan = plan_of(method, shape, options_of(method, way, block=3, largest_texture=6))
+    plan = plan_of(method, shape, way, block=3, largest_texture=6)
     operands, machine = random_operands(plan), as_exact_as_it_can(executor, plan)
 
     def seen(by: Executor) -> list[tuple[int, object, F32]]:

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 import pytest
 from drawing import EXACT, F32, as_exact_as_it_can, assert_same_bits, on, program, show, texture
-from products import plan_of, random_operands, whole_operands
+from products import random_operands, whole_operands
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
@@ -51,8 +50,8 @@ Ready = Callable[[str], Executor]
 
 
 def product(n: int = 24) -> Plan:
-    method = find_method("hall-carr-hart-multi")
-    return plan_of(method, (n, n + 7, n - 5), Options(accumulate=Accumulate.BLEND, block=4))
+    multi = find_product("hall-carr-hart-multi")
+    return multi.plan(m=n, l=n + 7, n=n - 5, accumulate="blend", block=4)
 
 
 def context_of(name: str) -> SharedContext[Any]:
@@ -198,11 +197,10 @@ import os, signal, sys, threading
 import numpy as np
 import gpgpu_legacy as g
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.algorithms.matmul.method import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.runtime.registry import find_executor
 used, asked = sys.argv[1:3]
-plan = find_method("larson-mcallister").plan(Shape(5, 5, 5))
+plan = find_product("larson-mcallister").plan(n=5)
 a, b = (np.random.default_rng(n).integers(-8, 9, (5, 5)).astype(np.float32) for n in range(2))
 prepared = find_executor(used).prepare(plan)
 prepared.run({"A": a, "B": b})
@@ -277,12 +275,11 @@ def test_a_forked_process_gets_one_clear_error(
 FORK_BEFORE = """
 import os, sys
 import numpy as np
-from gpgpu_legacy.algorithms.matmul.method import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.runtime.registry import find_executor, executors
 executors()
 child = os.fork()
-plan = find_method("larson-mcallister").plan(Shape(5, 5, 5))
+plan = find_product("larson-mcallister").plan(n=5)
 a = np.ones((5, 5), np.float32)
 found = find_executor(sys.argv[1]).run(plan, {"A": a, "B": a}).outputs["C"]
 assert (found == 5).all()

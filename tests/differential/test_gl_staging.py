@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,8 +12,7 @@ from drawing import EXACT, F32, assert_same_bits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy import matmul
-from gpgpu_legacy.algorithms.matmul.options import Options
+from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.runtime import gl, gl_staging
@@ -21,8 +21,8 @@ from gpgpu_legacy.runtime.gl_staging import DriverStaging, MappedStaging, stagin
 
 pytestmark = pytest.mark.gl
 
-ProductCall = tuple[tuple[str, int | None], tuple[int, int, int], bool, bool, int]
-"""A method with its block, the shape, which operands are transposed, and a seed."""
+ProductCall = tuple[tuple[str, dict[str, Any]], tuple[int, int, int], bool, bool, int]
+"""A method with its parameters, the shape, which operands are transposed, and a seed."""
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def test_the_driver_copies_where_it_maps_nothing(
 @given(
     calls=st.lists(
         st.tuples(
-            st.sampled_from([("hall-carr-hart-multi", 4), ("larson-mcallister", None)]),
+            st.sampled_from([("hall-carr-hart-multi", {"block": 4}), ("larson-mcallister", {})]),
             st.sampled_from([(8, 8, 8), (33, 7, 18)]),
             st.booleans(),
             st.booleans(),
@@ -133,15 +133,15 @@ def test_repeated_calls_give_what_first_calls_give(
     """In any order, with other operands in the same buffers; and no result changes later."""
     results: list[tuple[F32, F32]] = []
     with as_for_a_gpu(context):
-        for (method, block), (rows, inner, columns), transpose_a, transpose_b, seed in calls:
+        for (method, more), (rows, inner, columns), transpose_a, transpose_b, seed in calls:
             rng = np.random.default_rng(seed)
             a = rng.standard_normal((inner, rows) if transpose_a else (rows, inner), np.float32)
             b = rng.standard_normal(
                 (columns, inner) if transpose_b else (inner, columns), np.float32
             )
-            options = Options(block, transpose_a=transpose_a, transpose_b=transpose_b)
+            turned = {"transpose_a": transpose_a, "transpose_b": transpose_b}
             expected, found = (
-                matmul(a, b, method, options, executor=executor, machine=EXACT)
+                matmul(a, b, method, executor=executor, machine=EXACT, **turned, **more)
                 for executor in ("numpy", "gl-compute")
             )
             results.append((found, expected))

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from products import plan_of
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.runtime import native, workers
 from gpgpu_legacy.runtime.executor import Executor
@@ -33,9 +33,7 @@ def cancelling(rows: int, columns: int, seed: int) -> F32:
 
 
 def product(name: str, a: F32, b: F32, machine: Machine, executor: Executor) -> F32:
-    method = find_method(name)
-    options = Options(block=None if "block" in method.refuses else 16)
-    plan = method.plan(Shape(a.shape[0], a.shape[1], b.shape[1]), options)
+    plan = plan_of(find_product(name), (*a.shape, b.shape[1]), block=16)
     return executor.run(plan, {"A": a, "B": b}, machine).outputs["C"]
 
 
@@ -70,7 +68,7 @@ CUTS = st.builds(
     st.integers(1, 5),
 )
 SHAPES = st.builds(
-    lambda rows, blocks, columns: Shape(2 * rows, 16 * blocks, 2 * columns),
+    lambda rows, blocks, columns: (2 * rows, 16 * blocks, 2 * columns),
     st.integers(8, 50),
     st.integers(1, 6),
     st.integers(1, 65),
@@ -81,11 +79,10 @@ SHAPES = st.builds(
 @given(shape=SHAPES, cut=CUTS, seed=st.integers(0, 1000))
 @settings(max_examples=6, deadline=None)
 def test_sums_keep_their_levels_and_order_however_work_is_cut_up(
-    name: str, shape: Shape, cut: Cut, seed: int
+    name: str, shape: tuple[int, int, int], cut: Cut, seed: int
 ) -> None:
     """In default mode too: where products are exact, contraction changes nothing."""
-    a = cancelling(shape.m, shape.l, seed)
-    b = cancelling(shape.l, shape.n, seed + 1)
+    a, b = cancelling(*shape[:2], seed), cancelling(*shape[1:], seed + 1)
     expected = product(name, a, b, Machine(exact=True), NUMPY)
     with cut.applied():
         for exact in (False, True):

@@ -30,16 +30,12 @@ from drawing import (
 from hypothesis import assume, given, settings
 from lookups import LOOKUPS, lookups_drawn
 from plans import NAMES, Made, plans
-from products import (
-    plan_of,
-    random_operands,
-)
+from products import random_operands
 from strategies import SMALL_NUMBER, TILES, Scene, draw_scene, whole_scenes
 from varying import dispatch_plans
 
 from gpgpu_legacy import run_program
-from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.isa.ir import ParameterSpace
@@ -348,7 +344,7 @@ def test_an_exact_choice_takes_nan_as_the_machine_does(
 
 @pytest.mark.parametrize("name", [name for name in ARITHMETICS if name != "fp32"])
 def test_another_arithmetic_is_refused_in_a_line(name: str) -> None:
-    plan = plan_of(find_method("larson-mcallister"), (3, 2, 4), Options())
+    plan = find_product("larson-mcallister").plan(m=3, l=2, n=4)
     with pytest.raises(PlanError, match=f"jit computes in fp32, not in {name}") as raised:
         JIT.run(plan, random_operands(plan), Machine(arithmetic=ARITHMETICS[name]))
     assert "\n" not in str(raised.value)

@@ -11,8 +11,7 @@ import pytest
 from drawing import EXACT, assert_same_bits, fragment_texcoords, program, show, stacked, texture
 from sorting import in_order, shuffled, sort_plan
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
@@ -28,7 +27,6 @@ from gpgpu_legacy.runtime import native
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor
 
-MULTI = find_method("hall-carr-hart-multi")
 JIT, NUMPY = find_executor("jit"), find_executor("numpy")
 HOST = pytest.mark.parametrize("executor", [NUMPY, JIT], ids=["numpy", "jit"])
 TABLES = pytest.mark.parametrize("tables", [False, True], ids=["passes", "tables"])
@@ -72,11 +70,10 @@ def test_passes_that_differ_in_parameters_are_compiled_once(
     assert len(loads) == 1
 
 
-@pytest.mark.parametrize("name", MULTI.formats)
 @HOST
-def test_padding_is_zero_and_results_are_arrays_of_their_own(executor: Executor, name: str) -> None:
+def test_padding_is_zero_and_results_are_arrays_of_their_own(executor: Executor) -> None:
     """Quadrants of odd matrices: textures have texels that hold no element."""
-    plan = MULTI.plan(Shape(5, 7, 3), MULTI.options(Options(block=2, texture_format=name)))
+    plan = find_product("hall-carr-hart-multi").plan(m=5, l=7, n=3, block=2)
     ones = {m.name: np.ones((m.rows, m.columns), np.float32) / 8 for m in plan.operands}
     twos = {matrix: 2 * values for matrix, values in ones.items()}
     with executor.prepare(plan, EXACT) as prepared:

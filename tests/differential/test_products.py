@@ -17,22 +17,20 @@ from drawing import EXACT, as_exact_as_it_can, assert_same_bits, on
 from products import (
     as_multiplied,
     assert_within_the_bound,
-    draws,
     eight_bit_product,
+    fragment_methods,
     in_turn,
-    options_of,
     plan_of,
     random_operands,
     whole_operands,
 )
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import expand
-from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
@@ -42,7 +40,7 @@ Ready = Callable[[str], Executor]
 Case = tuple[tuple[int, int, int], Mapping[str, Any]]
 
 NUMPY = find_executor("numpy")
-LARSON = find_method("larson-mcallister")
+LARSON = find_product("larson-mcallister")
 
 
 exactly = on("jit", "gl-raster", "gl-compute")
@@ -54,10 +52,11 @@ QUICKLY_COMPILED = Tuning(group=GroupShape((8, 8), 1, 1, 0, 1))
 """A fragment an invocation; test_gl_compute.py has work groups of other shapes."""
 
 
-def assert_agrees(executor: Executor, plan: Plan, options: Options) -> None:
+def assert_agrees(
+    executor: Executor, plan: Plan, tuning: Tuning | None = None, **more: Any
+) -> None:
     passes = sum(times for times, _ in plan.weighted_passes())
     whole, others = whole_operands(plan), random_operands(plan, 11)
-    tuning = QUICKLY_COMPILED if options.tile else None
     for mode in dict.fromkeys((as_exact_as_it_can(executor, plan), Machine())):
         machine = replace(mode, tuning=tuning)
         with executor.prepare(plan, machine) as prepared:
@@ -66,7 +65,7 @@ def assert_agrees(executor: Executor, plan: Plan, options: Options) -> None:
             found = prepared.run(others).outputs["C"]
             if machine.exact:
                 assert_same_bits(found, NUMPY.run(plan, others, EXACT).outputs["C"])
-            assert_within_the_bound(found, *as_multiplied(others, options), passes)
+            assert_within_the_bound(found, *as_multiplied(others, **more), passes)
 
 
 # Drawn -------------------------------------------------------------------------------------------
@@ -82,25 +81,23 @@ DRAWN: Sequence[Case] = [
 @pytest.mark.parametrize(("method", "way", "case"), in_turn(DRAWN))
 @drawing
 def test_drawn_products(
-    ready: Ready, name: str, method: Method, way: Accumulate | None, case: Case
+    ready: Ready, name: str, method: Algorithm, way: Accumulate | None, case: Case
 ) -> None:
     shape, more = case
-    options = options_of(method, way, **more)
-    plan = plan_of(method, shape, options)
-    if options.largest_texture < 10:
-        sides = max(max(t.extent.width, t.extent.height) for t in plan.textures)
-        assert sides <= options.largest_texture
-    assert_agrees(ready(name), plan, options)
+    plan = plan_of(method, shape, way, **more)
+    sides = max(max(t.extent.width, t.extent.height) for t in plan.textures)
+    assert sides <= more.get("largest_texture", 150)
+    is_in_tiles = "tile" in method.parameters and "tile" not in more
+    assert_agrees(ready(name), plan, QUICKLY_COMPILED if is_in_tiles else None, **more)
 
 
 @pytest.mark.parametrize(("method", "way", "shape"), in_turn([(5, 6, 4)]))
 @exactly
 def test_what_is_not_finite_and_what_is_empty(
-    ready: Ready, name: str, method: Method, way: Accumulate | None, shape: tuple[int, int, int]
+    ready: Ready, name: str, method: Algorithm, way: Accumulate | None, shape: tuple[int, int, int]
 ) -> None:
     """Looped and written out. An empty sum is zero."""
-    options = options_of(method, way, block=2)
-    plan = plan_of(method, shape, options)
+    plan = plan_of(method, shape, way, block=2)
     operands = random_operands(plan)
     operands["A"][0, 3], operands["A"][2, 5] = np.nan, np.inf
     operands["B"][1, 0], operands["B"][5, 3] = -np.inf, 0.0
@@ -109,7 +106,7 @@ def test_what_is_not_finite_and_what_is_empty(
     for each in (plan, expand(plan)):
         assert_same_bits(ready(name).run(each, operands, EXACT).outputs["C"], expected)
     for m, inner, n in ((3, 0, 4), (0, 3, 4)):
-        empty = plan_of(method, (m, inner, n), options)
+        empty = plan_of(method, (m, inner, n), way)
         found = ready(name).run(empty, random_operands(empty)).outputs["C"]
         assert_same_bits(found, np.zeros((m, n), np.float32))
 
@@ -119,8 +116,8 @@ def test_figure_1_as_it_is_printed(ready: Ready, name: str) -> None:
     """Coordinates on and near the texels' edges: those of odd sizes lie on them exactly."""
     for shape in ((1, 1, 1), (2, 2, 2), (7, 7, 7), (16, 16, 16), (31, 31, 31), (4, 6, 3)):
         turned = shape[1] == 6
-        options = Options(as_printed=True, transpose_a=turned, transpose_b=not turned)
-        plan = plan_of(LARSON, shape, options)
+        more = {"as_printed": True, "transpose_a": turned, "transpose_b": not turned}
+        plan = plan_of(LARSON, shape, **more)
         operands = random_operands(plan)
         found = ready(name).run(plan, operands, EXACT).outputs["C"]
         assert_same_bits(found, NUMPY.run(plan, operands, EXACT).outputs["C"])
@@ -134,11 +131,11 @@ def test_eight_bit_products(ready: Ready, name: str, high: float) -> None:
     """
     executor = ready(name)
     for shape, a, b in (((5, 7, 3), True, False), ((4, 9, 7), False, True)):
-        options = Options(texture_format=UNORM8.name, transpose_a=a, transpose_b=b)
-        plan = plan_of(LARSON, shape, options)
+        turned = {"transpose_a": a, "transpose_b": b}
+        plan = plan_of(LARSON, shape, texture_format="unorm8", **turned)
         operands = random_operands(plan, low=0.0, high=high)
         machine = Machine(tuning=QUICKLY_COMPILED)
-        expected = eight_bit_product(*as_multiplied(operands, options))
+        expected = eight_bit_product(*as_multiplied(operands, **turned))
         assert_same_bits(NUMPY.run(plan, operands).outputs["C"], expected)
         found = executor.run(plan, operands, machine).outputs["C"]
         if executor.capabilities.exact or driver_of(executor) is LLVMPIPE:
@@ -150,7 +147,7 @@ def test_eight_bit_products(ready: Ready, name: str, high: float) -> None:
 @exactly
 def test_all_products_of_two_bytes(ready: Ready, name: str) -> None:
     p = np.arange(256)
-    plan = plan_of(LARSON, (256, 1, 256), Options(texture_format=UNORM8.name))
+    plan = LARSON.plan(n=256, l=1, texture_format="unorm8")
     column = (p / 255).astype(np.float32)
     operands = {"A": column[:, None].copy(), "B": column[None, :].copy()}
     for exact in (True, False):
@@ -165,7 +162,7 @@ ROUNDING = [arithmetic for arithmetic in ARITHMETICS.values() if arithmetic.roun
 @pytest.mark.parametrize("method", ["hall-carr-hart-multi", "hall-carr-hart-single"])
 @on("gl-raster", "gl-compute")
 def test_exact_products_in_other_arithmetics(ready: Ready, name: str, method: str) -> None:
-    plan = plan_of(find_method(method), (9, 6, 5), Options(block=1))
+    plan = find_product(method).plan(m=9, l=6, n=5, block=1)
     operands = random_operands(plan)
     for arithmetic in ROUNDING:
         machine = Machine(exact=True, arithmetic=arithmetic, denormals=False)
@@ -175,7 +172,7 @@ def test_exact_products_in_other_arithmetics(ready: Ready, name: str, method: st
 
 # Dispatched --------------------------------------------------------------------------------------
 
-KERNELS = [method for method in methods() if not draws(method)]
+KERNELS = [method for method in products() if method not in fragment_methods()]
 every_kernel = pytest.mark.parametrize("method", KERNELS, ids=lambda method: method.name)
 ODD = (19, 41, 35)
 
@@ -184,40 +181,43 @@ ODD = (19, 41, 35)
 @every_kernel
 @dispatching
 def test_dispatched_products(
-    ready: Ready, name: str, method: Method, shape: tuple[int, int, int]
+    ready: Ready, name: str, method: Algorithm, shape: tuple[int, int, int]
 ) -> None:
-    options = options_of(method)
-    assert_agrees(ready(name), plan_of(method, shape, options), options)
+    assert_agrees(ready(name), plan_of(method, shape))
 
 
-OPTIONS: list[tuple[str, tuple[int, int, int], Options]] = [
-    *((m.name, ODD, Options(block=block)) for m in KERNELS for block in m.blocks),
-    *(("dobravec-bulic-shared", ODD, Options(block=b, dynamic=True)) for b in (1, 8, 32)),
-    ("opengl-compute-tiled", (33, 7, 70), Options(as_printed=True)),
-    ("opengl-compute-tiled", (2060, 3, 5), Options()),  # more than one batch
+VARIANTS: list[tuple[str, tuple[int, int, int], dict[str, Any]]] = [
+    *(
+        (f"dobravec-bulic-{m}", ODD, {"block": 2**i})
+        for m in ("global", "shared")
+        for i in range(6)
+    ),
+    *(("dobravec-bulic-shared", ODD, {"block": b, "dynamic": True}) for b in (1, 8, 32)),
+    ("opengl-compute-tiled", (33, 7, 70), {"as_printed": True}),
+    ("opengl-compute-tiled", (2060, 3, 5), {}),  # more than one batch
 ]
 
 
-@pytest.mark.parametrize(("method", "shape", "options"), OPTIONS)
+@pytest.mark.parametrize(("method", "shape", "more"), VARIANTS)
 @dispatching
-def test_options_of_kernels(
-    ready: Ready, name: str, method: str, shape: tuple[int, int, int], options: Options
+def test_parameters_of_kernels(
+    ready: Ready, name: str, method: str, shape: tuple[int, int, int], more: dict[str, Any]
 ) -> None:
     executor = ready(name)
     if shape[0] > 2048 and name == "gl-compute" and not executor.is_hardware():
         pytest.skip("a batch takes llvmpipe long")
-    assert_agrees(executor, find_method(method).plan(Shape(*shape), options), options)
+    assert_agrees(executor, plan_of(find_product(method), shape, **more))
 
 
 @pytest.mark.parametrize("adds", [False, True])
 @every_kernel
 @dispatching
 def test_scaled_added_to_and_not_finite(
-    ready: Ready, name: str, method: Method, adds: bool
+    ready: Ready, name: str, method: Algorithm, adds: bool
 ) -> None:
     """What a row of A has reaches its row of C, and no other."""
-    executor, alpha, beta = ready(name), -1.75, 0.375 if adds else 0.0
-    plan = plan_of(method, (13, 17, 11), options_of(method, alpha=alpha, beta=beta, adds=adds))
+    executor, alpha, beta = ready(name), -1.75, 0.375
+    plan = plan_of(method, (13, 17, 11), alpha=alpha, beta=beta if adds else None)
     operands = random_operands(plan, 5)
     assert ("C0" in operands) is adds
     machine = as_exact_as_it_can(executor, plan)
@@ -240,7 +240,7 @@ def test_scaled_added_to_and_not_finite(
 @dispatching
 def test_the_host_s_product_is_summed_in_double(ready: Ready, name: str) -> None:
     for shape in ((7, 300, 5), (20, 30, 40)):
-        plan = plan_of(find_method("dobravec-bulic-host"), shape, Options())
+        plan = plan_of(find_product("dobravec-bulic-host"), shape)
         operands = random_operands(plan, 2)
         exact = operands["A"].astype(np.float64) @ operands["B"].astype(np.float64)
         found = ready(name).run(plan, operands).outputs["C"]
@@ -250,6 +250,6 @@ def test_the_host_s_product_is_summed_in_double(ready: Ready, name: str) -> None
 
 @every_kernel
 @dispatching
-def test_an_empty_sum_is_zero(ready: Ready, name: str, method: Method) -> None:
-    plan = plan_of(method, (3, 0, 2), options_of(method))
+def test_an_empty_sum_is_zero(ready: Ready, name: str, method: Algorithm) -> None:
+    plan = plan_of(method, (3, 0, 2))
     assert ready(name).run(plan, random_operands(plan)).outputs["C"].tolist() == [[0, 0]] * 3

@@ -17,8 +17,7 @@ from drawing import (
     texture,
 )
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.isa.opcodes import Shape as Operands
 from gpgpu_legacy.plan.formats import RGBA32F
@@ -108,7 +107,7 @@ def test_each_kind_of_pass(name: str) -> None:
         compared(show(steps, texture("P", *SIZE, RGBA32F), {"T": TEXELS}), {"T": TEXELS}, name)
     if ComputePass in kinds:
         a, b = (np.arange(n, dtype=np.float32).reshape(s) for n, s in ((12, (3, 4)), (20, (4, 5))))
-        plan = find_method("opengl-compute-tiled").plan(Shape(3, 4, 5))
+        plan = find_product("opengl-compute-tiled").plan(m=3, l=4, n=5)
         found = find_executor(name).run(plan, {"A": a, "B": b}).outputs["C"]
         assert np.array_equal(found, a @ b)
     assert kinds <= {FragmentPass, CopyPass, ClearPass, ComputePass}
