@@ -20,7 +20,7 @@ from varying import Setting, varied
 from gpgpu_legacy.isa.ir import AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import at_iteration
-from gpgpu_legacy.plan.formats import FORMATS, Format
+from gpgpu_legacy.plan.formats import FORMATS, Format, Numeric
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -290,17 +290,26 @@ def plans(draw: st.DrawFn, *, tame: bool = False) -> Made:
     sizes = dict.fromkeys(NAMES, (extent[1], extent[0], texel_format.channels))
     some = [] if tame else draw(st.lists(ANY_FLOAT, min_size=1, max_size=4))
     images = {
-        name: Image(_texels(rng, size, some), format=texel_format) for name, size in sizes.items()
+        name: Image(_texels(rng, size, some, texel_format), format=texel_format)
+        for name, size in sizes.items()
     }
     side = draw(st.sampled_from((1, 4, 70)))
-    images[GIVEN] = Image(_texels(rng, (side, side, 4), some), format=FORMAT_OF_GIVEN)
+    texels = _texels(rng, (side, side, 4), some, FORMAT_OF_GIVEN)
+    images[GIVEN] = Image(texels, format=FORMAT_OF_GIVEN)
     target, *also = (images[name].texture(name) for name in NAMES)
     return Made(show(draw(_steps(scene)), target, images, also=also), images)
 
 
-def _texels(rng: np.random.Generator, size: tuple[int, int, int], some: Sequence[float]) -> F32:
-    """Quarters, and here and there some other number."""
+def _texels(
+    rng: np.random.Generator,
+    size: tuple[int, int, int],
+    some: Sequence[float],
+    texel_format: Format,
+) -> F32:
+    """Quarters, and here and there some other number; 8 bits hold sixteenths from 0 to 1."""
     texels = rng.integers(-16, 17, size) / 4
-    if some:
+    if texel_format.numeric is Numeric.UNORM:
+        texels = np.abs(texels) / 4
+    elif some:
         texels = np.where(rng.random(size) < 0.1, rng.choice(some, size), texels)
     return texels.astype(np.float32)

@@ -11,8 +11,7 @@ from browser_pages import EACH_RENDERER, PHONE, Opener, View, turn
 from numpy.typing import NDArray
 from playwright.sync_api import Page, expect
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B
@@ -52,8 +51,8 @@ def assert_drawn(page: Page, expected: F32) -> None:
     assert np.array_equal(numbers(page, "Framebuffer"), expected)
 
 
-def by_numpy(method: str, a: F32, b: F32, options: Options) -> F32:
-    plan = find_method(method).plan(Shape(*a.shape, b.shape[1]), options)
+def by_numpy(method: str, a: F32, b: F32, **more: Any) -> F32:
+    plan = find_product(method).plan(m=a.shape[0], l=a.shape[1], n=b.shape[1], **more)
     exact = Machine(exact=True, denormals=False)
     outputs: dict[str, Any] = find_executor("numpy").run(plan, {"A": a, "B": b}, exact).outputs
     return np.asarray(outputs["C"])
@@ -87,8 +86,7 @@ def test_products_have_the_bits_of_numpy(
     a = random.standard_normal((m, inner)).astype(np.float32)
     b = random.standard_normal((inner, n)).astype(np.float32)
     page = open_page("figure-2", CALM, at=address(method, a, b, block=block, mode=mode))
-    expected = by_numpy(method, a, b, Options(block=block, accumulate=Accumulate(mode)))
-    assert_drawn(page, expected)
+    assert_drawn(page, by_numpy(method, a, b, block=block, accumulate=mode))
     device = page.locator(".figure2-pictures > .note").last.inner_text()
     assert "your GPU" in device and "bit for bit" in device
 
@@ -98,7 +96,7 @@ def test_eight_bits_saturate(open_page: Opener) -> None:
     b = np.array([[1, 0.5], [0.75, 0.25]], np.float32)
     at = address("larson-mcallister", a, b, format="unorm8", texel="0_0")
     page = open_page("figure-2", CALM, at=at)
-    assert_drawn(page, by_numpy("larson-mcallister", a, b, Options(texture_format="unorm8")))
+    assert_drawn(page, by_numpy("larson-mcallister", a, b, texture_format="unorm8"))
     # 0.5·1 + 0.75·0.75 is beyond 1.0. In its texture 3 is 1, and −1 is 0: 1·1 + 0·0.75 is not.
     clamped = page.locator('.elements[aria-label="Framebuffer"] .clipped')
     assert clamped.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["0,0"]

@@ -14,15 +14,14 @@ from playwright.sync_api import expect
 from products import (
     METHODS_AND_WAYS,
     assert_within_the_bound,
-    options_of,
     plan_of,
     random_operands,
     whole_operands,
 )
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
-from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.page.scenes import PLAYER
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -41,12 +40,12 @@ def renderer() -> str:
 @pytest.mark.parametrize("sized", [False, True], ids=["any-size", "sized"])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_products(
-    modules: Callable[..., Modules], method: Method, way: Accumulate | None, sized: bool
+    modules: Callable[..., Modules], method: Algorithm, way: Accumulate | None, sized: bool
 ) -> None:
     """Of integers the bits of numpy; each rounding of other sums counts, in any order."""
     drawn = Interpreted(modules(*PLAYER), DRAWN, sized=sized)
     for shape in SHAPES:
-        plan = plan_of(method, shape, options_of(method, way, block=3))
+        plan = plan_of(method, shape, way, block=3)
         whole, others = whole_operands(plan), random_operands(plan)
         expected = NUMPY.run(plan, whole, EXACT).outputs["C"]
         assert_same_bits(drawn.run(plan, whole).outputs["C"], expected)
@@ -65,7 +64,7 @@ def test_products(
 def test_what_no_rounding_changes_has_the_bits_of_numpy(
     modules: Callable[..., Modules], name: str, parameters: dict[str, Any]
 ) -> None:
-    plan = Pipeline.find(name, **parameters).plan()
+    plan = find_algorithm(name).plan(**parameters)
     operands = random_operands(plan)
     expected = NUMPY.run(plan, operands, EXACT).outputs
     found = Interpreted(modules(*PLAYER), DRAWN).run(plan, operands).outputs

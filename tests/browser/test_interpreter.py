@@ -23,13 +23,13 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from interpreted import Interpreted
 from plans import Made, plans
-from products import METHODS_AND_WAYS, options_of, plan_of, random_operands
+from products import METHODS_AND_WAYS, plan_of, random_operands
 from random_programs import INEXACT
 from strategies import Scene, draw_scene, whole_scenes
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.plan_trace import Fate, Visit, trace_plan
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import AttributeKind, Fog
@@ -123,10 +123,9 @@ def test_random_plans(interpreted: Interpreted, made: Made) -> None:
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_products(interpreted: Interpreted, method: Method, way: Accumulate | None) -> None:
-    options = options_of(method, way, block=3)
+def test_products(interpreted: Interpreted, method: Algorithm, way: Accumulate | None) -> None:
     for shape in ((1, 1, 1), (5, 7, 3), (8, 8, 8)):
-        plan = plan_of(method, shape, options)
+        plan = plan_of(method, shape, way, block=3)
         operands = random_operands(plan)
         expected = NUMPY.run(plan, operands, EXACT).outputs
         assert_same_bits(interpreted.run(plan, operands).outputs["C"], expected["C"])
@@ -259,8 +258,7 @@ STATES = """given.states.map((k) => {
 
 
 def test_every_state_is_reached_from_every_other(interpreted: Interpreted) -> None:
-    method = find_method("hall-carr-hart-single")
-    plan = method.plan(Shape(3, 6, 2), Options(block=1, accumulate=Accumulate.COPY))
+    plan = find_product("hall-carr-hart-single").plan(m=3, l=6, n=2, block=1, accumulate="copy")
     operands = random_operands(plan)
     states = [0, 5, 3, 12, 1, 0, 12, 7]
     found = interpreted.ask(plan, operands, STATES, states=states)
@@ -283,9 +281,9 @@ def said(page: Modules, code: str, given_: Any) -> str:
 
 def test_what_cannot_be_played_is_said(modules: Callable[..., Modules]) -> None:
     page = modules(*INTERPRETER)
-    kernels = scene_of(find_method("opengl-compute-tiled").plan(Shape(2, 2, 2)))
+    kernels = scene_of(find_product("opengl-compute-tiled").plan(n=2))
     assert "dispatches kernels" in said(page, "new PlanOf(given)", kernels)
-    scene = scene_of(find_method("larson-mcallister").plan(Shape(2, 3, 4)))
+    scene = scene_of(find_product("larson-mcallister").plan(m=2, l=3, n=4))
     plan = "const plan = new PlanOf(given);"
     a = "A: {rows: 2, columns: 3, values: new Float32Array(6)}"
     assert "needs the matrix B" in said(page, f"{plan} packed(plan, {{{a}}})", scene)

@@ -7,8 +7,7 @@ import pytest
 from browser_pages import EACH_RENDERER, Opener, View
 from playwright.sync_api import Page, expect
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.published.papers import papers
 
@@ -46,11 +45,8 @@ def test_the_counts_are_those_of_the_plans(
     at = f"methods.n={n}&methods.block={block}&methods.mode={mode}"
     page = open_page("methods", CALM, at=at)
     for name, found in zip(METHODS, counters(page), strict=True):
-        method = find_method(name)
-        options = (
-            Options(block=block, accumulate=Accumulate(mode)) if name != METHODS[0] else Options()
-        )
-        counts = count_plan(method.plan(Shape(n, n, n), options))
+        more = {"block": block, "accumulate": mode} if name != METHODS[0] else {}
+        counts = count_plan(find_product(name).plan(n=n, **more))
         assert found == {
             label: (getattr(counts, count), getattr(counts, count))
             for label, count in COUNTED.items()

@@ -13,27 +13,31 @@ from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, section_of, tur
 from playwright.sync_api import expect
 
 from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_plan, trace_plan
-from gpgpu_legacy.api.recipes import Built, find_recipe
+from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.played import MOST_NUMBERS
 from gpgpu_legacy.pipeline.inputs import sample_inputs
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.prepared import F32
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-N = 16
+
+def sampled(name: str, **parameters: int) -> tuple[Plan, dict[str, F32]]:
+    """An algorithm's plan, and inputs to try it with."""
+    p = find_algorithm(name).builder(**parameters)
+    return p.plan(), sample_inputs(p.plan(), p.samples)
 
 
-@cache
-def sort() -> Built:
-    return find_recipe("bitonic-sort").build({"n": N})
+SORT, NUMBERS = sampled("bitonic-sort", n=16)
 
 
 @cache
 def sort_page() -> str:
-    return plan_page(sort().plan, sample_inputs(sort().plan, sort().samples))
+    return plan_page(SORT, NUMBERS)
 
 
 def to_the_end(page: Page) -> None:
@@ -61,24 +65,22 @@ def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
 def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
     page = open_page.html(sort_page())
     to_the_end(page)
-    given = sample_inputs(sort().plan, sort().samples)
-    name = sort().plan.outputs[0].texture
-    found = texels(page, name, 4, 4)
-    assert np.float32(found).tolist() == np.sort(given["values"]).ravel().tolist()
+    found = texels(page, SORT.outputs[0].texture, 4, 4)
+    assert np.float32(found).tolist() == np.sort(NUMBERS["values"]).ravel().tolist()
     assert renderer in page.locator(".plan > .note").inner_text().lower()
     assert "bit for bit" in page.locator(".plan > .note").inner_text()
 
 
 def test_the_counts_are_the_packages(open_page: Opener) -> None:
     page = open_page.html(sort_page())
-    counts = count_plan(sort().plan)
+    counts = count_plan(SORT)
     to_the_end(page)
     rows = {
         row.locator("th").inner_text(): [int(t.replace("\u202f", "")) for t in texts]
         for row in page.locator(".plan-counts tbody tr").all()
         if (texts := row.locator("td").all_inner_texts())
     }
-    each = counts.lookup // sort().plan.pass_count
+    each = counts.lookup // SORT.pass_count
     assert rows["lookups"] == [each, counts.lookup, counts.lookup]
     assert rows["arithmetic instructions"][2] == counts.arithmetic
     assert rows["bytes requested"][2] == counts.bytes_requested
@@ -87,14 +89,13 @@ def test_the_counts_are_the_packages(open_page: Opener) -> None:
 
 
 def test_a_fragment_is_traced_as_the_package_traces_it(open_page: Opener) -> None:
-    plan, given = sort().plan, sample_inputs(sort().plan, sort().samples)
     number = 3
-    target = expand(plan).steps[number - 1].targets[0]
+    target = expand(SORT).steps[number - 1].targets[0]
     page = open_page.html(sort_page(), at=f"plan.pass={number}&plan.texel={target}:2,1")
-    trace = trace_plan(plan, given, 2, 1, target, instructions=True, every_pass=True)
+    trace = trace_plan(SORT, NUMBERS, 2, 1, target, instructions=True, every_pass=True)
     visit = next(visit for visit in trace.visits if visit.place.number == number)
     steps = page.locator(".plan-trace li")
-    assert steps.count() == len(sort().plan.programs()[0].instructions)
+    assert steps.count() == len(SORT.programs()[0].instructions)
     assert f"({2}, {1}) of {target}" in page.locator(".plan-fragment h3").inner_text()
     program = page.locator(".plan-program pre").inner_text().splitlines()
     assert [s.locator("code").inner_text() for s in steps.all()] == program[-1 - steps.count() : -1]
@@ -125,7 +126,7 @@ NONSENSE = [
 def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
     """As the page opens, and while it is open."""
     page = open_page.html(sort_page(), at=NONSENSE[0][0])
-    last = sort().plan.pass_count
+    last = SORT.pass_count
     for at, named in NONSENSE:
         turn(page, at)
         expect(page.locator("#plan .said")).to_contain_text(named)
@@ -147,11 +148,10 @@ def test_the_keys_choose_a_texel(open_page: Opener) -> None:
 def test_a_large_plan_is_compared_where_that_is_quick_and_traced_from_the_gpu(
     open_page: Opener,
 ) -> None:
-    built = find_recipe("jacobi").build({"n": 192, "passes": 40})
-    given = sample_inputs(built.plan, built.samples)
-    page = open_page.html(plan_page(built.plan, given), at="plan.pass=40&plan.texel=x:96,97")
+    plan, given = sampled("jacobi", n=192, passes=40)
+    page = open_page.html(plan_page(plan, given), at="plan.pass=40&plan.texel=x:96,97")
     assert "bit for bit" not in page.locator(".plan > .note").inner_text()
-    run = find_executor("numpy").run(built.plan, given)
+    run = find_executor("numpy").run(plan, given)
     said = page.locator(".texels-said", has_text="texel").inner_text()
     row, column = 97 - 1, 96 - 1  # a ring of texels is the boundary
     expected = float(run.outputs["x"][row, column])
@@ -178,20 +178,19 @@ def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
 
 
 def test_the_largest_page_is_below_3_mb() -> None:
-    built = find_recipe("reduction").build({"n": isqrt(MOST_NUMBERS)})
-    page = plan_page(built.plan, sample_inputs(built.plan, built.samples, 0))
+    page = plan_page(*sampled("reduction", n=isqrt(MOST_NUMBERS)))
     assert 2_500_000 < len(page.encode()) < 3_000_000
 
 
 def test_what_no_page_plays_is_refused() -> None:
-    kernels = find_recipe("mali-sgemm").build({"n": 8}).plan
+    kernels = find_algorithm("mali-sgemm").plan(n=8)
     with pytest.raises(InputError, match="dispatches kernels, which browsers do not run"):
         plan_page(kernels, {"A": np.eye(8), "B": np.eye(8)})
-    large = find_recipe("jacobi").build({"n": 2048, "passes": 1}).plan
+    large = find_algorithm("jacobi").plan(n=2048, passes=1)
     with pytest.raises(InputError, match=r"at most .*; make it smaller"):
         plan_page(large, {"b": np.zeros((2048, 2048))})
     with pytest.raises(InputError, match="needs the inputs values"):
-        plan_page(sort().plan, {})
+        plan_page(SORT, {})
 
 
 @pytest.mark.parametrize(("op", "width"), [("DP3", 3), ("DP4", 4), ("MIN", 1), ("XPD", 3)])
@@ -231,7 +230,7 @@ def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
     """The texel that is chosen has the value of a run by NumPy."""
     given = {"cells": np.zeros((32, 32), np.float32)}
     given["cells"][[16, 16, 17, 17, 18], [17, 18, 16, 17, 17]] = 1
-    plan = find_recipe("life").build({"width": 32, "height": 32, "generations": 9}).plan
+    plan = find_algorithm("life").plan(width=32, height=32, generations=9)
     cells = run_plan(plan, given, executor="numpy", machine=Machine()).outputs["cells"]
     page = open_page("algorithms", at="algorithms.name=life&algorithms.pass=9")
     alive = np.argwhere(cells == 1)

@@ -12,12 +12,12 @@ from drawing import EXACT, assert_same_bits, carry_out_all
 from hypothesis import HealthCheck, given, settings
 from interpreted import DRAWN, Interpreted, given_in_page
 from plans import Made, plans
-from products import F32, METHODS_AND_WAYS, options_of, plan_of, random_operands, whole_operands
+from products import F32, METHODS_AND_WAYS, plan_of, random_operands, whole_operands
 
 from gpgpu_legacy import PlanBuilder
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.scenes import PLAYER
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.registry import find_executor
@@ -50,8 +50,8 @@ def page(modules: Callable[..., Modules]) -> Modules:
 
 
 def product(way: Accumulate = Accumulate.PING_PONG, **more: Any) -> Plan:
-    options = Options(block=2, accumulate=way, **more)
-    return find_method("hall-carr-hart-multi").plan(Shape(6, 15, 7), options)
+    multi = find_product("hall-carr-hart-multi")
+    return multi.plan(m=6, l=15, n=7, block=2, accumulate=way, **more)
 
 
 def told(page: Modules, plan: Plan, code: str) -> Any:
@@ -79,11 +79,10 @@ PRODUCTS = [
 
 
 @pytest.mark.parametrize(("renderer", "method", "way", "sized"), PRODUCTS)
-def test_products(page: Modules, method: Method, way: Accumulate | None, sized: bool) -> None:
+def test_products(page: Modules, method: Algorithm, way: Accumulate | None, sized: bool) -> None:
     drawn = Interpreted(page, DRAWN, sized=sized)
-    options = options_of(method, way, block=3)
     for shape in SHAPES:
-        plan = plan_of(method, shape, options)
+        plan = plan_of(method, shape, way, block=3)
         operands = whole_operands(plan) if shape == SHAPES[0] else random_operands(plan)
         expected = NUMPY.run(plan, operands, EXACT).outputs["C"]
         assert_same_bits(drawn.run(plan, operands).outputs["C"], expected)
@@ -248,8 +247,7 @@ def test_no_targets_of_floats(page: Modules) -> None:
 
 
 def test_bytes_need_no_extension(page: Modules) -> None:
-    method = find_method("larson-mcallister")
-    plan = method.plan(Shape(4, 3, 5), Options(texture_format="unorm8"))
+    plan = find_product("larson-mcallister").plan(m=4, l=3, n=5, texture_format="unorm8")
     code = STUBBED.replace("LACKING", "EXT_color_buffer_float") + FALLS
     found, expected = told(page, plan, code)
     assert found["on"].startswith("your GPU")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import pytest
 
-from gpgpu_legacy import Machine, Options, Pipeline, Shape, assemble, find_method, run, run_program
-from gpgpu_legacy.api.keywords import MachineKeywords, ProductKeywords
+from gpgpu_legacy import Machine, Pipeline, assemble, find_arithmetic, run_program
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
 
@@ -20,20 +20,22 @@ A = np.ones((2, 2))
 @pytest.mark.parametrize(
     ("keywords", "message"),
     [
-        ({"method": "no-such"}, "there is no method no-such; choose from"),
+        ({"method": "no-such"}, "there is no algorithm no-such; choose from"),
+        ({"method": "jacobi"}, "jacobi multiplies no matrices; choose from"),
         ({"executor": "gpu"}, "there is no executor gpu; choose from auto"),
-        ({"repeat": 0}, "repeat is 0; it must be at least 1"),
         ({"block": 8 / 2}, "block is 4.0; it must be an integer"),
-        ({"accumulate": "sum"}, "accumulate is 'sum'; choose from copy, ping-pong, blend"),
-        ({"texture_format": "r32"}, "cannot use the texture format r32; choose from"),
+        ({"blok": 2}, "has no parameter blok; did you mean block?"),
+        ({"n": 2}, "n is the matrices' own; leave it out"),
         ({"arithmetic": "fp8"}, "arithmetic is 'fp8'; choose from fp32"),
-        ({"c": "C"}, "C holds"),
-        ({"options": Options(adds=True)}, "options.adds is True, but there is no c"),
+        ({"c": "C"}, "C has 0 dimensions; give a matrix, which has 2"),
+        ({"c": [["C"]]}, "input C0 is an ndarray of <U1; give an array of real numbers"),
+        ({"beta": 1.0}, "beta is given, but there is no C to scale; give c, or leave beta out"),
+        ({"c": np.ones((2, 3))}, "input C0"),
     ],
 )
 def test_a_product_names_what_does_not_fit(keywords: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as raised:
-        run(A, A, **keywords)
+        matmul(A, A, **keywords)
     assert message in str(raised.value)
 
 
@@ -58,24 +60,21 @@ def test_a_size_that_is_none_is_refused_when_it_is_given(width: Any) -> None:
         Pipeline("p").texture("t", width, 1)
 
 
-def test_options_and_a_machine_are_taken_whole_or_by_their_fields() -> None:
-    whole = run(A, A, "hall-carr-hart-single", Options(block=2), Machine(exact=True))
-    parts = run(A, A, "hall-carr-hart-single", block=2, exact=True)
-    both = run(A, A, "hall-carr-hart-single", Options(block=1), block=2, alpha=2.0)
-    assert whole.plan == parts.plan
-    assert whole.options == parts.options
-    assert (both.product == 2 * whole.product).all()
-    assert (both.options.block, both.options.alpha) == (2, 2.0)
-    names = {field.name for field in fields(Options)} - {"adds"}
-    assert names | MachineKeywords.__annotations__.keys() == ProductKeywords.__annotations__.keys()
-    with pytest.raises(TypeError, match="unexpected keyword argument 'blok'"):
-        run(A, A, blok=2)  # type: ignore[call-arg]
+def test_a_machine_is_taken_whole_or_by_its_fields() -> None:
+    """Half of the least float16 is kept by float32 alone."""
+    how: dict[str, Any] = {"method": "hall-carr-hart-single", "executor": "numpy", "alpha": 2.0}
+    half = np.diag([2.0**-26] * 2)
+    for machine in (
+        {"machine": Machine(arithmetic=find_arithmetic("fp16"))},
+        {"arithmetic": "fp16"},
+    ):
+        assert not matmul(half, A, **how, **machine).any()
+    assert (matmul(half, A, **how) == 2.0**-25).all()
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    plan = find_method("hall-carr-hart-multi").plan(
-        Shape(*np.array([3, 4, 5])), Options(block=np.int64(2), alpha=np.float32(2))
-    )
+    multi = find_product("hall-carr-hart-multi")
+    plan = multi.plan(n=np.int64(3), block=np.int64(2), alpha=np.float32(2))
     assert type(plan.results[0].rows) is int
     p = Pipeline("p")
     assert type(p.texture("t", np.int64(3), 1).extent.width) is int

@@ -14,8 +14,7 @@ from drawing import assert_same_bits
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.lower.emit.glsl_functions import QUANTIZERS
@@ -213,7 +212,7 @@ def test_the_glsl_text_rounds_to_the_same_bits(
 
 
 def test_an_executor_says_which_arithmetic_it_has() -> None:
-    plan = find_method("larson-mcallister").plan(Shape(2, 2, 2), Options())
+    plan = find_product("larson-mcallister").plan(n=2)
     find_executor("jit").prepare(plan, Machine()).close()
     find_executor("numpy").prepare(plan, Machine(arithmetic=FP16)).close()
     with pytest.raises(PlanError) as raised:
@@ -223,7 +222,7 @@ def test_an_executor_says_which_arithmetic_it_has() -> None:
 
 
 def test_kernels_are_float32_on_every_executor() -> None:
-    plan = find_method("opengl-compute-tiled").plan(Shape(2, 2, 2), Options())
+    plan = find_product("opengl-compute-tiled").plan(n=2)
     operands = {m.name: np.ones((m.rows, m.columns), np.float32) for m in plan.operands}
     with pytest.raises(PlanError, match="a kernel computes in fp32, not in fp16"):
         find_executor("numpy").run(plan, operands, Machine(arithmetic=FP16))

@@ -11,8 +11,7 @@ from buffers import bindings, buffer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.coalescing import (
     CC1_1,
     FERMI,
@@ -30,10 +29,9 @@ GLOBAL, SHARED = "dobravec-bulic-global", "dobravec-bulic-shared"
 TILED, MALI = "opengl-compute-tiled", "mali-sgemm"
 
 
-def of_method(
-    name: str, shape: tuple[int, int, int], rule: Rule, block: int | None = None
-) -> Transactions:
-    return transactions(find_method(name).plan(Shape(*shape), Options(block=block)), rule)
+def of_method(name: str, shape: tuple[int, int, int], rule: Rule) -> Transactions:
+    m, l, n = shape  # noqa: E741
+    return transactions(find_product(name).plan(m=m, l=l, n=n), rule)
 
 
 def test_rules_are_found_by_name() -> None:
@@ -49,7 +47,7 @@ def test_global_blocks_of_16_on_a_9400m() -> None:
     All of it read one word of A: 16 transactions of 32 bytes (word 0 of a segment or not, thread 1
     has to read word 1). 16 words of B in sequence are one of 64, and so are those stored to C.
     """
-    assert of_method(GLOBAL, (32, 32, 32), CC1_1, 16) == Transactions(
+    assert of_method(GLOBAL, (32, 32, 32), CC1_1) == Transactions(
         load_transactions=64 * 32 * 17, load_bytes=64 * 32 * (16 * 32 + 64),
         store_transactions=64, store_bytes=64 * 64,
     )  # fmt: skip
@@ -60,7 +58,7 @@ def test_shared_blocks_of_16_on_a_9400m() -> None:
 
     Shared: 2 stores of 16 words in sequence, 16 times one word to all and 16 words in sequence.
     """
-    assert of_method(SHARED, (32, 32, 32), CC1_1, 16) == Transactions(
+    assert of_method(SHARED, (32, 32, 32), CC1_1) == Transactions(
         load_transactions=64 * 2 * 2, load_bytes=64 * 2 * 2 * 64,
         store_transactions=64, store_bytes=64 * 64,
         shared_requests=64 * 2 * (2 + 32), shared_replays=0,
@@ -72,7 +70,7 @@ def test_shared_blocks_of_16_on_a_fermi() -> None:
 
     The two words of As lie 16 apart: two banks. Each row's 16 words lie in a line of its own.
     """
-    assert of_method(SHARED, (32, 32, 32), FERMI, 16) == Transactions(
+    assert of_method(SHARED, (32, 32, 32), FERMI) == Transactions(
         load_transactions=32 * 2 * 4, load_bytes=32 * 2 * 4 * 128,
         store_transactions=64, store_bytes=64 * 128,
         shared_requests=32 * 2 * (2 + 32), shared_replays=0,
@@ -101,8 +99,8 @@ def test_guarded_loads_on_a_9400m() -> None:
 def test_the_bytes_of_methods_grow_as_by_hand() -> None:
     """MulDG: (16·32 + 64) bytes for 16 threads a step, 36n³; MulDS: 128 for 16 a block, n³/2."""
     for n in (64, 160):
-        assert of_method(GLOBAL, (n, n, n), CC1_1, 16).bytes_transacted == 36 * n**3 + 4 * n**2
-        assert of_method(SHARED, (n, n, n), CC1_1, 16).bytes_transacted == n**3 // 2 + 4 * n**2
+        assert of_method(GLOBAL, (n, n, n), CC1_1).bytes_transacted == 36 * n**3 + 4 * n**2
+        assert of_method(SHARED, (n, n, n), CC1_1).bytes_transacted == n**3 // 2 + 4 * n**2
 
 
 # What is refused ---------------------------------------------------------------------------------

@@ -12,8 +12,7 @@ from fakes import FakeExecutor
 from flushing import IS_KNOWN, flushing
 
 import gpgpu_legacy as g
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.plan.plan import Plan
@@ -49,7 +48,7 @@ def test_a_flushing_thread_is_found_out() -> None:
 @needs_x86
 @pytest.mark.parametrize("name", ["numpy", "jit"])
 def test_a_flushing_thread_runs_nothing_exactly(name: str) -> None:
-    plan, executor = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2)), find_executor(name)
+    plan, executor = find_product("hall-carr-hart-multi").plan(n=2), find_executor(name)
     operands = {"A": A[:2, :2], "B": B[:2, :2]}
     with executor.prepare(plan, EXACT) as prepared:
         with flushing():
@@ -66,7 +65,7 @@ def test_a_flushing_thread_runs_nothing_exactly(name: str) -> None:
 @EACH_EXECUTOR
 def test_an_exact_product_of_denormals_is_right_or_refused(name: str, method: str) -> None:
     executor = find_executor(name)
-    plan = find_method(method).plan(Shape(1, 1, 1))
+    plan = find_product(method).plan(n=1)
     if plan.kinds - executor.capabilities.passes:
         pytest.skip("it has no kernels")
     if why := executor.why_inexact(plan, EXACT):
@@ -115,7 +114,7 @@ class Flushing(FakeExecutor):
 def test_who_flushes_is_not_chosen_for_exact_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     known = executors()
     monkeypatch.setattr(registry, "executors", lambda: (*known, Flushing(DataPath.TEXEL)))
-    plan = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2))
+    plan = find_product("hall-carr-hart-multi").plan(n=2)
     for executor in known:  # on a GPU's executors, `auto` would draw first
         monkeypatch.setattr(executor, "is_hardware", lambda: False)
     assert find_executor("auto", plan).name == "flushing"
@@ -125,8 +124,8 @@ def test_who_flushes_is_not_chosen_for_exact_runs(monkeypatch: pytest.MonkeyPatc
 
 
 def test_only_what_a_plan_does_is_refused() -> None:
-    draws = find_method("hall-carr-hart-multi").plan(Shape(2, 2, 2))
-    blends = find_method("larson-mcallister").plan(Shape(2, 2, 2))
+    draws = find_product("hall-carr-hart-multi").plan(n=2)
+    blends = find_product("larson-mcallister").plan(n=2)
     assert Flushing(DataPath.MOVED, DataPath.BLENDED).why_inexact(draws, EXACT)
     assert not Flushing(DataPath.BLENDED).why_inexact(draws, EXACT)
     fp24 = Machine(exact=True, arithmetic=ARITHMETICS["fp24"])

@@ -10,17 +10,14 @@ import pytest
 from departures import driver_of
 from drawing import EXACT, F32, assert_same_bits, draw, fragment_texcoords, program
 from products import (
-    as_multiplied,
     assert_within_the_bound,
     fragment_passes,
-    plan_of,
     random_operands,
 )
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.api.products import matmul
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.plan import Blend, ClearPass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import Executor
@@ -28,22 +25,27 @@ from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
-PACKED, ROWS = find_method("packed-2x2"), find_method("row-packed")
+PACKED, ROWS = find_product("packed-2x2"), find_product("row-packed")
 BOTH = pytest.mark.parametrize("method", [PACKED, ROWS], ids=lambda m: m.name)
 
 
 def assert_right(
-    executor: Executor, method: Method, shape: tuple[int, int, int], options: Options, *, same: bool
+    executor: Executor,
+    method: Algorithm,
+    shape: tuple[int, int, int],
+    largest: int,
+    *,
+    same: bool,
 ) -> None:
-    plan = plan_of(method, shape, options)
+    m, l, n = shape  # noqa: E741
+    plan = method.plan(m=m, l=l, n=n, largest_texture=largest)
     operands = random_operands(plan, seed=5)
     machine = EXACT if executor.capabilities.exact else Machine()
     result = executor.run(plan, operands, machine).outputs["C"]
     if same:
         assert_same_bits(result, NUMPY.run(plan, operands).outputs["C"])
-    assert_within_the_bound(result, *as_multiplied(operands, options), fragment_passes(plan))
-    assert all(max(t.extent.width, t.extent.height) <= options.largest_texture
-               for t in plan.textures)  # fmt: skip
+    assert_within_the_bound(result, operands["A"], operands["B"], fragment_passes(plan))
+    assert all(max(t.extent.width, t.extent.height) <= largest for t in plan.textures)
 
 
 @pytest.mark.parametrize(
@@ -52,22 +54,24 @@ def assert_right(
     ids=str,
 )
 @BOTH
-def test_products(method: Method, shape: tuple[int, int, int], largest: int) -> None:
-    assert_right(NUMPY, method, shape, Options(largest_texture=largest), same=False)
+def test_products(method: Algorithm, shape: tuple[int, int, int], largest: int) -> None:
+    assert_right(NUMPY, method, shape, largest, same=False)
 
 
 @pytest.mark.gl
 @pytest.mark.parametrize("name", ["gl-raster", "gl-arbfp"])
 @BOTH
-def test_products_by_drivers(ready: Callable[[str], Executor], name: str, method: Method) -> None:
+def test_products_by_drivers(
+    ready: Callable[[str], Executor], name: str, method: Algorithm
+) -> None:
     """ARB_fragment_program leaves the order of a DP4's sum open; llvmpipe takes another."""
     executor = ready(name)
     same = name == "gl-raster" or (method is PACKED and driver_of(executor).keeps_order)
-    assert_right(executor, method, (13, 17, 11), Options(largest_texture=8), same=same)
+    assert_right(executor, method, (13, 17, 11), 8, same=same)
 
 
 @BOTH
-def test_alpha_beta_and_c(method: Method) -> None:
+def test_alpha_beta_and_c(method: Algorithm) -> None:
     """Whole numbers, so that every sum is exact."""
     rng = np.random.default_rng(8)
     a, b, c = (rng.integers(-9, 10, s).astype(np.float32) for s in ((7, 11), (11, 6), (7, 6)))
@@ -78,7 +82,7 @@ def test_alpha_beta_and_c(method: Method) -> None:
 
 
 @BOTH
-def test_what_stands_beside_a_nan_does_not_see_it(method: Method) -> None:
+def test_what_stands_beside_a_nan_does_not_see_it(method: Algorithm) -> None:
     """Odd sizes: rows, columns and padding share texels with it."""
     a, b = np.ones((3, 5), np.float32), np.ones((5, 7), np.float32)
     a[2, 4] = np.nan
@@ -97,9 +101,9 @@ def drawn(plan: Plan) -> list[FragmentPass]:
 
 
 @BOTH
-def test_a_sum_too_long_for_a_texture_is_added_up_in_the_framebuffer(method: Method) -> None:
+def test_a_sum_too_long_for_a_texture_is_added_up_in_the_framebuffer(method: Algorithm) -> None:
     per_texel = 2 if method is PACKED else 4
-    plan = plan_of(method, (4, 2 * 8 * per_texel + 1, 4), Options(largest_texture=8))
+    plan = method.plan(n=4, l=2 * 8 * per_texel + 1, largest_texture=8)
     clear, *_ = plan.steps
     assert clear == ClearPass("C[0,0]")
     assert [pass_.blend for pass_ in drawn(plan)] == [Blend.ADD] * 3
@@ -116,7 +120,7 @@ def mnemonics(plan: Plan) -> Counter[str]:
 
 @pytest.mark.parametrize(("inner", "steps"), [(1, 1), (3, 2), (1024, 512)])
 def test_packed_2x2_takes_two_lookups_two_mads_and_an_add_a_step(inner: int, steps: int) -> None:
-    plan = plan_of(PACKED, (6, inner, 10), Options())
+    plan = PACKED.plan(m=6, l=inner, n=10)
     assert mnemonics(plan) == Counter(
         TEX=2 * steps, MAD=2 * steps, ADD=steps, MOV=4  # two coordinate pairs, 0 and the result
     )  # fmt: skip
@@ -129,7 +133,7 @@ def test_packed_2x2_takes_two_lookups_two_mads_and_an_add_a_step(inner: int, ste
 
 @pytest.mark.parametrize(("inner", "steps"), [(1, 1), (5, 2), (1024, 256)])
 def test_row_packed_takes_five_lookups_and_four_dot_products_a_step(inner: int, steps: int) -> None:
-    plan = plan_of(ROWS, (6, inner, 10), Options())
+    plan = ROWS.plan(m=6, l=inner, n=10)
     assert mnemonics(plan) == Counter(
         TEX=5 * steps, DP4=4 * steps, ADD=3 * steps, MOV=6  # the sum, and k in two registers
     )  # fmt: skip
@@ -157,7 +161,7 @@ NUMBERED = np.arange(1, 16, dtype=np.float32).reshape(3, 5)
 
 
 def test_packed_2x2_puts_blocks_of_neighbours_in_a_texel() -> None:
-    plan = plan_of(PACKED, (3, 5, 3), Options())
+    plan = PACKED.plan(n=3, l=5)
     [a] = texels_of(plan, {"A": NUMBERED, "B": NUMBERED.T.copy()}, "A")
     assert a.tolist() == [
         [[1, 2, 6, 7], [3, 4, 8, 9], [5, 0, 10, 0]],
@@ -166,7 +170,7 @@ def test_packed_2x2_puts_blocks_of_neighbours_in_a_texel() -> None:
 
 
 def test_row_packed_puts_rows_of_a_and_columns_of_b_in_texels() -> None:
-    plan = plan_of(ROWS, (3, 5, 3), Options())
+    plan = ROWS.plan(n=3, l=5)
     a, b = texels_of(plan, {"A": NUMBERED, "B": NUMBERED.T.copy()}, "AB")
     expected = [
         [[1, 2, 3, 4], [5, 0, 0, 0]],

@@ -6,8 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer
@@ -45,7 +44,9 @@ def test_the_largest_elements_that_do_not_saturate() -> None:
 
 def test_the_moment_of_a_draw_is_a_pass_of_the_plan() -> None:
     sums = saturation()
-    plan = find_method("larson-mcallister").plan(sums.shape, Options(texture_format="unorm8"))
+    plan = find_product("larson-mcallister").plan(
+        m=sums.shape.m, l=sums.shape.l, n=sums.shape.n, texture_format="unorm8"
+    )
     passes = expand(plan).steps
     for drawn, number in enumerate(sums.passes, 1):
         assert isinstance(passes[number - 1], FragmentPass)
@@ -73,8 +74,7 @@ def test_the_largest_block_is_the_last_that_loads() -> None:
     assert found.written.value is not None
 
     def answer(block: int) -> Answer:
-        options = Options(block=block)
-        return check_plan(find_method(MULTI).plan(Shape(8, 8, 8), options), chip).native
+        return check_plan(find_product(MULTI).plan(n=8, block=block), chip).native
 
     assert answer(found.written.value) is not Answer.DOES_NOT_LOAD
     assert answer(found.written.value + 1) is Answer.DOES_NOT_LOAD

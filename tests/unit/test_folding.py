@@ -17,12 +17,12 @@ from drawing import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from products import METHODS_AND_WAYS, options_of
+from products import METHODS_AND_WAYS, plan_of
 from strategies import RECTANGLES, Scene, program_texts, whole_scenes
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.ir import Dst, Instruction, Program, ResultKind, ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -167,10 +167,10 @@ def test_there_is_room_for_so_many_varyings_and_no_more() -> None:
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_every_lookup_of_the_methods_is_folded_and_their_coordinates_cost_nothing(
-    method: Method, way: Accumulate | None, transposed: bool
+    method: Algorithm, way: Accumulate | None, transposed: bool
 ) -> None:
-    options = options_of(method, way, block=3, transpose_a=transposed, largest_texture=8)
-    plan = method.plan(Shape(6, 20, 10), options)
+    more = {"block": 3, "transpose_a": transposed, "largest_texture": 8}
+    plan = plan_of(method, (6, 20, 10), way, **more)
     for _, each in plan.weighted_passes():
         if isinstance(each, FragmentPass):
             found = decide(plan, each)
@@ -184,7 +184,7 @@ def test_every_lookup_of_the_methods_is_folded_and_their_coordinates_cost_nothin
 
 
 def test_figure_1_as_it_is_printed_lies_on_no_centres() -> None:
-    plan = find_method("larson-mcallister").plan(Shape(4, 4, 4), Options(as_printed=True))
+    plan = find_product("larson-mcallister").plan(n=4, as_printed=True)
     drawn = [each for _, each in plan.weighted_passes() if isinstance(each, FragmentPass)]
     assert [decide(plan, each).lookups for each in drawn] == [(None, None)]
 

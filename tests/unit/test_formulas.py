@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sorting import sort_plan
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
 from gpgpu_legacy.count.formulas import Formulas, formulas
 from gpgpu_legacy.count.traffic import ADDITIVE
@@ -178,10 +177,9 @@ def test_where_parity_matters_the_even_sizes_are_named() -> None:
 
 def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     """Blocks of 32: one pass up to n = 32, and n/32 from there on."""
-    method = find_method("hall-carr-hart-single")
 
     def plan_of(n: int, b: int = 32) -> Plan:
-        return method.plan(Shape(n, n, n), Options(block=b))
+        return find_product("hall-carr-hart-single").plan(n=n, block=b)
 
     found = formulas(plan_of, at=(96,)).formulas["passes"]
     assert (found.formula, found.holds_for) == ("n/32", "n a multiple of 32")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import random_operands
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.registry import find_executor
 
-TILED, MULTI = find_method("govindaraju-tiled"), find_method("hall-carr-hart-multi")
+TILED, MULTI = find_product("govindaraju-tiled"), find_product("hall-carr-hart-multi")
 WAYS = list(Accumulate)
 
 
@@ -32,7 +32,7 @@ def drawn(plan: Plan) -> list[tuple[int, int, int, int]]:
 @pytest.mark.parametrize("way", WAYS)
 def test_a_tile_goes_through_all_of_its_passes_before_the_next_one(way: Accumulate) -> None:
     """20×12 by 12×26: 10×13 texels, tiles of 4, and 6 / 2 = 3 passes each; by hand."""
-    plan = TILED.plan(Shape(20, 12, 26), Options(block=2, tile=4, accumulate=way))
+    plan = TILED.plan(m=20, l=12, n=26, block=2, tile=4, accumulate=way)
     tiles = [(rect, len(list(run))) for rect, run in groupby(drawn(plan))]
     assert tiles == [
         (rect, 3)
@@ -44,21 +44,21 @@ def test_a_tile_goes_through_all_of_its_passes_before_the_next_one(way: Accumula
     ]  # fmt: skip
 
 
-OPTIONS = st.builds(
-    Options,
-    block=st.integers(1, 5),
-    accumulate=st.sampled_from(WAYS),
-    largest_texture=st.sampled_from([5, 8192]),
-    transpose_a=st.booleans(),
-    transpose_b=st.booleans(),
-)
+PARAMETERS = st.fixed_dictionaries({
+    **dict.fromkeys(("m", "l", "n"), st.integers(1, 16)),
+    "block": st.integers(1, 5),
+    "accumulate": st.sampled_from(WAYS),
+    "largest_texture": st.sampled_from([5, 8192]),
+    "transpose_a": st.booleans(),
+    "transpose_b": st.booleans(),
+})  # fmt: skip
 
 
-@given(st.builds(Shape, *[st.integers(1, 16)] * 3), OPTIONS, st.integers(1, 13))
+@given(PARAMETERS, st.integers(1, 13))
 @settings(max_examples=15)
-def test_tiles_change_no_bit_and_no_work(shape: Shape, whole: Options, tile: int) -> None:
+def test_tiles_change_no_bit_and_no_work(given_: dict[str, Any], tile: int) -> None:
     """An element is the same sum in the same order, whichever tile it is in."""
-    plans = MULTI.plan(shape, whole), TILED.plan(shape, replace(whole, tile=tile))
+    plans = MULTI.plan(**given_), TILED.plan(**given_, tile=tile)
     operands = random_operands(plans[0])
     one, other = (find_executor("numpy").run(plan, operands).outputs["C"] for plan in plans)
     assert np.array_equal(one, other)
@@ -75,23 +75,23 @@ def test_tiles_change_no_bit_and_no_work(shape: Shape, whole: Options, tile: int
     (1000, 60, 64),  # textures of 60 texels: 9 along each side, in 9 segments of the sum
 ])  # fmt: skip
 def test_the_default_tile_grows_with_the_product(size: int, largest: int, tile: int) -> None:
-    plan = TILED.plan(Shape(size, size, size), Options(block=60, largest_texture=largest))
+    plan = TILED.plan(n=size, block=60, largest_texture=largest)
     assert drawn(plan)[0][2:] == (min(tile, largest),) * 2
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("tile", "message"),
     [
-        (Options(tile=0), "tile is 0; it must be at least 1 texel"),
-        (Options(tile=2.5), "tile is 2.5; it must be an integer"),  # type: ignore[arg-type]
+        (0, "tile is 0; it must be at least 1"),
+        (2.5, "govindaraju-tiled: tile is 2.5; it must be an integer"),
         (
-            Options(tile=2),
+            2,
             "the product has 1056 tiles of 2×2 texels, and at most 1024 are planned; choose larger "
             "tiles",
         ),
     ],
 )
-def test_a_tile_that_does_not_fit_is_refused_in_one_line(options: Options, message: str) -> None:
+def test_a_tile_that_does_not_fit_is_refused_in_one_line(tile: float, message: str) -> None:
     with pytest.raises(InputError) as raised:
-        TILED.plan(Shape(128, 8, 130), options)
+        TILED.plan(m=128, l=8, n=130, tile=tile)
     assert str(raised.value) == message

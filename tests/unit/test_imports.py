@@ -217,7 +217,7 @@ HEAVY = {"numpy", "lark", "moderngl", "sympy", "PIL", "jinja2"}
     [
         "import gpgpu_legacy",
         "import gpgpu_legacy.algorithms.registry",
-        "from gpgpu_legacy.algorithms.registry import methods; methods()",
+        "from gpgpu_legacy.algorithms.registry import products; products()",
         "from gpgpu_legacy.algorithms.registry import all_algorithms; all_algorithms()",
     ],
 )

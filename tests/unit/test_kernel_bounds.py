@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.kernel.accesses import element_of, numbered, outside
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.lower.analysis.bounds import unproven
@@ -16,24 +17,14 @@ from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, Repeat, UniformValue
 
 SHAPES = [
-    *(Shape(1, 1, 1), Shape(37, 41, 43), Shape(64, 64, 64), Shape(1024, 512, 2048)),
-    *(Shape(33, 1, 1), Shape(1, 65, 3), Shape(3, 0, 5), Shape(4096, 4096, 4096)),
-    Shape(20000, 20000, 20000),
-]
-
-
-def computes(method: Method) -> bool:
-    return bool(method.plan(Shape(1, 1, 1)).dispatches)
-
-
-def options_of(method: Method) -> list[Options]:
-    options = [Options(), Options(alpha=1.5, beta=-0.75, adds=True), Options(alpha=-3.0)]
-    options += [Options(block=block) for block in (1, 4, 32) if method.blocks]
-    if method.name == "dobravec-bulic-shared":
-        options.append(Options(block=8, dynamic=True))
-    if method.name == "opengl-compute-tiled":
-        options.append(Options(as_printed=True))
-    return options
+    (1, 1, 1), (37, 41, 43), (64, 64, 64), (1024, 512, 2048), (33, 1, 1), (1, 65, 3), (3, 0, 5),
+    (4096, 4096, 4096), (20000, 20000, 20000),
+]  # fmt: skip
+VARIANTS: list[dict[str, Any]] = [
+    {}, {"alpha": 1.5, "beta": -0.75}, {"alpha": -3.0}, {"block": 1}, {"block": 4}, {"block": 32},
+    {"block": 8, "dynamic": True}, {"as_printed": True},
+]  # fmt: skip
+KERNELS = [method for method in products() if method.plan(n=1).dispatches]
 
 
 def all_unproven(plan: Plan) -> list[str]:
@@ -54,11 +45,12 @@ def all_unproven(plan: Plan) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("method", [*filter(computes, methods())], ids=lambda method: method.name)
-def test_all_accesses_of_the_shipped_kernels_are_proven(method: Method) -> None:
-    for shape in SHAPES:
-        for options in options_of(method):
-            assert all_unproven(method.plan(shape, options)) == []
+@pytest.mark.parametrize("method", KERNELS, ids=lambda method: method.name)
+def test_all_accesses_of_the_shipped_kernels_are_proven(method: Algorithm) -> None:
+    for m, l, n in SHAPES:  # noqa: E741
+        for more in VARIANTS:
+            if more.keys() <= method.parameters.keys():
+                assert all_unproven(method.plan(m=m, l=l, n=n, **more)) == []
 
 
 HEAD = """#version 430 core

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
 from gpgpu_legacy.chips.profile import find_profile
@@ -186,8 +185,7 @@ MESA_SINGLE = {2: 11, 5: 27}
 
 
 def listing(method: str, block: int) -> Program:
-    options = Options(block=block, coordinates_first=block)
-    return find_method(method).plan(Shape(240, 240, 240), options).programs()[0]
+    return find_product(method).plan(n=240, block=block, coordinates_first=block).programs()[0]
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,10 @@ from drawing import (
 )
 from hypothesis import given
 from hypothesis import strategies as st
-from products import METHODS_AND_WAYS, options_of, random_operands
+from products import METHODS_AND_WAYS, plan_of, random_operands
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Shape
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.numeric import decode, encode, pack, unpack
@@ -114,8 +114,10 @@ def test_only_one_corner_may_move() -> None:
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_an_expanded_plan_counts_and_runs_the_same(method: Method, way: Accumulate | None) -> None:
-    plan = method.plan(Shape(5, 19, 7), options_of(method, way, block=2, largest_texture=8))
+def test_an_expanded_plan_counts_and_runs_the_same(
+    method: Algorithm, way: Accumulate | None
+) -> None:
+    plan = plan_of(method, (5, 19, 7), way, block=2, largest_texture=8)
     written_out = expand(plan)
     assert not any(isinstance(step, Repeat) for step in written_out.steps)
     validate(written_out)

@@ -13,11 +13,9 @@ from drawing import texture
 from hypothesis import given, settings
 from plan_files import KERNEL, LOOK, everything, mutants
 from plans import Made, plans
-from products import options_of
 from varying import dispatch_plans
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import find_product, shipped_algorithms
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.parser import parse_kernel
@@ -107,8 +105,7 @@ def test_random_plans_that_dispatch_come_back(plan: Plan) -> None:
 @pytest.mark.parametrize("name", ["hall-carr-hart-multi", "opengl-compute-tiled"])
 def test_what_is_dumped_reads_back(name: str, tmp_path: Path) -> None:
     """The texts beside the plan are those in it, for people to read."""
-    method = find_method(name)
-    plan = method.plan(Shape(5, 6, 7), options_of(method))
+    plan = find_product(name).plan(m=5, l=6, n=7)
     files = dump(plan, tmp_path / "parts", exact=True)
     assert read_plan(files[0]) == plan
     data = json.loads(files[0].read_text(encoding="utf-8"))
@@ -147,9 +144,8 @@ def schema() -> Draft202012Validator:
 
 def test_files_fit_the_schema(schema: Draft202012Validator) -> None:
     assert schema.is_valid(json.loads(plan_as_json(everything())))
-    for method in methods():
-        plan = method.plan(Shape(5, 6, 7), options_of(method))
-        schema.validate(json.loads(plan_as_json(plan)))
+    for algorithm in shipped_algorithms():
+        schema.validate(json.loads(plan_as_json(algorithm.plan())))
 
 
 def test_what_the_schema_refuses_is_refused(schema: Draft202012Validator) -> None:

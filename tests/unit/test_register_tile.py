@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pytest
 from drawing import corners, program, texture
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.content import native_content
@@ -81,29 +80,29 @@ def test_what_is_looked_up_dependently_is_two_vectors_of_one_row() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "registers", "tile"),
+    ("name", "more", "registers", "tile"),
     [
         # Four sums a fragment; a multiply-add of all four reads two channels of B, a number a
         # vector each, and two of A, one at a time. A tile takes 4·rows·vectors + 2·vectors + 1
         # registers: 15 and 29. Two rows of three vectors load no more than three of two, and
         # take 31.
-        ("hall-carr-hart-multi", Options(block=32), 16, (3, 1)),
-        ("hall-carr-hart-multi", Options(block=32), 32, (3, 2)),
+        ("hall-carr-hart-multi", {"block": 32}, 16, (3, 1)),
+        ("hall-carr-hart-multi", {"block": 32}, 32, (3, 2)),
         # A sum a fragment, a factor a vector, and one of the rows' at a time: 16 and 29 registers.
         # 32 multiply-adds carry nothing through themselves.
-        ("hall-carr-hart-single", Options(block=32), 16, (4, 3)),
-        ("hall-carr-hart-single", Options(block=32), 32, (6, 4)),
+        ("hall-carr-hart-single", {"block": 32}, 16, (4, 3)),
+        ("hall-carr-hart-single", {"block": 32}, 32, (6, 4)),
         # One product a pass, of which the target takes the red one, and one sum a fragment, to
         # which it is added at once.
-        ("larson-mcallister", Options(), 16, (4, 3)),
-        ("larson-mcallister", Options(), 32, (6, 4)),
+        ("larson-mcallister", {}, 16, (4, 3)),
+        ("larson-mcallister", {}, 32, (6, 4)),
     ],
     ids=lambda each: each if isinstance(each, str) else None,
 )
 def test_the_tiles_of_the_methods(
-    name: str, options: Options, registers: int, tile: tuple[int, int]
+    name: str, more: dict[str, int], registers: int, tile: tuple[int, int]
 ) -> None:
-    fused, statements = statements_of(find_method(name).plan(Shape(256, 256, 256), options))
+    fused, statements = statements_of(find_product(name).plan(n=256, **more))
     channels = 4 if name == "hall-carr-hart-multi" else 1
     assert register_tile(statements, channels * len(fused.origins), registers) == tile
 
@@ -112,7 +111,7 @@ def test_instructions_of_loops_count_each_time_round() -> None:
     """A step of listing (11) is two lookups and two multiply-adds."""
 
     def counted(block: int) -> int:
-        plan = find_method("hall-carr-hart-multi").plan(Shape(128, 128, 128), Options(block=block))
+        plan = find_product("hall-carr-hart-multi").plan(n=128, block=block)
         return instruction_count(statements_of(plan)[1])
 
     assert counted(64) - counted(32) == 32 * 4

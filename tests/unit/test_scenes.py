@@ -6,11 +6,12 @@ from dataclasses import asdict
 
 import pytest
 from drawing import program, show, texture
-from products import METHODS_AND_WAYS, options_of, plan_of
+from products import METHODS_AND_WAYS, plan_of
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.options import Options
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_method, find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.printer import print_instruction
@@ -27,9 +28,9 @@ from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_the_counts_of_passes_add_up_to_those_of_the_plan(
-    method: Method, way: Accumulate | None
+    method: Algorithm, way: Accumulate | None
 ) -> None:
-    plan = plan_of(method, Shape(5, 7, 3), options_of(method, way, block=2))
+    plan = plan_of(method, (5, 7, 3), way, block=2)
     total = dict.fromkeys(asdict(count_plan(plan)), 0)
     for pass_, counts in zip(passes(plan), counts_by_pass(plan), strict=True):
         for name, count in counts["fixed"].items():
@@ -62,7 +63,7 @@ def area(pass_: Pass) -> int:
 
 
 def test_instructions_have_the_lines_of_the_text_in_plan_json() -> None:
-    plan = find_method("hall-carr-hart-multi").plan(Shape(6, 6, 6), Options(block=3))
+    plan = find_product("hall-carr-hart-multi").plan(n=6, block=3)
     (text,) = plan.programs()
     lines = plan_record(plan).programs["multi.fp"].splitlines()
     decoded = decoded_program(text)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.shaders import Shader, shaders_of
 from gpgpu_legacy.plan.numbers import Table
@@ -17,9 +18,8 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan, Repeat, Texcoords
 FLAT = ((0.5, 0.0, 0.0, 1.0), (4.5, 0.0, 0.0, 1.0), (4.5, 4.0, 0.0, 1.0), (0.5, 4.0, 0.0, 1.0))
 
 
-def product(m: int = 8, l: int = 8, n: int = 8, **options: object) -> Plan:  # noqa: E741
-    chosen = Options(**{"block": 2, **options})  # type: ignore[arg-type]
-    return find_method("hall-carr-hart-multi").plan(Shape(m, l, n), chosen)
+def product(m: int = 8, l: int = 8, n: int = 8, **more: Any) -> Plan:  # noqa: E741
+    return find_product("hall-carr-hart-multi").plan(m=m, l=l, n=n, block=2, **more)
 
 
 def with_pass(plan: Plan, **changes: object) -> Plan:
@@ -50,7 +50,7 @@ def explained(shader: Shader) -> set[str]:
 @pytest.mark.parametrize("way", Accumulate)
 @pytest.mark.parametrize("name", ["hall-carr-hart-multi", "hall-carr-hart-single"])
 def test_every_uniform_is_explained(name: str, way: Accumulate, sized: bool) -> None:
-    plan = find_method(name).plan(Shape(5, 7, 3), Options(block=2, accumulate=way))
+    plan = find_product(name).plan(m=5, l=7, n=3, block=2, accumulate=way)
     found = shaders_of(plan, sized=sized)
     assert all(declared(text) <= explained(text) for text in found.texts)
 

@@ -8,8 +8,7 @@ import pytest
 from drawing import corners, fragment_texcoords, program, texture
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.content import Arguments, Content, group_content
@@ -28,9 +27,12 @@ def content_of(plan: Plan) -> tuple[Content, Arguments]:
     return group_content(loop, {each.name: each for each in plan.textures})
 
 
+def content_for(method: str, **more: int) -> Content:
+    return content_of(find_product(method).plan(n=64, **more))[0]
+
+
 def multi(block: int = 8) -> Content:
-    plan = find_method("hall-carr-hart-multi").plan(Shape(64, 64, 64), Options(block=block))
-    return content_of(plan)[0]
+    return content_for("hall-carr-hart-multi", block=block)
 
 
 def emitted(shape: GroupShape = GroupShape(), shared: int = 32 * KIB) -> GroupCode:  # noqa: B008
@@ -112,11 +114,6 @@ def test_with_more_memory_it_stages_deeper() -> None:
 def test_an_exact_shader_calls_no_fma() -> None:
     assert "fma(" not in emit_groups(multi(), GroupShape(), 32 * KIB, exact=True).text
     assert "fma(" in emit_groups(multi(), GroupShape(), 32 * KIB, exact=False).text
-
-
-def content_for(method: str, **options: object) -> Content:
-    plan = find_method(method).plan(Shape(64, 64, 64), Options(**options))  # type: ignore[arg-type]
-    return content_of(plan)[0]
 
 
 def test_how_many_numbers_of_a_fragment_are_alive_together() -> None:
