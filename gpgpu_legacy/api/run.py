@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import Plain
-from gpgpu_legacy.api.auto import candidates
+from gpgpu_legacy.predict.auto import candidates
 from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError

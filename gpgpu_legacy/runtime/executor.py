@@ -12,7 +12,7 @@ from dataclasses import replace
 from time import perf_counter
 from typing import ClassVar
 
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP32
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import without_tables
@@ -26,7 +26,7 @@ from gpgpu_legacy.runtime.denormals import (
     thread_keeps_denormals,
 )
 from gpgpu_legacy.runtime.exactness import inexact_among, instructions_of
-from gpgpu_legacy.runtime.machine import Capabilities, Machine, names_of
+from gpgpu_legacy.runtime.machine import Capabilities, Machine, Pace, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import exact_executors, reference
 
@@ -47,9 +47,24 @@ class Executor(ABC):
     def device(self) -> str:
         """The device, in words; ExecutorUnavailableError if the executor cannot run here."""
 
+    is_started: bool = False
+    """Whether its libraries are loaded, and its context made, in this process."""
+
+    def works(self) -> bool:
+        """Whether it can run here."""
+        try:
+            self.device()
+        except ExecutorUnavailableError:
+            return False
+        return True
+
     def is_hardware(self) -> bool:
         """Whether the device is a GPU; ExecutorUnavailableError if the executor cannot run here."""
         return False
+
+    def pace(self) -> Pace:
+        """How fast it works here, roughly."""
+        return Pace()
 
     @abstractmethod
     def memory_bytes(self, plan: Plan) -> int:
@@ -85,6 +100,7 @@ class Executor(ABC):
         )
         prepared = self._prepare(without_tables(plan), machine)
         prepared.prepare_s = perf_counter() - started
+        self.is_started = True
         return prepared
 
     def run(

@@ -53,6 +53,74 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
+class Task:
+    """What a plan is to whoever estimates how long it takes.
+
+    programs: the instructions of each distinct program. kernels: how many distinct ones. steps: of
+    the plan. passes: that run. instructions: of programs, over all passes. work: the same over all
+    fragments, and the operations of kernels. accesses: of kernels to memory. invocations: of
+    kernels.
+    """
+
+    programs: tuple[int, ...] = ()
+    kernels: int = 0
+    steps: int = 0
+    passes: int = 0
+    instructions: int = 0
+    work: float = 0.0
+    accesses: float = 0.0
+    invocations: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How fast an executor works on a device, in seconds, roughly: for `auto` to choose by.
+
+    start_s: to load libraries, or to make a context, once a process; kernel_start_s: the same for
+    kernels. code_s, kept_s: for an instruction of a program, if it is compiled now, and if its code
+    was kept. kernel_s, kept_kernel_s: likewise for a kernel. step_s: to prepare a step of a plan.
+    pass_s: for a pass, whatever it draws. instruction_s: for an instruction of a pass. per_s:
+    instructions a second, over all fragments; kernels_per_s: operations and accesses of kernels.
+    statement_s: for an operation of a single invocation, where one takes long.
+    """
+
+    start_s: float = 0.0
+    kernel_start_s: float = 0.0
+    code_s: float = 0.0
+    kept_s: float = 0.0
+    kernel_s: float = 0.0
+    kept_kernel_s: float = 0.0
+    step_s: float = 0.0
+    pass_s: float = 0.0
+    instruction_s: float = 0.0
+    per_s: float = 1e9
+    kernels_per_s: float = 1e9
+    statement_s: float = 0.0
+
+    def prepare_s(self, task: Task, *, is_kept: bool, is_started: bool) -> float:
+        """Seconds until a plan is prepared."""
+        of_code, of_kernel = (
+            (self.kept_s, self.kept_kernel_s) if is_kept else (self.code_s, self.kernel_s)
+        )
+        compiling = sum(of_code * min(length, MOST_COMPILED) for length in task.programs)
+        starting = 0.0 if is_started else self.start_s + self.kernel_start_s * bool(task.kernels)
+        return starting + compiling + task.kernels * of_kernel + task.steps * self.step_s
+
+    def run_s(self, task: Task) -> float:
+        """Seconds of a run."""
+        drawing = task.passes * self.pass_s + task.instructions * self.instruction_s
+        if not task.invocations:
+            return drawing + task.work / self.per_s
+        total = task.work + task.accesses
+        return drawing + total / self.kernels_per_s + total / task.invocations * self.statement_s
+
+
+MOST_COMPILED = 200
+"""Instructions of a program up to which the time to compile it grows: longer ones are unrolled
+loops, which compilers roll up."""
+
+
+@dataclass(frozen=True, slots=True)
 class Capabilities:
     """What an executor can do; code elsewhere asks for this, and not for an executor's name.
 
@@ -64,7 +132,8 @@ class Capabilities:
     tuning: the fields of Tuning that products are tuned by.
     is_reference: whether it defines what the others must give. runs_driver_programs: whether the
     driver gets the program's own text, so that it is a peer to compare with.
-    gpu_rank, cpu_rank: its place in the order of `auto` on a GPU and on the CPU; None: no place.
+    is_of_host: whether it computes on the CPU, whatever GPU there is. start_s: what it takes at
+    least to start, whatever the device.
     """
 
     passes: frozenset[type[Pass]]
@@ -75,18 +144,13 @@ class Capabilities:
     tuning: frozenset[str] = frozenset()
     is_reference: bool = False
     runs_driver_programs: bool = False
-    gpu_rank: int | None = None
-    cpu_rank: int | None = None
+    is_of_host: bool = False
+    start_s: float = 0.0
 
     @property
     def stages_texels(self) -> bool:
         """Whether fragments are computed in tiles by work groups, which stage what they share."""
         return "group" in self.tuning
-
-    @property
-    def is_of_host(self) -> bool:
-        """Whether it computes on the CPU, whatever GPU there is."""
-        return self.cpu_rank is not None and self.gpu_rank is None
 
 
 _KINDS: Mapping[type[Pass], str] = {

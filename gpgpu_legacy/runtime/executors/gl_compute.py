@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine
+from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Prepared
 
 
@@ -19,8 +19,7 @@ class GlComputeExecutor(Executor):
         has_driver_functions=True,
         fuses_passes=True,
         tuning=frozenset({"group"}),
-        gpu_rank=1,
-        cpu_rank=3,
+        start_s=0.1,
     )
 
     def device(self) -> str:
@@ -34,6 +33,14 @@ class GlComputeExecutor(Executor):
         from gpgpu_legacy.runtime import gl
 
         return gl.compute_context().is_hardware
+
+    def pace(self) -> Pace:
+        """llvmpipe compiles compute shaders slowly, and runs them so; a GPU is fast at both."""
+        if self.is_hardware():
+            return Pace(0.3, code_s=1e-3, kept_s=1e-4, kernel_s=0.1, step_s=1e-3, pass_s=1e-5,
+                        per_s=1e12, kernels_per_s=1e12, statement_s=1e-7)  # fmt: skip
+        return Pace(0.1, code_s=1e-2, kept_s=4e-4, kernel_s=0.1, step_s=1e-3, pass_s=1e-4,
+                    per_s=3e8, kernels_per_s=2e8, statement_s=1e-8)  # fmt: skip
 
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
         """See Executor; a driver may also contract or regroup what a kernel computes."""

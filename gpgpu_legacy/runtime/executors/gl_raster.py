@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import EVERY_ARITHMETIC, FRAGMENT_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.machine import EVERY_ARITHMETIC, FRAGMENT_PASSES, Capabilities, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Prepared
 
 
@@ -14,7 +16,7 @@ class GlRasterExecutor(Executor):
     name = "gl-raster"
     summary = "framebuffers and fragment shaders, through OpenGL"
     capabilities = Capabilities(
-        FRAGMENT_PASSES, EVERY_ARITHMETIC, has_driver_functions=True, gpu_rank=2, cpu_rank=2
+        FRAGMENT_PASSES, EVERY_ARITHMETIC, has_driver_functions=True, start_s=0.06
     )
 
     def device(self) -> str:
@@ -28,6 +30,11 @@ class GlRasterExecutor(Executor):
         from gpgpu_legacy.runtime import gl
 
         return gl.context().is_hardware
+
+    def pace(self) -> Pace:
+        """A driver starts slowly and draws fast; llvmpipe does so with the cores of the CPU."""
+        software = Pace(0.06, code_s=6e-4, kept_s=5e-5, step_s=1e-3, pass_s=1e-4, per_s=1.2e9)
+        return replace(software, start_s=0.3, per_s=5e10) if self.is_hardware() else software
 
     def memory_bytes(self, plan: Plan) -> int:
         """Packed texels and results; textures, too, where a software renderer draws."""

@@ -8,7 +8,7 @@ from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Prepared
 
 
@@ -18,12 +18,28 @@ class JitExecutor(Executor):
     name = "jit"
     summary = "native code on all cores of the CPU, compiled by LLVM and numba"
     capabilities = Capabilities(
-        ALL_PASSES, fuses_passes=True, tuning=frozenset({"tile"}), cpu_rank=1
+        ALL_PASSES, fuses_passes=True, tuning=frozenset({"tile"}), is_of_host=True, start_s=0.11
     )
 
     def device(self) -> str:
         """The processor, as the operating system names it, and how many threads work."""
         return processor()
+
+    def pace(self) -> Pace:
+        """LLVM compiles programs; kernels need numba, which is loaded slowly."""
+        return Pace(
+            start_s=0.11,
+            kernel_start_s=0.6,
+            code_s=1.3e-3,
+            kept_s=2e-4,
+            kernel_s=1.5,
+            kept_kernel_s=0.05,
+            step_s=2e-3,
+            pass_s=2e-5,
+            per_s=2e10,
+            kernels_per_s=2e10,
+            statement_s=1e-9,
+        )
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures, with room at the end of their rows, and results."""

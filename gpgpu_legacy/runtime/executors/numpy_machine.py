@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine
+from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -19,11 +19,17 @@ class NumpyExecutor(Executor):
 
     name = "numpy"
     summary = "the reference machine, in NumPy on the CPU"
-    capabilities = Capabilities(ALL_PASSES, EVERY_ARITHMETIC, is_reference=True, cpu_rank=4)
+    capabilities = Capabilities(ALL_PASSES, EVERY_ARITHMETIC, is_reference=True, is_of_host=True)
 
     def device(self) -> str:
         """The processor, as the operating system names it."""
         return processor_name()
+
+    def pace(self) -> Pace:
+        """An operation of NumPy for each instruction and pass, of kernels for each statement."""
+        return Pace(
+            pass_s=2.5e-4, instruction_s=2.5e-5, per_s=3e8, kernels_per_s=6e8, statement_s=5e-6
+        )
 
     def memory_bytes(self, plan: Plan) -> int:
         """Textures and results; passes run in bands of rows, which need little memory."""

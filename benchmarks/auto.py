@@ -1,0 +1,115 @@
+"""How good the choices of `auto` are: every executor beside the one that it takes, cold and warm.
+
+    python benchmarks/auto.py [-o FILE.json] [NAME …]
+
+Each run is a process of its own. A cold one finds no generated code, a warm one finds what the cold
+one has kept. What is timed is what a user waits for: preparing and running a plan once, after the
+package is imported. A choice is good if it takes at most 1.5 times as long as the best executor, or
+at most 20 ms longer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SIZES = (64, 128, 256, 512, 1024, 2048)
+LIMIT_S = 20.0
+RATIO, GRACE_S = 1.5, 0.02
+
+CHILD = """
+import json, sys, time
+what, parameters, name = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
+from gpgpu_legacy.api.pipeline import find
+from gpgpu_legacy.api.run import prepared_for
+from gpgpu_legacy.runtime.registry import executors
+import numpy
+p = find(what, **parameters)
+plan, inputs = p.plan(), p.inputs()
+from gpgpu_legacy.predict import auto
+started = time.perf_counter()
+with prepared_for(plan, name) as (executor, ready):
+    ready.run(inputs)
+print(json.dumps([executor.name, time.perf_counter() - started]))
+"""
+
+
+def run(what: str, parameters: dict[str, int], name: str, folder: str) -> tuple[str, float] | str:
+    """Which executor ran it, and in how many seconds; why it did not, in words."""
+    words = [sys.executable, "-c", CHILD, what, json.dumps(parameters), name]
+    environment = {**os.environ, "XDG_CACHE_HOME": folder, "GPGPU_LEGACY_TUNING": "off"}
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=60)
+    except subprocess.TimeoutExpired:
+        return "over a minute"
+    if done.returncode:
+        return done.stderr.strip().splitlines()[-1]
+    executor, seconds = json.loads(done.stdout.splitlines()[-1])
+    return executor, seconds
+
+
+def cases(names: list[str]) -> list[tuple[str, dict[str, int]]]:
+    """Shipped algorithms, or files, at all sizes that their first parameter takes."""
+    from gpgpu_legacy.algorithms.registry import find_algorithm, shipped_algorithms
+
+    found = [find_algorithm(name) for name in names] or shipped_algorithms()
+    sizes = []
+    for algorithm in found:
+        own = [name for name in ("n", "width", "height") if name in algorithm.parameters]
+        for size in SIZES if own else (0,):
+            given = dict.fromkeys(own, size)
+            sizes.append((names[found.index(algorithm)] if names else algorithm.name, given))
+    return sizes
+
+
+def main() -> None:
+    """Measure, print a line for each case, and write all of them."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="algorithms or FILE.py[:function]; default: all")
+    parser.add_argument("-o", "--output", type=Path)
+    given = parser.parse_args()
+    from gpgpu_legacy.measure.platform import this_platform
+    from gpgpu_legacy.runtime.registry import available
+
+    others = [one.name for one in available() if not one.capabilities.runs_driver_programs]
+    rows, slow = [], set()
+    for what, parameters in cases(given.names):
+        times: dict[str, dict[str, float]] = {"cold": {}, "warm": {}}
+        chosen = {}
+        for name in ("auto", *others):
+            if (what, name) in slow:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                for state in times:
+                    answer = run(what, parameters, name, folder)
+                    if isinstance(answer, str):
+                        break
+                    times[state][name] = answer[1]
+                    if name == "auto":
+                        chosen[state] = answer[0]
+                    if answer[1] > LIMIT_S:
+                        slow.add((what, name))
+        for state, by_name in times.items():
+            if "auto" not in by_name or len(by_name) < 2:
+                continue
+            best = min(seconds for name, seconds in by_name.items() if name != "auto")
+            good = by_name["auto"] <= max(RATIO * best, best + GRACE_S)
+            rows.append({"what": what, **parameters, "state": state, "auto": chosen[state],
+                         "good": good, "seconds": by_name})  # fmt: skip
+            shown = ", ".join(f"{name} {1e3 * s:.0f}" for name, s in by_name.items())
+            print(f"{what} {parameters} {state}: {chosen[state]} {'good' if good else 'BAD'}; ms: {shown}", flush=True)
+    good = sum(row["good"] for row in rows)
+    print(f"{good} of {len(rows)} choices are within {RATIO} times the best, or {1e3 * GRACE_S:.0f} ms")
+    if given.output is not None:
+        platform = this_platform()
+        text = json.dumps({"device": platform.device, "driver": platform.driver, "cases": rows}, indent=1)
+        given.output.write_text(text + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,122 @@
+"""What runs a plan where nobody names an executor: the one that is expected to be done first.
+
+What counts is the whole of a first run: loading libraries, compiling, computing. Each executor says
+at which pace it works (runtime/machine.py); those figures were measured once, and `benchmarks/auto.py`
+shows how good the choices are. Ways that `gpgpu-legacy tune` has found come before all this
+(measure/tuned.py).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import inf
+
+from gpgpu_legacy import code_cache
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
+from gpgpu_legacy.provenance import package_version
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import Machine, Task
+from gpgpu_legacy.runtime.registry import AUTO, executors, find_executor, reference
+
+DEFAULT_MACHINE = Machine()
+
+
+def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> list[Executor]:
+    """The executors that `auto` takes for a plan: where one has no room for it, the next may.
+
+    They are in the order in which so many runs are expected to be done, preparing included. What
+    could not even start before another is done is left out, so that no driver is loaded for
+    nothing. The reference, which refuses no valid plan, comes last.
+    """
+    last = reference()
+    if machine.arithmetic.rounds and not plan.dispatches:
+        return [last]
+    task = task_of(plan)
+    seconds = {last: expected_s(last, plan, task, runs)}
+    for executor in sorted(executors(), key=lambda one: one.capabilities.start_s):
+        can = executor.capabilities
+        if (
+            not can.runs_driver_programs
+            and plan.kinds <= can.passes
+            and can.start_s < min(seconds.values())
+            and executor.works()
+            and not (machine.exact and executor.why_inexact(plan, machine))
+        ):
+            seconds[executor] = expected_s(executor, plan, task, runs)
+    ordered = sorted(seconds, key=seconds.__getitem__)
+    return ordered[: ordered.index(last) + 1]
+
+
+def executor_for(
+    name: str, plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1
+) -> Executor:
+    """The executor of that name, or the one that `auto` takes for a plan; see find_executor."""
+    if name == AUTO:
+        return candidates(plan, machine, runs)[0]
+    return find_executor(name, plan)
+
+
+def expected_s(executor: Executor, plan: Plan, task: Task, runs: int = 1) -> float:
+    """Seconds until so many runs are done, preparing included."""
+    pace = executor.pace()
+    is_kept = code_cache.read(_key(executor.name, plan)) is not None
+    return pace.prepare_s(task, is_kept=is_kept, is_started=executor.is_started) + (
+        runs * pace.run_s(task)
+    )
+
+
+def note(executor: Executor, plan: Plan) -> None:
+    """Remember that an executor has compiled a plan's code, which is then kept for later runs."""
+    _note(executor.name, _code(plan))
+
+
+@lru_cache(maxsize=256)
+def _note(name: str, code: str) -> None:
+    code_cache.keep(f"{name} has compiled {code}", b"")
+
+
+def _key(name: str, plan: Plan) -> str:
+    return f"{name} has compiled {_code(plan)}"
+
+
+def _code(plan: Plan) -> str:
+    """A plan's programs and kernels, as far as estimates tell them apart."""
+    names = (f"{p.name} {len(p.instructions)}" for p in plan.programs())
+    kernels = (k.name for k in _kernels(plan))
+    return ", ".join([str(package_version()), *names, *kernels])
+
+
+@lru_cache(maxsize=16)
+def task_of(plan: Plan) -> Task:
+    """What estimates need to know of a plan."""
+    try:
+        counts = count_plan(plan)
+    except PlanError:  # a kernel whose data decides how long it loops
+        return Task(kernels=1, work=inf, invocations=1)
+    programs = plan.programs()
+    return Task(
+        programs=tuple(len(program.instructions) for program in programs),
+        kernels=len(_kernels(plan)),
+        steps=len(plan.steps),
+        passes=plan.pass_count,
+        instructions=sum(
+            count * len(pass_.program.instructions)
+            for count, pass_ in plan.weighted_passes()
+            if isinstance(pass_, FragmentPass)
+        ),
+        work=counts.arithmetic + counts.lookup + counts.kill,
+        accesses=counts.global_loads
+        + counts.global_stores
+        + counts.shared_loads
+        + counts.shared_stores,
+        invocations=counts.invocations,
+    )
+
+
+def _kernels(plan: Plan) -> tuple[Kernel, ...]:
+    return tuple(
+        dict.fromkeys(p.kernel for _, p in plan.weighted_passes() if isinstance(p, ComputePass))
+    )
