@@ -25,7 +25,8 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
-from gpgpu_legacy.runtime.registry import AUTO, find_executor, in_auto_order, reference
+from gpgpu_legacy.predict.auto import candidates as of_auto
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
 from gpgpu_legacy.serial import Record, as_record
 
 DEFAULT_MACHINE = Machine()
@@ -200,10 +201,4 @@ def prepared_for(
 
 
 def _candidates(plan: Plan, executor: str, machine: Machine) -> list[Executor]:
-    if executor != AUTO:
-        return [find_executor(executor, plan)]
-    if not plan.dispatches:
-        counts = count_plan(plan)
-        if counts.arithmetic + counts.lookup + counts.kill <= SMALL_WORK:
-            return [reference()]
-    return list(in_auto_order(plan, machine))
+    return of_auto(plan, machine) if executor == AUTO else [find_executor(executor, plan)]

@@ -16,7 +16,6 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
-from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, Task
 from gpgpu_legacy.runtime.registry import AUTO, executors, find_executor, reference
@@ -86,7 +85,7 @@ def _code(plan: Plan) -> str:
     """A plan's programs and kernels, as far as estimates tell them apart."""
     names = (f"{p.name} {len(p.instructions)}" for p in plan.programs())
     kernels = (k.name for k in _kernels(plan))
-    return ", ".join([str(package_version()), *names, *kernels])
+    return ", ".join([*names, *kernels])
 
 
 @lru_cache(maxsize=16)
