@@ -102,12 +102,19 @@ def main() -> None:
             rows.append({"what": what, **parameters, "state": state, "auto": chosen[state],
                          "good": good, "seconds": by_name})  # fmt: skip
             shown = ", ".join(f"{name} {1e3 * s:.0f}" for name, s in by_name.items())
-            print(f"{what} {parameters} {state}: {chosen[state]} {'good' if good else 'BAD'}; ms: {shown}", flush=True)
+            print(
+                f"{what} {parameters} {state}: {chosen[state]} {'good' if good else 'BAD'}; ms: {shown}",
+                flush=True,
+            )
     good = sum(row["good"] for row in rows)
-    print(f"{good} of {len(rows)} choices are within {RATIO} times the best, or {1e3 * GRACE_S:.0f} ms")
+    print(
+        f"{good} of {len(rows)} choices are within {RATIO} times the best, or {1e3 * GRACE_S:.0f} ms"
+    )
     if given.output is not None:
         platform = this_platform()
-        text = json.dumps({"device": platform.device, "driver": platform.driver, "cases": rows}, indent=1)
+        text = json.dumps(
+            {"device": platform.device, "driver": platform.driver, "cases": rows}, indent=1
+        )
         given.output.write_text(text + "\n", "utf-8")
 
 

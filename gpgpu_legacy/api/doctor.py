@@ -4,20 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.code_cache import why_nothing_is_kept
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.predict.auto import executor_for
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import names_of
-from gpgpu_legacy.runtime.registry import AUTO, find_executor, survey
+from gpgpu_legacy.runtime.registry import AUTO, survey
 from gpgpu_legacy.serial import Record, as_record
 
-_KERNEL = "opengl-compute-tiled"
+_AUTO_CASES = {
+    "hall-carr-hart-multi": (64, 512, 2048),
+    "jacobi": (64, 2048),
+    "opengl-compute-tiled": (64, 1024),
+}
+"""Algorithms and sizes for which it is told what `auto` takes."""
 
 
 class ExecutorRecord(Record):
@@ -43,13 +49,13 @@ class ExecutorRecord(Record):
 
 
 class Diagnosis(Result):
-    """Every executor, and those that `auto` takes for fragment passes and for kernels.
+    """Every executor, and those that `auto` takes.
 
-    not_kept: why generated code is not kept for later runs; empty where it is.
+    auto: by an algorithm and its size, such as `jacobi n=64`. not_kept: why generated code is not
+    kept for later runs; empty where it is.
     """
 
-    auto: str
-    auto_compute: str
+    auto: dict[str, str]
     executors: tuple[ExecutorRecord, ...]
     not_kept: str = ""
 
@@ -62,9 +68,13 @@ class Diagnosis(Result):
         heads = (
             "executor", "works", "what it is", "what it can do", "denormals", "device, or why not",
         )  # fmt: skip
+        taken: dict[str, list[str]] = {}
+        for case, executor in self.auto.items():
+            taken.setdefault(executor, []).append(case)
+        choices = "; ".join(f"{name} for {', '.join(cases)}" for name, cases in taken.items())
         auto = (
-            f"--executor auto draws fragments on {self.auto} and runs kernels on "
-            f"{self.auto_compute}. What is too small to be worth compiling runs on the reference."
+            "--executor auto takes what `tune` has found here; without that, what is expected to "
+            f"be done first, starting and compiling included: now {choices}."
         )
         kept = f"Code is generated anew by every command: {self.not_kept}."
         notes = (auto, *_refusals(self.executors), *((kept,) if self.not_kept else ()))
@@ -73,12 +83,13 @@ class Diagnosis(Result):
 
 def diagnose() -> Diagnosis:
     """Try every executor. Creates OpenGL contexts where a driver is installed."""
-    executors = executor_records()
-    kernel = find_product(_KERNEL).plan(n=1)
     return Diagnosis(
-        auto=find_executor(AUTO).name,
-        auto_compute=find_executor(AUTO, kernel).name,
-        executors=executors,
+        auto={
+            f"{name} n={n}": executor_for(AUTO, find_algorithm(name).plan(n=n)).name
+            for name, sizes in _AUTO_CASES.items()
+            for n in sizes
+        },
+        executors=executor_records(),
         not_kept=why_nothing_is_kept(),
     )
 

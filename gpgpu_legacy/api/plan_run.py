@@ -22,10 +22,10 @@ from gpgpu_legacy.measure.rounds import as_repeat
 from gpgpu_legacy.pipeline.inputs import as_operands
 from gpgpu_legacy.pipeline.reference import Reference, expected, largest_error
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.auto import candidates as of_auto
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
-from gpgpu_legacy.predict.auto import candidates as of_auto
 from gpgpu_legacy.runtime.registry import AUTO, find_executor
 from gpgpu_legacy.serial import Record, as_record
 

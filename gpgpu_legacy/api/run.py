@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import Plain
-from gpgpu_legacy.predict.auto import candidates
 from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
@@ -22,6 +21,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.reference import OutputError, Reference, expected, output_error, worst
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.auto import candidates
 from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor

@@ -41,6 +41,7 @@ from gpgpu_legacy.measure.tuned import (
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.runtime.machine import Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import Prepared, Result
 from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
@@ -370,7 +371,7 @@ def executors_of(p: PlanBuilder, names: Sequence[str] = ()) -> list[str]:
     plan = p.plan()
     if names:
         return list(dict.fromkeys(find_executor(name, plan).name for name in names))
-    usual = find_executor(AUTO, plan).name
+    usual = executor_for(AUTO, plan, runs=MANY).name
     suitable = [runner.name for runner in able(plan) if not _is_left_out(runner.capabilities)]
     return list(dict.fromkeys([usual, *suitable]))
 

@@ -36,7 +36,7 @@ from gpgpu_legacy.present.grid import (
 )
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import png_of
-from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import as_record, json_text
 from gpgpu_legacy.studies.cache_table.model import Products, make_table
 from gpgpu_legacy.studies.cache_table.rows import Setting
@@ -90,7 +90,7 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     costs = formulas.every_method(size, block)
     grids = [*table_grids(tables, costs, times), *_through_caches()]
     executors = executor_records()
-    demonstration = demonstrate(find_executor(AUTO))
+    demonstration = demonstrate(reference())
     texts = {
         "tables.txt": as_text(grids),
         "tables.md": as_markdown(grids),

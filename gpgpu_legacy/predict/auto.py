@@ -1,9 +1,9 @@
 """What runs a plan where nobody names an executor: the one that is expected to be done first.
 
 What counts is the whole of a first run: loading libraries, compiling, computing. Each executor says
-at which pace it works (runtime/machine.py); those figures were measured once, and `benchmarks/auto.py`
-shows how good the choices are. Ways that `gpgpu-legacy tune` has found come before all this
-(measure/tuned.py).
+at which pace it works (runtime/machine.py). Those figures were measured once, and
+`benchmarks/auto.py` shows how good the choices are. Ways that `gpgpu-legacy tune` has found come
+before all this (measure/tuned.py).
 """
 
 from __future__ import annotations
@@ -21,6 +21,12 @@ from gpgpu_legacy.runtime.machine import Machine, Task
 from gpgpu_legacy.runtime.registry import AUTO, executors, find_executor, reference
 
 DEFAULT_MACHINE = Machine()
+
+HESITATION = 1.4
+"""By how much a driver that draws on the CPU must be faster than what has our own bits."""
+
+MANY = 1000
+"""Runs among which preparing is forgotten: whoever measures asks for the fastest executor."""
 
 
 def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> list[Executor]:
@@ -45,6 +51,8 @@ def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) ->
             and not (machine.exact and executor.why_inexact(plan, machine))
         ):
             seconds[executor] = expected_s(executor, plan, task, runs)
+            if not can.is_of_host and not executor.is_hardware():
+                seconds[executor] *= HESITATION
     ordered = sorted(seconds, key=seconds.__getitem__)
     return ordered[: ordered.index(last) + 1]
 

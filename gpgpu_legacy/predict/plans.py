@@ -13,11 +13,12 @@ from gpgpu_legacy.count.by_pass import work_of_pass
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.parts import Part, parts_of
 from gpgpu_legacy.predict.prediction import TRANSFERS, Prediction, Stage
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def find_chip(name: str, plan: Plan) -> Profile:
     """The profile of that name; for `this`, of the executor that `auto` chooses for the plan."""
     if name.strip().lower() != THIS:
         return find_profile(name)
-    executor = find_executor(AUTO, plan).name
+    executor = executor_for(AUTO, plan, runs=MANY).name
     for profile in calibrated():
         if profile.name == calibrated_name(executor):
             return profile

@@ -302,7 +302,7 @@ def test_auto_turns_to_the_next_where_one_cannot(
             raise PlanError("too wide for this driver")
 
     order = [Unable(), find_executor("jit"), find_executor("numpy")]
-    monkeypatch.setattr(plan_run, "in_auto_order", lambda *_: order)
+    monkeypatch.setattr(plan_run, "of_auto", lambda *_: order)
     monkeypatch.setattr(plan_run, "SMALL_WORK", 0)
     executor, result = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "jit"

@@ -5,14 +5,14 @@ from __future__ import annotations
 from gpgpu_legacy.page.products import PRODUCT_SCRIPTS
 from gpgpu_legacy.page.section import Section, data_url, rendered
 from gpgpu_legacy.present.pictures import png_of
-from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.figure_2.model import demonstrate
 from gpgpu_legacy.studies.figure_2.plot import draw_figure_2
 
 
 def make_section() -> Section:
     """Figure 2: a picture of a run, and the run itself, a pass at a time."""
-    executor = find_executor(AUTO)
+    executor = reference()
     image = draw_figure_2(demonstrate(executor))
     html = rendered(
         "sections/figure-2.html.j2",

@@ -35,7 +35,7 @@ class GlComputeExecutor(Executor):
         return gl.compute_context().is_hardware
 
     def pace(self) -> Pace:
-        """llvmpipe compiles compute shaders slowly, and runs them so; a GPU is fast at both."""
+        """Llvmpipe compiles compute shaders slowly, and runs them so; a GPU is fast at both."""
         if self.is_hardware():
             return Pace(0.3, code_s=1e-3, kept_s=1e-4, kernel_s=0.1, step_s=1e-3, pass_s=1e-5,
                         per_s=1e12, kernels_per_s=1e12, statement_s=1e-7)  # fmt: skip

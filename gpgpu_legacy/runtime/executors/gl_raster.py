@@ -6,7 +6,13 @@ from dataclasses import replace
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import EVERY_ARITHMETIC, FRAGMENT_PASSES, Capabilities, Machine, Pace
+from gpgpu_legacy.runtime.machine import (
+    EVERY_ARITHMETIC,
+    FRAGMENT_PASSES,
+    Capabilities,
+    Machine,
+    Pace,
+)
 from gpgpu_legacy.runtime.prepared import Prepared
 
 
