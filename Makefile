@@ -39,11 +39,11 @@ docs: $(DOCS_READY)
 	@echo "the documentation is in docs/_build/html/index.html"
 
 figures: $(READY)
-	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --output figures/figure-2.png
-	$(BIN)/gpgpu-legacy figure figure-2 --executor numpy --animate --output figures/figure-2.gif
-	$(BIN)/gpgpu-legacy figure multichannel --executor numpy --output figures/multichannel.png
+	$(BIN)/gpgpu-legacy study figure-2 --executor numpy --plot figures/figure-2.png
+	$(BIN)/gpgpu-legacy study figure-2 --executor numpy --plot figures/figure-2.gif
+	$(BIN)/gpgpu-legacy study multichannel --executor numpy --plot figures/multichannel.png
 	$(BIN)/gpgpu-legacy study cache-table --from benchmarks/cache-table.json --plot figures/cache-table.png
-	$(BIN)/gpgpu-legacy anomaly --plot figures/anomaly.png
+	$(BIN)/gpgpu-legacy study anomaly --plot figures/anomaly.png
 	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-llvmpipe.json benchmarks/lineage-h100.json \
 	    --plot figures/lineage.png
 	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \

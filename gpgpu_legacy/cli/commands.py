@@ -17,7 +17,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "predict": "predict",
         "cache": "cache",
         "bench": "bench",
-        "figure": "figures",
         "page": "tables",
     },
     "Programs": {
@@ -41,9 +40,7 @@ SECTIONS: dict[str, dict[str, str]] = {
         "plan": "plan",
         "roofline": "predict",
         "mispredictions": "predict",
-        "anomaly": "anomaly",
         "lineage": "lineage",
-        "precision": "precision",
     },
 }
 """The file of each command, by heading."""
@@ -54,6 +51,11 @@ STUDY = "study"
 STUDIES: dict[str, str] = {
     "cache-table": "cache_table",
     "tiles": "tiles",
+    "figure-2": "studies",
+    "multichannel": "studies",
+    "anomaly": "studies",
+    "precision": "studies",
+    "sdk-example": "studies",
 }
 """The file of each study."""
 

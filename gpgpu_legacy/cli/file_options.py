@@ -18,8 +18,8 @@ _CONTINUED = "--resume"
 """The option whose file may be written again, with more in it."""
 
 
-PICTURE, RECORD = "FILE.png|svg|pdf", "JSON"
-"""What stands in the help for a picture that has lines, and for results."""
+PICTURE, FILM, RECORD = "FILE.png|svg|pdf", "FILE.png|gif", "JSON"
+"""What stands in the help for a picture that has lines, for one that may move, and for results."""
 
 
 def check_files(parameters: Iterable[Any], values: Mapping[str, Any]) -> None:
@@ -50,19 +50,21 @@ def check_files(parameters: Iterable[Any], values: Mapping[str, Any]) -> None:
         check_not_read(path, read)
         if shape == RECORD:
             check_output(path, ".json")
+        if shape == FILM:
+            check_output(path, ".png", ".gif")
         if shape == PICTURE:
             from gpgpu_legacy.present.plot import check_figure
 
             check_figure(path)
 
 
-def check_output(path: Path, suffix: str) -> None:
+def check_output(path: Path, *suffixes: str) -> None:
     """InputError for a file to write with another suffix, or in no folder."""
     from gpgpu_legacy.files import check_writable
 
     check_writable(path)
-    if path.suffix.lower() != suffix:
-        raise InputError(f"{path} should end in {suffix}")
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{path} should end in {' or '.join(suffixes)}")
 
 
 def _paths(value: Any) -> Iterator[Path]:

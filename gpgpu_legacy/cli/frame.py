@@ -19,7 +19,15 @@ import click
 from gpgpu_legacy.cli.commands import STUDY
 from gpgpu_legacy.cli.file_options import PICTURE, RECORD, check_files
 from gpgpu_legacy.cli.options import REPORT, Command, Group, Option, parameters_in
-from gpgpu_legacy.cli.shared import app, print_json, print_tables, progress_bar, studies, writer_to
+from gpgpu_legacy.cli.shared import (
+    TableFormat,
+    app,
+    print_json,
+    print_tables,
+    progress_bar,
+    studies,
+    writer_to,
+)
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -32,6 +40,9 @@ class ShownOptions:
 
     as_json: Annotated[bool, Option("--json", "Print JSON, for other programs.")] = False
     whole: Annotated[bool, Option("--all", "Show everything, not only what decides.")] = False
+    table_format: Annotated[TableFormat, Option("--format", "How to write the tables.")] = (
+        TableFormat.TEXT
+    )
 
 
 @dataclass(frozen=True)
@@ -86,6 +97,7 @@ class Answer(Command):
     """A command whose function returns a result, or None where it shows and writes by itself."""
 
     plot: str | None = None
+    picture = PICTURE
     kept: Callable[[], Any] | None = None
 
     @property
@@ -99,7 +111,7 @@ class Answer(Command):
         """The options that the frame adds."""
         added = [parameter for kind in self.frame for parameter in parameters_in(kind)]
         if self.plot is not None:
-            drawn = Option("--plot", PICTURE, self.plot)
+            drawn = Option("--plot", self.picture, self.plot)
             added.insert(0, drawn.built("plot", Path, required=False, default=None))
         return added
 
@@ -127,7 +139,7 @@ class Answer(Command):
         if given["as_json"]:
             print_json(result)
         else:
-            print_tables(result.grids(whole=given["whole"]))
+            print_tables(result.grids(whole=given["whole"]), given["table_format"])
         if plot is not None:
             result.plot(plot)
             print(f"wrote {plot}", file=sys.stderr)
@@ -146,12 +158,17 @@ class Answer(Command):
 
 
 def answers(
-    name: str, *, plot: str | None = None, kept: Callable[[], Any] | None = None
+    name: str,
+    *,
+    plot: str | None = None,
+    picture: str = PICTURE,
+    kept: Callable[[], Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function that returns a result.
 
     name: of the command; `study NAME` for a study. plot: what `--plot` draws, for the help; None
-    where there is nothing to see. kept: gives the type of results in files, for -o and --from.
+    where there is nothing to see. picture: what it draws to. kept: gives the type of
+    results in files, for -o and --from.
     """
     group: Group = app
     if name.startswith(f"{STUDY} "):
@@ -159,7 +176,7 @@ def answers(
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         command = Answer(name, function, help=function.__doc__)
-        command.plot, command.kept = plot, kept
+        command.plot, command.picture, command.kept = plot, picture, kept
         group.add_command(command)
         return function
 

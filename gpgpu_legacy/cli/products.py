@@ -36,7 +36,6 @@ from gpgpu_legacy.cli.shared import (
     print_tables,
     progress_bar,
     shape_of,
-    show,
     warn_if_busy,
 )
 from gpgpu_legacy.errors import InputError
@@ -187,18 +186,10 @@ def run(
     chosen: MethodOptions,
     machine: MachineOptions,
     repeat: Annotated[int, Option("RUNS", "Run so often, and print the median times.")] = 1,
-    sdk_example: Annotated[
-        bool, Option("Run the 4×4 example that the SDK prints; for mali-sgemm alone.")
-    ] = False,
     chip: ChipOptions,
     shown: RunOutput,
 ) -> None:
     """Multiply two matrices by a method, and say what it cost."""
-    if sdk_example:
-        if matrices != MatrixOptions() or chosen != MethodOptions():
-            raise InputError("--sdk-example has matrices and options of its own; leave others out")
-        _sdk_example(find_method(method).name, machine.executor, as_json=shown.as_json)
-        return
     from gpgpu_legacy.api.matrices import matrix_writer
     from gpgpu_legacy.api.products import count_steps, plan_product, run_product
     from gpgpu_legacy.files import check_output_folder
@@ -247,17 +238,6 @@ def _print_run(result: Run, follower: Follower | None, shown: RunOutput) -> None
     print(run_text(result, check=shown.check), end="")
     if follower is not None:
         print_tables([follow_grid(follower)])
-
-
-def _sdk_example(method: str, executor: str, *, as_json: bool) -> None:
-    from gpgpu_legacy.studies.sdk_example import model, table
-
-    if method != "mali-sgemm":
-        raise InputError(
-            f"{method} has no --sdk-example; write `gpgpu-legacy run mali-sgemm --sdk-example`"
-        )
-    example = model.sdk_example(executor)
-    show(table.example_record(example), table.example_grids(example), as_json)
 
 
 def _element(text: str) -> tuple[int, int]:

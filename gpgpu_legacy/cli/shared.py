@@ -110,11 +110,30 @@ def show(record: object, grids: list[Grid], as_json: bool) -> None:
         print_tables(grids)
 
 
-def print_tables(grids: list[Grid]) -> None:
-    """Print tables as text."""
-    from gpgpu_legacy.present.grid import print_text
+class TableFormat(Enum):
+    """How tables are written."""
 
-    print_text(grids, console())
+    TEXT = "text"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    LATEX = "latex"
+
+
+def print_tables(grids: list[Grid], table_format: TableFormat = TableFormat.TEXT) -> None:
+    """Print tables."""
+    from gpgpu_legacy.present import grid
+
+    match table_format:
+        case TableFormat.TEXT:
+            grid.print_text(grids, console())
+        case TableFormat.MARKDOWN:
+            print(grid.as_markdown(grids), end="")
+        case TableFormat.CSV:
+            print(grid.as_csv(grids), end="")
+        case TableFormat.LATEX:
+            from gpgpu_legacy.present.latex import as_latex
+
+            print(as_latex(grids), end="")
 
 
 def draw(result: R, draw_to: Callable[[R, Path], object], path: Path | None) -> None:
@@ -234,16 +253,6 @@ ROUNDS, BUDGET_S = 5, 60.0  # of measurements; a test compares them with those o
 ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
 
 
-class TableFormat(Enum):
-    """How tables are written."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    LATEX = "latex"
-    JSON = "json"
-
-
 # Options that several commands have -----------------------------------------------------------
 
 METHOD_HELP = "See `gpgpu-legacy methods`."
@@ -279,7 +288,6 @@ PredictedChip = Annotated[
     str, Option("NAME", "See `gpgpu-legacy chips`; `this` is this machine.", complete=chip_names)
 ]
 Json = Annotated[bool, Option("--json", "Print JSON, for other programs.")]
-TablesAs = Annotated[TableFormat, Option("--format", "How to write the tables.")]
 OutputFile = Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")]
 Quiet = Annotated[bool, Option("Show no progress bars.")]
 CACHE_HELP = (

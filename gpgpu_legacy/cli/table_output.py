@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.shared import Json, OutputFile, TableFormat, TablesAs, console
+from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.shared import Json, OutputFile, TableFormat, console
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 class TableOutput:
     """The format of tables, and the file that they go to; stdout without one."""
 
-    table_format: TablesAs = TableFormat.TEXT
+    table_format: Annotated[TableFormat, Option("--format", "How to write the tables.")] = (
+        TableFormat.TEXT
+    )
     output: OutputFile = None
     as_json: Json = False
 
@@ -26,7 +29,7 @@ class TableOutput:
         """InputError where the options exclude one another, or the file's folder is missing."""
         from gpgpu_legacy.files import check_writable
 
-        if self.as_json and self.table_format not in {TableFormat.TEXT, TableFormat.JSON}:
+        if self.as_json and self.table_format is not TableFormat.TEXT:
             raise InputError(f"give --json or --format {self.table_format.value}, not both")
         if self.output is not None:
             check_writable(self.output)
@@ -38,8 +41,7 @@ class TableOutput:
         from gpgpu_legacy.present.latex import as_latex
         from gpgpu_legacy.serial import json_text
 
-        table_format = TableFormat.JSON if self.as_json else self.table_format
-        if table_format is TableFormat.TEXT and self.output is None:
+        if self.table_format is TableFormat.TEXT and self.output is None and not self.as_json:
             grid.print_text(grids, console())
             return
         writers: dict[TableFormat, Callable[[], str]] = {
@@ -47,9 +49,8 @@ class TableOutput:
             TableFormat.MARKDOWN: lambda: grid.as_markdown(grids),
             TableFormat.CSV: lambda: grid.as_csv(grids),
             TableFormat.LATEX: lambda: as_latex(grids),
-            TableFormat.JSON: lambda: json_text(record()),
         }
-        text = writers[table_format]()
+        text = json_text(record()) if self.as_json else writers[self.table_format]()
         if self.output is None:
             sys.stdout.write(text)
         else:

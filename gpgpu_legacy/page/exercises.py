@@ -77,7 +77,8 @@ def saturation() -> Saturation:
     options = Options(texture_format=UNORM8.name)
     a = np.full((shape.m, shape.l), float(element), np.float32)
     b = np.full((shape.l, shape.n), float(element), np.float32)
-    frames = demonstrate(reference(), a, b, options).frames
+    p = find_method(OLDEST).builder(shape, options)
+    frames = demonstrate(reference(), p, {"A": a, "B": b}).frames
     return Saturation(
         shape=shape,
         element=element,

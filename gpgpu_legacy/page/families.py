@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from itertools import combinations, product
 from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
+from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.page.scenes import Scene, scene_of
 from gpgpu_legacy.serial import json_text
 
@@ -43,16 +42,18 @@ _LINES = {
 _SAMPLE = sorted(_PAIRS | _LINES)
 
 
-def family_of(method: Method, options: Options) -> dict[str, Any]:
+def family_of(method: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
     """The scenes of a method's products of all shapes of sizes up to `largest`.
+
+    given: the method's other parameters.
 
     `templates`: scenes in which `{"$": i}` stands for a number, that of column i, and the name of a
     program for its place in `programs`; there is the text with what `decoded_program` makes of it.
     `choice`: the column that says which template a shape has. `columns`: of each the `sizes` that
     it depends on, some of m, l and n, and the `values`, those of the last of these sizes one after
-    another; null where there is none. Raises InputError for options that the method refuses.
+    another; null where there is none. Raises InputError for parameters that the method refuses.
     """
-    made = _Family(method, options)
+    made = _Family(method, given)
     for sizes in _SAMPLE:
         made.add(sizes)
     if not made.is_complete():
@@ -110,15 +111,16 @@ class _Template:
 class _Family:
     """The scenes of a method so far."""
 
-    def __init__(self, method: Method, options: Options) -> None:
-        self.method, self.options = method, options
+    def __init__(self, method: Algorithm, given: Mapping[str, Any]) -> None:
+        self.method, self.given = method, given
         self.templates: dict[str, _Template] = {}
         self.choice: dict[_Sizes, int] = {}
         self.programs: list[dict[str, Any]] = []
 
     def add(self, sizes: _Sizes) -> None:
         """Add the scene of a shape."""
-        scene = self.with_numbered_programs(scene_of(self.method.plan(Shape(*sizes), self.options)))
+        plan = self.method.plan(**dict(zip(_SIZES, sizes, strict=True)), **self.given)
+        scene = self.with_numbered_programs(scene_of(plan))
         numbers: list[float] = []
         scene = _without_numbers(scene, numbers)
         key = json_text(scene)

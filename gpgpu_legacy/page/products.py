@@ -10,8 +10,8 @@ from functools import cache
 from itertools import product
 from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.families import FAMILIES, family_of
 from gpgpu_legacy.page.scenes import INTERPRETER
 from gpgpu_legacy.page.section import embedded_json
@@ -50,34 +50,34 @@ METHODS = {
 @cache
 def products_script() -> str:
     """The text of the script."""
-    choices: list[tuple[str, Options]] = [
-        ("larson-mcallister", Options(texture_format=format_.name)) for format_ in (R32F, UNORM8)
+    choices: list[tuple[str, dict[str, Any]]] = [
+        ("larson-mcallister", {"texture_format": format_.name}) for format_ in (R32F, UNORM8)
     ]
     choices += [
-        (name, Options(block=block, accumulate=mode))
+        (name, {"block": block, "accumulate": mode})
         for name in ("hall-carr-hart-single", "hall-carr-hart-multi")
         for block, mode in product(BLOCKS, Accumulate)
     ]
     products = {
         "methods": [_method(name, title) for name, title in METHODS.items()],
-        "families": [_family(name, options) for name, options in choices],
+        "families": [_family(name, **given) for name, given in choices],
         "matrices": {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B},
     }
     return f"// Made from the methods' own plans.\nconst PRODUCTS = {embedded_json(products)};\n"
 
 
 def _method(name: str, title: str) -> dict[str, Any]:
-    method = find_method(name)
+    method = find_product(name)
     return {"name": name, "title": title, "year": method.year, "summary": method.summary}
 
 
-def _family(name: str, options: Options) -> dict[str, Any]:
-    method = find_method(name)
-    chosen = method.options(options)
+def _family(name: str, **given: Any) -> dict[str, Any]:
+    method = find_product(name)
+    plan = method.plan(n=1, **given)
     return {
         "method": name,
-        "block": chosen.block,
-        "mode": chosen.accumulate.value if chosen.accumulate else None,
-        "format": chosen.texture_format,
-        "family": family_of(method, options),
+        "block": given.get("block"),
+        "mode": given["accumulate"].value if "accumulate" in given else None,
+        "format": plan.texture(plan.outputs[0].texture).format.name,
+        "family": family_of(method, given),
     }

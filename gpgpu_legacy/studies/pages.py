@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from pathlib import Path
 
-from PIL import ImageDraw
+from PIL import Image, ImageDraw
 
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.present.colours import Colour
+from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
 
 PAPER: Colour = (246, 246, 246)
@@ -17,6 +21,16 @@ MARK: Colour = (226, 92, 12)
 
 MARGIN = 36  # pixels
 SPACE = 12
+
+
+def write_picture(
+    path: Path, still: Callable[[], Image.Image], moving: Callable[[], Write]
+) -> None:
+    """Write a picture as a .png, or its animation as a .gif; InputError for another suffix."""
+    ways = {".png": lambda: png_of(still()), ".gif": moving}
+    if path.suffix.lower() not in ways:
+        raise InputError(f"{path} should end in .png, or in .gif for an animation")
+    write_whole(path, ways[path.suffix.lower()]())
 
 
 def draw_centred(

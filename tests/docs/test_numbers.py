@@ -19,7 +19,7 @@ from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.studies.host_anomaly.cases import make_cases
 from gpgpu_legacy.studies.host_anomaly.model import anomaly
-from gpgpu_legacy.studies.host_anomaly.published import published_times
+from gpgpu_legacy.studies.host_anomaly.outliers import published_times
 
 TABLES = ROOT / "docs" / "explanation" / "larson-mcallister-hall-carr-hart.md"
 ANOMALY = ROOT / "docs" / "explanation" / "dobravec-bulic.md"
@@ -69,32 +69,34 @@ def test_the_anomaly_is_told_with_the_commands_numbers() -> None:
     """The table of extra misses, the evidence, and what the fit rests on."""
     text = " ".join(ANOMALY.read_text(encoding="utf-8").split())
     published = published_times()
-    found = anomaly(make_cases(hosts()[:1]), published, sorted(published))
+    found = anomaly(make_cases([hosts()[0].name]), sorted(published)).models
     table = re.findall(r"\| [\w ,`-]+ \| (1?[\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
     assert len(table) == len(found)
     for case, cells in zip(found, table, strict=True):
-        assert (case.evidence.misses, case.evidence.false_alarms) == (0, 0)
+        assert (case.missed, case.false_alarms) == (0, 0)
         at = {outlier.size: outlier for outlier in case.outliers}
-        extra = case.extra_misses(at[1536])
-        numbers = at[1024].misses, at[1536].misses, extra
+        extra = at[1536].extra_misses_relative
+        numbers = case.row(1024).misses, case.row(1536).misses, extra
         assert cells == tuple(f"{n:.{d}f}" for n, d in zip(numbers, (3, 3, 2), strict=True))
     first = found[0]
-    assert f"{first.extra_time(first.outliers[1]):.2f} of that at 1024" in text
-    assert f"times at {len(first.evidence.calls)} sizes" in text
+    assert f"{first.outliers[1].extra_relative:.2f} of that at 1024" in text
+    assert f"times at {len(first.published)} sizes" in text
     assert first.penalties is not None and first.support is not None
     costs = first.penalties.base_ns, first.penalties.dtlb_ns, first.penalties.miss_ns
     assert "({:.2f} ns per iteration, {:.2f} ns per DTLB miss, {:.1f} ns per".format(*costs) in text
-    assert first.support.is_saturated and f"the {len(first.predictions)} sizes that took" in text
+    predicted = [row for row in first.published if not row.is_fitted]
+    assert first.support.degrees_of_freedom == 0
+    assert f"the {len(predicted)} sizes that took" in text
     assert first.support.miss_range_ns is not None
     assert "{:.1f} to {:.1f} ns, whichever".format(*first.support.miss_range_ns) in text
     dtlb = [anchor.penalties.dtlb_ns for anchor in first.anchors if anchor.prefetchable == 0.0]
     assert [f"{ns:.1f}" for ns in dtlb if ns is not None] == ["2.0", "2.5", "1.6", "0.5"]
     assert "it is 2.0, 2.5, 1.6 or 0.5 ns" in text and dtlb[-1] is None
-    prefetched = {a.simulated.size: a.prefetchable for a in first.anchors if a.simulated}
+    prefetched = {a.size: a.prefetchable for a in first.anchors}
     assert f"{prefetched[480]:.0%}".replace("%", " %") + " of the steps at n = 480" in text
     errors = {
         row.size: abs(row.predicted_ns / row.published_ns - 1)
-        for row in first.predictions
+        for row in predicted
         if row.predicted_ns and row.published_ns
     }
     assert {n for n, error in errors.items() if n >= 512 and error > 0.09} == {1536}

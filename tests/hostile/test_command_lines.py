@@ -89,8 +89,8 @@ LEFT_OUT = {"--record", "--measure", "--help", "--machine", "--forget"}
 """Options that write into the checkout, take minutes, or forget what a machine has found out."""
 
 SLOW = {
-    "report", "page", "lineage", "calibrate", "doctor", "tune", "anomaly", "audit",
-    "mispredictions", "bench", "study cache-table", "precision", "roofline",
+    "report", "page", "lineage", "calibrate", "doctor", "tune", "study anomaly", "audit",
+    "mispredictions", "bench", "study cache-table", "study precision", "roofline",
 }  # fmt: skip
 """Commands that take seconds whatever their options are; they only get words that do not fit."""
 

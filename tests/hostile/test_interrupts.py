@@ -29,10 +29,10 @@ COMMANDS = {
     "run hall-carr-hart-multi --size 64 --executor gl-raster -o out.mtx": 1.5,
     "report --no-measure -o out": 6.0,
     "plan dump jacobi -o out": 1.0,
-    "figure figure-2 --animate -o out.gif": 2.0,
+    "study figure-2 --plot out.gif": 2.0,
     "cache-table --size 32 -o out.json": 3.0,
     "bench --size 32 --budget 3 -o out.json": 4.0,
-    "precision --size 16 --method larson-mcallister --plot out.svg": 3.0,
+    "study precision larson-mcallister n=16 --plot out.svg": 3.0,
 }
 """Commands, and about how long each takes, in seconds."""
 

@@ -52,9 +52,8 @@ exec plain.fp --size 64 --draw-buffers N
 exec again.fp --size 8 --texture 0=a.npy -o x.png --scale N
 exec again.fp --size 8 --texture 0=a.npy --feedback 0 --passes 4 --animate x.gif --scale N
 count plain.fp --size NxN
-figure figure-2 --size N -o f.png
-figure figure-2 --size N --animate -o f.gif
-figure multichannel --size N -o f.png
+study figure-2 n=N --plot f.png
+study multichannel n=N --plot f.gif
 predict hall-carr-hart-multi --chip h100-sxm5 --size N
 predict row-packed --chip h100-sxm5 --size N
 predict govindaraju-tiled --chip h100-sxm5 --size N
@@ -75,8 +74,8 @@ tiles --size N --budget 2
 tiles --size 64 --tile N --budget 2
 tiles --size 64 --cache N,4way,64B --budget 2
 cache-table --size 16 --budget 2 --workers N
-anomaly --size N
-anomaly --size 256 --rows N
+study anomaly n=N
+study anomaly n=256 --rows N
 tables --size N --no-measure
 tables --size N --measure --budget 2
 tables --size 1024 --block N --no-measure
@@ -84,7 +83,7 @@ bench --size N --budget 2
 bench --size 8 --repeat N --budget 2
 bench --size 64 --block N --budget 2
 lineage --size N --budget 2
-precision --size N
+study precision n=N
 tune --size N --budget 2
 calibrate --repeat N0000 --budget 2
 plan run jacobi --set n=N iterations=2

@@ -13,24 +13,22 @@ import pytest
 from plain_xnu import PlainXnu
 from pseudo_lru import PlainTrees
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.cache.paging import Kind, Paging
 from gpgpu_legacy.chips.hosts import HostsFile, find_host, hosts
 from gpgpu_legacy.chips.profile import read_named
-from gpgpu_legacy.cli import anomaly as command
+from gpgpu_legacy.cli import studies as command
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.studies.host_anomaly.cases import PAGINGS as PAGING_DEFAULTS
 from gpgpu_legacy.studies.host_anomaly.cases import Case
-from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES, anomaly, count_sizes
+from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES, anomaly, sizes_for
 from gpgpu_legacy.studies.host_anomaly.penalties import FIT_SIZES
 from gpgpu_legacy.studies.host_anomaly.simulation import ROWS as ROW_DEFAULT
 from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, simulate_host
-from gpgpu_legacy.studies.host_anomaly.table import anomaly_grids
 
 # The simulation against plain Python ------------------------------------------------------------
 
@@ -204,7 +202,7 @@ def test_the_hosts_loop_finds_what_it_does_in_plain_python(paging: Paging) -> No
     pages = (2 * base_b + 4 * n * n + 255) // 256
     expected = plain_counts(addresses, writes, paging, pages, len(addresses) // 3)
     regions, stream = first_dispatch_addresses(
-        find_method("dobravec-bulic-host").plan(Shape(n, n, n)), line_bytes=4
+        find_product("dobravec-bulic-host").plan(n=n), line_bytes=4
     )
     a_row = n * (2 * n + 1)
     assert len(addresses) == 3 * a_row
@@ -322,19 +320,25 @@ def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], HostMisses]) -
 
 def test_the_whole_of_it_at_small_sizes() -> None:
     """Nothing is published at the sizes that penalties are fitted to, so there are none."""
-    cases = [Case(host, Paging()) for host in hosts()]
+    cases = [Case(machine=host.name, paging="coloured") for host in hosts()]
     told: list[str] = []
-    found = anomaly(cases, {64: 10.0}, (96, 64, 96), rows=2, progress=told.append)
-    assert sorted(told) == ["n = 64", "n = 96"] and count_sizes((96, 64, 96), {64: 10.0}) == 2
-    assert [each.host.name for each in found] == ["core2-3mb", "core2-6mb"]
-    for each in found:
-        assert each.penalties is None and not each.outliers
-        assert [row.size for row in each.rows] == [96, 64]
-        assert [row.published_ms for row in each.rows] == [None, 10.0]
-        assert all(row.predicted_ms is None for row in each.rows)
-    text = as_text(anomaly_grids(found))
+    found = anomaly(cases, (96, 64, 96), 2, {64: 10.0}, told.append)
+    assert sorted(told) == ["n = 64", "n = 96"]
+    assert [model.case.machine for model in found.models] == ["core2-3mb", "core2-6mb"]
+    for model in found.models:
+        assert model.penalties is None and not model.outliers
+        assert [row.size for row in model.rows] == [64, 96]
+        assert [row.published_ms for row in model.rows] == [10.0, None]
+        assert all(row.predicted_ms is None for row in model.rows)
+    text = as_text(found.grids(whole=True))
     assert "No times are published at the sizes" in text
     assert "No published time among these sizes is an outlier" in text
+
+
+def test_an_outlier_is_simulated_with_the_sizes_beside_it() -> None:
+    assert sizes_for([64]) == [64, *FIT_SIZES]
+    assert sizes_for([1536]) == sorted([*FIT_SIZES, 1504, 1520, 1536, 1552, 1568])
+    assert {*UNPUBLISHED_SIZES, 80, 1536} <= {*sizes_for()}
 
 
 # The command --------------------------------------------------------------------------------------
@@ -344,51 +348,53 @@ def test_the_command_predicts_held_out_sizes(run, tmp_path: Path) -> None:  # ty
     """Miss penalties come from 1024 and its neighbours, whether they are shown or not."""
     picture = tmp_path / "anomaly.png"
     code, out, err = run(
-        "anomaly", "--size", "256", "1024", "--machine", "p8800", "--paging", "coloured",
+        "study", "anomaly", "n=256,1024", "--machine", "p8800", "--paging", "coloured",
         "--rows", "1", "--json", "--plot", str(picture),
     )  # fmt: skip
     assert code == 0 and f"wrote {picture}" in err
     assert picture.read_bytes().startswith(b"\x89PNG")
-    data = json.loads(out)
-    assert data["machine"] == "core2-3mb" and data["paging"] == "coloured"
-    small, large = data["rows"]
-    assert (small["n"], large["n"]) == (256, 1024)
-    assert small["published_ms"] is None and not small["fitted"]
-    assert large["outlier_predicted"] and not small["outlier_predicted"]
-    assert large["published_ms"] == 27893 and large["fitted"]
+    [data] = json.loads(out)["models"]
+    assert data["case"] == {
+        "machine": "core2-3mb", "paging": "coloured", "policy": "lru", "seed": 0,
+    }  # fmt: skip
+    rows = {row["size"]: row for row in data["rows"]}
+    assert list(rows) == [256, *FIT_SIZES]
+    small, large = rows[256], rows[1024]
+    assert small["published_ms"] is None and not small["is_fitted"]
+    assert large["is_outlier"] and not small["is_outlier"]
+    assert large["published_ms"] == 27893 and large["is_fitted"]
     assert large["predicted_ms"] == pytest.approx(27893, rel=0.01)
-    fit = data["fit"]
-    fitted = fit["base_ns"] + fit["miss_ns"] * small["misses_per_iteration"]
-    fitted += fit["dtlb_ns"] * small["dtlb_misses_per_iteration"]
+    fit = data["penalties"]
+    fitted = fit["base_ns"] + fit["miss_ns"] * small["misses"]
+    fitted += fit["dtlb_ns"] * small["dtlb_misses"]
     assert small["predicted_ms"] == pytest.approx(fitted * 256**3 / 1e6)
     assert tuple(fit["sizes"]) == FIT_SIZES
     assert fit["miss_ns"] == pytest.approx(21.7, abs=0.5)
     [outlier] = data["outliers"]
     assert outlier["beside"] == [992, 1008, 1040, 1056]
-    assert outlier["predicted_extra_ns"] == pytest.approx(outlier["published_extra_ns"], rel=0.01)
-    assert outlier["n"] == 1024 and outlier["published_extra_ns"] == pytest.approx(20.3, abs=0.05)
-    assert outlier["misses_asked_for"] == pytest.approx(1.004, abs=0.005)
+    assert outlier["predicted_extra_ns"] == pytest.approx(outlier["extra_ns"], rel=0.01)
+    assert outlier["size"] == 1024 and outlier["extra_ns"] == pytest.approx(20.3, abs=0.05)
+    assert outlier["needed_misses"] == pytest.approx(1.004, abs=0.005)
     assert outlier["misses_without_walks"] == pytest.approx(1.0, abs=0.005)
     assert outlier["dtlb_miss_would_cost_ns"] > 1000
-    found = data["evidence"]
-    assert [call["n"] for call in found["sizes"]] == [480, 992, 1008, 1024, 1040, 1056]
-    assert (found["hits"], found["misses"], found["false_alarms"]) == (1, 0, 0)
-    assert found["sizes"][3]["outcome"] == "hit" and found["sizes"][3]["lines_a_set"] == 16
+    assert (data["hits"], data["missed"], data["false_alarms"]) == (1, 0, 0)
+    assert large["is_published_outlier"] and large["lines_a_set"] == 16
     rests_on = data["support"]
-    assert rests_on["saturated"] and rests_on["degrees_of_freedom"] == 0
+    assert rests_on["degrees_of_freedom"] == 0
     assert rests_on["points"] == [[480], [992, 1008, 1040, 1056], [1024]]
-    assert rests_on["left_out_ns"][0] is None is rests_on["left_out_ns"][3]
+    left_out = {size["size"]: size["left_out_ns"] for size in rests_on["sizes"]}
+    assert left_out[480] is None is left_out[1024]
     low, high = rests_on["miss_range_ns"]
     assert 21.3 < low < fit["miss_ns"] < high < 21.8
     anchor, without = data["anchors"]
-    assert (anchor["n"], without["n"]) == (480, None)
-    assert anchor["fit"] == fit and without["fit"]["dtlb_ns"] is None
+    assert (anchor["size"], without["size"]) == (480, None)
+    assert anchor["penalties"] == fit and without["penalties"]["dtlb_ns"] is None
 
 
 def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
     code, out, _ = run(
-        "anomaly", "--size", "64", "1024", "--machine", "core2-3mb", "core2-6mb",
-        "--paging", "coloured", "--rows", "1", "--quiet",
+        "study", "anomaly", "n=64,1024", "--machine", "core2-3mb", "core2-6mb",
+        "--paging", "coloured", "--rows", "1", "--quiet", "--all",
     )  # fmt: skip
     assert code == 0
     assert "MulH on Intel Core 2 Duo P8800, 2.66 GHz, 3 MB of level 2, pages coloured." in out
@@ -414,11 +420,13 @@ def test_the_help_says_what_there_is() -> None:
     ("words", "complaint"),
     [
         (("--paging", "red"), "write coloured, random, miscoloured:0.1"),
-        (("--policy", "mru"), "write one of lru, fifo, random, plru, random-plru"),
-        (("--size", "0"), "n is 0; it must be at least 3"),
+        (("--policy", "mru"), "policy is 'mru'; choose from lru, fifo, random, plru, random-plru"),
+        (("n=0",), "n is 0; it must be at least 3"),
+        (("n=64,many",), "n is 'many'; give a whole number"),
+        (("m=3",), "the host's product has a size alone"),
     ],
 )
 def test_errors_are_one_line(run, words: tuple[str, ...], complaint: str) -> None:  # type: ignore[no-untyped-def]
-    code, _, err = run("anomaly", "--paging", "coloured", *words)
+    code, _, err = run("study", "anomaly", "--paging", "coloured", *words)
     assert code == 2
     assert complaint in err and err.count("\n") == 1

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping, Sequence
 
 import pytest
 
 from gpgpu_legacy.cache.caches import Policy
 from gpgpu_legacy.cache.host import HostCounts
-from gpgpu_legacy.chips.hosts import find_host, hosts
+from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.studies.host_anomaly.cases import make_cases
-from gpgpu_legacy.studies.host_anomaly.evidence import Outcome, evidence
 from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES
-from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers
+from gpgpu_legacy.studies.host_anomaly.outliers import (
+    Row,
+    find_outliers,
+    find_ways,
+    make_rows,
+    published_times,
+)
 from gpgpu_legacy.studies.host_anomaly.penalties import fit, support
-from gpgpu_legacy.studies.host_anomaly.published import published_times
-from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses
+from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, misses_of
 
 CACHE = find_host("core2-3mb").hierarchy.l2
 
@@ -27,9 +32,12 @@ def found_at(size: int, misses: float, dtlb: float = 1.0) -> HostMisses:
     """As many as that, an iteration; a quarter of the misses are a page walk's."""
     steps = 4 * size**2
     l2 = round(misses * steps)
-    return HostMisses(
-        size, 4, HostCounts(2 * steps, 0, round(dtlb * steps), 0, l2 - l2 // 4, l2 // 4, 0)
-    )
+    counts = HostCounts(2 * steps, 0, round(dtlb * steps), 0, l2 - l2 // 4, l2 // 4, 0)
+    return misses_of(size, 4, counts)
+
+
+def rows_of(found: Sequence[HostMisses], times: Mapping[int, float]) -> list[Row]:
+    return make_rows(found, times, CACHE)
 
 
 def milliseconds(size: int, ns: float) -> float:
@@ -42,7 +50,7 @@ def test_penalties_are_those_that_the_times_are_made_of() -> None:
     found.append(found_at(1040, 0.25, 0.5))
     times = {500: milliseconds(500, 3), 1000: milliseconds(1000, 5), 1024: milliseconds(1024, 25)}
     times[1040] = milliseconds(1040, 9)
-    penalties = fit(found, times)
+    penalties = fit(rows_of(found, times))
     assert penalties.base_ns == pytest.approx(3.0)
     assert penalties.dtlb_ns == pytest.approx(2.0)
     assert penalties.miss_ns == pytest.approx(20.0)
@@ -54,8 +62,9 @@ def test_where_misses_are_the_same_there_is_no_miss_penalty() -> None:
     """The outlier is not fitted to; 2 ns per DTLB miss are left."""
     found = [found_at(n, 0.0625) for n in (1000, 1024, 1040)] + [found_at(500, 0.0625, 0.0)]
     ns = {1000: 6.0, 1024: 26.0, 1040: 6.0, 500: 4.0}
-    penalties = fit(found, {n: milliseconds(n, each) for n, each in ns.items()})
-    assert penalties.miss_ns is None and penalties.sizes == (1000, 1040, 500)
+    times = {n: milliseconds(n, each) for n, each in ns.items()}
+    penalties = fit(rows_of(found, times))
+    assert penalties.miss_ns is None and penalties.sizes == (500, 1000, 1040)
     assert (penalties.base_ns, penalties.dtlb_ns) == pytest.approx((4.0, 2.0))
     assert penalties.iteration_ns(found_at(2000, 0.5)) == pytest.approx(6.0)
 
@@ -88,35 +97,34 @@ TIMES = {
 }
 
 
-SIMULATED = {size.size: size for size in FITTED}
+ROWS = rows_of(FITTED, TIMES)
 
 
 def test_sizes_with_the_same_misses_are_one_point_and_three_leave_no_freedom() -> None:
-    rests_on = support(fit(FITTED, TIMES), SIMULATED, TIMES)
+    rests_on = support(fit(ROWS), ROWS)
     assert rests_on.points == ((480,), (992, 1008, 1040), (1024,))
     assert (rests_on.parameters, rests_on.degrees_of_freedom) == (3, 0)
-    assert rests_on.is_saturated
     # One more size, with misses of its own, is a degree of freedom.
-    more, times = found_at(800, 0.5, 0.5), {**TIMES, 800: milliseconds(800, 10.0)}
-    rests_on = support(fit([*FITTED, more], times), {**SIMULATED, 800: more}, times)
-    assert rests_on.degrees_of_freedom == 1 and not rests_on.is_saturated
+    more = [*FITTED, found_at(800, 0.5, 0.5)]
+    rows = rows_of(more, {**TIMES, 800: milliseconds(800, 10.0)})
+    assert support(fit(rows), rows).degrees_of_freedom == 1
 
 
 def test_leverage_is_how_much_a_fitted_time_follows_the_published_one() -> None:
-    rests_on = support(fit(FITTED, TIMES), SIMULATED, TIMES)
-    for size in rests_on.sizes:
+    rests_on = support(fit(ROWS), ROWS)
+    for size, row in zip(rests_on.sizes, ROWS, strict=True):
         moved = {**TIMES, size.size: milliseconds(size.size, size.published_ns + 0.01)}
-        after = fit(FITTED, moved).iteration_ns(SIMULATED[size.size])
+        after = fit(rows_of(FITTED, moved)).iteration_ns(row)
         assert (after - size.fitted_ns) / 0.01 == pytest.approx(size.leverage, abs=1e-6)
     assert sum(size.leverage for size in rests_on.sizes) == pytest.approx(3)
 
 
 def test_a_size_with_a_leverage_of_1_cannot_be_predicted_from_the_others() -> None:
-    rests_on = support(fit(FITTED, TIMES), SIMULATED, TIMES)
+    rests_on = support(fit(ROWS), ROWS)
     left_out = {size.size: size.left_out_ns for size in rests_on.sizes}
     assert {n for n, ns in left_out.items() if ns is None} == {480, 1024}
-    others = [size for size in FITTED if size.size != 1008]
-    assert left_out[1008] == fit(others, TIMES).iteration_ns(SIMULATED[1008])
+    [own] = [row for row in ROWS if row.size == 1008]
+    assert left_out[1008] == fit([row for row in ROWS if row is not own]).iteration_ns(own)
 
 
 # Outliers without a fit ---------------------------------------------------------------------------
@@ -125,46 +133,45 @@ def test_a_size_with_a_leverage_of_1_cannot_be_predicted_from_the_others() -> No
 def test_outliers_are_counted_against_the_published_ones() -> None:
     ns = {900: 6.0, 940: 6.0, 1000: 6.0, 1024: 18.0, 1040: 6.2, 1060: 6.0}
     misses = {900: 0.0625, 940: 0.5, 1000: 0.0625, 1024: 1.0, 1040: 0.1249, 1060: 0.0625}
-    found = evidence(
-        {n: found_at(n, each) for n, each in {**misses, 5000: 1.0}.items()},
+    found = make_rows(
+        [found_at(n, each) for n, each in {**misses, 5000: 1.0}.items()],
         {n: milliseconds(n, each) for n, each in ns.items()},
         CACHE,
     )
-    outcomes = {call.size: call.outcome for call in found.calls}
+    outcomes = {row.size: (row.is_outlier, row.is_published_outlier) for row in found}
+    neither, false_alarm, hit = (False, False), (True, False), (True, True)
     assert outcomes == {
-        900: Outcome.NEITHER, 940: Outcome.FALSE_ALARM, 1000: Outcome.NEITHER,
-        1024: Outcome.HIT, 1040: Outcome.NEITHER, 1060: Outcome.NEITHER,
+        900: neither, 940: false_alarm, 1000: neither, 1024: hit, 1040: neither, 1060: neither,
+        5000: false_alarm,
     }  # fmt: skip
-    assert (found.hits, found.misses, found.false_alarms) == (1, 0, 1)
+    assert [row.size for row in found if row.published_ns is None] == [5000]
 
 
 def test_the_published_outliers_are_those_that_5_to_12_ways_have() -> None:
     """By the lines of a column in a set: 16 at 1024, 12 at 1536, and 4 at most elsewhere."""
     published = published_times()
-    found = evidence({n: found_at(n, 0.0) for n in published}, published, CACHE)
-    lines = {call.size: call.lines_a_set for call in found.calls}
+    found = rows_of([found_at(n, 0.0) for n in published], published)
+    lines = {row.size: row.lines_a_set for row in found}
     by_hand = {
         n: max(Counter(row * n * 4 // 64 % 4096 for row in range(n)).values()) for n in published
     }
     assert lines == by_hand
     assert (lines[1024], lines[1536], max(lines[n] for n in lines if n < 992)) == (16, 12, 4)
-    assert found.ways == (5, 12)
-    assert found.misses == 2
+    assert find_ways(found) == (5, 12)
     # Were 1040 an outlier, too, no number of ways would do.
     slow = {**published, 1040: 3 * published[1040]}
-    found = evidence({n: found_at(n, 0.0) for n in slow}, slow, CACHE)
-    assert found.ways is None
+    assert find_ways(rows_of([found_at(n, 0.0) for n in slow], slow)) is None
 
 
 def test_the_cases_are_those_asked_for() -> None:
-    names = [case.name for case in make_cases(hosts())]
+    names = [case.name for case in make_cases()]
     assert names[:2] == ["core2-3mb, coloured", "core2-3mb, miscoloured:0.01"]
     assert names[3:6] == [
         "core2-3mb, xnu", "core2-3mb, xnu, plru", "core2-3mb, xnu, random-plru",
     ]  # fmt: skip
     assert len(names) == 10
-    asked = make_cases(hosts()[:1], ["random"], ["fifo", "PLRU"], seed=3)
+    asked = make_cases(["P8800"], ["random"], ["fifo", "PLRU"], seed=3)
     assert [case.name for case in asked] == ["core2-3mb, random, fifo", "core2-3mb, random, plru"]
-    assert asked[1].hierarchy.l2.policy is Policy.PLRU and asked[1].paging.seed == 3
-    with pytest.raises(InputError, match='policy "mru" is unknown; write one of lru, fifo'):
-        make_cases(hosts(), policies=["mru"])
+    assert asked[1].hierarchy.l2.policy is Policy.PLRU and asked[1].pages.seed == 3
+    with pytest.raises(InputError, match="policy is 'mru'; choose from lru, fifo"):
+        make_cases(policies=["mru"])

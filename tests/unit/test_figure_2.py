@@ -1,18 +1,22 @@
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.pixel_text import BEYOND_LATIN_1, Font, wrap
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, DEMONSTRATION_B, demonstrate
-from gpgpu_legacy.studies.figure_2.plot import animate_figure_2, draw_figure_2
+from gpgpu_legacy.serial import with_fields
+from gpgpu_legacy.studies.figure_2.model import (
+    DEMONSTRATION_A,
+    DEMONSTRATION_B,
+    METHOD,
+    demonstrate,
+)
+from gpgpu_legacy.studies.figure_2.plot import draw_figure_2
 from gpgpu_legacy.studies.figure_2.scales import scales_of
 
 SIZES = [(1, 1, 1), (2, 16, 5), (16, 3, 1), (16, 16, 16)]
@@ -29,6 +33,22 @@ def numpy_executor():
 def operands(m, l, n):  # noqa: E741 - the papers' own letter
     rng = np.random.default_rng(2003)
     return rng.random((m, l), np.float32), rng.random((l, n), np.float32)
+
+
+def shown(a, b, **parameters):
+    """The demonstration of these matrices, which are not transposed."""
+    a, b = np.asarray(a, np.float32), np.asarray(b, np.float32)
+    p = METHOD.builder(m=a.shape[0], l=a.shape[1], n=b.shape[1], **parameters)
+    given = {
+        "A": a.T if parameters.get("transpose_a") else a,
+        "B": b.T if parameters.get("transpose_b") else b,
+    }
+    return demonstrate(numpy_executor(), p, given)
+
+
+def own(**parameters):
+    """The demonstration of the figure's own matrices."""
+    return demonstrate(numpy_executor(), METHOD.builder(n=4, **parameters))
 
 
 def check_frames(demonstration, a, b):
@@ -51,13 +71,12 @@ def check_frames(demonstration, a, b):
 @pytest.mark.parametrize("size", SIZES)
 def test_frames_are_outer_products_and_their_sums(size):
     a, b = operands(*size)
-    check_frames(demonstrate(numpy_executor(), a, b), a, b)
+    check_frames(shown(a, b), a, b)
 
 
 def test_operands_may_be_given_transposed():
     a, b = operands(3, 2, 5)
-    options = Options(transpose_a=True, transpose_b=True)
-    check_frames(demonstrate(numpy_executor(), a.T, b.T, options), a, b)
+    check_frames(shown(a, b, transpose_a=True, transpose_b=True), a, b)
 
 
 def test_the_operands_in_the_code_are_exact_and_saturate_in_part():
@@ -69,7 +88,7 @@ def test_the_operands_in_the_code_are_exact_and_saturate_in_part():
 
 
 def test_eight_bits_saturate_in_the_framebuffer():
-    demonstration = demonstrate(numpy_executor(), options=Options(texture_format="unorm8"))
+    demonstration = own(texture_format="unorm8")
     last = demonstration.frames[-1].framebuffer
     assert last.min() >= 0.0
     assert last.max() == 1.0
@@ -82,26 +101,56 @@ def test_eight_bits_saturate_in_the_framebuffer():
 
 def test_coordinates_as_printed_read_a_row_twice():
     """0 to m - 1 = 3 over four fragments: 0.375, 1.125, 1.875, 2.625."""
-    demonstration = demonstrate(numpy_executor(), options=Options(as_printed=True))
+    demonstration = own(as_printed=True)
     a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
     for i, frame in enumerate(demonstration.frames):
         assert np.array_equal(frame.column[:, 0], a[[0, 1, 1, 2], i])
         assert np.array_equal(frame.row[0], b[i, [0, 1, 1, 2]])
 
 
+def test_random_matrices_come_from_the_seed_alone():
+    one, same, other = (
+        demonstrate(numpy_executor(), METHOD.builder(n=4), seed=seed) for seed in (1, 1, 2)
+    )
+    assert np.array_equal(one.a, same.a)
+    assert not np.array_equal(one.a, other.a)
+    assert one.a.min() >= 0 and one.a.max() < 1
+    assert not np.array_equal(demonstrate(numpy_executor()).a, one.a)
+
+
 @pytest.mark.parametrize(
-    ("a", "b", "options", "words"),
+    ("arguments", "words"),
     [
-        (np.ones((17, 1)), np.ones((1, 1)), None, "A is 17×1"),
-        (np.ones((2, 3)), np.ones((4, 2)), None, "A has 3 columns and B has 4 rows"),
-        (np.ones((2, 3)), np.ones((3, 2)), Options(largest_texture=2), "one framebuffer"),
-        (np.ones((2, 3)), np.ones((3, 2)), Options(block=2), "takes no --block"),
+        (("m=17",), "A is 17×4"),
+        (("largest_texture=2",), "one framebuffer"),
+        (("alpha=0.5",), "one framebuffer"),
+        (("beta=0.5",), "leave alpha, beta and largest_texture out"),
+        (("block=2",), "has no block"),
+        (("jacobi",), "jacobi is neither a matrix nor a parameter"),
+        (("--plot", "f.svg"), "f.svg should end in .png or .gif"),
     ],
 )
-def test_what_cannot_be_shown_is_refused_in_one_line(a, b, options, words):
-    with pytest.raises(InputError, match=words) as caught:
-        demonstrate(numpy_executor(), a, b, options)
-    assert "\n" not in str(caught.value)
+def test_what_cannot_be_shown_is_refused_in_one_line(run, arguments, words):
+    code, out, err = run("study", "figure-2", *arguments)
+    assert (code, out) == (2, "")
+    assert words in err and err.count("\n") == 1
+
+
+def test_the_command_takes_the_matrices_of_files(run, tmp_path):
+    a, b = operands(3, 2, 5)
+    np.save(tmp_path / "a.npy", a)
+    np.save(tmp_path / "b.npy", b)
+    picture = tmp_path / "f.png"
+    code, out, err = run(
+        "study", "figure-2", f"A={tmp_path / 'a.npy'}", f"B={tmp_path / 'b.npy'}",
+        "--executor", "numpy", "--json", "--plot", str(picture),
+    )  # fmt: skip
+    assert code == 0 and f"wrote {picture}" in err
+    shown_frames = json.loads(out)["frames"]
+    assert np.allclose(shown_frames[-1]["framebuffer"], a @ b)
+    expected = tmp_path / "expected.png"
+    shown(a, b).plot(expected)
+    assert picture.read_bytes() == expected.read_bytes()
 
 
 # The drawing ----------------------------------------------------------------------------------
@@ -109,13 +158,13 @@ def test_what_cannot_be_shown_is_refused_in_one_line(a, b, options, words):
 
 def one_cell(framebuffer, values=(0.5,)):
     """The pixels of demonstrations of 1×1 whose framebuffer holds that, and then each of values."""
-    demonstration = demonstrate(numpy_executor(), [[0.5]], [[0.5]])
+    demonstration = shown([[0.5]], [[0.5]])
     (frame,) = demonstration.frames
     frames = tuple(
-        replace(frame, framebuffer=np.full((1, 1), value, np.float32))
+        with_fields(frame, framebuffer=np.full((1, 1), value, np.float32))
         for value in (framebuffer, *values)
     )
-    return np.asarray(draw_figure_2(replace(demonstration, frames=frames)))
+    return np.asarray(draw_figure_2(with_fields(demonstration, frames=frames)))
 
 
 def background(pixels):
@@ -174,7 +223,7 @@ def test_nan_is_red_and_explained():
     ],
 )
 def test_scales_are_shared_where_they_can_be(a, b, names, ends, texts):
-    scales = scales_of(demonstrate(numpy_executor(), a, b))
+    scales = scales_of(shown(a, b))
     assert [scale.names for scale in scales] == names
     assert [(scale.black, scale.white) for scale in scales] == ends
     assert [set(scale.texts) for scale in scales] == texts
@@ -184,7 +233,7 @@ def test_scales_are_shared_where_they_can_be(a, b, names, ends, texts):
 def test_nothing_reaches_into_the_margin(size):
     a, b = operands(*size)
     a[0, 0] = np.nan  # the widest legend
-    pixels = np.asarray(draw_figure_2(demonstrate(numpy_executor(), a, b)))
+    pixels = np.asarray(draw_figure_2(shown(a, b)))
     inside = np.zeros(pixels.shape[:2], bool)
     inside[30:-30, 30:-30] = True
     assert np.all(pixels[~inside] == pixels[0, 0])
@@ -192,8 +241,7 @@ def test_nothing_reaches_into_the_margin(size):
 
 @pytest.mark.parametrize("size", [(1, 1, 1), (3, 2, 5)])
 def test_the_animation_has_a_frame_for_each_pass(size, tmp_path):
-    demonstration = demonstrate(numpy_executor(), *operands(*size))
-    animate_figure_2(demonstration, tmp_path / "figure.gif")
+    shown(*operands(*size)).plot(tmp_path / "figure.gif")
     with Image.open(tmp_path / "figure.gif") as animation:
         assert animation.n_frames == size[1]
         frames, durations_ms = [], []

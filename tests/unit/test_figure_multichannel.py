@@ -7,22 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from PIL import Image
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.cli import app
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.multichannel.model import (
     DEMONSTRATION_X,
+    DEMONSTRATION_Y,
+    METHOD,
     Demonstration,
     demonstrate,
-    random_demonstration,
 )
-from gpgpu_legacy.studies.multichannel.plot import animate_multichannel, draw_multichannel
+from gpgpu_legacy.studies.multichannel.plot import draw_multichannel
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "multichannel.png"
@@ -34,7 +31,16 @@ def numpy_executor() -> Executor:
 
 
 def operands(*shape: int) -> tuple[Any, Any]:
-    return random_demonstration(Shape(*shape), seed=9)
+    """Random integers from 0 to 9."""
+    m, l, n = shape  # noqa: E741 - the papers' own letter
+    found = demonstrate(numpy_executor(), METHOD.builder(m=m, l=l, n=n), seed=9)
+    assert {*found.x.flat, *found.y.flat} <= {*range(10)}
+    return found.x, found.y
+
+
+def shown(x: Any, y: Any) -> Demonstration:
+    p = METHOD.builder(m=x.shape[0], l=x.shape[1], n=y.shape[1])
+    return demonstrate(numpy_executor(), p, {"A": x, "B": y})
 
 
 def quadrants(matrix: Any) -> list[Any]:
@@ -51,7 +57,7 @@ def quadrants(matrix: Any) -> list[Any]:
 @pytest.mark.parametrize("shape", SHAPES)
 def test_every_number_is_that_of_equations_8_to_11(shape: tuple[int, int, int]) -> None:
     x, y = operands(*shape)
-    demonstration = demonstrate(numpy_executor(), x, y)
+    demonstration = shown(x, y)
     assert np.array_equal(demonstration.z, x @ y)
     (a, b, c, d), (e, f, g, h) = quadrants(x), quadrants(y)
     total = np.zeros((*a[:, :1].shape[:1], e.shape[1], 4))
@@ -109,19 +115,6 @@ def test_every_number_comes_from_the_executor() -> None:
     assert len(forger.programs) == 8 * len(demonstration.multiply_adds)
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "words"),
-    [
-        (np.ones((9, 1)), np.ones((1, 1)), "X is 9×1; the picture shows"),
-        (np.ones((2, 3)), np.ones((4, 2)), "X has 3 columns and Y has 4 rows"),
-    ],
-)
-def test_what_cannot_be_shown_is_refused_in_one_line(x: Any, y: Any, words: str) -> None:
-    with pytest.raises(InputError, match=words) as caught:
-        demonstrate(numpy_executor(), x, y)
-    assert "\n" not in str(caught.value)
-
-
 # The drawing ------------------------------------------------------------------------------------
 
 
@@ -132,7 +125,7 @@ def pixels(demonstration: Demonstration, fragment: tuple[int, int] | None = None
 @pytest.mark.parametrize("shape", [(1, 1, 1), (8, 3, 8)])
 def test_nothing_reaches_into_the_margin(shape: tuple[int, int, int]) -> None:
     x, y = operands(*shape)
-    drawn = pixels(demonstrate(numpy_executor(), -1234.5 * x, y))
+    drawn = pixels(shown(-1234.5 * x, y))
     inside = np.zeros(drawn.shape[:2], bool)
     inside[30:-30, 30:-30] = True
     assert np.all(drawn[~inside] == drawn[0, 0])
@@ -142,7 +135,8 @@ def test_one_number_shows_where_it_is_used_and_nowhere_else() -> None:
     """X[0, 0] reaches fragment (0, 0) and not fragment (1, 1), which shows it in the matrix."""
     changed = np.array(DEMONSTRATION_X)
     changed[0, 0] = 3
-    before, after = demonstrate(numpy_executor()), demonstrate(numpy_executor(), changed)
+    before = demonstrate(numpy_executor())
+    after = shown(changed, np.array(DEMONSTRATION_Y))
 
     def differing(fragment: tuple[int, int]) -> tuple[int, Any]:
         different = (pixels(before, fragment) != pixels(after, fragment)).any(axis=-1)
@@ -156,8 +150,8 @@ def test_one_number_shows_where_it_is_used_and_nowhere_else() -> None:
 
 
 def test_the_animation_goes_through_the_fragments(tmp_path: Path) -> None:
-    demonstration = demonstrate(numpy_executor(), *operands(3, 2, 2))
-    animate_multichannel(demonstration, tmp_path / "m.gif")
+    demonstration = shown(*operands(3, 2, 2))
+    demonstration.plot(tmp_path / "m.gif")
     with Image.open(tmp_path / "m.gif") as animation:
         frames = []
         for number in range(animation.n_frames):  # type: ignore[attr-defined]
@@ -175,14 +169,30 @@ def test_the_animation_goes_through_the_fragments(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("--transpose-a",), "equation (10), which transposes nothing"),
-        (("--animate", "-o", "m.png"), "should end in .gif"),
+        (("m=9", "n=1"), "A is 9×1; the picture shows matrices of 1 to 8"),
+        (("transpose_a=true",), "leave transpose_a = True out"),
+        (("block=2",), "leave block = 2 out"),
+        (("--plot", "m.svg"), "m.svg should end in .png or .gif"),
     ],
 )
-def test_the_command_refuses_in_one_line(arguments: tuple[str, ...], words: str) -> None:
-    found = CliRunner().invoke(app, ["figure", "multichannel", "--executor", "numpy", *arguments])
-    assert isinstance(found.exception, InputError)
-    assert words in str(found.exception)
+def test_the_command_refuses_in_one_line(run: Any, arguments: tuple[str, ...], words: str) -> None:
+    code, out, err = run("study", "multichannel", "--executor", "numpy", *arguments)
+    assert (code, out) == (2, "")
+    assert words in err and err.count("\n") == 1
+
+
+def test_the_table_has_the_numbers_of_the_typical_fragment(run: Any) -> None:
+    """Fragment (0, 1) of equation (8): D and H are the lower right quadrants of X and Y."""
+    code, out, _ = run("study", "multichannel", "--executor", "numpy", "--format", "csv")
+    assert code == 0
+    first, *rows = out.splitlines()
+    assert first.startswith("table,X looked up")
+    x, y = np.array(DEMONSTRATION_X), np.array(DEMONSTRATION_Y)
+    product = x @ y
+    total = [product[i, j] for i in (0, 2) for j in (1, 3)]
+    assert len(rows) == 4 and rows[-1].endswith(",{} {} {} {}".format(*total))
+    code, out, _ = run("study", "multichannel", "--executor", "numpy", "--format", "csv", "--all")
+    assert out.count(first) == 4
 
 
 # The golden -------------------------------------------------------------------------------------

@@ -8,32 +8,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from products import eight_bit_product, fragment_methods
+from products import eight_bit_product, fragment_methods, ways
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.api.products import matmul, run
-from gpgpu_legacy.cli import app
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FX12
-from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.precision.model import (
     Accuracy,
     Case,
     Data,
+    Precision,
     accuracy,
     cases,
     error_bound,
+    format_of,
     measure,
     operands,
 )
-from gpgpu_legacy.studies.precision.table import precision_grids
 
-LARSON = find_method("larson-mcallister")
-SINGLE = find_method("hall-carr-hart-single")
+LARSON = find_product("larson-mcallister")
+SINGLE = find_product("hall-carr-hart-single")
 FLOATS = {"fp32": 2.0**-24, "fp24": 2.0**-17, "fp16": 2.0**-11}  # half a unit in the last place
 HALF_STEPS = {"fx12": 2.0**-11, "rc9": 1 / 510}
 
@@ -42,9 +39,14 @@ def bound_of(
     a: Any, b: Any, arithmetic: str, texture_format: str | None = None, method: Any = LARSON
 ) -> Any:
     a, b = np.array(a, np.float32), np.array(b, np.float32)
-    options = method.options(Options(texture_format=texture_format))
-    plan = method.plan(Shape(a.shape[0], a.shape[1], b.shape[1]), options)
-    return error_bound(a, b, ARITHMETICS[arithmetic], FORMATS[options.texture_format], plan)
+    chosen = {} if texture_format is None else {"texture_format": texture_format}
+    plan = method.plan(m=a.shape[0], l=a.shape[1], n=b.shape[1], **chosen)
+    return error_bound(a, b, ARITHMETICS[arithmetic], format_of(plan), plan)
+
+
+def product_of(plan: Any, a: Any, b: Any, arithmetic: str) -> Any:
+    machine = Machine(exact=True, arithmetic=ARITHMETICS[arithmetic])
+    return reference().run(plan, {"A": a, "B": b}, machine).outputs["C"]
 
 
 # The bound holds --------------------------------------------------------------------------------
@@ -53,10 +55,10 @@ def bound_of(
 def programs() -> list[Any]:
     """Methods with their ways and formats, and the arithmetics that reach their texels."""
     found = []
-    for method in [find_method(m.name) for m in fragment_methods()]:
-        ways = [None] if "accumulate" in method.refuses else list(Accumulate)
+    for method in fragment_methods():
+        formats = ("r32f", "unorm8") if method is LARSON else (None,)
         reach = ARITHMETICS if method is LARSON else FLOATS
-        for way, texture_format, name in product(ways, method.formats, reach):
+        for way, texture_format, name in product(ways(method), formats, reach):
             label = f"{method.name}-{way.value if way else 'default'}-{texture_format}-{name}"
             found.append(pytest.param(method, way, texture_format, name, id=label))
     return found
@@ -73,8 +75,8 @@ def programs() -> list[Any]:
 def test_no_error_is_larger_than_its_bound(
     *,
     method: Any,
-    way: Accumulate | None,
-    texture_format: str,
+    way: Any,
+    texture_format: str | None,
     arithmetic: str,
     sizes: tuple[int, int, int],
     scale: int,
@@ -87,14 +89,17 @@ def test_no_error_is_larger_than_its_bound(
     low, size = (max(low, 0.0), min(1.0, 2.0**scale)) if unit else (low, 2.0**scale)
     a = (size * rng.uniform(low, 1.0, (m, l))).astype(np.float32)
     b = rng.uniform(low, 1.0, (l, n)).astype(np.float32)
-    block = None if "block" in method.refuses else int(rng.integers(1, 9))
-    options = Options(block=block, accumulate=way, texture_format=texture_format)
-    machine = Machine(exact=True, arithmetic=ARITHMETICS[arithmetic])
-    found = run(a, b, method.name, options, machine, executor="numpy")
-    bound = error_bound(a, b, ARITHMETICS[arithmetic], FORMATS[texture_format], found.plan)
+    chosen = {
+        "block": int(rng.integers(1, 9)) if "block" in method.parameters else None,
+        "accumulate": way,
+        "texture_format": texture_format,
+    }
+    plan = method.plan(m=m, l=l, n=n, **{k: v for k, v in chosen.items() if v is not None})
+    found = product_of(plan, a, b, arithmetic)
+    bound = error_bound(a, b, ARITHMETICS[arithmetic], format_of(plan), plan)
     assume(bound.fits)
     assert bound.addresses
-    error = np.abs(found.product.astype(np.float64) - a.astype(np.float64) @ b.astype(np.float64))
+    error = np.abs(found.astype(np.float64) - a.astype(np.float64) @ b.astype(np.float64))
     assert bound.values.shape == (m, n)
     assert (error <= bound.values).all(), f"{(error / bound.values).max()} of the bound"
 
@@ -135,8 +140,8 @@ def test_bounds_are_nearly_reached() -> None:
     """Operands half a step off, all in the same direction; a bound that is met is no idle one."""
     odd = 2 * np.arange(400, 416) + 1
     a = ((odd + 0.5) / 1024).astype(np.float32)[None, :]  # rounds to even, and so up
-    found = run(a, a.T, "larson-mcallister", Options(), Machine(True, FX12), executor="numpy")
-    error = abs(float(found.product[0, 0]) - float(np.sum(a.astype(float) ** 2)))
+    found = product_of(LARSON.plan(m=1, l=a.size, n=1), a, a.T, "fx12")
+    error = abs(float(found[0, 0]) - float(np.sum(a.astype(float) ** 2)))
     bound = bound_of(a, a.T, "fx12")
     assert bound.fits
     assert error > 0.5 * bound.values[0, 0]
@@ -170,16 +175,14 @@ def test_coordinates_that_are_no_numbers_of_the_format(
     method: str, length: int, arithmetic: str, reached: bool
 ) -> None:
     a = np.zeros((1, length), np.float32)
-    assert bound_of(a, a.T, arithmetic, method=find_method(method)).addresses is reached
+    assert bound_of(a, a.T, arithmetic, method=find_product(method)).addresses is reached
 
 
 # What is measured -------------------------------------------------------------------------------
 
 
-def case(
-    arithmetic: str, texture_format: str = "r32f", method: Any = LARSON, size: int = 1
-) -> Case:
-    return Case(method, FORMATS[texture_format], ARITHMETICS[arithmetic], Data.AS_IT_COMES, size)
+def case(arithmetic: str) -> Case:
+    return Case(LARSON.builder(n=1), ARITHMETICS[arithmetic])
 
 
 def test_the_error_of_one_product_in_half_precision() -> None:
@@ -198,13 +201,13 @@ def test_the_error_of_one_product_in_half_precision() -> None:
 def test_register_combiners_and_eight_bits_are_the_product_of_2001() -> None:
     rng = np.random.default_rng(2001)
     a, b = rng.random((5, 9), np.float32), rng.random((9, 7), np.float32) / np.float32(3)
-    found = matmul(a, b, "larson-mcallister", texture_format="unorm8", arithmetic="rc9")
-    assert np.array_equal(found, eight_bit_product(a, b))
+    plan = LARSON.plan(m=5, l=9, n=7, texture_format="unorm8")
+    assert np.array_equal(product_of(plan, a, b, "rc9"), eight_bit_product(a, b))
 
 
 def test_eight_bits_saturate_as_it_comes_and_not_when_scaled() -> None:
-    wanted = cases(["larson-mcallister"], ["rc9"], "unorm8", [16])
-    as_it_comes, scaled = measure(wanted)
+    wanted = cases([LARSON.builder(n=16, texture_format="unorm8")], ["rc9"])
+    as_it_comes, scaled = measure(wanted).measurements
     assert (as_it_comes.data, scaled.data) == tuple(Data)
     a, b = operands(wanted[0], 0)
     sums = np.array(eight_bit_product(a, b))
@@ -214,19 +217,6 @@ def test_eight_bits_saturate_as_it_comes_and_not_when_scaled() -> None:
     assert scaled.saturated == 0
     assert scaled.of_bound is not None
     assert 0.0 < scaled.of_bound <= 1.0
-
-
-# A run in another arithmetic --------------------------------------------------------------------
-
-
-def test_a_run_names_its_arithmetic_and_takes_numpy_by_itself() -> None:
-    a = np.full((2, 2), 0.1, np.float32)
-    found = run(a, a, "larson-mcallister", arithmetic="fp16")
-    assert (found.executor, found.arithmetic) == ("numpy", "fp16")
-    assert found.record().arithmetic == "fp16"
-    tenth = np.float16(0.1)
-    assert np.all(found.product == 2 * np.float32(tenth * tenth))
-    assert run(a, a, "larson-mcallister", executor="numpy").record().arithmetic == "fp32"
 
 
 # Tables and plot --------------------------------------------------------------------------------
@@ -243,12 +233,16 @@ def row(**more: Any) -> Accuracy:
 
 def test_a_table_a_method_and_format_with_remarks() -> None:
     lost = {"bound": None, "of_bound": None}
-    first, second = precision_grids([
-        row(),
-        row(saturated=3, **lost),
-        row(saturated=256, **lost),
-        row(texture_format="unorm8", addresses=False, **lost),
-    ])  # fmt: skip
+    found = Precision(
+        seed=0,
+        measurements=(
+            row(),
+            row(saturated=3, **lost),
+            row(saturated=256, **lost),
+            row(texture_format="unorm8", addresses=False, **lost),
+        ),
+    )
+    first, second = found.grids(whole=True)
     assert (first.id, second.id) == ("precision-m-r32f", "precision-m-unorm8")
     remark = first.heads.index("remark")
     assert [r[remark] for r in first.rows] == ["", "some saturate", "all saturate"]
@@ -258,35 +252,52 @@ def test_a_table_a_method_and_format_with_remarks() -> None:
     assert first.rows[1][first.heads.index("bound")] is None
 
 
-def command(*arguments: str) -> Any:
-    return CliRunner().invoke(app, ["precision", *arguments])
-
-
-def test_the_command_writes_json_csv_and_a_plot(tmp_path: Path) -> None:
-    chosen = (
-        "--method",
-        "larson-mcallister",
-        "--arithmetic",
-        "fp32",
-        "rc9",
-        "--size",
-        "4",
-        "2",
-        "3",
+def test_the_short_table_has_the_largest_size_and_scaled_data() -> None:
+    found = Precision(
+        seed=0,
+        measurements=(
+            row(size=4),
+            row(),
+            row(arithmetic="rc9"),
+            row(arithmetic="rc9", data=Data.SCALED),
+        ),
     )
+    [grid] = found.grids()
+    shown = [(r[grid.heads.index("arithmetic")], r[grid.heads.index("data")]) for r in grid.rows]
+    assert shown == [("fp16", "as it comes"), ("rc9", "scaled to fit")]
+    assert {r[grid.heads.index("n")] for r in grid.rows} == {16}
+
+
+def test_the_command_writes_json_csv_and_a_plot(run: Any, tmp_path: Path) -> None:
+    words = ("study", "precision", "larson-mcallister", "n=4,2,3", "--arithmetic", "fp32", "rc9")
     plot = tmp_path / "p.png"
-    found = command(*chosen, "--json", "--plot", str(plot))
-    assert found.exit_code == 0
+    code, out, _ = run(*words, "--json", "--plot", str(plot))
+    assert code == 0
     assert plot.is_file()
-    rows = json.loads(found.stdout)["measurements"]
-    formats = len(LARSON.formats)
+    rows = json.loads(out)["measurements"]
     assert {r["size"] for r in rows} == {2, 3, 4}
     assert {r["arithmetic"] for r in rows} == {"fp32", "rc9"}
-    assert len({r["texture_format"] for r in rows}) == formats
-    table = command(
-        *chosen, "--texture-format", "r32f", "--format", "csv", "-o", str(plot) + ".csv"
-    )
-    assert table.exit_code == 0
-    lines = list(csv.reader((tmp_path / "p.png.csv").read_text().splitlines()))
+    assert {r["texture_format"] for r in rows} == {"r32f", "unorm8"}
+    code, out, _ = run(*words, "texture_format=r32f", "--all", "--format", "csv")
+    assert code == 0
+    lines = list(csv.reader(out.splitlines()))
     assert lines[0][1:4] == ["arithmetic", "data", "n"]
     assert len(lines) == 1 + 3 * (1 + 2)
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("jacobi",), "jacobi multiplies no matrices"),
+        (("mali-sgemm", "n=4"), "mali-sgemm runs kernels, which compute in fp32 alone"),
+        (("packed-2x2", "n=4", "transpose_a=true"), "leave transpose_a = True out"),
+        (("packed-2x2", "n=0"), "n is 0; 1 to 8192 can be measured"),
+        (("packed-2x2", "n=4", "texture_format=r32f"), "packed-2x2 has no texture_format"),
+    ],
+)
+def test_what_is_not_measured_is_refused_in_one_line(
+    run: Any, words: tuple[str, ...], complaint: str
+) -> None:
+    code, out, err = run("study", "precision", *words)
+    assert (code, out) == (2, "")
+    assert complaint in err and err.count("\n") == 1

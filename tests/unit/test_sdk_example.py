@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import json
 from itertools import islice
 
 import numpy as np
 import pytest
+from commands import Command
 
-from gpgpu_legacy.serial import plain
 from gpgpu_legacy.studies.sdk_example.model import (
     PRINTED,
     compared,
-    find_scalars,
+    fitted,
     generated_inputs,
     glibc_rand,
     printed,
     sdk_example,
 )
-from gpgpu_legacy.studies.sdk_example.table import example_grids, example_record
 
 
 @pytest.mark.parametrize(
@@ -43,18 +43,18 @@ def test_inputs_are_generated_in_turn() -> None:
 
 
 def test_scalars_are_found_from_the_printed_matrices_alone() -> None:
-    found = find_scalars()
-    assert found.alpha == pytest.approx(1.0, abs=2e-6)
-    assert found.beta == pytest.approx(0.1, abs=2e-6)
-    assert found.residual < 1e-6
-    again = found.alpha * (printed("A") @ printed("B")) + found.beta * printed("C")
-    assert np.abs(again - printed("result")).max() == pytest.approx(found.residual)
+    (alpha, beta), residual = fitted(*map(printed, PRINTED))
+    assert alpha == pytest.approx(1.0, abs=2e-6)
+    assert beta == pytest.approx(0.1, abs=2e-6)
+    assert residual < 1e-6
+    again = alpha * (printed("A") @ printed("B")) + beta * printed("C")
+    assert np.abs(again - printed("result")).max() == pytest.approx(residual)
 
 
 def test_every_printed_digit_is_reproduced() -> None:
     example = sdk_example("numpy")
-    assert {c.name: c.equal for c in example.comparisons} == dict.fromkeys(PRINTED, 16)
-    assert example.run.method == "mali-sgemm"
+    assert {c.name: c.equal for c in example.matrices} == dict.fromkeys(PRINTED, 16)
+    assert repr(example) == "<sdk-example: 64 of 64 printed numbers, on numpy>"
 
 
 def test_a_digit_that_differs_is_said_to() -> None:
@@ -63,11 +63,11 @@ def test_a_digit_that_differs_is_said_to() -> None:
     assert compared("A", changed).equal == 15
 
 
-def test_table_and_json_say_the_same() -> None:
-    example = sdk_example("numpy")
-    [grid] = example_grids(example)
-    assert len(grid.rows) == 16
-    assert all(row[3] is True for row in grid.rows)
-    data = plain(example_record(example))
+def test_table_and_json_say_the_same(run: Command) -> None:
+    code, out, _ = run("study", "sdk-example", "--executor", "numpy", "--format", "csv")
+    assert code == 0
+    assert [line.rpartition(",")[2] for line in out.splitlines()] == ["equal", *["true"] * 16]
+    code, out, _ = run("study", "sdk-example", "--executor", "numpy", "--json")
+    data = json.loads(out)
     assert data["seed"] == 11
     assert [m["equal"] for m in data["matrices"]] == [16] * 4

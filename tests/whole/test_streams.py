@@ -81,7 +81,7 @@ def test_a_stream_that_takes_nothing(redirection: str, code: int, complaint: str
 def test_no_escape_code_where_no_color_is_set() -> None:
     ours, theirs = os.openpty()
     environment = {**os.environ, "NO_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "80"}
-    words = ["precision", "--size", "4", "--method", "larson-mcallister"]
+    words = ["study", "precision", "larson-mcallister", "n=4"]
     running = subprocess.Popen([*CALL, *words], stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
     said = b""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.quantities import QUANTITIES, recovered
 from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product

@@ -8,16 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.capabilities import Capability, find_capability
 from gpgpu_legacy.chips.hosts import Host, find_host
 from gpgpu_legacy.chips.processors import Processor, find_processor
 from gpgpu_legacy.chips.profile import Fact, Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.papers.derive.changed_plans import PlanOrProgramChange, changed
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Scalar
@@ -44,18 +45,32 @@ class Product:
     sample: int | None = None
 
     @property
-    def options(self) -> Options:
-        """The method's options; blocks and the framebuffer's copy only where it has them."""
-        refuses = find_method(self.method).refuses
-        return Options(
-            block=None if "block" in refuses else self.block,
-            accumulate=None if "accumulate" in refuses else self.accumulate,
-            texture_format=self.texture_format,
-            as_printed=self.as_printed,
-            dynamic=self.dynamic,
-            beta=self.beta,
-            adds=self.beta != 0.0,
-        )
+    def parameters(self) -> dict[str, Any]:
+        """The method's parameters; blocks and the framebuffer's copy only where it has them."""
+        known = find_product(self.method).parameters
+        outer = self.sample or self.size
+        given = {
+            "block": self.block if "block" in known else None,
+            "accumulate": self.accumulate if "accumulate" in known else None,
+            "texture_format": self.texture_format,
+            "as_printed": self.as_printed or None,
+            "dynamic": self.dynamic or None,
+            "beta": self.beta or None,
+        }
+        chosen = {name: value for name, value in given.items() if value is not None}
+        return {"m": outer, "l": self.size, "n": outer, **chosen}
+
+    @property
+    def options(self) -> Any:
+        from gpgpu_legacy.algorithms.matmul.options import Options
+
+        given = {n: v for n, v in self.parameters.items() if n not in ("m", "l", "n")}
+        return Options(**given, adds="beta" in given)
+
+    @property
+    def builder(self) -> PlanBuilder:
+        """What builds its plan, without the change."""
+        return find_product(self.method).builder(**self.parameters)
 
     @property
     def plan(self) -> Plan:
@@ -73,9 +88,7 @@ _Facts = TypeVar("_Facts", Host, Processor, Capability)
 
 @cache
 def _plan(product: Product) -> Plan:
-    outer = product.sample or product.size
-    shape = Shape(outer, product.size, outer)
-    plan = find_method(product.method).plan(shape, product.options)
+    plan = product.builder.plan()
     return plan if product.change is None else changed(plan, product.change)
 
 

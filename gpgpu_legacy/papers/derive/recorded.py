@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.quantities import QUANTITIES
 from gpgpu_legacy.papers.derive.registry import Value, derivation

@@ -17,9 +17,10 @@ def _printed_matrix(inputs: Inputs, name: str) -> NDArray[np.float64]:
     return np.array([[float(digits) for digits in row] for row in inputs.paper.matrix(name).digits])
 
 
-def _scalars(inputs: Inputs) -> NDArray[np.float64]:
-    """α and β by a least-squares fit of the paper's printed matrices."""
-    return fitted(*(_printed_matrix(inputs, name) for name in PRINTED))[0]
+def _scalars(inputs: Inputs) -> list[float]:
+    """α and β by a least-squares fit of the paper's printed matrices, to five decimals."""
+    scalars, _ = fitted(*(_printed_matrix(inputs, name) for name in PRINTED))
+    return [round(scalar, _SCALAR_DECIMALS) for scalar in scalars]
 
 
 @derivation
@@ -28,14 +29,14 @@ def scalar(inputs: Inputs, index: int) -> Value:
 
     The matrices are printed with six digits, which do not determine a sixth decimal.
     """
-    return float(_scalars(inputs).round(_SCALAR_DECIMALS)[index])
+    return _scalars(inputs)[index]
 
 
 @derivation
 def scalar_residual(inputs: Inputs) -> Value:
     """The largest error of an element of the result that is computed with these scalars."""
     a, b, c, after = (_printed_matrix(inputs, name) for name in PRINTED)
-    alpha, beta = _scalars(inputs).round(_SCALAR_DECIMALS)
+    alpha, beta = _scalars(inputs)
     return float(np.abs(alpha * (a @ b) + beta * c - after).max())
 
 

@@ -5,30 +5,33 @@ Every array was read back from an executor; nothing is computed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.operands import random_operands
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.arguments import shape_in_words
+from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.small_products import matrices_for
 
-METHOD = find_method("larson-mcallister")
+METHOD = find_product("larson-mcallister")
 
-LARGEST_DEMONSTRATION = 16
+LARGEST = 16
 """Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""
 
 # The paper's text gives no numbers, so these are ours. They are eighths: float32 holds every
@@ -48,8 +51,7 @@ DEMONSTRATION_B = (
 )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Frame:
+class Frame(Record):
     """One pass: four m×n float32 arrays, row 0 first.
 
     column: column i of A, replicated. row: row i of B, replicated. product: column times row.
@@ -62,78 +64,75 @@ class Frame:
     framebuffer: F32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Demonstration:
+class Demonstration(Result):
     """A Larson-McAllister product, pass by pass.
 
-    a, b: the operands, m×l and l×n float32, not transposed. options: with the method's defaults
-    filled in. frames: one for each pass.
+    a, b: the operands, m×l and l×n float32, not transposed. frames: one for each pass.
     """
 
+    parameters: Mapping[str, Plain]
     a: F32
     b: F32
-    options: Options
     frames: tuple[Frame, ...]
 
+    def __repr__(self) -> str:
+        return f"<figure-2: {self.sizes}, {len(self.frames)} passes>"
+
     @property
-    def shape(self) -> Shape:
-        """m, l and n."""
-        return _shape(self.a, self.b)
+    def sizes(self) -> str:
+        """Those of A and B."""
+        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The passes: the column and the row that each takes, and the framebuffer after it."""
+        heads = ("pass", "column of A", "row of B", "framebuffer, row by row")
+        rows = tuple(
+            (number, _text(frame.column[:, 0]), _text(frame.row[0]), _text(frame.framebuffer))
+            for number, frame in enumerate(self.frames, 1)
+        )
+        caption = f"{METHOD.name}, {self.sizes}, pass by pass; --plot draws it."
+        return [Grid("figure-2", caption, heads, rows)]
+
+    def plot(self, path: Path) -> None:
+        """Draw the passes one below the other, or as a .gif one after another."""
+        from gpgpu_legacy.studies.figure_2.plot import animated_figure_2, draw_figure_2
+        from gpgpu_legacy.studies.pages import write_picture
+
+        write_picture(path, lambda: draw_figure_2(self), lambda: animated_figure_2(self))
+
+
+def _text(values: F32) -> str:
+    """Numbers in rows."""
+    return "; ".join(" ".join(f"{v:.3g}" for v in row) for row in np.atleast_2d(values))
 
 
 def demonstrate(
     executor: Executor,
-    a: ArrayLike = DEMONSTRATION_A,
-    b: ArrayLike = DEMONSTRATION_B,
-    options: Options | None = None,
+    p: PlanBuilder | None = None,
+    given: Mapping[str, ArrayLike] | None = None,
+    seed: int | None = None,
 ) -> Demonstration:
     """Run larson-mcallister on an executor, and keep what the figure shows of every pass.
 
-    a, b: matrices of 1 to 16 rows and columns, transposed if the options say so.
-    Raises InputError for other sizes, for sizes that do not match and for options that the method
-    does not have.
+    p: what builds the product, of 1 to 16 rows and columns; 4×4 without. given: A and B. Without
+    them they are random, or the figure's own where these fit and there is no seed.
+    Raises InputError for other sizes, and for a product of several framebuffers.
     """
-    chosen = METHOD.options(options or Options())
-    given = {"A": _matrix("A", a), "B": _matrix("B", b)}
-    used_a = given["A"].T if chosen.transpose_a else given["A"]
-    used_b = given["B"].T if chosen.transpose_b else given["B"]
-    shape = _shape(used_a, used_b)
-    if used_b.shape[0] != shape.l:
+    p = p or METHOD.builder(n=len(DEMONSTRATION_A))
+    own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
+    drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
+    if len(p.operands) > len(own) or len({pass_.targets for pass_ in drawn}) > 1:
         raise InputError(
-            f"A has {shape.l} columns and B has {used_b.shape[0]} rows; they must be equal"
+            "the picture shows one framebuffer that adds up A × B; leave alpha, beta and "
+            "largest_texture out"
         )
-    if max(used_a.shape + used_b.shape) > chosen.largest_texture:
-        raise InputError(
-            f"the demonstration shows one framebuffer; a largest texture of "
-            f"{chosen.largest_texture} would cut the matrices, so leave it out"
-        )
-    plan = METHOD.plan(shape, chosen)
-    return Demonstration(used_a, used_b, chosen, _frames(executor, plan, given))
-
-
-def random_demonstration(shape: Shape, options: Options, seed: int) -> tuple[F32, ...]:
-    """Random operands of that shape, uniform in [0, 1), transposed if the options say so."""
-    for name, size in (("A", (shape.m, shape.l)), ("B", (shape.l, shape.n))):
-        _check_size(name, size)
-    return random_operands(shape, replace(options, texture_format=UNORM8.name), seed)
-
-
-def _shape(a: F32, b: F32) -> Shape:
-    return Shape(a.shape[0], a.shape[1], b.shape[1])
-
-
-def _matrix(name: str, values: ArrayLike) -> F32:
-    matrix = np.array(values, np.float32)
-    _check_size(name, matrix.shape)
-    return _frozen(matrix)
-
-
-def _check_size(name: str, shape: tuple[int, ...]) -> None:
-    if len(shape) != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in shape):
-        raise InputError(
-            f"{name} is {shape_in_words(shape)}; the demonstration draws matrices of 1 to "
-            f"{LARGEST_DEMONSTRATION} rows and columns"
-        )
+    operands = matrices_for(p, given or {}, own, {}, seed=seed, largest=LARGEST)
+    a, b = (
+        operands[name].T if p.parameters[f"transpose_{name.lower()}"] else operands[name]
+        for name in own
+    )
+    frames = _frames(executor, plan, drawn, operands)
+    return Demonstration(parameters=p.parameters, a=a, b=b, frames=frames)
 
 
 def _frozen(values: F32) -> F32:
@@ -147,7 +146,9 @@ def _frozen(values: F32) -> F32:
 _MACHINE = Machine(exact=True, denormals=False)
 
 
-def _frames(executor: Executor, plan: Plan, given: dict[str, F32]) -> tuple[Frame, ...]:
+def _frames(
+    executor: Executor, plan: Plan, drawn: list[FragmentPass], given: dict[str, F32]
+) -> tuple[Frame, ...]:
     framebuffers: list[F32] = []
 
     def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
@@ -155,7 +156,6 @@ def _frames(executor: Executor, plan: Plan, given: dict[str, F32]) -> tuple[Fram
             framebuffers.append(_frozen(read(pass_.target)[..., 0]))
 
     executor.run(plan, given, _MACHINE, observe)
-    drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
 
     def alone(pass_: FragmentPass, program: Program) -> F32:
         """What the pass draws with another program, onto an empty framebuffer."""
@@ -165,7 +165,12 @@ def _frames(executor: Executor, plan: Plan, given: dict[str, F32]) -> tuple[Fram
 
     column, row = _lookup(0), _lookup(1)
     return tuple(
-        Frame(alone(pass_, column), alone(pass_, row), alone(pass_, pass_.program), framebuffer)
+        Frame(
+            column=alone(pass_, column),
+            row=alone(pass_, row),
+            product=alone(pass_, pass_.program),
+            framebuffer=framebuffer,
+        )
         for pass_, framebuffer in zip(drawn, framebuffers, strict=True)
     )
 

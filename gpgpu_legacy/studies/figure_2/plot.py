@@ -13,18 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import Image, ImageDraw
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.files import Write, write_whole
+from gpgpu_legacy.files import Write
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.pictures import animation_of
 from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
-from gpgpu_legacy.studies.figure_2.model import Demonstration
 from gpgpu_legacy.studies.figure_2.scales import Scale, Values, scale_for, scales_of
 from gpgpu_legacy.studies.pages import (
     INK,
@@ -37,6 +35,9 @@ from gpgpu_legacy.studies.pages import (
     draw_centred,
     draw_lines,
 )
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.figure_2.model import Demonstration
 
 # Only the accents have a hue. They stand out against every grey level, and are never blended with
 # another colour: the palette of the animation relies on that.
@@ -77,11 +78,6 @@ def draw_figure_2(demonstration: Demonstration) -> Image.Image:
     Each pass has small pictures of A and B, with the column and the row that it takes framed.
     """
     return _Page(demonstration).drawn(range(len(demonstration.frames)))
-
-
-def animate_figure_2(demonstration: Demonstration, path: Path) -> None:
-    """Write the figure as `animated_figure_2` does; InputError where the file cannot be written."""
-    write_whole(path, animated_figure_2(demonstration))
 
 
 def animated_figure_2(demonstration: Demonstration) -> Write:
@@ -138,7 +134,7 @@ class _Page:
 
         image = Image.new("RGB", (self._width, height), PAPER)
         draw = ImageDraw.Draw(image)
-        _draw_title(draw, title, demonstration.shape)
+        _draw_title(draw, title, demonstration)
         self._draw_operands(draw, operands, marked)
         self._draw_rule(draw, heads - 3 * SPACE // 2)
         self._draw_heads(draw, heads)
@@ -298,7 +294,7 @@ def _label_height(demonstration: Demonstration) -> int:
 
 def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) -> str:
     """white: the value of a framebuffer that is white. thumbnails: whether A and B are beside."""
-    options = demonstration.options
+    chosen = demonstration.parameters
     sentences = [
         "Pass i draws one rectangle as large as the product: texture coordinates replicate "
         "column i of A and row i of B, the two textures are multiplied, and the framebuffer adds "
@@ -311,15 +307,13 @@ def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) ->
             "In the paper's picture, results greater than one appear uniformly white; here the "
             f"greys of products and framebuffers end at {white:.3g}, so that they differ."
         )
-    if options.texture_format == UNORM8.name:
+    if chosen["texture_format"] == UNORM8.name:
         sentences.append("Textures and framebuffer hold 8 bits, from 0 to 1, so sums end at 1.")
-    transposed = [
-        name for name, is_so in (("A", options.transpose_a), ("B", options.transpose_b)) if is_so
-    ]
+    transposed = [name for name in "AB" if chosen[f"transpose_{name.lower()}"]]
     if transposed:
         verb = "is" if len(transposed) == 1 else "are"
         sentences.append(f"{' and '.join(transposed)} {verb} stored transposed.")
-    if options.as_printed:
+    if chosen["as_printed"]:
         sentences.append("The texture coordinates are those printed in the paper's Figure 1.")
     sentences.append(
         "Made from what Hall, Carr & Hart 2003 write of their Figure 2, and its caption: the "
@@ -328,11 +322,11 @@ def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) ->
     return " ".join(sentences)
 
 
-def _draw_title(draw: ImageDraw.ImageDraw, y: int, shape: Shape) -> None:
+def _draw_title(draw: ImageDraw.ImageDraw, y: int, demonstration: Demonstration) -> None:
     title = "Larson-McAllister matrix multiplication"
     draw_line(draw, MARGIN, y, title, Font.TITLE, fill=INK)
-    count = "1 pass" if shape.l == 1 else f"{shape.l} passes"
-    sizes = f"C = A × B, {shape.m}×{shape.l} times {shape.l}×{shape.n}, in {count}"
+    count = len(demonstration.frames)
+    sizes = f"C = A × B, {demonstration.sizes}, in {count} pass{'es' * (count > 1)}"
     draw_lines(draw, y + Font.TITLE.line_height, [sizes])
 
 

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.studies.figure_2.model import Demonstration
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.figure_2.model import Demonstration
 
 Values = NDArray[np.floating]
 

@@ -10,20 +10,23 @@ else: the arithmetic, and a line from level 2.
 Sizes with the same misses are one point for such a fit, however many they are. With as many points
 as penalties the fit is saturated: it passes through the points, whatever their times, and shows
 nothing about the model. `Support` says what a fit rests on.
+
+The DTLB penalty rests on one size, the anchor, at which the DTLB holds a column of B. Steps down
+its columns are also short enough for a stride prefetcher of the time, while those at the other
+sizes of the fit are not. So does another anchor give the same penalties?
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.studies.host_anomaly.outliers import find_outliers
-from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.host_anomaly.outliers import Row
+from gpgpu_legacy.studies.host_anomaly.simulation import WORD_BYTES, HostMisses
 
 ANCHOR = 480
 """The size in the fit that fits the DTLB."""
@@ -34,18 +37,7 @@ FIT_SIZES = (ANCHOR, 992, 1008, 1024, 1040, 1056)
 _SAME_MISSES = 0.05  # per iteration: sizes that differ by less are one point
 
 
-class Misses(Protocol):
-    """The simulated misses at a size, per iteration."""
-
-    @property
-    def misses(self) -> float: ...
-
-    @property
-    def dtlb_misses(self) -> float: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Penalties:
+class Penalties(Record):
     """The fitted time model.
 
     dtlb_ns, miss_ns: the penalty of a DTLB miss, and of a line from memory; None where the sizes
@@ -62,32 +54,27 @@ class Penalties:
         """How many numbers are fitted."""
         return 1 + (self.dtlb_ns is not None) + (self.miss_ns is not None)
 
-    def iteration_ns(self, simulated: Misses) -> float:
+    def iteration_ns(self, simulated: HostMisses) -> float:
         """The time of an iteration with these misses."""
         dtlb_ns, miss_ns = self.dtlb_ns or 0.0, self.miss_ns or 0.0
         return self.base_ns + dtlb_ns * simulated.dtlb_misses + miss_ns * simulated.misses
 
 
-def fit_published(
-    simulated: Mapping[int, HostMisses], published_ms: Mapping[int, float]
-) -> Penalties | None:
-    """The penalties from the published times at FIT_SIZES; None where none are published."""
-    fitted = [simulated[size] for size in FIT_SIZES if size in published_ms]
-    return fit(fitted, published_ms) if fitted else None
-
-
-def fit(simulated: Sequence[HostMisses], published_ms: Mapping[int, float]) -> Penalties:
+def fit(rows: Sequence[Row]) -> Penalties:
     """The penalties, by least squares on the published times of these sizes."""
-    has_misses = _differ([size.misses for size in simulated])
+    has_misses = _differ([row.misses for row in rows])
     if not has_misses:
-        outliers = find_outliers(published_ms)
-        simulated = [size for size in simulated if size.size not in outliers]
-    has_walks = _differ([size.dtlb_misses for size in simulated])
-    sizes = tuple(size.size for size in simulated)
-    columns = _columns(simulated, has_walks=has_walks, has_misses=has_misses)
-    times = [_iteration_ns(size, published_ms) for size in sizes]
-    base, walk, miss = _non_negative(columns, np.array(times)).tolist()
-    return Penalties(base, walk if has_walks else None, miss if has_misses else None, sizes)
+        rows = [row for row in rows if not row.is_published_outlier]
+    has_walks = _differ([row.dtlb_misses for row in rows])
+    columns = _columns(rows, has_walks=has_walks, has_misses=has_misses)
+    times = np.array([row.published_ns for row in rows])
+    base, walk, miss = _non_negative(columns, times).tolist()
+    return Penalties(
+        base_ns=base,
+        dtlb_ns=walk if has_walks else None,
+        miss_ns=miss if has_misses else None,
+        sizes=tuple(row.size for row in rows),
+    )
 
 
 def _non_negative(columns: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -102,20 +89,9 @@ def _non_negative(columns: NDArray[np.float64], times: NDArray[np.float64]) -> N
     )
 
 
-def _columns(
-    simulated: Sequence[HostMisses], *, has_walks: bool, has_misses: bool
-) -> NDArray[np.float64]:
+def _columns(rows: Sequence[Row], *, has_walks: bool, has_misses: bool) -> NDArray[np.float64]:
     """The design matrix, float64 [sizes, 3]; a column of zeros for a penalty that is not fitted."""
-    return np.array(
-        [
-            [1.0, size.dtlb_misses if has_walks else 0.0, size.misses if has_misses else 0.0]
-            for size in simulated
-        ]
-    )
-
-
-def _iteration_ns(size: int, published_ms: Mapping[int, float]) -> float:
-    return published_ms[size] * 1e6 / size**3
+    return np.array([[1.0, has_walks * row.dtlb_misses, has_misses * row.misses] for row in rows])
 
 
 def _differ(numbers: Sequence[float]) -> bool:
@@ -125,8 +101,7 @@ def _differ(numbers: Sequence[float]) -> bool:
 # What a fit rests on -----------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class FittedSize:
+class FittedSize(Record):
     """A size of the fit. Times in ns per iteration.
 
     leverage: by how much the fitted time changes with the published one. At 1 the fit passes
@@ -141,56 +116,57 @@ class FittedSize:
     left_out_ns: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Support:
+class Support(Record):
     """What a fit rests on.
 
-    points: the sizes of the fit, those with the same misses together. Ranges: the smallest and the
-    largest of the fits to one size of each point.
+    points: the sizes of the fit, those with the same misses together. degrees_of_freedom: points
+    that are left to test the model with. Ranges: the smallest and the largest of the fits to one
+    size of each point.
     """
 
     points: tuple[tuple[int, ...], ...]
     parameters: int
+    degrees_of_freedom: int
     sizes: tuple[FittedSize, ...]
     base_range_ns: tuple[float, float] | None
     dtlb_range_ns: tuple[float, float] | None
     miss_range_ns: tuple[float, float] | None
 
-    @property
-    def degrees_of_freedom(self) -> int:
-        """Points with different misses that are left to test the model with."""
-        return len(self.points) - self.parameters
 
-    @property
-    def is_saturated(self) -> bool:
-        return self.degrees_of_freedom <= 0
-
-
-def support(
-    penalties: Penalties, simulated: Mapping[int, HostMisses], published_ms: Mapping[int, float]
-) -> Support:
-    """What the penalties rest on. simulated: at least their sizes."""
-    fitted = [simulated[n] for n in penalties.sizes]
+def support(penalties: Penalties, rows: Sequence[Row]) -> Support:
+    """What the penalties rest on. rows: at least their sizes."""
+    fitted = [row for row in rows if row.size in penalties.sizes]
     points = _points(fitted)
-    fits = [fit([simulated[n] for n in chosen], published_ms) for chosen in product(*points)]
-    sizes = tuple(
-        FittedSize(
-            size.size,
-            _iteration_ns(size.size, published_ms),
-            penalties.iteration_ns(size),
-            leverage,
-            _left_out(size, fitted, penalties.parameters, published_ms),
-        )
-        for size, leverage in zip(fitted, _leverages(penalties, fitted), strict=True)
-    )
+    fits = [fit(chosen) for chosen in product(*points)]
     return Support(
-        points,
-        penalties.parameters,
-        sizes,
-        _range([one.base_ns for one in fits]),
-        _range([one.dtlb_ns for one in fits]),
-        _range([one.miss_ns for one in fits]),
+        points=tuple(tuple(row.size for row in point) for point in points),
+        parameters=penalties.parameters,
+        degrees_of_freedom=len(points) - penalties.parameters,
+        sizes=tuple(_fitted_sizes(penalties, fitted)),
+        base_range_ns=_range([one.base_ns for one in fits]),
+        dtlb_range_ns=_range([one.dtlb_ns for one in fits]),
+        miss_range_ns=_range([one.miss_ns for one in fits]),
     )
+
+
+def _fitted_sizes(penalties: Penalties, fitted: Sequence[Row]) -> Iterator[FittedSize]:
+    columns = _columns(
+        fitted,
+        has_walks=penalties.dtlb_ns is not None,
+        has_misses=penalties.miss_ns is not None,
+    )
+    # The matrix that maps published times to fitted ones has the leverages on its diagonal.
+    for row, leverage in zip(fitted, np.diag(columns @ np.linalg.pinv(columns)), strict=True):
+        assert row.published_ns is not None
+        others = [other for other in fitted if other is not row]
+        is_determined = len(_points(others)) >= penalties.parameters
+        yield FittedSize(
+            size=row.size,
+            published_ns=row.published_ns,
+            fitted_ns=penalties.iteration_ns(row),
+            leverage=float(leverage),
+            left_out_ns=fit(others).iteration_ns(row) if is_determined else None,
+        )
 
 
 def _range(numbers: Sequence[float | None]) -> tuple[float, float] | None:
@@ -199,41 +175,66 @@ def _range(numbers: Sequence[float | None]) -> tuple[float, float] | None:
     return (min(known), max(known)) if known else None
 
 
-def _points(simulated: Sequence[HostMisses]) -> tuple[tuple[int, ...], ...]:
+def _points(rows: Sequence[Row]) -> list[list[Row]]:
     """The sizes in groups of those with the same misses."""
-    groups: list[list[HostMisses]] = []
-    for size in simulated:
-        own = next((group for group in groups if _same(group[0], size)), None)
-        if own is None:
-            groups.append([size])
+    groups: list[list[Row]] = []
+    for row in rows:
+        for group in groups:
+            first = group[0]
+            if not _differ([first.misses, row.misses]) and not _differ(
+                [first.dtlb_misses, row.dtlb_misses]
+            ):
+                group.append(row)
+                break
         else:
-            own.append(size)
-    return tuple(tuple(size.size for size in group) for group in groups)
+            groups.append([row])
+    return groups
 
 
-def _same(one: HostMisses, other: HostMisses) -> bool:
-    return not (
-        _differ([one.misses, other.misses]) or _differ([one.dtlb_misses, other.dtlb_misses])
+# Other anchors -----------------------------------------------------------------------------------
+
+
+class Anchor(Record):
+    """The fit with this size in place of the anchor; with none where `size` is None.
+
+    prefetchable: the fraction of the steps down a column that a stride prefetcher could follow.
+    """
+
+    size: int | None
+    prefetchable: float
+    penalties: Penalties
+
+
+def anchors(rows: Sequence[Row], reach_bytes: int, page_bytes: int) -> tuple[Anchor, ...]:
+    """The fit with each size below its others as its anchor, and without any.
+
+    Empty where some of FIT_SIZES are not simulated, or have no published times.
+    """
+    known = {row.size: row for row in rows if row.published_ns is not None}
+    if not {*FIT_SIZES} <= known.keys():
+        return ()
+    rest = [known[n] for n in FIT_SIZES if n != ANCHOR]
+    smallest = min(row.size for row in rest)
+    return (
+        *(
+            Anchor(
+                size=n,
+                prefetchable=prefetchable(n, reach_bytes, page_bytes),
+                penalties=fit([row, *rest]),
+            )
+            for n, row in known.items()
+            if n < smallest and not row.is_published_outlier
+        ),
+        Anchor(size=None, prefetchable=0.0, penalties=fit(rest)),
     )
 
 
-def _leverages(penalties: Penalties, fitted: Sequence[HostMisses]) -> list[float]:
-    """The diagonal of the matrix that maps published times to fitted ones."""
-    columns = _columns(
-        fitted,
-        has_walks=penalties.dtlb_ns is not None,
-        has_misses=penalties.miss_ns is not None,
-    )
-    return [float(own) for own in np.diag(columns @ np.linalg.pinv(columns))]
+def prefetchable(size: int, reach_bytes: int, page_bytes: int) -> float:
+    """The fraction of the steps down B's columns that are no longer than this, and within a page.
 
-
-def _left_out(
-    size: HostMisses,
-    fitted: Sequence[HostMisses],
-    parameters: int,
-    published_ms: Mapping[int, float],
-) -> float | None:
-    others = [other for other in fitted if other is not size]
-    if len(_points(others)) < parameters:
-        return None
-    return fit(others, published_ms).iteration_ns(size)
+    B begins with a page.
+    """
+    if size * WORD_BYTES > reach_bytes:
+        return 0.0
+    pages = np.arange(size * size).reshape(size, size) * WORD_BYTES // page_bytes
+    return float(np.mean(pages[1:] == pages[:-1]))

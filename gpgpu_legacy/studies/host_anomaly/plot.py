@@ -17,12 +17,12 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.studies.host_anomaly.cells import listed
-from gpgpu_legacy.studies.host_anomaly.evidence import needed_misses
-from gpgpu_legacy.studies.host_anomaly.model import Anomaly, Row
+from gpgpu_legacy.studies.host_anomaly.outliers import Row, needed_misses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from gpgpu_legacy.studies.host_anomaly.result import Model
 
 _HEIGHT = 6.0  # inches
 _SMALL = 9.0  # points
@@ -30,48 +30,47 @@ _PUBLISHED, _MODEL = COLOURS[2], COLOURS[1]
 _ROOM = 1.32  # above the highest mark, for words
 
 
-def draw_anomaly(anomalies: Sequence[Anomaly], path: Path) -> None:
+def draw_anomaly(models: Sequence[Model], path: Path) -> None:
     """Misses over n, and below them the published and the predicted times, of the first case.
 
     The published outliers are named; sizes are evenly spaced. Raises InputError where the file
     cannot be written.
     """
-    anomaly = anomalies[0]
-    rows = sorted(anomaly.rows, key=lambda row: row.size)
+    model, rows = models[0], models[0].rows
     figure = new_figure(height_inches=_HEIGHT)
     misses, times = figure.subplots(2, 1, sharex=True)
-    outliers = [outlier.size for outlier in anomaly.outliers]
+    outliers = [outlier.size for outlier in model.outliers]
     for axes in (misses, times):
         style_axes(axes)
         for place, row in enumerate(rows):
             if row.size in outliers:
                 axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
-    _draw_misses(misses, anomaly, rows)
-    _draw_times(times, anomaly, rows)
+    _draw_misses(misses, model, rows)
+    _draw_times(times, model, rows)
     times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
     times.set_xlabel("n of the n×n matrices, evenly spaced")
     figure.align_ylabels()
-    others = f" The tables have {len(anomalies) - 1} other cases." if anomalies[1:] else ""
+    others = f" The tables have {len(models) - 1} other cases." if models[1:] else ""
     add_head(
         figure,
         "MulH of Dobravec & Bulić 2017 on the host",
-        f"One model, {anomaly.name}, on {anomaly.host.title}.{others}",
+        f"One model, {model.case.name}, on {model.case.host.title}.{others}",
         f"The published times jump at {_sizes(outliers)}; the simulated misses at "
-        f"{_sizes([row.size for row in rows if row.outlier_predicted])}.",
+        f"{_sizes([row.size for row in rows if row.is_outlier])}.",
     )
     save_figure(figure, path)
 
 
 def _sizes(sizes: Sequence[int]) -> str:
-    return listed(tuple(sizes)) if sizes else "no size"
+    return ", ".join(map(str, sizes)) or "no size"
 
 
-def _draw_misses(axes: Axes, anomaly: Anomaly, rows: Sequence[Row]) -> None:
+def _draw_misses(axes: Axes, model: Model, rows: Sequence[Row]) -> None:
     from gpgpu_legacy.present.labels import Label, Obstacles, label_points
 
     places = list(enumerate(row.misses for row in rows))
     axes.plot(*zip(*places, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
-    limit = 2 * needed_misses(anomaly.case.hierarchy.l2.line_bytes)
+    limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)
     axes.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
     axes.annotate(
         "an outlier is above this", (0, limit), (0, 3), textcoords="offset points",
@@ -81,17 +80,17 @@ def _draw_misses(axes: Axes, anomaly: Anomaly, rows: Sequence[Row]) -> None:
     axes.set_ylabel("misses of level 2 an iteration")
     labels = [
         Label(
-            _place(rows, outlier.size), outlier.misses,
-            f"n = {outlier.size}: {outlier.misses:.3g} misses,\n"
+            _place(rows, outlier.size), model.row(outlier.size).misses,
+            f"n = {outlier.size}: {model.row(outlier.size).misses:.3g} misses,\n"
             f"{outlier.misses_beside:.2g} beside it",
             INK,
         )
-        for outlier in anomaly.outliers
+        for outlier in model.outliers
     ]  # fmt: skip
     label_points(axes, labels, Obstacles(places, [places]), _SMALL)
 
 
-def _draw_times(axes: Axes, anomaly: Anomaly, rows: Sequence[Row]) -> None:
+def _draw_times(axes: Axes, model: Model, rows: Sequence[Row]) -> None:
     from gpgpu_legacy.present.labels import Label, Obstacles, label_points
 
     predicted = [nan if row.predicted_ns is None else row.predicted_ns for row in rows]
@@ -102,16 +101,13 @@ def _draw_times(axes: Axes, anomaly: Anomaly, rows: Sequence[Row]) -> None:
     axes.set_ylim(0, _ROOM * max(known, default=1.0))
     axes.set_ylabel("ns an iteration")
     axes.legend(loc="upper left", frameon=False, fontsize=9.5)
-    by_size = {row.size: row for row in rows}
     labels = [
         Label(
-            _place(rows, outlier.size), outlier.published_ns,
-            f"n = {outlier.size}: {outlier.published_ns:.3g} ns published"
-            f"{_predicted(by_size[outlier.size])}",
-            _PUBLISHED,
+            place, row.published_ns or 0.0,
+            f"n = {row.size}: {row.published_ns:.3g} ns published{_predicted(row)}", _PUBLISHED,
         )
-        for outlier in anomaly.outliers
-        if outlier.size in by_size
+        for place, row in enumerate(rows)
+        if row.size in {outlier.size for outlier in model.outliers}
     ]  # fmt: skip
     line = [(x, y) for x, y in enumerate(predicted) if not isnan(y)]
     marks = [(x, y) for x, y in enumerate(published) if not isnan(y)]

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cache.host import Hierarchy, HostCounts, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
 from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.serial import Record
 
 METHOD = "dobravec-bulic-host"
 WORD_BYTES = 4
@@ -19,46 +18,21 @@ WARM_ROWS, ROWS = 1, 2
 LARGEST_SIZE = 16384
 
 
-@dataclass(frozen=True, slots=True)
-class HostMisses:
-    """The simulated misses at a size, in the counted rows of C; properties are per iteration.
+class HostMisses(Record):
+    """The simulated misses at size n, each per iteration of the innermost loop.
 
-    Iterations are those of the innermost loop; the whole product has n³.
+    rows: those of C that were counted. misses: lines from memory, which are misses of level 2 by
+    the program and by page walks. l1_misses: of level 1, by the program. dtlb_misses: each is one
+    load by the page walk. walk_misses, walk_l1_misses: by page walks.
     """
 
     size: int
     rows: int
-    counts: HostCounts
-
-    @property
-    def iterations(self) -> int:
-        """Those that were counted."""
-        return self.rows * self.size**2
-
-    @property
-    def misses(self) -> float:
-        """Lines from memory: misses of level 2 by the program and by page walks."""
-        return (self.counts.l2_misses + self.counts.walk_l2_misses) / self.iterations
-
-    @property
-    def walk_misses(self) -> float:
-        """Misses of level 2 by page walks."""
-        return self.counts.walk_l2_misses / self.iterations
-
-    @property
-    def l1_misses(self) -> float:
-        """Misses of level 1 by the program."""
-        return self.counts.l1_misses / self.iterations
-
-    @property
-    def dtlb_misses(self) -> float:
-        """Misses of the DTLB; each is one load by the page walk."""
-        return self.counts.dtlb_misses / self.iterations
-
-    @property
-    def walk_l1_misses(self) -> float:
-        """Misses of level 1 by page walks."""
-        return self.counts.walk_l1_misses / self.iterations
+    misses: float
+    walk_misses: float
+    l1_misses: float
+    dtlb_misses: float
+    walk_l1_misses: float
 
 
 def simulate_host(
@@ -74,7 +48,7 @@ def simulate_host(
     """
     check_rows(size, rows, warm_rows)
     regions, stream = first_dispatch_addresses(
-        find_method(METHOD).plan(Shape(size, size, size)), line_bytes=WORD_BYTES
+        find_product(METHOD).plan(n=size), line_bytes=WORD_BYTES
     )
     accesses_per_row = size * (2 * size + 1)  # n steps of two loads, and a store, n times
     counts = measure(
@@ -85,7 +59,21 @@ def simulate_host(
         first=warm_rows * accesses_per_row,
         last=(warm_rows + rows) * accesses_per_row,
     )
-    return [HostMisses(size, rows, case) for case in counts]
+    return [misses_of(size, rows, case) for case in counts]
+
+
+def misses_of(size: int, rows: int, counts: HostCounts) -> HostMisses:
+    """The misses that were counted in so many rows of C, per iteration."""
+    steps = rows * size**2
+    return HostMisses(
+        size=size,
+        rows=rows,
+        misses=(counts.l2_misses + counts.walk_l2_misses) / steps,
+        walk_misses=counts.walk_l2_misses / steps,
+        l1_misses=counts.l1_misses / steps,
+        dtlb_misses=counts.dtlb_misses / steps,
+        walk_l1_misses=counts.walk_l1_misses / steps,
+    )
 
 
 def check_rows(size: int, rows: int, warm_rows: int = WARM_ROWS) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from PIL import ImageDraw
@@ -18,8 +19,11 @@ from gpgpu_legacy.studies.multichannel.cells import (
     draw_cell,
     number_text,
 )
-from gpgpu_legacy.studies.multichannel.model import CHANNELS, Demonstration
+from gpgpu_legacy.studies.multichannel.model import CHANNELS
 from gpgpu_legacy.studies.pages import MARGIN, MARK, SPACE, draw_centred
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.multichannel.model import Demonstration
 
 _MATRIX_WIDTH = 312
 _LARGEST_CELL, _MATRIX_CELL_HEIGHT = 64, 36

@@ -5,16 +5,15 @@ Every array was read back from an executor, by running the program up to some in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.arguments import as_whole, shape_in_words
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import (
     Dst,
     Instruction,
@@ -27,16 +26,20 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.small_products import matrices_for, refuse_others
 
-METHOD = find_method("hall-carr-hart-multi")
+METHOD = find_product("hall-carr-hart-multi")
 
-LARGEST_DEMONSTRATION = 8
+LARGEST = 8
 """Rows and columns of the largest matrices to draw: numbers of larger ones do not fit."""
 
 # Small integers, so that a reader can follow every product: digits of e, pi, the golden section,
@@ -48,8 +51,7 @@ DEMONSTRATION_Y = ((1, 4, 1, 4), (2, 2, 3, 6), (1, 7, 3, 2), (2, 6, 4, 5))
 CHANNELS = "rgba"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Operand:
+class Operand(Record):
     """A factor of a multiply-add, for each of H×W fragments, row 0 first.
 
     matrix: X or Y. register: the one that holds the texel. channels: the swizzle, in r, g, b and a.
@@ -70,8 +72,7 @@ class Operand:
         return int(self.rows[fragment]), int(self.columns[fragment])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MultiplyAdd:
+class MultiplyAdd(Record):
     """One multiply-add of the program, for every fragment.
 
     product: of the swizzled operands, (H, W, 4). register: the one that accumulates. total: its
@@ -85,8 +86,7 @@ class MultiplyAdd:
     total: F32
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Demonstration:
+class Demonstration(Result):
     """A multichannel product in one pass, instruction by instruction.
 
     x, y, z: the operands and the product, float32. halves: rows and columns of a quadrant, padding
@@ -109,51 +109,78 @@ class Demonstration:
         """A fragment whose row and column differ, if there is one."""
         return self.fragments[min(1, self.halves[2][1] - 1)]
 
+    def __repr__(self) -> str:
+        return f"<multichannel: {self.sizes}, {len(self.multiply_adds)} multiply-adds>"
+
+    @property
+    def sizes(self) -> str:
+        """Those of X and Y."""
+        return "{}×{} times {}×{}".format(*self.x.shape, *self.y.shape)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The multiply-adds of the typical fragment. whole: of all fragments."""
+        return [self._grid(at) for at in (self.fragments if whole else [self.typical])]
+
+    def _grid(self, at: tuple[int, int]) -> Grid:
+        heads = ("X looked up", "Y looked up", "X swizzled", "Y swizzled", "product", "sum")
+        rows = tuple(
+            (
+                *(f"{one.matrix}{one.place(at)}: {_text(one.texel[at])}" for one in (add.x, add.y)),
+                *(f".{one.channels}: {_text(one.swizzled[at])}" for one in (add.x, add.y)),
+                _text(add.product[at]),
+                _text(add.total[at]),
+            )
+            for add in self.multiply_adds
+        )
+        caption = f"{METHOD.name}, {self.sizes}: the multiply-adds of fragment {at}."
+        return Grid("multichannel", caption, heads, rows)
+
+    def plot(self, path: Path) -> None:
+        """Draw what the typical fragment does, or as a .gif what all do, one after another."""
+        from gpgpu_legacy.studies.multichannel.plot import animated_multichannel, draw_multichannel
+        from gpgpu_legacy.studies.pages import write_picture
+
+        write_picture(path, lambda: draw_multichannel(self), lambda: animated_multichannel(self))
+
+
+def _text(texel: F32) -> str:
+    return " ".join(f"{value:.4g}" for value in texel)
+
 
 def demonstrate(
-    executor: Executor, x: ArrayLike = DEMONSTRATION_X, y: ArrayLike = DEMONSTRATION_Y
+    executor: Executor,
+    p: PlanBuilder | None = None,
+    given: Mapping[str, ArrayLike] | None = None,
+    seed: int | None = None,
 ) -> Demonstration:
     """Run hall-carr-hart-multi on an executor and keep the operands of its multiply-adds.
 
-    x, y: matrices of 1 to 8 rows and columns. One pass computes the whole sum.
-    Raises InputError for other sizes and for sizes that do not match.
+    p: what builds the product, of 1 to 8 rows and columns; 4×4 without. One pass computes the whole
+    sum, whatever its block. given: A and B. Without them they are random integers from 0 to 9, or
+    the picture's own where these fit and there is no seed. Raises InputError for other sizes, and
+    for parameters other than the sizes.
     """
-    left, right = _matrix("X", x), _matrix("Y", y)
-    shape = Shape(left.shape[0], left.shape[1], right.shape[1])
-    if right.shape[0] != shape.l:
-        raise InputError(
-            f"X has {shape.l} columns and Y has {right.shape[0]} rows; they must be equal"
-        )
-    plan = METHOD.plan(shape, Options(block=-(-shape.l // 2)))
-    probe = _Probe(executor, plan, {"A": left, "B": right})
-    z = executor.run(plan, probe.given, _MACHINE).outputs["C"]
+    p = p or METHOD.builder(n=len(DEMONSTRATION_X))
+    sizes = {name: p.parameters[name] for name in ("m", "l", "n")}
+    refuse_others(p, METHOD, sizes)
+    own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
+    digits = dict.fromkeys(own, _digits)
+    operands = matrices_for(p, given or {}, own, digits, seed=seed, largest=LARGEST)
+    plan = METHOD.plan(**sizes, block=-(-len(operands["B"]) // 2))
+    z = executor.run(plan, operands, _MACHINE).outputs["C"]
     extents = [plan.texture(name).extent for name in ("A", "B", "C")]
     x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
-    return Demonstration(left, right, z, (x_half, y_half, z_half), tuple(_multiply_adds(probe)))
+    return Demonstration(
+        x=operands["A"],
+        y=operands["B"],
+        z=z,
+        halves=(x_half, y_half, z_half),
+        multiply_adds=tuple(_multiply_adds(_Probe(executor, plan, operands))),
+    )
 
 
-def random_demonstration(shape: Shape, seed: int) -> tuple[F32, F32]:
-    """Random operands of that shape: integers from 0 to 9."""
-    for name, size in (("X", (shape.m, shape.l)), ("Y", (shape.l, shape.n))):
-        _check_size(name, size)
-    generator = np.random.default_rng(as_whole("seed", seed))
-    x = generator.integers(0, 10, (shape.m, shape.l)).astype(np.float32)
-    y = generator.integers(0, 10, (shape.l, shape.n)).astype(np.float32)
-    return x, y
-
-
-def _matrix(name: str, values: ArrayLike) -> F32:
-    matrix = np.array(values, np.float32)
-    _check_size(name, matrix.shape)
-    return matrix
-
-
-def _check_size(name: str, shape: tuple[int, ...]) -> None:
-    if len(shape) != 2 or not all(1 <= size <= LARGEST_DEMONSTRATION for size in shape):
-        raise InputError(
-            f"{name} is {shape_in_words(shape)}; the picture shows matrices of 1 to "
-            f"{LARGEST_DEMONSTRATION} rows and columns"
-        )
+def _digits(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
+    return rng.integers(0, 10, shape).astype(np.float32)
 
 
 # The numbers are the same on every machine: nothing is contracted or reordered.
@@ -226,11 +253,11 @@ def _multiply_add(probe: _Probe, index: int, looked_up: dict[Temporary, int]) ->
     first, second, _ = instruction.srcs
     alone = replace(instruction, dst=_COLOR, srcs=(first, second, _NOTHING))
     return MultiplyAdd(
-        _operand(probe, index, first, looked_up),
-        _operand(probe, index, second, looked_up),
-        probe.result(index, alone),
-        instruction.dst.register.name,
-        probe.value(index + 1, Src(instruction.dst.register)),
+        x=_operand(probe, index, first, looked_up),
+        y=_operand(probe, index, second, looked_up),
+        product=probe.result(index, alone),
+        register=instruction.dst.register.name,
+        total=probe.value(index + 1, Src(instruction.dst.register)),
     )
 
 
@@ -240,11 +267,11 @@ def _operand(probe: _Probe, index: int, src: Src, looked_up: dict[Temporary, int
     assert lookup.texture is not None
     place = np.floor(probe.value(looked_up[src.register], lookup.srcs[0]))
     return Operand(
-        probe.matrix(lookup.texture.unit),
-        src.register.name,
-        "".join(CHANNELS[selector.value] for selector in src.swizzle),
-        place[..., 1],
-        place[..., 0],
-        probe.value(index, Src(src.register)),
-        probe.value(index, src),
+        matrix=probe.matrix(lookup.texture.unit),
+        register=src.register.name,
+        channels="".join(CHANNELS[selector.value] for selector in src.swizzle),
+        rows=place[..., 1],
+        columns=place[..., 0],
+        texel=probe.value(index, Src(src.register)),
+        swizzled=probe.value(index, src),
     )

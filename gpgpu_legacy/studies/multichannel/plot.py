@@ -10,20 +10,22 @@ The matrices are called X, Y and Z as in the equations, whose letters A to H are
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from gpgpu_legacy.files import write_whole
+from gpgpu_legacy.files import Write
 from gpgpu_legacy.present.pictures import animation_of
 from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
 from gpgpu_legacy.studies.multichannel.cells import PAGE_WIDTH, centre_of, draw_rule
 from gpgpu_legacy.studies.multichannel.matrices import draw_matrices, matrices_height
-from gpgpu_legacy.studies.multichannel.model import Demonstration, MultiplyAdd
 from gpgpu_legacy.studies.multichannel.steps import HEADS, LINE_HEIGHT, draw_result, draw_step
 from gpgpu_legacy.studies.pages import INK, MARGIN, PAPER, SPACE, draw_centred, draw_lines
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.multichannel.model import Demonstration, MultiplyAdd
 
 
 def draw_multichannel(
@@ -36,15 +38,12 @@ def draw_multichannel(
     return _page(demonstration, fragment or demonstration.typical)
 
 
-def animate_multichannel(demonstration: Demonstration, path: Path) -> None:
-    """Write a GIF that shows every fragment for three seconds.
-
-    Raises InputError where the file cannot be written.
-    """
+def animated_multichannel(demonstration: Demonstration) -> Write:
+    """What fills a GIF that shows every fragment for three seconds."""
     images = [_page(demonstration, fragment) for fragment in demonstration.fragments]
     palette = _palette(images[0])
     indexed = [_indexed(image, palette) for image in images]
-    write_whole(path, animation_of(indexed, [3000] * len(images)))
+    return animation_of(indexed, [3000] * len(images))
 
 
 def _palette(image: Image.Image) -> NDArray[np.int32]:
@@ -131,11 +130,10 @@ def _caption(demonstration: Demonstration, fragment: tuple[int, int]) -> str:
 def _draw_title(draw: ImageDraw.ImageDraw, y: int, demonstration: Demonstration) -> None:
     title = "Multichannel matrix multiplication"
     draw_line(draw, MARGIN, y, title, Font.TITLE, fill=INK)
-    (m, inner), n = demonstration.x.shape, demonstration.y.shape[1]
     rows, columns = demonstration.halves[2]
     count = rows * columns
     lines = (
-        f"Z = X × Y, {m}×{inner} times {inner}×{n}, by "
+        f"Z = X × Y, {demonstration.sizes}, by "
         f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass.",
         "A texel holds one element of each quadrant: in r, g, b and a, equation (8).",
     )

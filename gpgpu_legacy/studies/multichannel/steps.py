@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PIL import ImageDraw
 
@@ -23,8 +24,11 @@ from gpgpu_legacy.studies.multichannel.cells import (
     draw_cell,
     number_text,
 )
-from gpgpu_legacy.studies.multichannel.model import CHANNELS, MultiplyAdd, Operand
+from gpgpu_legacy.studies.multichannel.model import CHANNELS
 from gpgpu_legacy.studies.pages import INK, MARGIN, MARK, RULE, SPACE, draw_centred
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.studies.multichannel.model import MultiplyAdd, Operand
 
 _INSET = 7  # of what is written in a cell
 HEADS = ("looked up", "X, swizzled", "Y, swizzled", "product", "sum")

@@ -30,32 +30,35 @@ overflows or saturates, and if the coordinates that a program computes are numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
-from gpgpu_legacy.api.products import run
+from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import decode, encode
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic, find_arithmetic
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, F32, FP32, Arithmetic, find_arithmetic
 from gpgpu_legacy.isa.ir import Temporary
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Format, Numeric
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.small_products import refuse_others
 
 F64 = NDArray[np.float64]
 
-SIZES = (16, 64, 256)
+SWEPT = {"texture_format": "r32f,unorm8", "n": "16,64,256"}
+"""What is measured where nothing else is asked for, of the methods that have such a parameter."""
 
 
 class Data(Enum):
@@ -69,15 +72,14 @@ class Data(Enum):
     SCALED = "scaled to fit"
 
 
-@dataclass(frozen=True, slots=True)
-class Accuracy:
+class Accuracy(Record):
     """The error of one n×n product, and its bound.
 
     size: n. max_error, rms_error: largest and root mean square of |C - C64| over all elements,
     relative to the largest |C64|. bound: the largest bound of an element, relative to the same.
     of_bound: the largest error relative to its own element's bound. Both bounds are None if the
     product saturates or reads wrong texels, for then they do not hold.
-    saturated: how many elements of the product have the format's largest magnitude or are NaN.
+    saturated: how many elements have the largest magnitude that the sum can have, or are NaN.
     addresses: whether the coordinates that the program computes are numbers of the arithmetic; if
     not, it reads wrong texels.
     """
@@ -95,62 +97,148 @@ class Accuracy:
     addresses: bool
 
 
+class Precision(Result):
+    """The errors, in the order of measurement. seed: of the random matrices."""
+
+    seed: int
+    measurements: tuple[Accuracy, ...]
+
+    def __repr__(self) -> str:
+        return f"<precision: {len(self.measurements)} products, seed {self.seed}>"
+
+    def fitting(self) -> list[Accuracy]:
+        """Those of data that fit: the scaled ones where a format was measured with both kinds."""
+        scaled = {_key(row) for row in self.measurements if row.data is Data.SCALED}
+        return [r for r in self.measurements if r.data is Data.SCALED or _key(r) not in scaled]
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The errors at the largest size, of data that fit. whole: a table for each method and
+        texture format, with all sizes and data.
+        """
+        if whole:
+            return [self._grid(*key, rows) for key, rows in by_format(self.measurements).items()]
+        largest = max((row.size for row in self.measurements), default=0)
+        rows = [row for row in self.fitting() if row.size == largest]
+        heads = ("method", "texture format", *_HEADS)
+        entries = tuple((row.method, row.texture_format, *_entries(row)) for row in rows)
+        caption = f"The error against float64 at n = {largest}, and its bound; --all has all sizes."
+        return [Grid("precision", caption, heads, entries, _notes(rows))]
+
+    def _grid(self, method: str, texture_format: str, rows: list[Accuracy]) -> Grid:
+        caption = (
+            f"{method}, textures and framebuffer {texture_format}: the error against float64, and "
+            "its bound."
+        )
+        entries = tuple(map(_entries, rows))
+        return Grid(f"precision-{method}-{texture_format}", caption, _HEADS, entries, _notes(rows))
+
+    def plot(self, path: Path) -> None:
+        """Draw error and bound against n, a panel for each method and texture format."""
+        from gpgpu_legacy.studies.precision.plot import draw_precision
+
+        draw_precision(self, path)
+
+
+def by_format(measured: Iterable[Accuracy]) -> dict[tuple[str, str], list[Accuracy]]:
+    """Errors by method and texture format."""
+    found: dict[tuple[str, str], list[Accuracy]] = {}
+    for row in measured:
+        found.setdefault((row.method, row.texture_format), []).append(row)
+    return found
+
+
+def _key(row: Accuracy) -> tuple[str, str, str]:
+    return row.method, row.texture_format, row.arithmetic
+
+
+_HEADS = ("arithmetic", "data", "n", "largest error", "rms error", "bound", "error / bound",
+          "saturated", "remark")  # fmt: skip
+_NOTES = (
+    "Errors and bounds are relative to the product's largest element; error / bound is the largest "
+    "ratio of an element's error to its own bound.",
+    "As it comes: A and B uniform in [0, 1). Scaled to fit: in [0, 1/√n).",
+)
+_WRONG_TEXELS = (
+    "Wrong texels: the coordinates that the program computes are not numbers of the arithmetic, so "
+    "it multiplies other elements."
+)
+
+
+def _notes(rows: Sequence[Accuracy]) -> tuple[str, ...]:
+    return _NOTES if all(row.addresses for row in rows) else (*_NOTES, _WRONG_TEXELS)
+
+
+def _entries(row: Accuracy) -> tuple[Entry, ...]:
+    remark = ""
+    if not row.addresses:
+        remark = "wrong texels"
+    elif row.saturated:
+        remark = "all saturate" if row.saturated == row.size**2 else "some saturate"
+    errors = (row.max_error, row.rms_error, row.bound, row.of_bound)
+    digits = (None if value is None else Numeral(f"{value:.3g}") for value in errors)
+    return (row.arithmetic, row.data.value, row.size, *digits, row.saturated, remark)
+
+
 # What is measured -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A product to measure."""
+    """A product to measure. p: what builds it. size: n."""
 
-    method: Method
-    texture_format: Format
+    p: PlanBuilder
     arithmetic: Arithmetic
-    data: Data
-    size: int
+    data: Data = Data.AS_IT_COMES
+
+    @property
+    def size(self) -> int:
+        return _size(self.p)
 
 
-def cases(
-    names: Sequence[str] = (),
-    arithmetics: Sequence[str] = (),
-    texture_format: str | None = None,
-    sizes: Sequence[int] = SIZES,
-) -> list[Case]:
-    """The products to measure: each method by texture format, arithmetic, data and size.
+def _size(p: PlanBuilder) -> int:
+    return p.operands["A"].rows
 
-    names: of methods; by default all that draw fragments. arithmetics: by default all.
-    texture_format: only this one, for the methods that have it; by default all that each has.
+
+def methods() -> tuple[str, ...]:
+    """The names of the products that draw fragments."""
+    return tuple(algorithm.name for algorithm in products() if _drawn(algorithm.plan(n=1)))
+
+
+def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> list[Case]:
+    """The products to measure: each by method, texture format, arithmetic, data and size.
+
+    pipelines: what builds n×n products. arithmetics: by default all.
     Fixed-point formats are measured with data of both kinds, unless the program reads wrong texels
     in any case; float formats with the data as it comes.
-    Raises InputError for an unknown name, and for a method that draws no fragments.
+    Raises InputError for an unknown name, for what is no product, and for a method that draws no
+    fragments.
     """
-    if min(sizes, default=0) < 1:
-        raise InputError(
-            f"the sizes are {', '.join(map(str, sizes)) or 'none'}; each must be at least 1"
-        )
-    if max(sizes) > LARGEST_TEXTURE:
-        raise InputError(f"the size is {max(sizes)}; up to {LARGEST_TEXTURE} can be measured")
     numbers = [find_arithmetic(name) for name in arithmetics or ARITHMETICS]
-    chosen = [_drawing(name) for name in names] or [m for m in methods() if _draws(m)]
-    if texture_format is not None and not any(texture_format in m.formats for m in chosen):
-        known = dict.fromkeys(name for method in chosen for name in method.formats)
-        raise InputError(
-            f"none of {', '.join(method.name for method in chosen)} can use the texture format "
-            f"{texture_format}; choose from {', '.join(known)}"
-        )
+    by_format: dict[tuple[str, str], list[tuple[PlanBuilder, Plan]]] = {}
+    for p in pipelines:
+        refuse_others(p, find_product(p.name), SWEPT)
+        if not 1 <= _size(p) <= LARGEST_TEXTURE:
+            raise InputError(f"n is {_size(p)}; 1 to {LARGEST_TEXTURE} can be measured")
+        plan = p.plan()
+        if not _drawn(plan):
+            raise InputError(
+                f"{p.name} runs kernels, which compute in {FP32.name} alone; choose from "
+                f"{', '.join(methods())}"
+            )
+        by_format.setdefault((p.name, format_of(plan).name), []).append((p, plan))
     return [
-        Case(method, FORMATS[name], arithmetic, data, size)
-        for method in chosen
-        for name in method.formats
-        if texture_format in (None, name)
+        Case(p, arithmetic, data)
+        for alike in by_format.values()
         for arithmetic in numbers
         for data in Data
-        for size in sizes
-        if data is Data.AS_IT_COMES or _wants_scaling(method, FORMATS[name], arithmetic, size)
+        for p, plan in alike
+        if data is Data.AS_IT_COMES or _wants_scaling(plan, arithmetic)
     ]
 
 
-def _draws(method: Method) -> bool:
-    return bool(_drawn(method.plan(Shape(1, 1, 1))))
+def format_of(plan: Plan) -> Format:
+    """The format of the product's texture."""
+    return plan.texture(plan.outputs[0].texture).format
 
 
 def _drawn(plan: Plan) -> list[tuple[int, FragmentPass]]:
@@ -158,24 +246,10 @@ def _drawn(plan: Plan) -> list[tuple[int, FragmentPass]]:
     return [(n, pass_) for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass)]
 
 
-def _drawing(name: str) -> Method:
-    method = find_method(name)
-    if not _draws(method):
-        raise InputError(
-            f"{method.name} runs kernels, which compute in {FP32.name} alone; choose from "
-            f"{', '.join(m.name for m in methods() if _draws(m))}"
-        )
-    return method
-
-
-def _wants_scaling(
-    method: Method, texture_format: Format, arithmetic: Arithmetic, size: int
-) -> bool:
+def _wants_scaling(plan: Plan, arithmetic: Arithmetic) -> bool:
     """Whether a fixed-point format may saturate a sum whose operands are the right texels."""
-    if texture_format.numeric is not Numeric.UNORM and arithmetic.relative_error > 0.0:
-        return False
-    options = Options(texture_format=texture_format.name)
-    return _addresses(method.plan(Shape(size, size, size), options), arithmetic)
+    is_fixed = format_of(plan).numeric is Numeric.UNORM or arithmetic.relative_error <= 0.0
+    return is_fixed and _addresses(plan, arithmetic)
 
 
 def operands(case: Case, seed: int) -> tuple[F32, F32]:
@@ -188,51 +262,49 @@ def operands(case: Case, seed: int) -> tuple[F32, F32]:
 
 def measure(
     wanted: Sequence[Case], seed: int = 0, progress: Callable[[str], object] = lambda _: None
-) -> Iterator[Accuracy]:
+) -> Precision:
     """The error of each case, in order. progress: called with a method's name before it runs."""
-    for case in wanted:
-        progress(case.method.name)
-        yield accuracy(case, *operands(case, seed))
+
+    def errors() -> Iterator[Accuracy]:
+        for case in wanted:
+            progress(case.p.name)
+            yield accuracy(case, *operands(case, seed))
+
+    return Precision(seed=seed, measurements=tuple(errors()))
 
 
 def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
     """The error of one product of n×n matrices, run on the reference executor, and its bound."""
-    options = Options(texture_format=case.texture_format.name)
-    machine = Machine(exact=True, arithmetic=case.arithmetic)
-    result = run(a, b, case.method.name, options, machine, executor=reference().name)
-    bound = error_bound(a, b, case.arithmetic, case.texture_format, result.plan)
+    plan, machine = case.p.plan(), Machine(exact=True, arithmetic=case.arithmetic)
+    product = reference().run(plan, {"A": a, "B": b}, machine).outputs["C"]
+    texture_format = format_of(plan)
+    bound = error_bound(a, b, case.arithmetic, texture_format, plan)
     wanted = a.astype(np.float64) @ b.astype(np.float64)
-    saturated = _saturated(result.product, case, result.plan)
-    addresses = bound.addresses
+    limit = _storage(texture_format).largest
+    if not _blends(plan):
+        limit = min(limit, case.arithmetic.largest)
+    saturated = int(np.count_nonzero(~(np.abs(product) < np.float32(limit))))
     with np.errstate(all="ignore"):
-        error = np.abs(result.product.astype(np.float64) - wanted)
+        error = np.abs(product.astype(np.float64) - wanted)
         largest = float(np.abs(wanted).max()) or 1.0
-        in_force = addresses and not saturated
+        in_force = bound.addresses and not saturated
         return Accuracy(
-            case.method.name,
-            case.texture_format.name,
-            case.arithmetic.name,
-            case.data,
-            case.size,
-            float(error.max()) / largest,
-            float(np.sqrt(np.mean(error**2))) / largest,
-            float(bound.values.max()) / largest if in_force else None,
-            float(_ratio(error, bound.values).max()) if in_force else None,
-            saturated,
-            addresses,
+            method=case.p.name,
+            texture_format=texture_format.name,
+            arithmetic=case.arithmetic.name,
+            data=case.data,
+            size=case.size,
+            max_error=float(error.max()) / largest,
+            rms_error=float(np.sqrt(np.mean(error**2))) / largest,
+            bound=float(bound.values.max()) / largest if in_force else None,
+            of_bound=float(_ratio(error, bound.values).max()) if in_force else None,
+            saturated=saturated,
+            addresses=bound.addresses,
         )
 
 
 def _ratio(error: F64, bound: F64) -> F64:
     return np.divide(error, bound, out=np.zeros_like(error), where=bound > 0.0)
-
-
-def _saturated(product: F32, case: Case, plan: Plan) -> int:
-    """How many elements are not finite, or have the largest magnitude that the sum can have."""
-    limit = _storage(case.texture_format).largest
-    if not _blends(plan):
-        limit = min(limit, case.arithmetic.largest)
-    return int(np.count_nonzero(~(np.abs(product) < np.float32(limit))))
 
 
 # The bound ------------------------------------------------------------------------------------

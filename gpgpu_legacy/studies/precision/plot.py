@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,26 +17,27 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.studies.precision.model import Accuracy, Data
-from gpgpu_legacy.studies.precision.table import panel_of
+from gpgpu_legacy.studies.precision.model import by_format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from gpgpu_legacy.studies.precision.model import Accuracy, Precision
 
 _PANEL_HEIGHT, _FRAME = 3.2, 0.4  # inches
 _SMALL = 9.0  # points
 _COLUMNS = 2
 
 
-def draw_precision(measured: Sequence[Accuracy], path: Path) -> None:
+def draw_precision(precision: Precision, path: Path) -> None:
     """Error against n on logarithmic axes: a panel a method and texture format, a line a format.
 
     The bounds are dashed. Products that saturate or read wrong texels are left out; if a format was
     measured with both kinds of data, the scaled one is drawn.
     Raises InputError if nothing is left to draw or the file cannot be written.
     """
-    shown = _shown(measured)
-    panels = {key: list(rows) for key, rows in groupby(shown, panel_of)}
+    shown = [row for row in precision.fitting() if row.bound is not None]
+    measured, panels = by_format(precision.measurements), by_format(shown)
     if not panels:
         raise InputError("no error has a bound, so there is nothing to plot; see the table")
     columns = min(_COLUMNS, len(panels))
@@ -48,7 +48,7 @@ def draw_precision(measured: Sequence[Accuracy], path: Path) -> None:
     names = list(dict.fromkeys(row.arithmetic for row in shown))
     for axes, ((method, texture_format), rows) in zip(places, panels.items(), strict=False):
         _draw_panel(axes, rows, names)
-        lost = _lost([row for row in measured if panel_of(row) == (method, texture_format)])
+        lost = _lost(measured[method, texture_format])
         title = f"{method}, {texture_format}" + (f"\nwrong texels: {lost}" if lost else "")
         axes.set_title(title, loc="left", fontsize=_SMALL)
     for axes in places[len(panels) :]:
@@ -70,16 +70,6 @@ def _lost(rows: Sequence[Accuracy]) -> str:
     right = {row.arithmetic for row in rows if row.addresses}
     names = dict.fromkeys(row.arithmetic for row in rows)
     return ", ".join(name for name in names if name not in right)
-
-
-def _shown(measured: Sequence[Accuracy]) -> list[Accuracy]:
-    bounded = [row for row in measured if row.bound is not None]
-    scaled = {(panel_of(row), row.arithmetic) for row in bounded if row.data is Data.SCALED}
-    return [
-        row
-        for row in bounded
-        if row.data is Data.SCALED or (panel_of(row), row.arithmetic) not in scaled
-    ]
 
 
 def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:

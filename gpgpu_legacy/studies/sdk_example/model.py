@@ -8,14 +8,17 @@ over the printed numbers give the scalars, and a run of `mali-sgemm` gives the r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import starmap
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.products import Run, run
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
 from gpgpu_legacy.serial import Record
 
 F64 = NDArray[np.float64]
@@ -87,27 +90,11 @@ def printed(name: str) -> F64:
     return np.array(PRINTED[name].split(), np.float64).reshape(ORDER, ORDER)
 
 
-@dataclass(frozen=True, slots=True)
-class Scalars:
-    """α and β found from the printed matrices; residual: the largest error left in an element."""
-
-    alpha: float
-    beta: float
-    residual: float
-
-
-def find_scalars() -> Scalars:
-    """The α and β that fit the printed result best, by least squares over its 16 elements."""
-    scalars, residual = fitted(*map(printed, PRINTED))
-    alpha, beta = scalars.tolist()
-    return Scalars(alpha, beta, residual)
-
-
-def fitted(a: F64, b: F64, before: F64, after: F64) -> tuple[F64, float]:
-    """The scalars with which α·AB + β·C is nearest to a result, and the largest error left."""
+def fitted(a: F64, b: F64, before: F64, after: F64) -> tuple[list[float], float]:
+    """α and β with which α·AB + β·C is nearest to a result, and the largest error left."""
     columns = np.stack([(a @ b).ravel(), before.ravel()], axis=1)
     scalars: F64 = np.linalg.lstsq(columns, after.ravel(), rcond=None)[0].astype(np.float64)
-    return scalars, float(np.abs(columns @ scalars - after.ravel()).max())
+    return scalars.tolist(), float(np.abs(columns @ scalars - after.ravel()).max())
 
 
 class Comparison(Record):
@@ -122,23 +109,76 @@ class Comparison(Record):
     equal: int
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
-    """The example, reproduced."""
+_TITLES = {
+    "A": "A, generated",
+    "B": "B, generated",
+    "C": "C before, generated",
+    "result": "C after, computed",
+}
 
-    scalars: Scalars
-    run: Run
-    comparisons: tuple[Comparison, ...]
+
+class Example(Result):
+    """The example, reproduced. seed: of glibc's rand().
+
+    alpha, beta: found from the printed matrices, by least squares over the result's 16 elements;
+    the run rounds them. residual: the largest error left in an element.
+    """
+
+    seed: int
+    alpha: float
+    beta: float
+    residual: float
+    executor: str
+    device: str
+    matrices: tuple[Comparison, ...]
+
+    def __repr__(self) -> str:
+        equal = sum(matrix.equal for matrix in self.matrices)
+        return f"<sdk-example: {equal} of {4 * ORDER**2} printed numbers, on {self.executor}>"
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """Every matrix of the example, row by row, and the scalars that were found."""
+        rows = []
+        for matrix in self.matrices:
+            for row in range(ORDER):
+                part = slice(row * ORDER, (row + 1) * ORDER)
+                ours, page = matrix.ours[part], matrix.page[part]
+                name = _TITLES[matrix.name] if row == 0 else ""
+                rows.append((name, "  ".join(ours), "  ".join(page), ours == page))
+        notes = (
+            f"Found by least squares from the printed matrices: α = {self.alpha:.7f}, "
+            f"β = {self.beta:.7f}, with a largest residual of {self.residual:.1e}; "
+            f"run with α = {round(self.alpha, 4):g}, β = {round(self.beta, 4):g}.",
+            *(
+                f"{_TITLES[m.name]}: {m.equal} of {len(m.page)} agree to the last printed digit."
+                for m in self.matrices
+            ),
+            f"Ran on {self.executor}: {self.device}.",
+        )
+        caption = (
+            f"The Mali OpenCL SDK's printed SGEMM example, from glibc's rand() with seed {SEED}."
+        )
+        heads = ("matrix", "ours", "the page", "equal")
+        return [Grid("sdk-example", caption, heads, tuple(rows), notes)]
 
 
-def sdk_example(executor: str = "auto") -> Example:
+def sdk_example(executor: str = AUTO) -> Example:
     """Generate the inputs, find the scalars, run mali-sgemm with them, compare with the page."""
-    scalars = find_scalars()
-    alpha, beta = round(scalars.alpha, 4), round(scalars.beta, 4)
+    (alpha, beta), residual = fitted(*map(printed, PRINTED))
+    plan = find_product("mali-sgemm").plan(n=ORDER, alpha=round(alpha, 4), beta=round(beta, 4))
+    runs_on = find_executor(executor, plan)
     a, b, c = generated_inputs()
-    result = run(a, b, "mali-sgemm", c=c, alpha=alpha, beta=beta, executor=executor)
-    matrices = {"A": a, "B": b, "C": c, "result": result.product}
-    return Example(scalars, result, tuple(starmap(compared, matrices.items())))
+    result = runs_on.run(plan, {"A": a, "B": b, "C0": c}, Machine()).outputs["C"]
+    matrices = {"A": a, "B": b, "C": c, "result": result}
+    return Example(
+        seed=SEED,
+        alpha=alpha,
+        beta=beta,
+        residual=residual,
+        executor=runs_on.name,
+        device=runs_on.device(),
+        matrices=tuple(starmap(compared, matrices.items())),
+    )
 
 
 def compared(name: str, matrix: F32) -> Comparison:
