@@ -305,16 +305,16 @@ def _value(number: Any) -> str:
 
 def chips() -> str:
     """All chips and APIs in one table, then each by itself with its sources."""
+    from gpgpu_legacy.chips import catalogue
     from gpgpu_legacy.chips.profile import profiles
-    from gpgpu_legacy.chips.table import chip_grids, chips_grid
 
-    every = tuple(profiles())
-    table = as_markdown([chips_grid(every)]).partition("\n\n")[2]
+    every = catalogue.chips(profiles())
+    table = as_markdown(every.grids()).partition("\n\n")[2]
     table = re.sub(r"\b\d{4}-\d\d(-\d\d)?\b", r"[\g<0>]{.unbroken}", table)
     names = r"^\| ([\w.-]+) \|"
     table = re.sub(names, lambda m: f"| [{m[1]}](#{anchor(m[1])}) |", table, flags=re.MULTILINE)
     parts = [table.replace("[name](#name)", "name").replace("[---](#---)", "---")]
-    parts += [f"## {chip.name}\n\n{as_markdown(chip_grids(chip))}" for chip in every]
+    parts += [f"## {chip.name}\n\n{as_markdown(chip.grids())}" for chip in every.chips]
     return "\n".join(parts)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
-PYTHON, PLAN = ".py", ".json"
+PYTHON, PLAN, PROGRAM = ".py", ".json", ".fp"
 
 
 @cache
@@ -95,6 +95,11 @@ def find_algorithm(what: str) -> Algorithm:
         return files.from_python(path, function)
     if path.suffix == PLAN:
         return files.from_plan(path)
+    if path.suffix == PROGRAM:
+        raise InputError(
+            f"{what} is a program, and a plan is needed here; run it with `gpgpu-legacy exec "
+            f"{what}`, or draw with it in a recipe, FILE.py"
+        )
     if "/" in what or "\\" in what:
         raise InputError(f"{what} is neither a {PYTHON} nor a {PLAN}; give a recipe or a plan.json")
     return _named(what)

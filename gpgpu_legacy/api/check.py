@@ -1,77 +1,117 @@
-"""The reports of `gpgpu-legacy check`: resources and verdicts of programs, or their faults.
+"""Would it have loaded? A plan on a chip, or programs, whose faults and resources are told, too.
 
 This module imports no executor, so that checking a program is quick.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
-from gpgpu_legacy.count.resources import resources
+from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic
 from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.serial import Record, as_record
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.serial import Record, with_fields
 
 
-class FaultyProgram(Record, kw_only=True):
-    """A program that does not assemble, with its faults in the order of the text."""
-
-    program: str
-    assembles: bool = False
-    diagnostics: tuple[Diagnostic, ...]
+def check(p: PlanBuilder, chip: str) -> Verdict:
+    """Whether a plan would have loaded on the chip of that name; InputError for an unknown one."""
+    verdict = check_plan(p.plan(), find_profile(chip))
+    return with_fields(verdict, parameters=dict(p.parameters))
 
 
-class CheckedProgram(Record, kw_only=True):
-    """A program that assembles, and how much it uses of each resource that chips limit."""
+# Programs ---------------------------------------------------------------------------------------
 
-    program: str
-    assembles: bool = True
+
+class Taken(Record):
+    """How much a program uses of each resource that chips limit, by the resource's name.
+
+    nodes: why each node of its texture dependency chain begins, after the first.
+    """
+
     resources: dict[str, int]
+    nodes: tuple[str, ...]
+
+    def grid(self, program: str) -> Grid:
+        """What it uses. program: its name."""
+        rows = tuple(
+            (one.value, number) for one in Resource if (number := self.resources[_key(one)])
+        )
+        caption = f"The resources that {program} uses"
+        return Grid("resources", caption, ("resource", "number"), rows, self.nodes)
 
 
-class JudgedProgram(Verdict, kw_only=True):
-    """The same, and the verdict of a chip."""
-
-    program: str
-    assembles: bool = True
-    resources: dict[str, int]
-
-
-ProgramReport = FaultyProgram | CheckedProgram | JudgedProgram
-
-
-class CheckedPrograms(Record):
-    """The reports of all programs of a call, in order."""
-
-    programs: tuple[ProgramReport, ...]
-
-
-def faulty(error: AssemblyError) -> FaultyProgram:
-    """The faults of a program that does not assemble."""
-    return FaultyProgram(program=error.name, diagnostics=error.diagnostics)
-
-
-def checked(program: Program, verdict: Verdict | None = None) -> ProgramReport:
-    """The resources that a program uses; with a verdict, whether it loads on the verdict's chip."""
-    taken = resources_by_name(program)
-    if verdict is None:
-        return CheckedProgram(program=program.name, resources=taken)
-    return as_record(JudgedProgram, verdict, program=program.name, resources=taken)
-
-
-def resources_by_name(program: Program) -> dict[str, int]:
-    """How much a program uses of each resource that chips limit, by the resource's name."""
-    return {
-        usage.resource.value.lower().replace(" ", "_"): usage.count
-        for usage in resources(program).usages
-    }
-
-
-def resources_grid(program: Program) -> Grid:
-    """The resources as a table; notes say why each node of the texture dependency chain begins."""
+def taken_by(program: Program) -> Taken:
+    """What a program uses."""
     taken = resources(program)
-    rows = tuple((usage.resource.value, usage.count) for usage in taken.usages if usage.count)
-    opened = tuple(f"Node {node.number}: {node.why}." for node in taken.nodes[1:])
-    return Grid(
-        "resources", f"The resources that {program.name} uses", ("resource", "number"), rows, opened
+    return Taken(
+        resources={_key(usage.resource): usage.count for usage in taken.usages},
+        nodes=tuple(f"Node {node.number}: {node.why}." for node in taken.nodes[1:]),
+    )
+
+
+def _key(resource: Resource) -> str:
+    return resource.value.lower().replace(" ", "_")
+
+
+class CheckedProgram(Record):
+    """A program: its faults, in the order of the text, or what it uses. verdict: of a chip."""
+
+    program: str
+    diagnostics: tuple[Diagnostic, ...] = ()
+    taken: Taken | None = None
+    verdict: Verdict | None = None
+
+    @property
+    def status(self) -> int:
+        """2 if it does not assemble, 1 if it does not load."""
+        return 2 if self.diagnostics else 0 if self.verdict is None else self.verdict.status
+
+
+class CheckedPrograms(Result):
+    """The programs of a call, in order."""
+
+    programs: tuple[CheckedProgram, ...]
+
+    @property
+    def status(self) -> int:
+        """The exit code of a command."""
+        return max(one.status for one in self.programs)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The verdicts or, without a chip, what the programs use."""
+        grids: list[Grid] = []
+        for one in self.programs:
+            if one.verdict is not None:
+                grids += one.verdict.grids(whole=whole)
+            elif one.taken is not None:
+                grids.append(one.taken.grid(one.program))
+        return grids
+
+
+def check_programs(
+    programs: Iterable[Program | AssemblyError], chip: str | None = None
+) -> CheckedPrograms:
+    """What each of these programs uses, and whether it would have loaded on a chip.
+
+    programs: those that do not assemble as the errors that say why.
+    """
+    profile = None if chip is None else find_profile(chip)
+    return CheckedPrograms(
+        programs=tuple(
+            CheckedProgram(program=one.name, diagnostics=one.diagnostics)
+            if isinstance(one, AssemblyError)
+            else CheckedProgram(
+                program=one.name,
+                taken=taken_by(one),
+                verdict=None if profile is None else check_program(one, profile),
+            )
+            for one in programs
+        )
     )

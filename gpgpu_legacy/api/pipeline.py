@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy.api.check import check
+from gpgpu_legacy.api.count import Count, count
 from gpgpu_legacy.api.dump import dump
 from gpgpu_legacy.api.keywords import MachineKeywords
 from gpgpu_legacy.api.plan_figure import PlanFigure, plan_figure
@@ -18,10 +20,7 @@ from gpgpu_legacy.api.plan_panels import FigureOptions
 from gpgpu_legacy.api.plan_run import PlanRun, run_plan
 from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
 from gpgpu_legacy.api.sizes import settings_for
-from gpgpu_legacy.chips.check_plan import check_plan
-from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
-from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.plan_bench.model import (
@@ -34,8 +33,7 @@ from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.plans import find_chip
+from gpgpu_legacy.predict.plans import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Observer
@@ -125,18 +123,23 @@ class Pipeline(PlanBuilder):
         )
         return replace(result, reference=sized.reference, parameters=dict(sized.parameters))
 
-    def count(self) -> Counts:
-        """What the plan costs: passes, fragments, instructions and bytes."""
-        return count_plan(self.plan())
+    def count(self, over: Sequence[str] = ()) -> Count:
+        """What the plan costs: passes, fragments, instructions and bytes.
+
+        over: parameters of the algorithm in which formulas are recovered, such as `["n"]`.
+        """
+        return count(self, over, self.family[0] if self.family else None)
 
     def check(self, chip: str) -> Verdict:
         """Whether it would have loaded on a chip of the time; `gpgpu-legacy chips` lists them."""
-        return check_plan(self.plan(), find_profile(chip))
+        return check(self, chip)
 
-    def predict(self, chip: str) -> Prediction:
-        """The least time that it can take on a chip, and what limits it; `this` is this machine."""
-        plan = self.plan()
-        return predict(plan, find_chip(chip, plan))
+    def predict(self, chip: str, cache: CacheModel | None = None) -> Prediction:
+        """The least time that it can take on a chip, and what limits it; `this` is this machine.
+
+        cache: simulated, in front of the chip's memory.
+        """
+        return predict_plan(self, chip, cache)
 
     def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
         """Its lookups and writes through a simulated cache: size, ways, line and policy.

@@ -6,11 +6,24 @@ not known never counts as met; the answer then is "as far as is known".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any
 
-from gpgpu_legacy.chips.profile import UNLIMITED, Confidence, Fact, Kind, Number, Profile
+from gpgpu_legacy.algorithms.parameters import Plain, titled
+from gpgpu_legacy.chips.catalogue import source_notes, value_text
+from gpgpu_legacy.chips.profile import (
+    UNLIMITED,
+    Confidence,
+    Fact,
+    Kind,
+    Number,
+    Profile,
+    find_profile,
+)
+from gpgpu_legacy.count.resources import Resource
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record
 
 
@@ -42,6 +55,12 @@ class Side(Record, kw_only=True):
     outcome: Outcome
     source: str | None = None
     confidence: Confidence | None = None
+
+    def __str__(self) -> str:
+        """What it allows, for a table."""
+        if self.allowed is None:
+            return "unknown"
+        return ("≥ " if self.at_least else "") + value_text(self.allowed)
 
 
 Sides = tuple[Side | None, Side | None]
@@ -105,17 +124,19 @@ class Expanded(Record):
     most: int
 
 
-class Verdict(Record):
+class Verdict(Result, kw_only=True):
     """Whether a program or a plan loads on a chip, with a row for every limit that applies.
 
-    subject: the name of the program or plan. chip: of the profile. answer: by both sides, for what
-    exceeds a native limit cannot run on the chip; advertised: by what the driver says; native: by
-    the chip's own limits. nodes: the texture dependency chain of the program with most nodes.
-    expanded: instructions that are several natively, on a chip that lacks swizzles.
-    pass_count: of a plan, how many passes run; 0 for a program.
+    plan: its name, or that of a program that is checked by itself. parameters: that the plan was
+    built with. chip: of the profile. answer: by both sides, for what exceeds a native limit cannot
+    run on the chip; advertised: by what the driver says; native: by the chip's own limits. nodes:
+    the texture dependency chain of the program with most nodes. expanded: instructions that are
+    several natively, on a chip that lacks swizzles. pass_count: of a plan, how many passes run; 0
+    for a program.
     """
 
-    subject: str
+    plan: str
+    parameters: dict[str, Plain]
     chip: str
     answer: Answer
     advertised: Answer
@@ -127,17 +148,12 @@ class Verdict(Record):
 
     def __repr__(self) -> str:
         over = ", ".join(dict.fromkeys(row.limit for row in self.exceeded))
-        return (
-            f"<Verdict {self.subject} on {self.chip}: {self.answer.value}{': ' * bool(over)}{over}>"
-        )
+        return f"<Verdict {self.plan} on {self.chip}: {self.answer.value}{': ' * bool(over)}{over}>"
 
-    def _repr_html_(self) -> str:
-        """A row for each limit, as a table for a notebook."""
-        from gpgpu_legacy.chips.profile import find_profile
-        from gpgpu_legacy.chips.table import verdict_grids
-        from gpgpu_legacy.present.html import grids_html
-
-        return grids_html(verdict_grids(self, find_profile(self.chip)))
+    @property
+    def status(self) -> int:
+        """The exit code of a command: 1 if it does not load."""
+        return int(self.answer is Answer.DOES_NOT_LOAD)
 
     @property
     def exceeded(self) -> tuple[Row, ...]:
@@ -157,6 +173,125 @@ class Verdict(Record):
     def excesses(self) -> tuple[str, ...]:
         """Each limit that is exceeded, in words: `texture instructions 65 > 32`."""
         return tuple(dict.fromkeys(excess(row, *row.sides) for row in self.exceeded))
+
+    # Tables -------------------------------------------------------------------------------------
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The limits that decide: those that are exceeded, and those that are not known.
+
+        whole: all limits, the nodes of the texture dependency chain if there are too many of them,
+        and the instructions that are more natively.
+        """
+        chip = find_profile(self.chip)
+        several = len({row.program for row in self.limits if row.program}) > 1
+        shown = self.limits if whole else tuple(self._deciding())
+        heads: tuple[str, ...] = (
+            "limit", "found", "native", "result", "first exceeded by", "advertised", "sources",
+        )  # fmt: skip
+        rows: tuple[tuple[Entry, ...], ...] = tuple(
+            _limit_row(row, several=several) for row in shown
+        )
+        if any(row.passes for row in shown):
+            heads = (*heads, "passes")
+            rows = tuple((*row, of.passes) for row, of in zip(rows, shown, strict=True))
+        if not shown:
+            heads, rows = ("limits that it keeps",), ((len(self.limits),),)
+        tags = (side.source for row in shown for side in row.sides if side and side.source)
+        kept = sum(row.outcome is Outcome.WITHIN for row in self.limits) if shown else 0
+        notes = (
+            *(f"{row.limit}: {row.advice}." for row in shown if row.advice),
+            *(() if whole or not kept else (f"It keeps {kept} other limits.",)),
+            *(chip.notes if whole else ()),
+            *source_notes(tags),
+        )
+        grids = [Grid("verdict", self._caption(chip), heads, rows, notes)]
+        if whole and any(row.limit == Resource.INDIRECTIONS.value for row in self.exceeded):
+            grids.append(_nodes_grid(self.nodes))
+        if whole and self.expanded:
+            grids.append(_expanded_grid(self.expanded, several=several))
+        return grids
+
+    def _deciding(self) -> Iterator[Row]:
+        """What exceeds a limit and, of each limit that is not known, what takes most of it."""
+        unknown: dict[str, Row] = {}
+        for row in self.limits:
+            most = unknown.get(row.limit)
+            if row.outcome is Outcome.EXCEEDED:
+                yield row
+            elif row.outcome is Outcome.UNKNOWN and (most is None or _more(row, most)):
+                unknown[row.limit] = row
+        yield from unknown.values()
+
+    def _caption(self, chip: Profile) -> str:
+        passes = f", {self.pass_count} passes," if self.pass_count else ""
+        text = (
+            f"{titled(self.plan, self.parameters)}{passes} on {chip.called}: {self.answer.value}."
+        )
+        has_both = any(row.advertised and row.native for row in self.limits)
+        if has_both and self.advertised is not self.native:
+            text += f" By its advertised limits it {self.advertised.value}"
+            text += f"; natively it {self.native.value}."
+        return text
+
+
+def _more(row: Row, other: Row) -> bool:
+    """Whether one row has found more than another, where both are numbers."""
+    return isinstance(row.found, int) and isinstance(other.found, int) and row.found > other.found
+
+
+_RESULTS = {Outcome.WITHIN: "within", Outcome.EXCEEDED: "OVER", Outcome.UNKNOWN: "unknown"}
+
+
+def _limit_row(row: Row, *, several: bool) -> tuple[Entry, ...]:
+    """A row of the table. several: programs are checked, so that a limit names its own."""
+    tags = [f"{s.source} ({s.confidence.value})" for s in row.sides if s and s.confidence]
+    return (
+        f"{row.limit} ({row.program})" if several and row.program else row.limit,
+        plain(row.found),
+        str(row.native or "–"),
+        _RESULTS[row.outcome],
+        row.where,
+        str(row.advertised or "–"),
+        ", ".join(dict.fromkeys(tags)),
+    )
+
+
+def _nodes_grid(nodes: tuple[ChainNode, ...]) -> Grid:
+    heads = ("node", "opened by", "how to avoid it")
+    rows = tuple((Numeral(str(n.number)), n.why, n.advice) for n in nodes)
+    caption = f"The {len(nodes)} nodes of the texture dependency chain (issue 24 of the spec)."
+    return Grid("nodes", caption, heads, rows)
+
+
+_SHOWN_LINES = 3
+
+
+def _expanded_grid(expanded: tuple[Expanded, ...], *, several: bool) -> Grid:
+    """The instructions that are more natively. several: of several programs."""
+    heads = ("lines", "the first of them", "operands in pieces", "moves", "native ALU instructions")
+    rows = tuple(
+        (
+            f"{_lines(each.lines)}{f' ({each.program})' if several else ''}",
+            each.instruction,
+            "; ".join(each.operands),
+            each.moves,
+            Numeral(f"{each.fewest}–{each.most}" if each.fewest < each.most else str(each.most)),
+        )
+        for each in expanded
+    )
+    notes = (
+        "Each takes one more native instruction for every piece of an operand, or is split where "
+        "that is fewer; a rectangle's coordinates are scaled by one more.",
+    )
+    caption = "Instructions that are more on the chip, by kind."
+    return Grid("native", caption, heads, rows, notes)
+
+
+def _lines(lines: tuple[int, ...]) -> str:
+    """Line numbers in words: three at most, and how many more there are."""
+    shown = ", ".join(map(str, lines[:_SHOWN_LINES]))
+    more = len(lines) - _SHOWN_LINES
+    return shown + (f" and {more} more" if more > 0 else "")
 
 
 def excess(row: Row, *sides: Side | None) -> str:
@@ -245,7 +380,7 @@ def make_row(
 
 
 def make_verdict(
-    subject: str,
+    name: str,
     chip: Profile,
     rows: Iterable[Row],
     nodes: tuple[ChainNode, ...],
@@ -256,7 +391,8 @@ def make_verdict(
     """The rows, and what they say together."""
     limits = tuple(rows)
     return Verdict(
-        subject=subject,
+        plan=name,
+        parameters={},
         chip=chip.name,
         answer=_answer(row.outcome for row in limits),
         advertised=_answer(row.advertised.outcome for row in limits if row.advertised),

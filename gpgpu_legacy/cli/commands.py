@@ -12,8 +12,8 @@ from gpgpu_legacy.cli.options import Group
 SECTIONS: dict[str, dict[str, str]] = {
     "Verbs": {
         "run": "products",
-        "count": "programs",
-        "check": "programs",
+        "count": "count",
+        "check": "count",
         "predict": "predict",
         "cache": "cache",
         "bench": "bench",
@@ -39,7 +39,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "study": "",
         "plan": "plan",
         "roofline": "predict",
-        "mispredictions": "predict",
         "lineage": "lineage",
     },
 }
@@ -56,6 +55,7 @@ STUDIES: dict[str, str] = {
     "anomaly": "studies",
     "precision": "studies",
     "sdk-example": "studies",
+    "mispredictions": "predict",
 }
 """The file of each study."""
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.cli.completion import chip_names, executor_names
+from gpgpu_legacy.cli.frame import answers
 from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.cli.shared import (
     BUDGET_S,
@@ -17,12 +17,9 @@ from gpgpu_legacy.cli.shared import (
     LAYOUT_HELP,
     PAPER_SIZE,
     RASTER_HELP,
-    Block,
     Json,
-    MethodName,
     PaperSize,
     PredictedChip,
-    ProductOptions,
     Quiet,
     app,
     draw,
@@ -32,10 +29,13 @@ from gpgpu_legacy.cli.shared import (
     time_limit,
     warn_if_busy,
 )
+from gpgpu_legacy.cli.words import Job
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.predict.mispredictions import Mispredictions
     from gpgpu_legacy.predict.plans import CacheModel
+    from gpgpu_legacy.predict.prediction import Prediction
     from gpgpu_legacy.studies.roofline.here import Here
 
 
@@ -64,29 +64,17 @@ class CacheOptions:
         return CacheModel(memory, parse_access(self.layout, self.raster, in_flight=in_flight))
 
 
-@app.command("predict")
-def predict_command(
-    *,
-    method: MethodName,
-    chip: PredictedChip,
-    product: ProductOptions,
-    block: Block = None,
-    through: CacheOptions,
-    as_json: Json = False,
-) -> None:
-    """Predict the least time that a product can take on a chip, and its bottleneck.
+@answers("predict")
+def predict_command(job: Job, chip: PredictedChip, through: CacheOptions) -> Prediction:
+    """Predict the least time that a plan can take on a chip, and its bottleneck.
 
     `--chip this` stands for the executor that `auto` would choose here; run
     `gpgpu-legacy calibrate` once before. With --cache, memory serves the misses of that simulated
     cache; without it, memory serves each texel that a pass touches once per pass.
     """
     from gpgpu_legacy.predict.plans import predict_plan
-    from gpgpu_legacy.predict.table import prediction_grids, prediction_record
 
-    options = product.options(block)
-    known, shape = find_method(method), product.dimensions()
-    predicted = predict_plan(known.plan(shape, options), chip, through.model())
-    show(prediction_record(predicted, shape), prediction_grids(predicted, shape), as_json)
+    return predict_plan(job.pipeline(), chip, through.model())
 
 
 @dataclass(frozen=True)
@@ -179,16 +167,12 @@ def _measure_here(here: HereOptions, size: int, *, quiet: bool) -> Here:
     return found
 
 
-@app.command("mispredictions")
-def mispredictions_command(as_json: Json = False) -> None:
+@answers("study mispredictions")
+def mispredictions_command() -> Mispredictions:
     """Compare predicted with published and measured times, with the reason for each difference.
 
     The exit code is 1 if a prediction differs from the recorded one.
     """
     from gpgpu_legacy.predict.mispredictions import compare_all
-    from gpgpu_legacy.predict.mispredictions_table import mispredictions_grid
 
-    log = compare_all()
-    show(log, [mispredictions_grid(log)], as_json)
-    if not log.hold:
-        sys.exit(1)
+    return compare_all()

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.cli.completion import chip_names
 from gpgpu_legacy.cli.options import Argument, Option
 from gpgpu_legacy.cli.shared import (
     QUICK_SIZE,
@@ -46,7 +45,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from gpgpu_legacy.api.follow import Follower
-    from gpgpu_legacy.api.products import Product, Run
+    from gpgpu_legacy.api.products import Run
     from gpgpu_legacy.plan.plan import Plan
 
 # Groups of options ----------------------------------------------------------------------------
@@ -123,32 +122,6 @@ class MethodOptions:
 
 
 @dataclass(frozen=True)
-class ChipOptions:
-    """Whether a chip of the time could have run it."""
-
-    chip: Annotated[
-        str | None,
-        Option("NAME", "Refuse what this chip of the time could not run.", complete=chip_names),
-    ] = None
-    anyway: Annotated[bool, Option("Run it even if the --chip could not.")] = False
-
-    def check(self, product: Product) -> None:
-        """InputError where the chip could not have run the product."""
-        if self.chip is None:
-            if self.anyway:
-                raise InputError("--anyway is about a chip; name it with --chip")
-            return
-        from gpgpu_legacy.chips.profile import find_profile
-        from gpgpu_legacy.studies.largest_block.model import refuse_unless_it_runs
-
-        profile = find_profile(self.chip)
-        if not self.anyway:
-            refuse_unless_it_runs(
-                product.plan, profile, product.method, product.shape, product.options
-            )
-
-
-@dataclass(frozen=True)
 class RunOutput:
     """What a run writes and prints."""
 
@@ -186,7 +159,6 @@ def run(
     chosen: MethodOptions,
     machine: MachineOptions,
     repeat: Annotated[int, Option("RUNS", "Run so often, and print the median times.")] = 1,
-    chip: ChipOptions,
     shown: RunOutput,
 ) -> None:
     """Multiply two matrices by a method, and say what it cost."""
@@ -202,8 +174,8 @@ def run(
     write = matrix_writer(shown.output) if shown.output else None
     if shown.dump is not None:
         check_output_folder(shown.dump)
-    # Tuning may choose what is left open, unless a chip is asked about the plan or it is written.
-    is_fixed = chip.chip is not None or shown.dump is not None
+    # Tuning may choose what is left open, unless the plan is written.
+    is_fixed = shown.dump is not None
     product = plan_product(
         known,
         options if is_fixed else asked,
@@ -212,7 +184,6 @@ def run(
         machine.machine(),
         may_tune=shown.follow is None,
     )
-    chip.check(product)
     follower = shown.follower(product.plan)
     other_work = OtherWork() if repeat > 1 else None  # a single run is no measurement
     steps = count_steps(repeat, is_observed=follower is not None)

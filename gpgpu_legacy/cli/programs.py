@@ -1,41 +1,31 @@
-"""Commands about fragment programs: run, check, count, translate and print them."""
+"""Commands about fragment programs: run, translate and print them."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.cli.completion import chip_names
-from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_size, parse_texel
-from gpgpu_legacy.cli.options import Argument, Option, Several
+from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_texel
+from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.program_files import ProgramFile, assembled, program_files, read_program
 from gpgpu_legacy.cli.shared import (
     Json,
     MachineOptions,
     OutputFile,
     app,
-    print_json,
-    print_tables,
     show,
 )
-from gpgpu_legacy.errors import AssemblyError, InputError
+from gpgpu_legacy.cli.words import Job
+from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.check import ProgramReport
     from gpgpu_legacy.api.drawing import Drawing
-    from gpgpu_legacy.chips.profile import Profile
-    from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.isa.ir import Program
     from gpgpu_legacy.runtime.prepared import Observer
-
-ProgramFile = Annotated[Path, Argument("PROG.fp", "A file with a program; - is standard input.")]
-ProgramFiles = Annotated[
-    Several[Path], Argument("PROG.fp...", "Files with programs; - is standard input.")
-]
 
 
 class Language(Enum):
@@ -109,10 +99,10 @@ def exec_command(
     from gpgpu_legacy.api.trace_table import trace_as_text
 
     write = film.writer(output, reads.draw_buffers or 1)
-    assembled, how = _assemble(program), machine.machine()
-    arguments = reads.arguments(assembled)
+    code, how = assembled(program), machine.machine()
+    arguments = reads.arguments(code)
     size = rectangle.parsed(fed_back_size(arguments))
-    drawing = make_drawing(assembled, *size, arguments=arguments)
+    drawing = make_drawing(code, *size, arguments=arguments)
     observer, write_frames = film.frames_of(drawing)
     warn_about(drawing)
     traced = None
@@ -130,100 +120,38 @@ def exec_command(
     elif as_json or (write is None and write_frames is None):
         lost = discarded(drawing, executor, how)
         run = program_run(images, lost, executor, result.timings, traced)
-        show(run, run_grids(run, assembled.name), as_json)
+        show(run, run_grids(run, code.name), as_json)
     for path in (output, film.animate):
         if path is not None and not as_json:
             print(f"wrote {path}")
 
 
-@app.command()
-def check(
-    programs: ProgramFiles,
-    chip: Annotated[
-        str | None,
-        Option("NAME", "A chip of the time; see `gpgpu-legacy chips`.", complete=chip_names),
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Assemble programs, and say which resources they use.
-
-    With --chip, compare them with the limits of a chip. The exit code is 2 if a program does not
-    assemble, and 1 if one does not load on the chip.
-    """
-    from gpgpu_legacy.api.check import CheckedPrograms, checked, faulty
-
-    profile = None
-    if chip is not None:
-        from gpgpu_legacy.chips.profile import find_profile
-
-        profile = find_profile(chip)
-    reports: list[ProgramReport] = []
-    status = 0
-    for path in programs:
-        try:
-            program = _assemble(path)
-        except AssemblyError as error:
-            status = 2
-            reports.append(faulty(error))
-            if not as_json:
-                print(error, file=sys.stderr)
-            continue
-        verdict = None
-        if profile is not None:
-            from gpgpu_legacy.chips.check import check_program
-
-            verdict = check_program(program, profile)
-        reports.append(checked(program, verdict))
-        if not as_json:
-            _print_check(program, profile, verdict)
-        if verdict is not None and verdict.exceeded:
-            status = max(status, 1)
-    if as_json:
-        print_json(CheckedPrograms(programs=tuple(reports)))
-    if status:
-        sys.exit(status)
-
-
-@app.command()
-def count(
-    program: ProgramFile,
-    formats: Annotated[
-        Several[str],
-        Option(
-            "--format",
-            "[UNIT|target=]FORMAT …",
-            "Format of a unit's or the target's texels, to count bytes (default: rgba32f).",
-        ),
-    ] = (),
-    size: Annotated[str | None, Option("WxH", "Also count a rectangle of W×H fragments.")] = None,
-    as_json: Json = False,
-) -> None:
-    """Count the instructions, bytes and resources that a program uses, per fragment."""
-    from gpgpu_legacy.api.counts_table import count_program, counts_grids, formats_of
-
-    area = None if size is None else parse_size(size)
-    assembled = _assemble(program)
-    pairs = (text.rpartition("=")[::2] for text in formats)
-    chosen = formats_of(assembled, {place.strip(): name.strip() for place, name in pairs})
-    counts = count_program(assembled, chosen, area)
-    show(counts, counts_grids(assembled, counts), as_json)
-
-
-@app.command()
-def translate(
-    program: ProgramFile,
+@app.command("translate")
+def translate_command(
+    job: Job,
     to: Annotated[Language, Option("The language to translate to.")],
     exact: Annotated[
         bool, Option("Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.")
     ] = False,
     output: OutputFile = None,
 ) -> None:
-    """Translate a program to a shader, or to a Python module that needs only NumPy.
+    """Translate FILE.fp, or a plan's program, to a shader or a Python module of NumPy alone.
 
     glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
     a compute shader for OpenGL 4.3.
     """
-    _write_or_print(_translated(_assemble(program), to, exact), output)
+    _write_or_print(_translated(_only_program(job), to, exact), output)
+
+
+def _only_program(job: Job) -> Program:
+    """The program of a file, or of a plan that has one."""
+    if program_files(job.words):
+        return assembled(Path(job.what))
+    programs = job.pipeline().plan().programs()
+    if len(programs) == 1:
+        return programs[0]
+    has = f"{len(programs)} programs" if programs else "no fragment program"
+    raise InputError(f"{job.what} has {has}; `gpgpu-legacy dump` writes all of a plan, with GLSL")
 
 
 @app.command("disassemble")
@@ -234,29 +162,9 @@ def disassemble_command(
     """Print a program in its canonical form, which assembles to the same program."""
     from gpgpu_legacy.languages.registry import language_of
 
-    text, name = _read(program)
+    text, name = read_program(program)
     language = language_of(text)
     _write_or_print(language.disassemble(language.assemble(text, name)), output)
-
-
-# What they share ------------------------------------------------------------------------------
-
-
-def _assemble(path: Path) -> Program:
-    from gpgpu_legacy.languages.registry import language_of
-
-    text, name = _read(path)
-    return language_of(text).assemble(text, name)
-
-
-def _read(path: Path) -> tuple[str, str]:
-    """The text of a program, and what messages call it; `-` is standard input."""
-    from gpgpu_legacy.files import read_standard_input, read_text
-    from gpgpu_legacy.languages.language import MOST_CHARACTERS
-
-    if str(path) == "-":
-        return read_standard_input(MOST_CHARACTERS), "standard input"
-    return read_text(path, MOST_CHARACTERS), str(path)
 
 
 def _write_or_print(text: str, output: Path | None) -> None:
@@ -281,14 +189,3 @@ def _translated(program: Program, to: Language, exact: bool) -> str:
         Language.GLSL_ES: glsl_es.fragment_shader_es,
     }
     return emitters[to](program_key(program, exact=exact))
-
-
-def _print_check(program: Program, profile: Profile | None, verdict: Verdict | None) -> None:
-    if profile is None or verdict is None:
-        from gpgpu_legacy.api.check import resources_grid
-
-        print_tables([resources_grid(program)])
-        return
-    from gpgpu_legacy.chips.table import verdict_grids
-
-    print_tables(verdict_grids(verdict, profile))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.passes import places
 from gpgpu_legacy.api.products import matmul
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -23,7 +23,7 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, demonstrate
-from gpgpu_legacy.studies.largest_block.model import Largest, Limited, fit
+from gpgpu_legacy.studies.largest_block import Largest, Limited, fit
 
 OLDEST, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
 WHITE = 255
@@ -84,7 +84,13 @@ def saturation() -> Saturation:
         element=element,
         stored=_level(frames[0].column[0, 0]),
         after=tuple(_level(frame.framebuffer[0, 0]) for frame in frames),
-        passes=tuple(_draws(find_method(OLDEST).plan(shape, options))),
+        passes=tuple(
+            _draws(
+                find_product(OLDEST).plan(
+                    m=shape.m, l=shape.l, n=shape.n, texture_format=UNORM8.name
+                )
+            )
+        ),
         exact=shape.l * element**2,
         largest=_largest_level(shape.l),
     )
@@ -166,8 +172,7 @@ def costs(method: str) -> Costs:
 
 
 def _counts(method: str, size: int, block: int) -> Counts:
-    plan = find_method(method).plan(Shape.square(size), Options(block=block))
-    return count_plan(plan)
+    return count_plan(find_product(method).plan(n=size, block=block))
 
 
 def _form(method: str, name: str) -> Any:
@@ -189,10 +194,10 @@ def _limit(form: Any) -> Fraction:
 def texel_moment() -> str:
     """The address of a fragment of the first pass of a small multichannel product."""
     block, side = 2, len(DEMONSTRATION_A)
-    options = Options(block=block, accumulate=Accumulate.COPY)
-    first, *_ = _draws(find_method(MULTI).plan(Shape.square(side), options))
+    accumulate = Accumulate.COPY
+    first, *_ = _draws(find_product(MULTI).plan(n=side, block=block, accumulate=accumulate))
     return (
-        f"#figure-2.method={MULTI}&figure-2.block={block}&figure-2.mode={Accumulate.COPY.value}"
+        f"#figure-2.method={MULTI}&figure-2.block={block}&figure-2.mode={accumulate.value}"
         f"&figure-2.pass={first}&figure-2.texel=0_0"
     )
 
@@ -229,15 +234,14 @@ class Loaded:
 
 def loaded() -> Loaded:
     """The largest blocks, and what binds."""
-    chip, method = find_profile(CHIP), find_method(MULTI)
-    shape = Shape.square(LOADED_SIZE)
-    native = [one for one in fit(method, chip, shape).largest if one.limits is Limited.NATIVE]
+    chip, method = find_profile(CHIP), find_product(MULTI)
+    fitted = fit(method, chip, {"n": LOADED_SIZE})
+    native = [one for one in fitted.largest if one.limits is Limited.NATIVE]
     [written] = [one for one in native if one.coordinates_first is None]
     [rearranged] = [one for one in native if one.coordinates_first is not None]
     blocks = range(1, (written.value or 0) + 3)
     rows = {
-        block: _shown(check_plan(method.plan(shape, Options(block=block)), chip))
-        for block in blocks
+        block: _shown(check_plan(method.plan(n=LOADED_SIZE, block=block), chip)) for block in blocks
     }
     counted = [int(row.found) for shown in rows.values() for row in shown[:1]]
     line = closed_form.fit(blocks, counted, ((0, 0), (1, 0)))

@@ -13,9 +13,8 @@ from itertools import pairwise
 from math import inf
 from typing import TypeVar
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD, find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.chips.check_plan import check_on_each
 from gpgpu_legacy.chips.profile import Kind, Profile, all_sources, profiles
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
@@ -47,7 +46,7 @@ Run = tuple[int, int]
 class Case:
     """A method as it is loaded. first: whether coordinates are computed first, of some steps."""
 
-    method: Method
+    method: Algorithm
     first: bool = False
 
     @property
@@ -56,18 +55,26 @@ class Case:
         return f"{self.method.name}{'-coordinates-first' if self.first else ''}"
 
     @property
+    def choices(self) -> tuple[int, ...]:
+        """The blocks to choose from; empty where any is one."""
+        block = self.method.parameters.get("block")
+        return () if block is None else tuple(block.choices.values())
+
+    @property
     def blocks(self) -> tuple[int | None, ...]:
         """The blocks to begin with; None alone for a method without one."""
-        if "block" in self.method.refuses:
+        if "block" not in self.method.parameters:
             return (None,)
-        if self.method.blocks:
-            return self.method.blocks[-_BLOCKS_OF_KERNELS:]
+        if self.choices:
+            return self.choices[-_BLOCKS_OF_KERNELS:]
         return tuple(b for b in _BLOCKS if b <= _MOST_OF_VARIANT or not self.first)
 
     def plan(self, block: int | None) -> Plan:
         """The plan of a product with that block."""
-        first = min(_MOST_FIRST, block) if self.first and block is not None else None
-        return self.method.plan(Shape.square(SIZE), Options(block=block, coordinates_first=first))
+        given = {} if block is None else {"block": block}
+        if self.first and block is not None:
+            given["coordinates_first"] = min(_MOST_FIRST, block)
+        return self.method.plan(n=SIZE, **given)
 
 
 class SideData(Record):
@@ -157,8 +164,8 @@ def cases() -> tuple[Case, ...]:
     """The methods of the papers, and the default one with its coordinates computed first."""
     measured = (s.method for p in papers() for t in p.measured for s in t.series if s.method)
     names = dict.fromkeys((*methods_of_tables(), *measured))
-    variant = Case(find_method(DEFAULT_METHOD), first=True)
-    return (*(Case(find_method(name)) for name in names), variant)
+    variant = Case(find_product(DEFAULT_PRODUCT), first=True)
+    return (*(Case(find_product(name)) for name in names), variant)
 
 
 @cache
@@ -250,15 +257,15 @@ def _time(plan: Plan, chip: Profile) -> tuple[float | None, str | None]:
         prediction = predict(plan, chip)
     except PlanError:  # a kernel whose data decides what it does
         return None, None
-    if prediction.compute_s is None or prediction.bottleneck is None:
+    if prediction.compute_seconds is None:
         return None, None
-    return float(f"{prediction.compute_s:.3g}"), prediction.bottleneck.name
+    return float(f"{prediction.compute_seconds:.3g}"), prediction.binds
 
 
 def _refine(case: Case, chips: Sequence[Profile], checked: dict[int | None, _Checked]) -> None:
     """Add blocks between two of them where an answer changes, until it changes from b to b + 1."""
     known = sorted(block for block in checked if block is not None)
-    between = [] if case.method.blocks else list(pairwise(known))
+    between = [] if case.choices else list(pairwise(known))
     while between:
         low, high = between.pop()
         if high - low > 1 and checked[low].answers != checked[high].answers:

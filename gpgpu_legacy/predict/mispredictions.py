@@ -10,13 +10,16 @@ from enum import Enum
 from functools import cache
 from importlib.resources import files
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.parameters import Plain, plainly
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.bounded import Line, OneLine, Positive, Several, Share, Size
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record, from_toml, with_fields
 
 
@@ -45,6 +48,12 @@ class Case(Record, kw_only=True):
     where: Line
     ratio: Positive
     reason: OneLine
+
+    @property
+    def parameters(self) -> dict[str, Plain]:
+        """What the product is built with."""
+        given = {"n": self.size, "block": self.block, "accumulate": plainly(self.accumulate)}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class CaseLog(Record):
@@ -80,15 +89,43 @@ class Misprediction(Record):
     reason: str
 
 
-class Mispredictions(Record):
+class Mispredictions(Result):
     """The whole log, compared with today's predictions."""
 
     mispredictions: tuple[Misprediction, ...]
 
     @property
-    def hold(self) -> bool:
-        """Whether all ratios are the recorded ones."""
-        return all(row.holds for row in self.mispredictions)
+    def status(self) -> int:
+        """The exit code of a command: 1 if a ratio is not the recorded one."""
+        return int(not all(row.holds for row in self.mispredictions))
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """Predicted and actual times, their ratio, and the reason for it."""
+        heads = (
+            "chip", "method", "n", "b", "predicted, ms", "actual, ms", "predicted / actual",
+            "bottleneck", "actual time from", "reason",
+        )  # fmt: skip
+        rows = tuple(
+            (
+                row.chip,
+                row.method,
+                row.size,
+                row.block,
+                1e3 * row.predicted_seconds,
+                1e3 * row.found_seconds,
+                row.ratio,
+                row.binds,
+                row.where,
+                row.reason if row.holds else f"WAS {row.recorded_ratio:.3g}: {row.reason}",
+            )
+            for row in self.mispredictions
+        )
+        notes = (
+            "A prediction is a lower bound. A ratio under 1 is time that the model does not "
+            "explain; a ratio over 1 is a bound that does not hold.",
+        )
+        caption = "Predicted against published and measured."
+        return [Grid("mispredictions", caption, heads, rows, notes)]
 
 
 @cache
@@ -122,21 +159,20 @@ def compare_all() -> Mispredictions:
 
 def compare(case: Case, tolerance: float) -> Misprediction:
     """A case beside today's prediction; GpgpuLegacyError if the chip's rates are not known."""
-    plan = _plan(case.method, case.size, case.block, case.accumulate)
+    plan = _plan(case.method, tuple(case.parameters.items()))
     prediction = predict(plan, find_profile(case.chip))
-    if prediction.compute_s is None or prediction.bottleneck is None:
+    if prediction.compute_seconds is None or prediction.binds is None:
         raise GpgpuLegacyError(
             f"the profile of {case.chip} has no rates to predict {case.method} with; add them, or "
             "remove the case from mispredictions.toml"
         )
-    return compared(case, prediction.compute_s, prediction.bottleneck.name, tolerance)
+    return compared(case, prediction.compute_seconds, prediction.binds, tolerance)
 
 
 @cache
-def _plan(method: str, size: int, block: int | None, accumulate: Accumulate | None) -> Plan:
+def _plan(method: str, parameters: tuple[tuple[str, Plain], ...]) -> Plan:
     """The plan of a square product, which several chips share."""
-    options = Options(block=block, accumulate=accumulate)
-    return find_method(method).plan(Shape.square(size), options)
+    return find_product(method).plan(**dict(parameters))
 
 
 def compared(case: Case, predicted_s: float, binds: str, tolerance: float) -> Misprediction:

@@ -22,9 +22,17 @@ from gpgpu_legacy.count.coalescing import RULES, transactions
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import ComputePass, Plan, read_by, written_by
-from gpgpu_legacy.predict.prediction import Prediction, Rate, Stage, Term
+from gpgpu_legacy.predict.prediction import (
+    Prediction,
+    Rate,
+    Stage,
+    Term,
+    make_prediction,
+    make_term,
+)
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import Work, count_work
+from gpgpu_legacy.serial import with_fields
 
 CHANNELS = 4
 
@@ -50,21 +58,22 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
         terms += _dispatched(_dispatches_alone(plan), rates, memory)
     if memory_bytes is not None:
         work.copy_bytes = 0
-        served = Term("memory behind the cache", Stage.DRAW, memory_bytes, "bytes", memory)
+        served = make_term("memory behind the cache", Stage.DRAW, memory_bytes, "bytes", memory)
         terms = [
-            replace(served, stage=term.stage) if term.name == "memory" else term for term in terms
+            with_fields(served, stage=term.stage) if term.name == "memory" and term.count else term
+            for term in terms
         ]
     if chip.hardware.run_us is not None:  # which only calibrated profiles have
-        terms.append(Term("run overhead", Stage.RUN, 1, "runs", rates.of_overhead("run_us")))
+        terms.append(make_term("run overhead", Stage.RUN, 1, "runs", rates.of_overhead("run_us")))
     upload, readback = map(rates.transfers, ("upload_gb_per_s", "readback_gb_per_s"))
     terms += [
-        Term("copies", Stage.COPY, work.copy_bytes, "bytes", memory),
-        Term("clears", Stage.CLEAR, work.clear_bytes, "bytes", memory),
-        Term("passes", Stage.PASS, work.passes, "passes", rates.of_overhead("pass_us")),
-        Term("upload", Stage.UPLOAD, transfers.upload_bytes, "bytes", upload),
-        Term("read-back", Stage.READBACK, transfers.readback_bytes, "bytes", readback),
+        make_term("copies", Stage.COPY, work.copy_bytes, "bytes", memory),
+        make_term("clears", Stage.CLEAR, work.clear_bytes, "bytes", memory),
+        make_term("passes", Stage.PASS, work.passes, "passes", rates.of_overhead("pass_us")),
+        make_term("upload", Stage.UPLOAD, transfers.upload_bytes, "bytes", upload),
+        make_term("read-back", Stage.READBACK, transfers.readback_bytes, "bytes", readback),
     ]
-    return Prediction(chip, plan.name, tuple(term for term in terms if term.count))
+    return make_prediction(chip.name, plan.name, terms)
 
 
 # Drawing ----------------------------------------------------------------------------------------
@@ -74,34 +83,36 @@ def _drawn(work: Work, rates: Rates, memory: Rate) -> Iterator[Term]:
     yield _arithmetic(work, rates)
     yield _by_bits("lookups", work.lookups, "lookups", rates.lookups)
     shared = _occupied(rates.known("shared_memory_gb_per_s"), work.occupancy)
-    yield Term("shared memory", Stage.DRAW, work.shared_bytes, "bytes", shared)
-    yield Term("memory", Stage.DRAW, work.memory_bytes, "bytes", memory)
+    yield make_term("shared memory", Stage.DRAW, work.shared_bytes, "bytes", shared)
+    yield make_term("memory", Stage.DRAW, work.memory_bytes, "bytes", memory)
     for name, counts in (("fill", work.fills), ("blend", work.blends)):
         written = _by_bits(name, counts, "fragments", partial(rates.writes, f"{name}s"))
-        yield written if rates.writes_overlap else replace(written, stage=Stage.WRITE)
+        yield written if rates.writes_overlap else with_fields(written, stage=Stage.WRITE)
 
 
 def _arithmetic(work: Work, rates: Rates) -> Term:
     """Multiply-adds and dot products, one after another; instructions on a chip of vectors."""
     rate, dots = rates.fragment_arithmetic(), rates.known("dots_g_per_s")
     if rates.instruction_width > 1:
-        return Term("arithmetic", Stage.DRAW, work.instructions, "instructions", rate)
-    if not work.dots or dots.per_s is None or rate.per_s is None:
+        return make_term("arithmetic", Stage.DRAW, work.instructions, "instructions", rate)
+    if not work.dots or dots.per_second is None or rate.per_second is None:
         count = work.components + CHANNELS * work.dots
         occupied = _occupied(rate, work.occupancy)
-        return Term("arithmetic", Stage.DRAW, count, "multiply-adds", occupied)
+        return make_term("arithmetic", Stage.DRAW, count, "multiply-adds", occupied)
     count = work.components + work.dots
-    seconds = work.components / rate.per_s + work.dots / dots.per_s
+    seconds = work.components / rate.per_second + work.dots / dots.per_second
     mixed = Rate(count / seconds, (*rate.facts, *dots.facts), "multiply-adds and dot products")
-    return Term("arithmetic", Stage.DRAW, count, "operations", _occupied(mixed, work.occupancy))
+    return make_term(
+        "arithmetic", Stage.DRAW, count, "operations", _occupied(mixed, work.occupancy)
+    )
 
 
 def _occupied(rate: Rate, occupancy: float) -> Rate:
     """The rate of a chip that is busy in part."""
-    if rate.per_s is None or occupancy >= 1.0:
+    if rate.per_second is None or occupancy >= 1.0:
         return rate
     why = f"tiles occupy {100 * occupancy:.0f} % of the chip"
-    return Rate(rate.per_s * occupancy, rate.facts, f"{rate.why}, {why}" if rate.why else why)
+    return Rate(rate.per_second * occupancy, rate.facts, f"{rate.why}, {why}" if rate.why else why)
 
 
 def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int], Rate]) -> Term:
@@ -109,15 +120,17 @@ def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int]
     total = counts.total()
     parts = [(count, rate_of(bits)) for bits, count in sorted(counts.items()) if count]
     if not parts:
-        return Term(name, Stage.DRAW, 0, unit, Rate(None))
+        return make_term(name, Stage.DRAW, 0, unit, Rate(None))
     if len(parts) == 1:
-        return Term(name, Stage.DRAW, total, unit, parts[0][1])
-    unknown = next((rate for _, rate in parts if rate.per_s is None), None)
+        return make_term(name, Stage.DRAW, total, unit, parts[0][1])
+    unknown = next((rate for _, rate in parts if rate.per_second is None), None)
     if unknown is not None:
-        return Term(name, Stage.DRAW, total, unit, unknown)
-    seconds = sum(count / rate.per_s for count, rate in parts if rate.per_s)
+        return make_term(name, Stage.DRAW, total, unit, unknown)
+    seconds = sum(count / rate.per_second for count, rate in parts if rate.per_second)
     facts = tuple(dict.fromkeys(fact for _, rate in parts for fact in rate.facts))
-    return Term(name, Stage.DRAW, total, unit, Rate(total / seconds, facts, "texels of two sizes"))
+    return make_term(
+        name, Stage.DRAW, total, unit, Rate(total / seconds, facts, "texels of two sizes")
+    )
 
 
 # Dispatches -------------------------------------------------------------------------------------
@@ -136,14 +149,14 @@ def _dispatched(plan: Plan, rates: Rates, memory: Rate) -> Iterator[Term]:
     counts = count_plan(plan)
     if counts.dispatches == counts.invocations:
         unknown = Rate(None, why="the rate of a single invocation is not known")
-        yield Term("arithmetic", Stage.DISPATCH, counts.arithmetic, "operations", unknown)
-        yield Term("memory", Stage.DISPATCH, counts.bytes_requested, "bytes", unknown)
+        yield make_term("arithmetic", Stage.DISPATCH, counts.arithmetic, "operations", unknown)
+        yield make_term("memory", Stage.DISPATCH, counts.bytes_requested, "bytes", unknown)
         return
     arithmetic = rates.kernel_arithmetic()
-    yield Term("arithmetic", Stage.DISPATCH, counts.arithmetic, "operations", arithmetic)
+    yield make_term("arithmetic", Stage.DISPATCH, counts.arithmetic, "operations", arithmetic)
     if rates.hardware.accesses_per_clock is not None:
         accesses = counts.global_loads + counts.global_stores
-        yield Term("loads and stores", Stage.DISPATCH, accesses, "numbers", rates.accesses())
+        yield make_term("loads and stores", Stage.DISPATCH, accesses, "numbers", rates.accesses())
     rule = RULES.get(rates.hardware.coalescing.value) if rates.hardware.coalescing else None
     try:
         moved = transactions(plan, rule) if rule else None
@@ -155,11 +168,11 @@ def _dispatched(plan: Plan, rates: Rates, memory: Rate) -> Iterator[Term]:
             for times, pass_ in plan.weighted_passes()
             for name in {*read_by(pass_), *written_by(pass_)}
         )
-        yield Term("memory", Stage.DISPATCH, buffers, "bytes", memory)
+        yield make_term("memory", Stage.DISPATCH, buffers, "bytes", memory)
         unknown = Rate(None, why="the chip's coalescing rule is not known")
         accesses = counts.shared_loads + counts.shared_stores
-        yield Term("shared memory", Stage.DISPATCH, accesses, "accesses", unknown)
+        yield make_term("shared memory", Stage.DISPATCH, accesses, "accesses", unknown)
         return
-    yield Term("memory", Stage.DISPATCH, moved.bytes_transacted, "bytes", memory)
+    yield make_term("memory", Stage.DISPATCH, moved.bytes_transacted, "bytes", memory)
     served = moved.shared_requests + moved.shared_replays
-    yield Term("shared memory", Stage.DISPATCH, served, "requests", rates.shared_memory())
+    yield make_term("shared memory", Stage.DISPATCH, served, "requests", rates.shared_memory())

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
 from gpgpu_legacy.count.by_pass import work_of_pass
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.parts import Part, parts_of
-from gpgpu_legacy.predict.prediction import TRANSFERS, Prediction, Stage
+from gpgpu_legacy.predict.prediction import TRANSFERS, PassTime, Prediction, Stage
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.runtime.registry import AUTO
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import with_fields
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.access import Access
@@ -43,31 +42,13 @@ class CacheModel:
         return memory_bytes(cache_run(plan, self.memory, self.access))
 
 
-@dataclass(frozen=True)
-class PlanPrediction:
-    """A prediction for a plan.
-
-    exceeds: the limits of the chip that it exceeds, in words. memory_bytes: what memory serves
-    behind the simulated cache; None without one.
-    """
-
-    plan: Plan
-    prediction: Prediction
-    exceeds: tuple[str, ...]
-    memory_bytes: int | None = None
-
-    @cached_property
-    def passes(self) -> tuple[PassTime, ...]:
-        """What each pass takes; see predict_passes."""
-        return predict_passes(self.plan, self.prediction.chip)
-
-
-def predict_plan(plan: Plan, chip: str, cache: CacheModel | None = None) -> PlanPrediction:
+def predict_plan(p: PlanBuilder, chip: str, cache: CacheModel | None = None) -> Prediction:
     """Predict a plan on the chip of that name, or on `this` machine.
 
     Raises InputError for a plan without passes, for an unknown chip and for this machine if it is
     not calibrated, and what `predict` and, with a cache, `cache_run` raise.
     """
+    plan = p.plan()
     if not plan.steps:
         raise InputError(
             f"{plan.name} has no passes, so there is no time to predict; give a size of at least 1"
@@ -75,7 +56,15 @@ def predict_plan(plan: Plan, chip: str, cache: CacheModel | None = None) -> Plan
     profile = find_chip(chip, plan)
     served = None if cache is None else cache.memory_bytes(plan)
     prediction = predict(plan, profile, memory_bytes=served)
-    return PlanPrediction(plan, prediction, check_plan(plan, profile).excesses, served)
+    seconds = prediction.compute_seconds
+    return with_fields(
+        prediction,
+        parameters=dict(p.parameters),
+        gflops=1e-9 * p.operations / seconds if p.operations and seconds else None,
+        passes=predict_passes(plan, profile),
+        exceeds=check_plan(plan, profile).excesses,
+        memory_bytes=prediction.memory_bytes if served is None else served,
+    )
 
 
 def find_chip(name: str, plan: Plan) -> Profile:
@@ -93,22 +82,6 @@ def find_chip(name: str, plan: Plan) -> Profile:
 
 
 # By pass ----------------------------------------------------------------------------------------
-
-
-class PassTime(Record):
-    """The least time of the passes of a plan that do the same work, all together.
-
-    numbers: of the passes, from 1, in words. runs: how many passes they are, fused or not. what:
-    each of them does; several, if the chip fuses the passes of a Repeat. seconds: None if no rate
-    of their drawing or dispatches is known. binds: the name of the term that takes most of it, in
-    most of the passes; None if no rate is known.
-    """
-
-    numbers: str
-    runs: int
-    what: tuple[str, ...]
-    seconds: float | None
-    binds: str | None
 
 
 def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
@@ -148,8 +121,8 @@ def _pass_time(group: list[tuple[Part, Prediction]]) -> PassTime:
 
 def _seconds(prediction: Prediction) -> float | None:
     """Seconds of a part: without transfers, and without the overhead of a run."""
-    stages = {term.stage for term in prediction.terms} - TRANSFERS - {Stage.RUN}
-    times = {stage: prediction.stage_s(stage) for stage in stages}
+    there = {term.stage for term in prediction.terms} - TRANSFERS - {Stage.RUN}
+    times = {stage: prediction.stage_seconds(stage) for stage in Stage if stage in there}
     if any(seconds is None for stage, seconds in times.items() if stage is not Stage.PASS):
         return None
     return sum(seconds for seconds in times.values() if seconds is not None)

@@ -1,13 +1,16 @@
-"""What a prediction is: terms in stages, each a count over a rate."""
+"""What a prediction is: terms in stages, each a count over a rate; and how it is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
 
-from gpgpu_legacy.chips.profile import Confidence, Profile
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.algorithms.parameters import Plain, titled
+from gpgpu_legacy.chips.catalogue import name_and_unit, source_notes, value_text
+from gpgpu_legacy.chips.profile import Confidence, find_profile
+from gpgpu_legacy.present.grid import Entry, Grid, plain
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.serial import Record, as_record, with_fields
 
 
 class Stage(Enum):
@@ -39,88 +42,216 @@ class RateFact(Record):
     confidence: Confidence
 
 
-@dataclass(frozen=True, slots=True)
-class Rate:
+class Rate(Record, kw_only=False):
     """How many per second, and the facts of the profile that it follows from.
 
-    why: how it follows from them or, if `per_s` is None, what is missing.
+    why: how it follows from them or, if `per_second` is None, what is missing.
     """
 
-    per_s: float | None
+    per_second: float | None
     facts: tuple[RateFact, ...] = ()
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One lower bound: a count of something, at a rate. unit: of the count."""
+class Term(Record):
+    """One lower bound: a count of something, at a rate.
+
+    unit: of the count. per_second, facts, why: of the rate, as Rate has them. seconds: count over
+    rate; None if the rate is not known. binds: whether it is the bottleneck.
+    """
 
     name: str
     stage: Stage
     count: float
     unit: str
-    rate: Rate
+    per_second: float | None
+    seconds: float | None
+    why: str
+    facts: tuple[RateFact, ...]
+    binds: bool = False
 
     @property
-    def seconds(self) -> float | None:
-        """Count over rate; None if the rate is not known."""
-        return None if self.rate.per_s is None else self.count / self.rate.per_s
+    def origin(self) -> str:
+        """Where the rate comes from: its facts with their sources, or what is missing."""
+        if self.per_second is None:
+            return self.why
+        facts = "; ".join(map(_fact_text, self.facts))
+        return f"{self.why}: {facts}" if self.why else facts
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """The terms of a plan on a chip; those with a count of 0 are left out. plan: its name."""
+def make_term(name: str, stage: Stage, count: float, unit: str, rate: Rate) -> Term:
+    """A term of that count at that rate."""
+    seconds = None if rate.per_second is None else count / rate.per_second
+    return as_record(Term, rate, name=name, stage=stage, count=count, unit=unit, seconds=seconds)
 
-    chip: Profile
+
+class PassTime(Record):
+    """The least time of the passes of a plan that do the same work, all together.
+
+    numbers: of the passes, from 1, in words. runs: how many passes they are, fused or not. what:
+    each of them does; several, if the chip fuses the passes of a Repeat. seconds: None if no rate
+    of their drawing or dispatches is known. binds: the name of the term that takes most of it, in
+    most of the passes; None if no rate is known.
+    """
+
+    numbers: str
+    runs: int
+    what: tuple[str, ...]
+    seconds: float | None
+    binds: str | None
+
+
+class Prediction(Result, kw_only=True):
+    """The least time of a plan on a chip; what is not known is None.
+
+    parameters: that the plan was built with. terms: those with a count of 0 are left out. binds:
+    the bottleneck, the name of the term that takes most of the compute time. unknown: the names of
+    terms whose rates are not known. compute_seconds: without transfers; None if no rate of the
+    drawing or dispatches is known. seconds: of all of it. memory_bytes: that the chip's own memory
+    serves, behind a simulated cache where there is one. gflops: of the operations that the
+    algorithm states. passes: each bound by its own slowest unit. exceeds: the limits of the chip
+    that the plan exceeds, in words.
+    """
+
+    chip: str
     plan: str
+    parameters: dict[str, Plain]
     terms: tuple[Term, ...]
+    binds: str | None
+    unknown: tuple[str, ...]
+    compute_seconds: float | None
+    transfer_seconds: float | None
+    seconds: float | None
+    gflops: float | None = None
+    memory_bytes: float
+    passes: tuple[PassTime, ...] = ()
+    exceeds: tuple[str, ...] = ()
 
-    def longest(self, stage: Stage) -> Term | None:
-        """The longest known term of a stage; None if it has no term or no known one."""
-        return _longest(term for term in self.terms if term.stage is stage)
+    def __repr__(self) -> str:
+        time = "unknown" if self.seconds is None else f"at least {1e3 * self.seconds:.4g} ms"
+        binds = f", bound by {self.binds}" if self.binds else ""
+        return f"<Prediction {self.plan} on {self.chip}: {time}{binds}>"
 
     @property
     def bottleneck(self) -> Term | None:
         """The term that takes most of the compute time; None if no rate is known."""
-        stages = (stage for stage in Stage if stage not in TRANSFERS)
-        return _longest(term for stage in stages if (term := self.longest(stage)))
+        return next((term for term in self.terms if term.binds), None)
 
-    @property
-    def compute_s(self) -> float | None:
-        """Seconds without transfers; None if no rate of the drawing or dispatches is known."""
-        if self.longest(Stage.DRAW) is None and self.longest(Stage.DISPATCH) is None:
-            return None
-        return sum(self.stage_s(stage) or 0.0 for stage in Stage if stage not in TRANSFERS)
-
-    @property
-    def transfer_s(self) -> float | None:
-        """Seconds of the transfers; None if one of their rates is not known."""
-        times = [term.seconds for term in self.terms if term.stage in TRANSFERS]
-        known = [seconds for seconds in times if seconds is not None]
-        return sum(known) if len(known) == len(times) else None
-
-    @property
-    def total_s(self) -> float | None:
-        """Seconds of computing and transfers; None if either is not known."""
-        compute, transfers = self.compute_s, self.transfer_s
-        return None if compute is None or transfers is None else compute + transfers
-
-    @property
-    def unknown(self) -> tuple[Term, ...]:
-        """The terms whose rates are not known."""
-        return tuple(term for term in self.terms if term.seconds is None)
-
-    @property
-    def memory_bytes(self) -> float:
-        """Bytes that the chip's own memory serves, whether its rate is known or not."""
-        return sum(term.count for term in self.terms if term.name in MEMORY)
-
-    def stage_s(self, stage: Stage) -> float | None:
+    def stage_seconds(self, stage: Stage) -> float | None:
         """Seconds of one stage; None if it has no term or no known one."""
-        term = self.longest(stage)
+        term = _longest(term for term in self.terms if term.stage is stage)
         return None if term is None else term.seconds
+
+    # Tables -------------------------------------------------------------------------------------
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The total, and what limits it. whole: all terms, with their sources, and the passes."""
+        return [self._total(), self._terms(), self._passes()] if whole else [self._total()]
+
+    def _total(self) -> Grid:
+        total, compute = self.seconds, self.compute_seconds
+        entries: dict[str, Entry] = {
+            "compute, ms": _milliseconds(compute),
+            **({} if self.gflops is None else {"GFLOPS": self.gflops}),
+            "upload, ms": _milliseconds(self.stage_seconds(Stage.UPLOAD)),
+            "read-back, ms": _milliseconds(self.stage_seconds(Stage.READBACK)),
+            "total, ms": _milliseconds(total),
+            "transfers, %": 100.0 * (total - compute) / total
+            if total and compute is not None
+            else None,
+            "bottleneck": self.binds,
+        }
+        chip = find_profile(self.chip)
+        what = f"{titled(self.plan, self.parameters)}, on {chip.called}"
+        heads, row = tuple(entries), tuple(entries.values())
+        notes = tuple(self._remarks(chip.called))
+        return Grid("prediction", f"{what}: a lower bound on the time.", heads, (row,), notes)
+
+    def _remarks(self, chip: str) -> Iterable[str]:
+        if (term := self.bottleneck) is not None:
+            yield (
+                f"The bottleneck is {term.name} ({term.stage.value}): {plain(int(term.count))} "
+                f"{term.unit} at {term.per_second:.4g} per second; {term.origin}."
+            )
+        unknown = {term.name: term.why for term in self.terms if term.seconds is None}
+        if unknown:
+            names = ", ".join(f"{name} ({why})" for name, why in unknown.items())
+            yield f"Not known, and not in the total: {names}."
+        if self.exceeds:
+            yield f"It does not load on {chip}: {', '.join(self.exceeds)}."
+
+    def _terms(self) -> Grid:
+        rows = tuple(
+            (
+                term.name,
+                term.stage.value,
+                int(term.count),
+                term.unit,
+                term.per_second,
+                _milliseconds(term.seconds),
+                "unknown" if term.seconds is None else "bottleneck" if term.binds else "",
+                term.origin,
+            )
+            for term in self.terms
+        )
+        notes = (
+            "Terms of one stage overlap, and the longest is the stage's time; stages follow one "
+            "another.",
+            *source_notes(fact.source for term in self.terms for fact in term.facts),
+        )
+        heads = ("term", "stage", "count", "unit", "per second", "ms", "", "from")
+        return Grid("terms", "Its terms.", heads, rows, notes)
+
+    def _passes(self) -> Grid:
+        rows = tuple(
+            (one.numbers, one.runs, " and ".join(one.what), _milliseconds(one.seconds), one.binds)
+            for one in self.passes
+        )
+        notes = (
+            "Passes that do the same work are one row, and each is bound by its own slowest unit, "
+            "without a simulated cache.",
+        )
+        heads = ("passes", "runs", "what", "ms", "bottleneck")
+        return Grid("passes", "The least time of its passes.", heads, rows, notes)
+
+
+def make_prediction(chip: str, plan: str, terms: Iterable[Term]) -> Prediction:
+    """What these terms say together; those with a count of 0 are left out."""
+    counted = [term for term in terms if term.count]
+    longest = {s: _longest(term for term in counted if term.stage is s) for s in Stage}
+    computed = [term for stage, term in longest.items() if term and stage not in TRANSFERS]
+    bottleneck = _longest(computed)
+    is_known = longest[Stage.DRAW] or longest[Stage.DISPATCH]
+    compute = sum(term.seconds or 0.0 for term in computed) if is_known else None
+    times = [term.seconds for term in counted if term.stage in TRANSFERS]
+    known = [seconds for seconds in times if seconds is not None]
+    transfer = sum(known) if len(known) == len(times) else None
+    return Prediction(
+        chip=chip,
+        plan=plan,
+        parameters={},
+        terms=tuple(with_fields(term, binds=term is bottleneck) for term in counted),
+        binds=None if bottleneck is None else bottleneck.name,
+        unknown=tuple(term.name for term in counted if term.seconds is None),
+        compute_seconds=compute,
+        transfer_seconds=transfer,
+        seconds=None if compute is None or transfer is None else compute + transfer,
+        memory_bytes=sum(term.count for term in counted if term.name in MEMORY),
+    )
 
 
 def _longest(terms: Iterable[Term]) -> Term | None:
     known = (term for term in terms if term.seconds is not None)
     return max(known, key=lambda term: term.seconds or 0.0, default=None)
+
+
+def _milliseconds(seconds: float | None) -> float | None:
+    """Seconds in milliseconds."""
+    return None if seconds is None else 1e3 * seconds
+
+
+def _fact_text(fact: RateFact) -> str:
+    """A fact with its source: `core clock 412 MHz (W, high)`."""
+    name, unit = name_and_unit(fact.name)
+    value = f"{name} {value_text(fact.value)}{' ' if unit else ''}{unit}"
+    return f"{value} ({fact.source}, {fact.confidence.value})"

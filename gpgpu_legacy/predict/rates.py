@@ -56,16 +56,16 @@ class Rates:
         """Instructions of fragments per second; the units of kernels compute them, too."""
         scale = 1e9 / (2 * self.instruction_width)
         rate = self.known("fragment_peak_gflops", scale)
-        if rate.per_s is None and self.hardware.compute_peak_gflops is not None:
+        if rate.per_second is None and self.hardware.compute_peak_gflops is not None:
             rate = self.known("compute_peak_gflops", scale)
-        if rate.per_s is None or self.hardware.arithmetic_width is None:
+        if rate.per_second is None or self.hardware.arithmetic_width is None:
             return rate
-        return Rate(rate.per_s, (*rate.facts, *self._facts("arithmetic_width")))
+        return Rate(rate.per_second, (*rate.facts, *self._facts("arithmetic_width")))
 
     def kernel_arithmetic(self) -> Rate:
         """Operations of kernels per second; the same units compute fragments."""
         rate = self.known("compute_peak_gflops")
-        return rate if rate.per_s else self.known("fragment_peak_gflops")
+        return rate if rate.per_second else self.known("fragment_peak_gflops")
 
     # Textures and targets -----------------------------------------------------------------------
 
@@ -75,7 +75,7 @@ class Rates:
         if size is None:
             return Rate(None, why=f"the rate of lookups of {bits} bits is not known")
         rate = self.known(f"lookups_{size}_bits_g_per_s")
-        if rate.per_s is not None:
+        if rate.per_second is not None:
             return rate
         why = "texture units × clock / clocks per lookup"
         clocks = f"lookup_clocks_{size}_bits"
@@ -88,7 +88,7 @@ class Rates:
         """
         size = _size_class(bits)
         rate = Rate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
-        if rate.per_s is not None:
+        if rate.per_second is not None:
             return rate
         why = "one per pipeline and clock"
         return self._product(("pixel_pipelines", "core_clock_mhz"), 1e6, why)
@@ -103,7 +103,7 @@ class Rates:
         mib = self.hardware.cached_mib
         if mib is not None and texture_bytes is not None and texture_bytes <= mib.value << 20:
             cached = self.known("cached_gb_per_s")
-            if cached.per_s is not None:
+            if cached.per_second is not None:
                 return cached
         return self.known("memory_gb_per_s")
 
@@ -119,7 +119,7 @@ class Rates:
     def transfers(self, name: str) -> Rate:
         """Bytes per second to the chip, or from it, by the name of that rate."""
         rate = self.known(name)
-        return rate if rate.per_s is not None else self.known("bus_gb_per_s")
+        return rate if rate.per_second is not None else self.known("bus_gb_per_s")
 
     # From facts ---------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Rates:
         if fact is None:
             return Rate(None, why=f"the profile has no {clocks}")
         rate = self._product(names, 1e6 / fact.value, why)
-        return Rate(rate.per_s, (*rate.facts, _rate_fact(clocks, fact, fact.value)), rate.why)
+        return Rate(rate.per_second, (*rate.facts, _rate_fact(clocks, fact, fact.value)), rate.why)
 
     def of_overhead(self, name: str) -> Rate:
         """How often per second what takes a number of microseconds can be done."""

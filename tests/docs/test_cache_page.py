@@ -92,14 +92,14 @@ def gigabytes() -> str:
 @cache
 def predictions() -> dict[tuple[str, str, int], Prediction]:
     """By raster order, layout and number in flight: n = 1024 on a GeForce 6800 Ultra."""
-    plan = find_product(BLOCKED[1]).plan(n=1024)
+    p = find_product(BLOCKED[1]).builder(n=1024)
     memory = Memory((parse_cache("8K,4way,64B"),))
     return {
         (raster, layout, n): predict_plan(
-            plan,
+            p,
             "geforce-6800-ultra",
             CacheModel(memory, parse_access(layout, raster, in_flight=n)),
-        ).prediction
+        )
         for raster, layout, _ in (SCANNED, IN_TILES)
         for n in (1, 64)
     }
@@ -115,8 +115,7 @@ def limits() -> str:
     rows = []
     for (raster, layout, n), prediction in predictions().items():
         times = [f"{1e3 * seconds(prediction, name):.0f} ms" for name in LIMITS]
-        gflops = 2e-9 * 1024**3 / prediction.compute_s
-        rows.append((raster, layout, str(n), *times, f"{gflops:.1f} GFLOPS"))
+        rows.append((raster, layout, str(n), *times, f"{prediction.gflops:.1f} GFLOPS"))
     heads = ("order", "layout", "in flight", *LIMITS, "at most")
     return markdown(heads, ("---",) * 2 + ("---:",) * 4, rows)
 

@@ -22,7 +22,7 @@ from attacks import ATTACK, mutated_bytes, mutated_json, mutated_text
 
 from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.chips import table as chip_tables
+from gpgpu_legacy.chips import catalogue
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.hosts import HostsFile
 from gpgpu_legacy.chips.processors import ProcessorsFile
@@ -38,7 +38,6 @@ from gpgpu_legacy.papers.audit import record as audit
 from gpgpu_legacy.papers.recorded import read_times
 from gpgpu_legacy.predict.mispredictions import compared, log_of
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.table import terms_grid
 from gpgpu_legacy.present.grid import Grid, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
@@ -106,10 +105,9 @@ def _verdicts(path: Path) -> None:
 
 def _profile(path: Path) -> None:
     for chip in calibrated():
-        _shown(chip_tables.chip_grids(chip), chip_tables.chip_record(chip))
-        _shown([chip_tables.chips_grid((chip,))])
-        _shown([terms_grid(predict(PLAN, chip), "", ())])
-        check_plan(PLAN, chip)
+        listed = catalogue.chips([chip])
+        for shown in (listed, *listed.chips, predict(PLAN, chip), check_plan(PLAN, chip)):
+            _shown(shown.grids(whole=True), shown)
         list(_roofs(chip))
 
 

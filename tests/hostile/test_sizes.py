@@ -54,12 +54,12 @@ exec again.fp --size 8 --texture 0=a.npy --feedback 0 --passes 4 --animate x.gif
 count plain.fp --size NxN
 study figure-2 n=N --plot f.png
 study multichannel n=N --plot f.gif
-predict hall-carr-hart-multi --chip h100-sxm5 --size N
-predict row-packed --chip h100-sxm5 --size N
-predict govindaraju-tiled --chip h100-sxm5 --size N
-predict larson-mcallister --chip h100-sxm5 --size N --largest-texture 16
-predict dobravec-bulic-shared --chip h100-sxm5 --size N
-fit hall-carr-hart-multi --chip h100-sxm5 --size N
+predict hall-carr-hart-multi --chip h100-sxm5 n=N
+predict row-packed --chip h100-sxm5 n=N
+predict govindaraju-tiled --chip h100-sxm5 n=N
+predict larson-mcallister --chip h100-sxm5 n=N largest_texture=16
+predict dobravec-bulic-shared --chip h100-sxm5 n=N
+fit hall-carr-hart-multi --chip h100-sxm5 n=N
 roofline --size N
 cache hall-carr-hart-multi --size N --budget 2
 cache hall-carr-hart-multi --size N --budget 2 --curve
@@ -90,10 +90,10 @@ plan run jacobi --set n=N iterations=2
 plan run life --set n=N steps=2
 plan run reduction --set n=N
 plan run bitonic-sort --set n=N
-plan count jacobi --set n=N
-plan count jacobi --set iterations=N
-plan count bitonic-sort --set n=N
-plan count hall-carr-hart-multi --set n=N
+count jacobi n=N
+count jacobi iterations=N
+count bitonic-sort n=N
+count hall-carr-hart-multi n=N
 plan bench jacobi --set n=N --budget 2
 plan bench jacobi --over n=64,N --budget 2
 plan cache jacobi --set n=N --budget 2
@@ -103,7 +103,7 @@ plan figure jacobi --plot p.png --panels N
 plan figure jacobi --animate p.gif --scale N
 plan figure jacobi --animate p.gif --frames N
 plan page jacobi --set n=N passes=2 -o p.html
-plan predict jacobi --set n=N --chip h100-sxm5
+predict jacobi n=N --chip h100-sxm5
 """.strip().splitlines()
 
 

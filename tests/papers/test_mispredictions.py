@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.parameters import plainly
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.predict.mispredictions import Case, Origin, compare, read_log
 from gpgpu_legacy.published.papers import papers
 
@@ -52,8 +52,9 @@ def test_measured_times_are_the_recorded_ones(case: Case) -> None:
         step = next(s for s in data["steps"] if s["method"] == case.method)
     else:
         executor = case.chip.partition("-")[2]
-        options = find_method(case.method).options(Options(accumulate=case.accumulate))
-        accumulate = options.accumulate.value if options.accumulate else None
+        accumulate = plainly(case.accumulate)
+        if accumulate is None and "accumulate" in find_product(case.method).parameters:
+            accumulate = find_product(case.method).parameters["accumulate"].plain_default
         wanted = (executor, case.method, case.size, accumulate)
         [step] = [
             r

@@ -5,9 +5,9 @@ from __future__ import annotations
 from drawing import program, show, texture
 from sorting import sort_plan
 
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.table import verdict_grids
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.formats import R32F
@@ -84,11 +84,34 @@ def test_filters_name_the_passes_that_filter() -> None:
     assert (found.outcome, found.where, found.passes) == (Outcome.EXCEEDED, "Q", "2")
 
 
-def test_a_plan_that_loads_has_no_table_of_passes() -> None:
+def test_every_pass_of_a_plan_is_counted() -> None:
     plan = sort_plan(16, 16)
     verdict = check_plan(plan, find_profile("geforce-6800"))
     assert verdict.answer is not Answer.DOES_NOT_LOAD
     assert verdict.pass_count == count_plan(plan).passes == 36
-    assert [g.id for g in verdict_grids(verdict, RADEON)] == ["verdict"]
     alone = row(verdict, "ALU instructions")
     assert (alone.passes, alone.pass_count) == ("1–36", 36)
+
+
+def test_what_decides_is_shown_first_and_the_rest_is_counted() -> None:
+    """Of two programs, 71 instructions exceed 64; what both keep is counted, and --all shows it."""
+    verdict = check_plan(mixed(), RADEON)
+    [short] = verdict.grids()
+    assert [(row[0], row[1], row[3]) for row in short.rows if row[3] == "OVER"] == [
+        ("native ALU instructions", "71", "OVER"),
+    ]  # fmt: skip
+    kept = sum(row.outcome is Outcome.WITHIN for row in verdict.limits)
+    assert f"It keeps {kept} other limits." in short.notes
+    assert len(verdict.grids(whole=True)[0].rows) == len(verdict.limits) > 5 * len(short.rows)
+
+
+def test_of_a_limit_that_is_not_known_what_takes_most_is_shown() -> None:
+    """Programs of 71 and of 1 instructions, on a chip of which no limit is known."""
+    [short] = check_plan(mixed(), find_profile("3dlabs-p10")).grids()
+    [alu] = [row for row in short.rows if str(row[0]).startswith("ALU instructions")]
+    assert (alu[1], alu[3]) == ("71", "unknown")
+
+
+def test_a_plan_that_loads_has_one_line() -> None:
+    [grid] = check_plan(find_product("hall-carr-hart-multi").plan(n=64, block=3), RADEON).grids()
+    assert "loads." in grid.caption and len(grid.rows) == 1

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
+from gpgpu_legacy.chips.catalogue import chip as listed
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import Profile, find_profile, profiles, recorded
-from gpgpu_legacy.chips.table import chip_grids, verdict_grids
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.present.grid import as_csv, as_markdown, as_text
 
@@ -43,9 +42,9 @@ def test_every_chip_is_shown_in_every_view(run, chip: Profile) -> None:  # type:
     code, out, err = run("chips", chip.name, "--json")
     assert (code, err, json.loads(out)["name"]) == (0, "", chip.name)
     for _, fact in chip.facts():
-        assert fact.source in as_markdown(chip_grids(chip))
-        assert fact.source in as_csv(chip_grids(chip))
-    code, _, err = run("predict", "larson-mcallister", "--size", "16", "--chip", chip.name)
+        assert fact.source in as_markdown(listed(chip).grids())
+        assert fact.source in as_csv(listed(chip).grids())
+    code, _, err = run("predict", "larson-mcallister", "n=16", "--chip", chip.name)
     assert code in (0, 2)
     assert err.count("\n") == (code == 2)
 
@@ -76,8 +75,12 @@ def test_all_chips_as_json_come_with_the_sources(run) -> None:  # type: ignore[n
     [
         (("chips", "radeon-970"), "there is no chip 'radeon-970'; did you mean"),
         (("fit", "hall-carr-hart-multy", "--chip", "r300"), "did you mean hall-carr-hart-multi?"),
-        (("fit", "packed-2x2", "--chip", "r300", "--accumulate", "copy"), "no --accumulate"),
-        (("run", "packed-2x2", "--coordinates-first", "2"), "takes no --coordinates-first"),
+        (("fit", "packed-2x2", "accumulate=copy", "--chip", "r300"), "no parameter accumulate"),
+        (("fit", "jacobi", "--chip", "r300"), "jacobi multiplies no matrices"),
+        (("check", "jacobi"), "give the chip that the plan is checked for"),
+        (("check", "jacobi", "--chip", "voodoo9"), "there is no chip 'voodoo9'"),
+        (("predict", "life.fp", "--chip", "r300"), "life.fp is a program, and a plan is needed"),
+        (("check", "life.fp", "jacobi", "--chip", "r300"), "life.fp, jacobi are given; give one"),
     ],
 )
 def test_nonsense_is_answered_in_one_line(  # type: ignore[no-untyped-def]
@@ -90,17 +93,17 @@ def test_nonsense_is_answered_in_one_line(  # type: ignore[no-untyped-def]
 
 
 def test_fit_says_what_fits_and_why_no_more(run) -> None:  # type: ignore[no-untyped-def]
-    _, out, _ = run("fit", "hall-carr-hart-multi", "--chip", "radeon-9700", "--size", "128")
+    _, out, _ = run("fit", "hall-carr-hart-multi", "n=128", "--chip", "radeon-9700")
     assert "texture indirections 5 > 4" in out
     assert "texture instructions 33 > 32" in out
     assert "native ALU instructions 72–139 > 64" in out
     assert "coordinates first, 8 steps at a time" in out
-    assert "--block 8 --coordinates-first 8 --chip radeon-9700-pro" in out
-    assert "--block 15 --chip" not in out  # as advertised alone: the chip could not have run it
+    assert "n=128 block=8 coordinates_first=8 --chip radeon-9700-pro" in out
+    assert "block=15" not in out  # as advertised alone: the chip could not have run it
 
 
 def test_fit_as_json(run) -> None:  # type: ignore[no-untyped-def]
-    words = ("fit", "hall-carr-hart-multi", "--chip", "radeon-9700", "--size", "128", "--json")
+    words = ("fit", "hall-carr-hart-multi", "n=128", "--chip", "radeon-9700", "--json")
     data = json.loads(run(*words)[1])
     assert data["what"] == "block"
     assert [(e["limits"], e["value"], e["coordinates_first"]) for e in data["largest"]] == [
@@ -110,18 +113,16 @@ def test_fit_as_json(run) -> None:  # type: ignore[no-untyped-def]
     assert (why["limit"], why["found"], why["native"]["allowed"]) == ("texture indirections", 5, 4)
 
 
-def test_run_refuses_what_the_chip_could_not_have_run(  # type: ignore[no-untyped-def]
-    run, tmp_path: Path
-) -> None:
-    here = ("run", "hall-carr-hart-multi", "--size", "16", "--executor", "numpy")
-    code, out, err = run(*here, "--chip", "r300", "-o", str(tmp_path / "c.npy"))
-    assert (code, out) == (2, "")
-    assert "texture instructions 65 > 32" in err
-    assert "the largest block that fits is" in err
-    assert not (tmp_path / "c.npy").exists()
-    assert run(*here, "--chip", "r300", "--anyway", "--quiet")[0] == 0
-    fitted = (*here, "--block", "5", "--coordinates-first", "5", "--chip", "r300")
-    assert run(*fitted)[0] == 0
+def test_check_says_what_the_chip_could_not_have_run(run) -> None:  # type: ignore[no-untyped-def]
+    words = ("check", "hall-carr-hart-multi", "n=16", "--chip", "r300")
+    code, out, _ = run(*words)
+    assert code == 1
+    assert "n = 16" in out and "does not load" in out and "texture instructions" in out
+    assert "attributes" not in out and "attributes" in run(*words, "--all")[1]
+    code, out, _ = run(*words, "block=3", "--json")
+    data = json.loads(out)
+    assert (code, data["answer"], data["plan"]) == (0, "loads", "hall-carr-hart-multi")
+    assert data["parameters"]["block"] == 3
 
 
 def test_a_verdict_prints_every_limit_and_every_node() -> None:
@@ -132,7 +133,7 @@ def test_a_verdict_prints_every_limit_and_every_node() -> None:
     )
     chip = find_profile("r300")
     verdict = check_program(assemble(text, name="chain.fp"), chip)
-    limits, nodes = verdict_grids(verdict, chip)
+    limits, nodes = verdict.grids(whole=True)
     assert limits.caption.startswith("chain.fp on the ATI Radeon 9700 Pro (R300): does not load.")
     assert "By its advertised limits it loads; natively it does not load." in limits.caption
     row = dict(zip(limits.heads, limits.rows[4], strict=True))

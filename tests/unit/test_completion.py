@@ -19,7 +19,7 @@ HALLS = {"hall-carr-hart-single", "hall-carr-hart-multi"}
     [
         ("gpgpu-legacy ro", {"roofline"}),
         ("gpgpu-legacy run hall", HALLS),
-        ("gpgpu-legacy run --chip radeon-9700-p", {"radeon-9700-pro"}),
+        ("gpgpu-legacy check --chip radeon-9700-p", {"radeon-9700-pro"}),
         ("gpgpu-legacy run x --executor gl-r", {"gl-raster"}),
         ("gpgpu-legacy audit dob", {"dobravec-bulic-2017"}),
         ("gpgpu-legacy page figure-", {"figure-2"}),

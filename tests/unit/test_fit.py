@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import random_operands
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_algorithm, find_product
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
@@ -23,20 +23,19 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.studies.largest_block.model import (
+from gpgpu_legacy.studies.largest_block import (
     Fit,
     Largest,
     Limited,
     Maximised,
     fit,
-    refuse_unless_it_runs,
 )
 
 MULTI, SINGLE = "hall-carr-hart-multi", "hall-carr-hart-single"
 
 
 def plan_of(method: str, size: int = 64, **options: Any) -> Plan:
-    return find_method(method).plan(Shape(size, size, size), Options(**options))
+    return find_product(method).plan(n=size, **options)
 
 
 def verdict_of(method: str, chip: str, size: int = 64, **options: Any) -> Verdict:
@@ -204,8 +203,8 @@ def test_the_minimum_profile_at_its_very_limits() -> None:
 # Computing coordinates first ---------------------------------------------------------------------
 
 
-def product(method: str, shape: Shape, options: Options, executor: str) -> Any:
-    plan = find_method(method).plan(shape, options)
+def product(method: str, executor: str, parameters: dict[str, Any]) -> Any:
+    plan = find_product(method).plan(**parameters)
     operands = random_operands(plan)
     chosen = find_executor(executor)
     return chosen.run(plan, operands, as_exact_as_it_can(chosen, plan)).outputs["C"]
@@ -228,12 +227,12 @@ def test_results_are_the_same_to_the_last_bit(  # noqa: PLR0917
     transposed: tuple[bool, bool],
     sizes: tuple[int, int, int],
 ) -> None:
-    a, b = transposed
-    written = Options(block=block, accumulate=accumulate, transpose_a=a, transpose_b=b)
-    first = replace(written, coordinates_first=group)
-    shape = Shape(*sizes)
-    expected = product(method, shape, written, "numpy")
-    np.testing.assert_array_equal(product(method, shape, first, "numpy"), expected)
+    names = "transpose_a", "transpose_b", "m", "l", "n"
+    written = dict(zip(names, (*transposed, *sizes), strict=True))
+    written |= {"block": block, "accumulate": accumulate}
+    first = {**written, "coordinates_first": group}
+    expected = product(method, "numpy", written)
+    np.testing.assert_array_equal(product(method, "numpy", first), expected)
 
 
 @pytest.mark.parametrize(("method", "mads"), [(MULTI, 2), (SINGLE, 1)])
@@ -244,8 +243,8 @@ def test_what_it_takes(
     method: str, mads: int, accumulate: Accumulate, block: int, group: int
 ) -> None:
     """A group costs one indirection; a step one addition less than as written, in all."""
-    options = Options(block=block, accumulate=accumulate, coordinates_first=group)
-    [program] = find_method(method).plan(Shape(4, 4, 4), options).programs()
+    options = {"block": block, "accumulate": accumulate, "coordinates_first": group}
+    [program] = plan_of(method, 4, **options).programs()
     found = resources(program)
     blends = accumulate is Accumulate.BLEND
     several = block > group
@@ -261,8 +260,7 @@ def test_what_it_takes(
 
 
 def fit_of(method: str, chip: str, size: int = 256, **options: Any) -> Fit:
-    shape = Shape(size, size, size)
-    return fit(find_method(method), find_profile(chip), shape, Options(**options))
+    return fit(find_product(method), find_profile(chip), {"n": size, **options})
 
 
 def found_in(fitted: Fit) -> dict[tuple[str, bool], int | None]:
@@ -289,8 +287,7 @@ def test_the_radeon_9700() -> None:
     assert (native.answer, native.certain) == (Answer.LOADS, 3)
     assert first.coordinates_first == 8
     assert first.command == (
-        f"gpgpu-legacy run {MULTI} --size 256 --block 8 --coordinates-first 8 "
-        "--chip radeon-9700-pro"
+        f"gpgpu-legacy check {MULTI} n=256 block=8 coordinates_first=8 --chip radeon-9700-pro"
     )
 
 
@@ -356,33 +353,17 @@ def test_a_larger_group_than_the_temporaries_allow_does_not_load() -> None:
 
 
 def test_a_product_far_too_large_is_refused_at_once() -> None:
-    with pytest.raises(InputError, match="the size is 1000000000; give one of at most"):
-        fit(find_method(MULTI), find_profile("r300"), Shape(4, 10**9, 4))
+    with pytest.raises(InputError, match="the size is 1000000; give one of at most"):
+        fit(find_product(MULTI), find_profile("r300"), {"m": 4, "l": 10**6, "n": 4})
 
 
-# Refusing ----------------------------------------------------------------------------------------
-
-
-def refuse(method: str, chip: str, **options: Any) -> None:
-    chosen = find_method(method).options(Options(**options))
-    shape = Shape(64, 64, 64)
-    plan = find_method(method).plan(shape, chosen)
-    refuse_unless_it_runs(plan, find_profile(chip), find_method(method), shape, chosen)
-
-
-def test_what_a_chip_could_not_have_run_is_refused_with_what_it_could() -> None:
-    with pytest.raises(InputError) as caught:
-        refuse(MULTI, "r300")
-    assert str(caught.value) == (
-        "hall-carr-hart-multi with a block of 32 does not load on the ATI Radeon 9700 Pro (R300): "
-        "texture instructions 65 > 32, texture indirections 33 > 4, native ALU instructions "
-        "256–484 > 64, native instructions in all 321–549 > 96; the largest block that fits is 3, "
-        "or 8 with --coordinates-first 8; --anyway runs it here nevertheless"
-    )
+def test_only_products_have_a_block_to_fit() -> None:
+    with pytest.raises(InputError, match="jacobi multiplies no matrices; give a method"):
+        fit(find_algorithm("jacobi"), find_profile("r300"), {})
 
 
 def test_only_fragment_passes_are_asked_of_a_program() -> None:
     """Copies and clears have no program; a plan of nothing loads everywhere."""
-    empty = find_method(MULTI).plan(Shape(0, 3, 3))
+    empty = find_product(MULTI).plan(m=0, n=3)
     assert not any(isinstance(each, FragmentPass) for _, each in empty.weighted_passes())
     assert check_plan(empty, find_profile("geforce3")).answer is Answer.LOADS

@@ -13,7 +13,6 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.chips.table import verdict_grids
 from gpgpu_legacy.chips.verdict import Outcome, Row, Verdict
 from gpgpu_legacy.isa.ir import Program, Selector, Src, Temporary
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -252,6 +251,6 @@ def test_moves_are_shown_with_their_operands_and_lines() -> None:
     program = listing("hall-carr-hart-multi", 8)
     dependent = [i.span.line for i in program.instructions if i.texture and i.texture.unit == 1]
     assert verdict.expanded[1].lines == tuple(dependent)
-    text = as_text(verdict_grids(verdict, CHIP))
+    text = as_text(verdict.grids(whole=True))
     assert "X0.yyww: xyw + z; C0.zwzw: xzw + y" in text
     assert f"{dependent[0]}, {dependent[1]}, {dependent[2]} and 5 more" in text

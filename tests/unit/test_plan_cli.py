@@ -160,7 +160,6 @@ def test_executors_are_measured_on_a_plan(run: Command, run_json: JsonCommand) -
         (("run", "steps.py", "-o", "y=y.npy"), "plan steps has no output y; its outputs are z"),
         (("trace", "steps.py", "--at", "9,9"), "there is no texel 9,9"),
         (("page", "mali-sgemm", "--set", "n=8", "-o", "p.html"), "browsers do not run"),
-        (("count", "steps.py", "--over", "m"), "steps.py:steps has no parameter m; its parameters"),
         (("figure", "steps.py"), "give --plot FILE.png or --animate FILE.gif"),
         (
             ("figure", "steps.py", "--plot", "sheet.png", "--spacing", "odd"),
@@ -177,19 +176,6 @@ def test_bad_input_is_one_line(run: Command, words: tuple[str, ...], message: st
     assert err.count("\n") == 1
     assert message in err
     assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]
-
-
-def test_a_plan_is_counted_and_formulas_are_recovered(run: Command, run_json: JsonCommand) -> None:
-    data = run_json("plan", "count", "steps.py", "--over", "n", "passes")
-    assert data["parameters"] == {"n": 4, "passes": 3}
-    assert data["counts"]["arithmetic"] == 4 * 4 * 3
-    assert data["formulas"]["passes"]["formula"] == "passes"
-    assert data["formulas"]["arithmetic"]["formula"] == "n**2*passes"
-    assert data["formulas"]["bytes_requested"]["formula"] == "8*n**2*passes"
-    code, out, _ = run("plan", "count", "steps.py", "--over", "n", "passes")
-    assert code == 0
-    assert "n²·passes" in out
-    assert run_json("plan", "count", "steps.py")["formulas"] == {}
 
 
 def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Command) -> None:
@@ -217,34 +203,6 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> No
     with Image.open("film.gif") as film:
         assert film.n_frames == 4  # type: ignore[attr-defined] # the input and three passes
         assert film.width >= 32
-
-
-def test_a_plan_is_checked_against_a_chip(run: Command, run_json: JsonCommand) -> None:
-    data = run_json("plan", "check", "steps.py", "--chip", "radeon-9700-pro")
-    assert data["subject"] == "steps"
-    assert data["answer"] == "loads"
-    code, out, _ = run("plan", "check", "steps.py", "--chip", "geforce3")
-    assert code == 1
-    assert "does not load" in out
-    code, out, err = run("plan", "check", "steps.py", "--chip", "voodoo9")
-    assert (code, out) == (2, "")
-    assert "voodoo9" in err
-
-
-def test_a_plan_is_predicted_on_a_chip(run: Command, run_json: JsonCommand) -> None:
-    words = ("plan", "predict", "steps.py", "--chip", "radeon-9700-pro", "--set", "n=256")
-    data = run_json(*words)
-    assert data["plan"] == "steps"
-    # 3 passes of 256² fragments: one MAD each, at 8 pixels a clock of 325 MHz, is the bound
-    assert data["compute_seconds"] == pytest.approx(3 * 256**2 / (8 * 325e6), rel=0.2)
-    code, out, _ = run(*words)
-    assert code == 0
-    assert "steps" in out
-    served = run_json(*words, "--cache", "4K,4way,64B")
-    assert served["memory_bytes"] > 0
-    code, _, err = run(*words, "--raster", "scan")
-    assert code == 2
-    assert "give --cache, too" in err
 
 
 @pytest.mark.parametrize(
@@ -275,6 +233,6 @@ def test_what_a_recipe_prints_is_no_part_of_the_json(run: Command, folder: Path)
 
 def test_a_recipes_file_is_executed_once(run: Command) -> None:
     Path("steps.py").write_text(f"print('executed')\n{RECIPE}", encoding="utf-8")
-    code, _, err = run("plan", "count", "steps.py", "--over", "n")
+    code, _, err = run("count", "steps.py", "--over", "n")
     assert code == 0
     assert err.count("executed") == 1

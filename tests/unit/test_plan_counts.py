@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import pytest
+from commands import Command, JsonCommand
 from drawing import program, show, texture
 from sorting import sort_plan
 
-from gpgpu_legacy.api.plan_counts_table import PlanCounts, plan_counts, plan_counts_grids
-from gpgpu_legacy.count.formulas import formulas
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.api.count import Count, count
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Table
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Plan, Repeat
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Repeat
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 from gpgpu_legacy.present.grid import Formula, as_markdown
 from gpgpu_legacy.serial import from_json, json_text
 
 
-def sort(n: int) -> Plan:
+def sort(n: int) -> PlanBuilder:
     if n < 4 or n & (n - 1):
         raise InputError(f"n is {n}; give a power of 2 from 4 on")
     bits = n.bit_length() - 1
-    return sort_plan(1 << (bits - bits // 2), 1 << bits // 2)
+    return PlanBuilder.continuing(sort_plan(1 << (bits - bits // 2), 1 << bits // 2))
+
+
+SORT = Algorithm("bitonic-sort", sort)
 
 
 def test_the_record_of_a_sort() -> None:
     """64 numbers take 6·7/2 = 21 passes; log 64 is 6."""
-    report = plan_counts(sort(64), {"n": 64}, formulas(sort, at=(64,)))
+    report = count(SORT.builder(n=64), ["n"], SORT)
     assert (report.plan, report.parameters, report.over) == ("bitonic-sort", {"n": 64}, ("n",))
-    assert report.counts.passes == 21
+    assert report.total.passes == 21
     assert report.formulas["passes"].formula == "log(n, 2)*(log(n, 2) + 1)/2"
     there, back = report.passes
     assert (there.numbers, there.runs, there.size) == ("1, 3, 5, … 21", 11, "8×8")
@@ -35,13 +41,14 @@ def test_the_record_of_a_sort() -> None:
         "draw", "bitonic.fp", ("P",), ("Q",),
     )  # fmt: skip
     assert there.counts.fragments + back.counts.fragments == 21 * 64
-    assert from_json(json_text(report), PlanCounts, "counts") == report
+    assert from_json(json_text(report), Count, "counts") == report
 
 
 def test_the_tables_of_a_sort() -> None:
-    grids = plan_counts_grids(plan_counts(sort(64), {"n": 64}, formulas(sort)))
-    totals, passes, found = grids
-    assert totals.caption == "bitonic-sort (n = 64): counts"
+    report = count(SORT.builder(n=64), ["n"], SORT)
+    assert [grid.id for grid in report.grids()] == ["counts", "formulas"]
+    totals, passes, found = grids = report.grids(whole=True)
+    assert totals.caption == "bitonic-sort: n = 64: counts"
     assert ("passes", 21) in totals.rows and ("lookup", 2 * 21 * 64) in totals.rows
     assert not [row for row in totals.rows if row[0] == "dispatches"]  # there are none
     assert [row[:6] for row in passes.rows] == [
@@ -61,7 +68,7 @@ def test_passes_of_every_kind_have_a_row() -> None:
     fill = FragmentPass(program("MOV result.color, 1;"), (), ("P",), rect)
     copy = CopyPass("P", Rect(0, 0, 2, 1), "Q", Rect(0, 1, 2, 1))
     plan = show([ClearPass("P"), Repeat(2, (fill, copy))], q, others=[p])
-    totals, passes = plan_counts_grids(plan_counts(plan))
+    totals, passes = count(PlanBuilder.continuing(plan)).grids(whole=True)
     assert totals.caption == "made for a test: counts"
     assert passes.heads[6:] == (
         "fragments",
@@ -75,3 +82,33 @@ def test_passes_of_every_kind_have_a_row() -> None:
         ("2, 4", 2, "draw test.fp", "", "P", "varying×1", 3, 3, 12, 0, 0),
         ("3, 5", 2, "copy", "P", "Q", "2×1", 0, 0, 0, 32, 0),
     )
+
+
+def test_formulas_are_recovered_in_what_the_algorithm_has(
+    run: Command, run_json: JsonCommand
+) -> None:
+    """Jacobi's step reads four neighbours and b; a product is said to have 2n³ operations."""
+    data = run_json("count", "jacobi", "n=8", "passes=3", "--over", "n", "passes")
+    assert data["formulas"]["lookup"]["formula"] == "5*n**2*passes"
+    assert data["total"]["lookup"] == 5 * 8**2 * 3
+    assert (data["plan"], data["parameters"]["passes"]) == ("jacobi", 3)
+    code, out, _ = run("count", "jacobi", "--over", "n", "passes")
+    assert code == 0 and "5n²·passes" in out
+    assert run_json("count", "larson-mcallister", "n=8")["operations"] == 2 * 8**3
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("jacobi", "--over", "m"), "jacobi has no parameter m; its parameters are n, passes"),
+        (("jacobi", "--size", "2x2"), "--size is for a program FILE.fp"),
+        (("life.fp", "--over", "n"), "life.fp has no parameters to find formulas in"),
+        (("life.fp", "n=4"), "life.fp is a program, which has no parameters; leave n= out"),
+    ],
+)
+def test_what_cannot_be_counted_so_is_one_line(
+    run: Command, words: tuple[str, ...], message: str
+) -> None:
+    code, out, err = run("count", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err

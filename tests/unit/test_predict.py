@@ -7,8 +7,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.predict.model import predict
@@ -19,8 +19,7 @@ N, B = 256, 32
 
 
 def predicted(chip: str, method: str, n: int = N, **options: object) -> Prediction:
-    plan = find_method(method).plan(Shape(n, n, n), Options(**options))  # type: ignore[arg-type]
-    return predict(plan, find_profile(chip))
+    return predict(find_product(method).plan(n=n, **options), find_profile(chip))
 
 
 def seconds(found: Prediction, name: str) -> float | None:
@@ -40,16 +39,16 @@ def test_the_terms_of_the_multichannel_product_on_a_radeon_by_hand() -> None:
     assert seconds(found, "copies") == pytest.approx(passes * 2 * 16 * area / 23.36e9)
     assert seconds(found, "upload") == pytest.approx(2 * 4 * N**2 / 2.1e9)
     assert seconds(found, "read-back") == pytest.approx(4 * N**2 / 0.266e9)  # PCI at 66 MHz
-    assert found.bottleneck is not None and found.bottleneck.name == "lookups"
+    assert found.binds == "lookups"
     drawn, copied = seconds(found, "lookups"), seconds(found, "copies")
     assert drawn is not None and copied is not None
-    assert found.compute_s == pytest.approx(drawn + copied)
+    assert found.compute_seconds == pytest.approx(drawn + copied)
 
 
 def test_a_bound_takes_the_best_of_all_boards() -> None:
     """DDR2 gives an 8600M GT 12.8 GB/s, GDDR3 22.4; with the slower one a bound would not hold."""
     memory = Rates(find_profile("geforce-8600m-gt").hardware).memory()
-    assert memory.per_s == pytest.approx(22.4e9)
+    assert memory.per_second == pytest.approx(22.4e9)
     assert [fact.value for fact in memory.facts] == [22.4]
 
 
@@ -57,17 +56,17 @@ def test_larson_mcallister_on_a_geforce3_is_bound_by_its_pixels() -> None:
     """One value a pixel, four pixels a clock of 200 MHz: n³ / 800 million seconds."""
     found = predicted("geforce3", "larson-mcallister", texture_format="unorm8")
     assert seconds(found, "blend") == pytest.approx(N**3 / 800e6)
-    assert found.compute_s == pytest.approx(N**3 / 800e6, rel=0.01)
+    assert found.compute_seconds == pytest.approx(N**3 / 800e6, rel=0.01)
 
 
 def test_a_rate_that_is_not_known_is_unknown_and_never_nothing() -> None:
     found = predicted("quadro-4000", "hall-carr-hart-single")
     assert seconds(found, "lookups") is None
-    assert {"lookups", "passes"} <= {term.name for term in found.unknown}
+    assert {"lookups", "passes"} <= {*found.unknown}
     nothing = predicted("3dlabs-p10", "hall-carr-hart-single", accumulate=Accumulate.BLEND)
-    assert nothing.total_s is not None  # the bus and the memory are known
-    assert predicted("geforce-fx-5200", "hall-carr-hart-single").compute_s is None
-    assert predicted("geforce-fx-5200", "hall-carr-hart-single").total_s is None
+    assert nothing.seconds is not None  # the bus and the memory are known
+    assert predicted("geforce-fx-5200", "hall-carr-hart-single").compute_seconds is None
+    assert predicted("geforce-fx-5200", "hall-carr-hart-single").seconds is None
 
 
 def test_a_warp_reads_shared_memory_in_two_clocks() -> None:
@@ -102,7 +101,7 @@ def counts(found: Prediction) -> dict[str, float]:
 
 
 def fact(found: Prediction, name: str) -> float:
-    return float(getattr(found.chip.hardware, name).value)
+    return float(getattr(find_profile(found.chip).hardware, name).value)
 
 
 LARGE = 4096  # as large as the tiles were measured with
@@ -161,14 +160,19 @@ def run(*words: str) -> tuple[int, str]:
 
 
 def test_predict_says_what_binds_and_what_does_not_load() -> None:
-    words = ("predict", "hall-carr-hart-multi", "--chip", "radeon-9800-xt", "--size", "256")
-    code, out = run(*words, "--block", "32")
+    """What is said is short; all terms, with their rates and sources, are told by --all."""
+    words = ("predict", "hall-carr-hart-multi", "n=256", "block=32", "--chip", "radeon-9800-xt")
+    code, out = run(*words)
     assert code == 0
-    assert "The bottleneck is lookups (drawing)" in out
-    assert "does not load" in out and "Not known" in out
+    assert "The bottleneck is lookups (drawing): 4\u202f259\u202f840 lookups" in out
+    assert "does not load" in out and "passes (the profile has no pass_us)" in out
+    assert "texture units 8 (W, high)" in out and "arithmetic width" not in out
+    _, whole = run(*words, "--all")
+    assert "arithmetic width" in whole and "draw multi.fp" in whole
     _, text = run(*words, "--json")
     data = json.loads(text)
-    assert data["binds"] == "lookups"
+    assert (data["binds"], data["parameters"]["block"]) == ("lookups", 32)
+    assert data["gflops"] == pytest.approx(2e-9 * 256**3 / data["compute_seconds"])
     assert [t["name"] for t in data["terms"] if t["binds"]] == ["lookups"]
     assert data["unknown"] == ["passes"]
     assert all(term["facts"] for term in data["terms"] if term["seconds"] is not None)
@@ -176,24 +180,31 @@ def test_predict_says_what_binds_and_what_does_not_load() -> None:
 
 def test_a_simulated_cache_says_what_memory_serves() -> None:
     """16 texels of a column lie 512 bytes apart, in 2 sets of one line each: none in B is found."""
-    words = ("hall-carr-hart-multi", "--chip", "radeon-9800-xt", "--size", "64", "--block", "16")
-    code, out = run("predict", *words, "--cache", "1K,direct,64B", "--json")
+    words = ("hall-carr-hart-multi", "n=64", "block=16", "--cache", "1K,direct,64B", "--json")
+    code, out = run("predict", *words, "--chip", "radeon-9800-xt")
     assert code == 0
-    terms = {term["name"]: term for term in json.loads(out)["terms"]}
-    code, out = run("cache", *words[:1], *words[3:], "--cache", "1K,direct,64B", "--json")
+    predicted = json.loads(out)
+    terms = {term["name"]: term for term in predicted["terms"]}
+    code, out = run("cache", *words)
     cached = json.loads(out)
     served = cached["bytes_from_memory"] + cached["bytes_to_memory"]
     assert cached["by_texture"]["B"]["read_hits"] == 0
     assert terms["memory behind the cache"]["count"] == served > cached["bytes_requested"]
     assert terms["memory behind the cache"]["seconds"] == pytest.approx(served / 23.36e9)
     assert not {"memory", "copies"} & terms.keys()
+    assert predicted["memory_bytes"] == served
+
+
+def test_a_cache_is_described_only_where_there_is_one() -> None:
+    result = CliRunner().invoke(app, ["predict", "jacobi", "--chip", "r300", "--raster", "scan"])
+    assert "give --cache, too" in str(result.exception)
 
 
 def test_fragments_in_flight_share_what_memory_serves() -> None:
     """A row of 4 fragments in flight needs one element of A and one line of B at a time."""
     words = (
-        "predict", "hall-carr-hart-single", "--chip", "radeon-9800-xt", "--size", "4", "--block",
-        "4", "--accumulate", "copy", "--cache", "32,direct,16B", "--json",
+        "predict", "hall-carr-hart-single", "n=4", "block=4", "accumulate=copy",
+        "--chip", "radeon-9800-xt", "--cache", "32,direct,16B", "--json",
     )  # fmt: skip
 
     def served(*more: str) -> int:

@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from plans import Made, plans
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.chips.profile import find_profile
@@ -27,7 +26,6 @@ from gpgpu_legacy.predict.parts import parts_of
 from gpgpu_legacy.predict.plans import CacheModel, predict_passes, predict_plan
 from gpgpu_legacy.predict.prediction import Stage
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.predict.table import plan_prediction_record
 from gpgpu_legacy.predict.work import Work, count_work
 
 RADEON = find_profile("radeon-9700-pro")
@@ -57,7 +55,7 @@ def test_the_work_of_any_plan_is_what_its_passes_count(made: Made) -> None:
 
 def test_the_tiles_of_a_large_product_are_few_parts() -> None:
     """A product of 5 × 5 × 5 tiles: full ones, those at the edges, and corners, fill and clear."""
-    plan = find_method("larson-mcallister").plan(Shape(130, 130, 130), Options(largest_texture=30))
+    plan = find_product("larson-mcallister").plan(n=130, largest_texture=30)
     parts = parts_of(plan, apart=True)
     steps = [step for step in plan.steps if not isinstance(step, Repeat) or step.count]
     assert sum(part.times for part in parts) == len(steps) > 125 > 3 * len(parts)
@@ -116,7 +114,7 @@ def test_each_pass_is_bound_by_its_own_unit() -> None:
     assert (fill.binds, fill.runs, fill.numbers) == ("arithmetic", 5, "1, 3, 5, … 9")
     assert copy.seconds == pytest.approx(4 * 2 * 4 * 4096 / 23.36e9)
     assert (copy.binds, copy.runs, copy.numbers) == ("copies", 4, "2, 4, 6, … 8")
-    whole_plan = predict(plan, XT).compute_s
+    whole_plan = predict(plan, XT).compute_seconds
     assert whole_plan == pytest.approx(fill.seconds + copy.seconds)
 
 
@@ -151,7 +149,7 @@ def test_what_is_drawn_and_what_is_dispatched_are_added() -> None:
 
     The chip computes component by component, of which the target keeps one.
     """
-    kernels = find_method("dobravec-bulic-global").plan(Shape(64, 64, 64), Options())
+    kernels = find_product("dobravec-bulic-global").plan(n=64)
     target = texture("P", 4, 4, R32F)
     both = replace(
         kernels,
@@ -173,12 +171,20 @@ def test_what_is_drawn_and_what_is_dispatched_are_added() -> None:
 
 def test_a_simulated_cache_replaces_what_memory_serves() -> None:
     cache = CacheModel(Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
-    plan = find_method("hall-carr-hart-multi").plan(Shape(32, 32, 32), Options(block=4))
-    predicted = predict_plan(plan, "radeon-9800-xt", cache)
-    assert predicted.memory_bytes == cache.memory_bytes(plan) > 0
-    counts = {term.name: term.count for term in predicted.prediction.terms}
+    p = find_product("hall-carr-hart-multi").builder(n=32, block=4)
+    predicted = predict_plan(p, "radeon-9800-xt", cache)
+    assert predicted.memory_bytes == cache.memory_bytes(p.plan()) > 0
+    counts = {term.name: term.count for term in predicted.terms}
     assert counts["memory behind the cache"] == predicted.memory_bytes
-    assert plan_prediction_record(predicted).memory_bytes == predicted.memory_bytes
+
+
+def test_a_cache_serves_kernels_once() -> None:
+    """A plan that draws nothing has no bytes of drawing behind the cache."""
+    cache = CacheModel(Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
+    p = find_product("dobravec-bulic-global").builder(n=32)
+    terms = predict_plan(p, "quadro-4000", cache).terms
+    assert [t.stage for t in terms if t.name == "memory behind the cache"] == [Stage.DISPATCH]
+    assert not [t for t in terms if t.stage is Stage.DRAW]
 
 
 def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several() -> None:
@@ -188,14 +194,13 @@ def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several
     """
     n = 64
     few, many = (
-        {term.name: term for term in predict_plan(jacobi(n, k).plan(), "xeon-jit").prediction.terms}
-        for k in (2, 100)
+        {term.name: term for term in predict_plan(jacobi(n, k), "xeon-jit").terms} for k in (2, 100)
     )
     assert many["arithmetic"].count == 50 * few["arithmetic"].count
     for name in ("memory", "lookups", "fill"):
         assert many[name].count == few[name].count
     assert few["lookups"].count == 2 * 5 * n**2
-    drawn = predict_plan(jacobi(n, 100).plan(), "radeon-9800-xt").prediction.terms
+    drawn = predict_plan(jacobi(n, 100), "radeon-9800-xt").terms
     assert next(term.count for term in drawn if term.name == "lookups") == 100 * 5 * n**2
 
 

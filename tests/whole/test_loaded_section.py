@@ -6,8 +6,7 @@ import re
 
 import pytest
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
@@ -58,7 +57,7 @@ def test_the_largest_block_is_that_of_the_limit(
 
 @pytest.mark.parametrize(("chip", "block"), [(R300, 3), (R300, 16), ("ps-2-0", 8), ("ps-1-1", 1)])
 def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> None:
-    plan = find_method(MULTI).plan(Shape(data.size, data.size, data.size), Options(block=block))
+    plan = find_product(MULTI).plan(n=data.size, block=block)
     verdict = check_plan(plan, find_profile(chip))
     case = case_of(data, MULTI)
     at, on_chip = case.blocks.index(block), case.chips[chip_number(chip)]
@@ -83,13 +82,12 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
 
 def test_what_loads_has_the_predicted_time(data: Loading) -> None:
     case, chip = case_of(data, MULTI), "geforce-fx-5900-ultra"
-    shape, at = Shape(data.size, data.size, data.size), case.blocks.index(32)
-    plan = find_method(MULTI).plan(shape, Options(block=32))
-    prediction = predict_plan(plan, chip).prediction
+    at = case.blocks.index(32)
+    prediction = predict_plan(find_product(MULTI).builder(n=data.size, block=32), chip)
     on_chip = case.chips[chip_number(chip)]
-    assert on_chip.seconds[at] == pytest.approx(prediction.compute_s, rel=0.01)
+    assert on_chip.seconds[at] == pytest.approx(prediction.compute_seconds, rel=0.01)
     [*_, (_, number)] = [run for run in on_chip.binds if run[0] <= at]
-    assert prediction.bottleneck and data.terms[number] == prediction.bottleneck.name
+    assert data.terms[number] == prediction.binds
     assert case.chips[chip_number("geforce3")].seconds == ()
 
 

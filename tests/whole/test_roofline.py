@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from markdown_pages import ROOT
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import Confidence, Fact, Profile, find_profile, recorded
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench.record import read_bench
@@ -96,14 +95,12 @@ def test_a_plan_that_a_cache_holds_is_bound_by_the_cache() -> None:
     cached = {"cached_gb_per_s": Fact(1e6, "measured", Confidence.HIGH)}
     cached["cached_mib"] = Fact(1, "measured", Confidence.HIGH)
     chip = with_fields(chip, hardware=with_fields(chip.hardware, **cached))
-    plan = find_method(MULTI).plan
+    plans = [find_product(MULTI).plan(n=n) for n in (128, 1024)]
     rates = [
-        next(
-            term.rate for term in predict(plan(Shape(n, n, n)), chip).terms if term.name == "memory"
-        )
-        for n in (128, 1024)
+        next(term.per_second for term in predict(plan, chip).terms if term.name == "memory")
+        for plan in plans
     ]
-    assert [rate.per_s for rate in rates] == [1e15, 18.3e9]
+    assert rates == [1e15, 18.3e9]
     [panel] = roofline([chip], 128).panels
     assert [roof.gb_per_s for roof in panel.roofs] == [None, 18.3, 1e6]
 

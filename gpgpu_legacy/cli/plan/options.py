@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.recipes import Built, Recipe
     from gpgpu_legacy.isa.arithmetic import F32
 
-VERBS = ("run", "count", "check", "predict", "bench", "trace", "figure", "page", "dump")
+VERBS = ("run", "bench", "trace", "figure", "page", "dump")
 
 
 plan_app = Group(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.registry import DEFAULT_METHOD
+from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT
 from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, OnChip, loading
 from gpgpu_legacy.page.section import Section, rendered
@@ -28,7 +28,7 @@ def make_section() -> Section:
         "loaded",
         "Would it have loaded?",
         html,
-        data={**fields_of(data), "answers": _WORDS, "first": DEFAULT_METHOD},
+        data={**fields_of(data), "answers": _WORDS, "first": DEFAULT_PRODUCT},
         scripts=("sections/loaded.js",),
     )
 

@@ -34,7 +34,7 @@ def least_kernel_time(
         (moved.bytes_transacted, rates.memory()),
         (moved.shared_requests + moved.shared_replays, rates.shared_memory()),
     )
-    return 1e3 * max(count / rate.per_s for count, rate in terms if rate.per_s)
+    return 1e3 * max(count / rate.per_second for count, rate in terms if rate.per_second)
 
 
 @derivation
@@ -68,7 +68,7 @@ def least_host_time(inputs: Inputs, method: str, machine: str, size: int) -> Val
 def shared_against_memory(inputs: Inputs, chip: str) -> Value:
     """The rate of a chip's shared memory over that of its memory, each at its highest."""
     rates = Rates(inputs.profile(chip).hardware)
-    requests, memory = rates.shared_memory().per_s, rates.memory().per_s
+    requests, memory = rates.shared_memory().per_second, rates.memory().per_second
     assert requests is not None and memory is not None
     request_bytes = 4 * CC1_1.banks  # a word from each bank
     return requests * request_bytes / memory

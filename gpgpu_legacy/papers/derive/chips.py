@@ -6,14 +6,14 @@ import math
 from collections.abc import Sequence
 from functools import cache
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.chips.profile import UNLIMITED, Profile
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product
 from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
-from gpgpu_legacy.studies.largest_block.model import AS_WRITTEN, fit
+from gpgpu_legacy.studies.largest_block import AS_WRITTEN, fit
 
 
 @derivation
@@ -52,8 +52,8 @@ def clock_against(inputs: Inputs, chip: str, processor: str) -> Value:
 @derivation
 def largest_block(inputs: Inputs, method: str, chip: str, size: int) -> Value:
     """The largest b whose program, as it is written, loads by a chip's or an API's limits."""
-    by, options = find_method(method), Options(accumulate=Accumulate.COPY)
-    fits = fit(by, inputs.profile(chip), Shape(size, size, size), options).largest
+    parameters = {"n": size, "accumulate": Accumulate.COPY}
+    fits = fit(find_product(method), inputs.profile(chip), parameters).largest
     return min(largest.value or 0 for largest in fits if largest.program == AS_WRITTEN)
 
 

@@ -213,7 +213,7 @@ def predicted_time(inputs: Inputs, product: Product, chip: str) -> Value:
 
 @cache
 def _least_ms(product: Product, profile: Profile) -> float:
-    seconds = predict(product.plan, profile).stage_s(Stage.DISPATCH)
+    seconds = predict(product.plan, profile).stage_seconds(Stage.DISPATCH)
     assert seconds is not None
     return 1e3 * seconds
 

@@ -18,7 +18,7 @@ def _prediction(product: Product, chip: Profile, *, cached: bool) -> Prediction:
 
 
 def _compute_s(product: Product, chip: Profile) -> float:
-    seconds = _prediction(product, chip, cached=True).compute_s
+    seconds = _prediction(product, chip, cached=True).compute_seconds
     assert seconds is not None
     return seconds
 
@@ -33,9 +33,9 @@ def predicted_bottleneck(
     cached: False for a chip without a texture cache, where every lookup goes to memory.
     """
     product = replace(product, texture_format=texture_format)
-    term = _prediction(product, inputs.profile(chip), cached=cached).bottleneck
-    assert term is not None
-    return term.name
+    binds = _prediction(product, inputs.profile(chip), cached=cached).binds
+    assert binds is not None
+    return binds
 
 
 @of_product

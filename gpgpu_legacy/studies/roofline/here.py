@@ -66,6 +66,6 @@ def _entrants(executor: Executor, profile: Profile) -> Iterator[Entrant]:
     for product in bounds(profile, 1):
         method = find_method(product.method)
         plan = method.plan(Shape(1, 1, 1), Options())
-        has_bound = predict(plan, profile).compute_s is not None
+        has_bound = predict(plan, profile).compute_seconds is not None
         if has_bound and plan.kinds <= executor.capabilities.passes:
             yield entrant_of(method, Options(), executor)

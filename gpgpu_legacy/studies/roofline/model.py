@@ -226,8 +226,8 @@ def _point(chip: Profile, product: Product) -> Point:
     shape = Shape(size, size, size)
     plan, flops = method.plan(shape, product.options), 2 * shape.multiply_adds
     prediction = predict(plan, chip)
-    compute_s, bottleneck = prediction.compute_s, prediction.bottleneck
-    bound = 1e-9 * flops / compute_s if compute_s else None
+    seconds = prediction.compute_seconds
+    bound = 1e-9 * flops / seconds if seconds else None
     gflops = 1e-9 * flops / product.seconds if product.seconds else None
     return as_record(
         Point,
@@ -236,7 +236,7 @@ def _point(chip: Profile, product: Product) -> Point:
         flops_per_byte=flops / prediction.memory_bytes,
         flops_per_byte_requested=flops / count_plan(plan).bytes_requested,
         bound_gflops=bound,
-        binds="" if bottleneck is None else bottleneck.name,
+        binds=prediction.binds or "",
         gflops=gflops,
         above=gflops is not None and bound is not None and gflops > SLACK * bound,
     )

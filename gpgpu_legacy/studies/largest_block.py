@@ -7,20 +7,23 @@ larger for a smaller block, so if the whole plan does not fit, smaller blocks ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache
+from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.chips.check_plan import TARGET_SIZE, TEXTURE_SIZE, check_plan
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Shape, Sizes
+from gpgpu_legacy.algorithms.parameters import Plain, plainly
+from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record
 
 
@@ -32,7 +35,7 @@ class Limited(Enum):
 
 
 class Maximised(Enum):
-    """What is made as large as possible: a method's block or, if it has none, n."""
+    """What is made as large as possible: a method's block or, if it has none, the sizes."""
 
     BLOCK = "block"
     SIZE = "size"
@@ -50,8 +53,9 @@ class Largest(Record, kw_only=True):
     program: the variant of the method, in words; coordinates_first: the option that chooses it.
     value: None if nothing loads. answer: what the limits say about it. certain: the largest that
     loads beyond doubt; None if there is always a limit that is not known. why_no_more: the limits
-    that the next larger one exceeds; empty if there is none. command: the command that runs it
-    here. unknown: the limits of which it is not known whether they are kept.
+    that the next larger one exceeds; empty if there is none. command: the command that checks it;
+    empty if it exceeds a limit of the other side. unknown: the limits of which it is not known
+    whether they are kept.
     """
 
     program: str = AS_WRITTEN
@@ -70,34 +74,78 @@ class Largest(Record, kw_only=True):
         return "; ".join(excess(row, _on(row, self.limits)) for row in self.why_no_more)
 
 
-class Fit(Record):
-    """The largest of a method that loads: by each side's limits, in each variant. chip: its name.
+class Fit(Result):
+    """The largest of a method that loads: by each side's limits, in each variant.
 
-    what: whether the block or, for a method without one, n was made as large as possible.
+    plan: the method. parameters: that it was asked for with. chip: its name. what: whether the
+    block or, for a method without one, the size was made as large as possible.
     """
 
-    method: str
+    plan: str
+    parameters: dict[str, Plain]
     chip: str
-    shape: Shape
     what: Maximised
     largest: tuple[Largest, ...]
 
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The largest that loads by each side's limits, and why the next one does not."""
+        chip = find_profile(self.chip)
+        heads = ("program", "limits", self.what.value, "answer", "certain", "why no larger")
+        rows = tuple(map(self._row, self.largest))
+        commands = dict.fromkeys(largest.command for largest in self.largest if largest.command)
+        notes = ("To see all its limits:", *commands) if commands else ()
+        if any(largest.certain != largest.value for largest in self.largest):
+            notes += (f"Certain: the largest {self.what.value} that loads whatever is not known.",)
+        unknown = sorted({limit for largest in self.largest for limit in largest.unknown})
+        if unknown:
+            notes += (f"Not known for this chip: {', '.join(unknown)}.",)
+        shape = _shape(self.parameters)
+        size = "×".join(map(str, (shape.m, shape.l, shape.n)))
+        caption = f"{self.plan} on {chip.called}, M×L×N = {size}: the largest {self.what.value}."
+        return [Grid("fit", caption, heads, rows, (*notes, *chip.notes))]
 
-def fit(method: Method, chip: Profile, shape: Shape, options: Options | None = None) -> Fit:
+    def _row(self, largest: Largest) -> tuple[Entry, ...]:
+        steps = largest.coordinates_first
+        return (
+            largest.program if steps is None else f"{largest.program}, {steps} steps at a time",
+            largest.limits.value,
+            _number(largest.value),
+            largest.answer.value,
+            _number(largest.certain),
+            largest.why or _NO_LARGER[self.what],
+        )
+
+
+_NO_LARGER = {
+    Maximised.BLOCK: "a larger block is of no use here",
+    Maximised.SIZE: "no larger size was asked for",
+}
+
+
+def _number(value: int | None) -> Numeral:
+    return Numeral("none" if value is None else str(value))
+
+
+def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> Fit:
     """Find the largest block that loads on a chip, by its advertised and by its native limits.
 
-    For a method without a block, it finds the largest n that is no larger than the shape. If the
-    number of texture indirections limits the block, and the method can compute its coordinates
+    For a method without a block, it finds the largest n that is no larger than the one given. If
+    the number of texture indirections limits the block, and the method can compute its coordinates
     first, the result has the largest block of that variant too, if it is larger.
-    options: of the plans; matrices too large for the chip's textures are tiled. Raises InputError
-    for what the method refuses.
+    parameters: of the plans; matrices too large for the chip's textures are tiled. Raises
+    InputError for what the method refuses, and for an algorithm that multiplies no matrices.
     """
-    given = method.options(options or Options())
+    known = algorithm.parameters
+    if _SIZES - known.keys():
+        raise InputError(f"{algorithm.name} multiplies no matrices; give a method that does")
+    given = algorithm.settings(dict(parameters))
+    asked = {name: plainly(given.get(name, one.default)) for name, one in known.items()}
+    shape = _shape(asked)
     if min(shape.m, shape.l, shape.n) < 1:
         raise InputError("a product without elements fits any chip; give a size of at least 1")
     if (largest := max(shape.m, shape.l, shape.n)) > LARGEST_SIDE:
         raise InputError(f"the size is {largest}; give one of at most {LARGEST_SIDE}")
-    trial = _Trial(method, chip, shape, _cut_to(chip, shape, method, given))
+    trial = _Trial(algorithm, chip, shape, _cut_to(chip, shape, asked, given))
     results = []
     for side in _sides(chip):
         written = trial.as_written(side)
@@ -107,18 +155,30 @@ def fit(method: Method, chip: Profile, shape: Shape, options: Options | None = N
             if variant is not None and (variant.value or 0) > (written.value or 0):
                 results.append(variant)
     return Fit(
-        method=method.name, chip=chip.name, shape=shape, what=trial.what, largest=tuple(results)
+        plan=algorithm.name,
+        parameters=asked,
+        chip=chip.name,
+        what=trial.what,
+        largest=tuple(results),
     )
 
 
-def _cut_to(chip: Profile, shape: Shape, method: Method, options: Options) -> Options:
-    """The options with textures no larger than the chip's, where the matrices are larger."""
+_SIZES = {"m", "l", "n"}
+
+
+def _shape(parameters: Mapping[str, Any]) -> Shape:
+    return Sizes(**{name: parameters[name] for name in _SIZES}).shape
+
+
+def _cut_to(
+    chip: Profile, shape: Shape, asked: Mapping[str, Any], given: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What is given, with textures no larger than the chip's, where the matrices are larger."""
     sizes = (chip.formats.largest_texture_texels, chip.formats.largest_target_texels)
-    largest = min((fact.value for fact in sizes if fact), default=options.largest_texture)
-    fits = max(shape.m, shape.l, shape.n) <= largest or options.largest_texture <= largest
-    if fits or "largest_texture" in method.refuses:
-        return options
-    return replace(options, largest_texture=largest)
+    largest = min((fact.value for fact in sizes if fact), default=LARGEST_SIDE)
+    is_larger = max(shape.m, shape.l, shape.n) > largest
+    cuts = is_larger and asked.get("largest_texture", 0) > largest
+    return {**given, "largest_texture": largest} if cuts else dict(given)
 
 
 def _sides(chip: Profile) -> list[Limited]:
@@ -133,25 +193,28 @@ def _sides(chip: Profile) -> list[Limited]:
 class _Trial:
     """Plans of one method at one shape, made and checked on demand."""
 
-    method: Method
+    algorithm: Algorithm
     chip: Profile
     shape: Shape
-    options: Options
+    given: Mapping[str, Any]
 
     @property
     def what(self) -> Maximised:
-        return Maximised.SIZE if "block" in self.method.refuses else Maximised.BLOCK
+        return Maximised.BLOCK if "block" in self.algorithm.parameters else Maximised.SIZE
 
     def candidates(self) -> Sequence[int]:
         """The blocks or sizes to try; a block is no longer than the sum or a texture."""
+        parameters = self.algorithm.parameters
         if self.what is Maximised.SIZE:
             return range(1, max(self.shape.m, self.shape.l, self.shape.n) + 1)
-        if self.method.blocks:
-            return self.method.blocks
+        if parameters["block"].choices:
+            return tuple(parameters["block"].choices.values())
         # With a block of 1, one element takes as many passes as its sum has steps.
-        plan = self.method.plan(Shape(1, self.shape.l, 1), replace(self.options, block=1))
+        one = {"m": 1, "l": self.shape.l, "n": 1, "block": 1}
+        plan = self.algorithm.plan(**{**self.given, **one})
         steps = sum(n for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass))
-        return range(1, min(steps, self.options.largest_texture) + 1)
+        largest = self.given.get("largest_texture", parameters["largest_texture"].default)
+        return range(1, min(steps, largest) + 1)
 
     def as_written(self, side: Limited) -> Largest:
         """The largest as the method is written, by one side's limits."""
@@ -159,7 +222,7 @@ class _Trial:
 
     def coordinates_first(self, side: Limited) -> Largest | None:
         """The same for the variant that computes its coordinates first, where there is one."""
-        if "coordinates_first" in self.method.refuses:
+        if "coordinates_first" not in self.algorithm.parameters:
             return None
 
         def enough_temporaries(block: int, group: int) -> bool:
@@ -224,44 +287,37 @@ class _Trial:
 
     def verdict(self, n: int, group: int | None) -> Verdict:
         """The verdict on a block or size. group: steps whose coordinates are computed first."""
-        return _verdict(self.method.name, self.chip.name, *self._request(n, group))
+        request = tuple(self._request(n, group).items())
+        return _verdict(self.algorithm, self.chip.name, request)
 
-    def _request(self, n: int, group: int | None) -> tuple[Shape, Options]:
-        if self.what is Maximised.BLOCK:
-            return self.shape, replace(self.options, block=n, coordinates_first=group)
-        m, l, k = (min(n, size) for size in (self.shape.m, self.shape.l, self.shape.n))  # noqa: E741
-        return Shape(m, l, k), self.options
+    def _request(self, n: int, group: int | None) -> dict[str, Any]:
+        """The parameters of a block or size."""
+        sizes = {"m": self.shape.m, "l": self.shape.l, "n": self.shape.n}
+        if self.what is Maximised.SIZE:
+            return {**self.given, **{name: min(n, size) for name, size in sizes.items()}}
+        first = {} if group is None else {"coordinates_first": group}
+        return {**self.given, **sizes, "block": n, **first}
 
     def _command(self, n: int, group: int | None, verdict: Verdict) -> str:
-        """The command line that runs it here; empty if it exceeds a limit of the other side."""
+        """The command that checks it; empty if it exceeds a limit of the other side."""
         if verdict.exceeded:
             return ""
-        shape, options = self._request(n, group)
-        sizes = (shape.m, shape.l, shape.n)
-        size = f"--shape {' '.join(map(str, sizes))}" if len(set(sizes)) > 1 else f"--size {n}"
-        if self.what is Maximised.BLOCK and len(set(sizes)) == 1:
-            size = f"--size {shape.n}"
-        words = ["gpgpu-legacy run", self.method.name, size, *_flags(self.method, options)]
-        return " ".join([*words, "--chip", self.chip.name])
-
-
-def _flags(method: Method, options: Options) -> list[str]:
-    """The command line's options, except the method's defaults."""
-    flags = []
-    for name in ("block", "accumulate", "texture_format", "transpose_a", "transpose_b",
-                 "largest_texture", "coordinates_first", "tile"):  # fmt: skip
-        value = getattr(options, name)
-        if value == getattr(method.defaults, name):
-            continue
-        flag = f"--{name.replace('_', '-')}"
-        shown = value.value if isinstance(value, Enum) else value
-        flags.append(flag if isinstance(value, bool) else f"{flag} {shown}")
-    return flags
+        request = self._request(n, group)
+        implied = {name: one.default for name, one in self.algorithm.parameters.items()}
+        implied |= {"n": None, "m": request["n"], "l": request["n"]}
+        words = [
+            f"{name}={plainly(request[name])}"
+            for name, default in implied.items()
+            if request.get(name, default) != default
+        ]
+        return " ".join(
+            ["gpgpu-legacy check", self.algorithm.name, *words, "--chip", self.chip.name]
+        )
 
 
 @cache
-def _verdict(method: str, chip: str, shape: Shape, options: Options) -> Verdict:
-    return check_plan(find_method(method).plan(shape, options), find_profile(chip))
+def _verdict(algorithm: Algorithm, chip: str, parameters: tuple[tuple[str, Any], ...]) -> Verdict:
+    return check_plan(algorithm.plan(**dict(parameters)), find_profile(chip))
 
 
 def _on(row: Row, side: Limited) -> Side | None:
@@ -288,55 +344,3 @@ def _last(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None
         middle = (low + high) // 2
         low, high = (middle, high) if holds(candidates[middle]) else (low, middle)
     return candidates[low]
-
-
-# Refusing -----------------------------------------------------------------------------------
-
-
-def refuse_unless_it_runs(
-    plan: Plan, chip: Profile, method: Method, shape: Shape, options: Options
-) -> None:
-    """InputError if a plan exceeds a known limit of a chip; names each limit, and what would fit.
-
-    method, shape, options: of which the plan was made.
-    """
-    verdict = check_plan(plan, chip)
-    if not verdict.exceeded:
-        return
-    sizes = [_most(row) for row in verdict.exceeded if row.limit in (TEXTURE_SIZE, TARGET_SIZE)]
-    cut = f"; cut the matrices with --largest-texture {min(sizes)}" if sizes else ""
-    block = f" with a block of {options.block}" if options.block is not None else ""
-    raise InputError(
-        f"{method.name}{block} does not load on {chip.called}: {', '.join(verdict.excesses)}; "
-        f"{_what_fits(fit(method, chip, shape, options))}"
-        f"{_other_formats(method, chip, shape, options)}{cut}; --anyway runs it here nevertheless"
-    )
-
-
-def _most(row: Row) -> int:
-    """The largest size that a chip has, where textures exceed it."""
-    sides = (row.advertised, row.native)
-    return min(side.allowed for side in sides if side and isinstance(side.allowed, int))
-
-
-def _what_fits(fit: Fit) -> str:
-    """The largest that loads by all limits, as written and with coordinates computed first."""
-    written = [largest.value for largest in fit.largest if largest.program == AS_WRITTEN]
-    known = [value for value in written if value is not None]
-    what = fit.what.value
-    fits = len(known) == len(written)
-    text = f"the largest {what} that fits is {min(known)}" if fits else f"no {what} fits"
-    variants = [largest for largest in fit.largest if largest.coordinates_first is not None]
-    if variants:
-        best = min(variants, key=lambda largest: largest.value or 0)
-        text += f", or {best.value} with --coordinates-first {best.coordinates_first}"
-    return text
-
-
-def _other_formats(method: Method, chip: Profile, shape: Shape, options: Options) -> str:
-    """A texture format of the method with which the same product loads, if there is one."""
-    for name in method.formats:
-        other = replace(options, texture_format=name)
-        if not _verdict(method.name, chip.name, shape, other).exceeded:
-            return f", but it loads with --texture-format {name}"
-    return ""

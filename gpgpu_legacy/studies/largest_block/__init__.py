@@ -1,1 +1,0 @@
-"""The largest block of a method that loads on a chip."""
