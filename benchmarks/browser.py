@@ -30,8 +30,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "browser"))
 
 from browser_pages import RENDERERS, Browsers, Modules, Opener, browser_path  # from tests/
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.rounds import medians_in_turn
 from gpgpu_legacy.page.scenes import PLAYER, Scene, scene_of
@@ -135,8 +134,7 @@ def fetched_peer(folder: Path) -> str:
 
 def drawn_scene(size: int) -> Scene:
     """The product's scene, as the page's section has it: sizes are constants of the shaders."""
-    options = Options(block=BLOCK, accumulate=Accumulate.PING_PONG)
-    plan = find_method(METHOD).plan(Shape(size, size, size), options)
+    plan = find_product(METHOD).plan(n=size, block=BLOCK, accumulate="ping-pong")
     return scene_of(plan) | {"shaders": plain(shaders_of(plan, sized=True))}
 
 
@@ -148,7 +146,7 @@ def give(page: Modules, name: str, matrix: F32) -> None:
 
 def product(page: Modules, size: int) -> tuple[BrowserProduct, list[Any]]:
     """A product of that size by both, in turn; and what the page says of itself and the peer."""
-    shape, rng = Shape(size, size, size), np.random.default_rng(size)
+    rng = np.random.default_rng(size)
     a, b = (rng.random((size, size), np.float32) for _ in range(2))
     give(page, "matrixA", a)
     give(page, "matrixB", b)
@@ -168,8 +166,8 @@ def product(page: Modules, size: int) -> tuple[BrowserProduct, list[Any]]:
         size=size,
         seconds=seconds["own"],
         peer_seconds=seconds["peer"],
-        gflops=shape.gflops(seconds["own"]),
-        peer_gflops=shape.gflops(seconds["peer"]),
+        gflops=2e-9 * size**3 / seconds["own"],
+        peer_gflops=2e-9 * size**3 / seconds["peer"],
         ratio=seconds["peer"] / seconds["own"],
         error=errors[0],
         peer_error=errors[1],

@@ -18,14 +18,14 @@ from time import thread_time
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.rounds import medians_in_turn, timed
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.serial import Record, Recorded, json_text, provenance
 
@@ -38,10 +38,10 @@ LINE_BYTES = 64
 MOST = 4_000_000  # accesses of a trace: pycachesim takes a list of Python's numbers
 RUNS = 5
 PLANS = (
-    ("larson-mcallister", 128, Options()),
-    ("hall-carr-hart-single", 128, Options(block=32, accumulate=Accumulate.PING_PONG)),
-    ("hall-carr-hart-multi", 256, Options(block=8, accumulate=Accumulate.PING_PONG)),
-    ("hall-carr-hart-multi", 256, Options(block=32, accumulate=Accumulate.PING_PONG)),
+    ("larson-mcallister", 128, None),
+    ("hall-carr-hart-single", 128, 32),
+    ("hall-carr-hart-multi", 256, 8),
+    ("hall-carr-hart-multi", 256, 32),
 )
 
 
@@ -53,9 +53,8 @@ def held(name: str, chunks: list[Chunk]) -> Trace:
     return Trace(name, (region,), (Step(1, lambda _: (pass_,)),), LINE_BYTES)
 
 
-def of_plan(name: str, size: int, options: Options) -> list[Chunk]:
-    """The first accesses of a product, all in one region."""
-    plan = find_method(name).plan(Shape(size, size, size), options)
+def of_plan(plan: Plan) -> list[Chunk]:
+    """The first accesses of a plan, all in one region."""
     chunks, accesses = [], 0
     for step in plan_trace(plan, LINE_BYTES).steps:
         for iteration in range(step.count):
@@ -148,9 +147,10 @@ def main() -> None:
     other_work = OtherWork()
     caches = [parse_cache(text) for text in sys.argv[1:] or ("8K,4way,64B", "32K,8way,64B")]
     traces = {f"{n} lines at random": random_lines(n) for n in (256, 4096)}
-    for name, size, options in PLANS:
-        block = "" if options.block is None else f", b = {options.block}"
-        traces[f"{name}, n = {size}{block}"] = of_plan(name, size, options)
+    for name, size, block in PLANS:
+        in_blocks = {} if block is None else {"block": block, "accumulate": "ping-pong"}
+        what = f"{name}, n = {size}" + f", b = {block}" * bool(block)
+        traces[what] = of_plan(find_product(name).plan(n=size, **in_blocks))
     rows = [measured(cache, name, chunks) for cache in caches for name, chunks in traces.items()]
     result = Throughput(
         **provenance(),

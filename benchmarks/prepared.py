@@ -33,9 +33,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
 from sorting import in_order, shuffled, sort_plan  # from tests/
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
-from gpgpu_legacy.api.plan_run import run_plan
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.platform import versions
 from gpgpu_legacy.measure.rounds import medians_in_turn, timed
@@ -139,16 +138,16 @@ def sort(executor: Executor) -> Sort:
 
 
 def warm(executor: Executor) -> Warm:
-    """Sorts by `run_plan`, in turn on one plan and on an equal one."""
+    """Sorts by `execute`, in turn on one plan and on an equal one."""
     plan, equal = sort_plan(tables=True), sort_plan(tables=True)
     given = {"values": shuffled()}
     wanted = in_order(given["values"])
     passes: list[float] = []
 
     def run(on: Plan) -> None:
-        result = run_plan(on, given, executor=executor.name)
-        passes.append(result.seconds.compute_s)
-        assert np.array_equal(result.sorted, wanted)
+        _, result = execute(on, given, executor.name)
+        passes.append(result.timings.compute_s)
+        assert np.array_equal(result.outputs["sorted"], wanted)
 
     # The plan that was first prepared is the one that is kept, so the other is always an equal one.
     calls = {"same": timed(lambda: run(plan)), "equal": timed(lambda: run(equal))}
@@ -218,8 +217,7 @@ def without_passes(plan: Plan) -> Plan:
 
 def move(executor: Executor, name: str, size: int) -> Move:
     """The transfers of a product, in turn with the peer's."""
-    method = find_method(name)
-    plan = without_passes(method.plan(Shape(size, size, size), method.options(Options())))
+    plan = without_passes(find_product(name).plan(n=size))
     a, b = arrays = operands(size)
     peer, copies = peer_copies(arrays)
     with executor.prepare(plan) as prepared:

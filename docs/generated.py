@@ -245,14 +245,15 @@ LIMITS = {
     ),
     "Plans from files": ("plan/limits.py", "plan/records.py"),
     "Text, recorded results, profiles, recipes": (
-        "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py", "algorithms/user_code.py",
+        "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py",
+        "algorithms/user_code.py",
     ),
     "Pictures and arrays": (
         "present/*.py", "api/array_files.py", "api/pictures.py", "api/drawing.py",
         "api/plan_figure.py",
     ),
     "Sizes and memory": (
-        "algorithms/matmul/options.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
+        "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
         "measure/rounds.py", "studies/cache_table/model.py", "numerals.py", "memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
@@ -320,12 +321,12 @@ def chips() -> str:
 
 def methods() -> str:
     """The methods of matrix products, oldest first."""
-    from gpgpu_legacy.algorithms.registry import methods as every_method
+    from gpgpu_legacy.algorithms.registry import products
 
     lines = ["| method | year | from | what it does |", "| --- | ---: | --- | --- |"]
-    for method in every_method():
+    for method in products():
         names = ", ".join(f"`{name}`" for name in (method.name, *method.aliases))
-        lines.append(f"| {names} | {method.year} | {method.paper} | {method.summary} |")
+        lines.append(f"| {names} | {method.year} | {method.source} | {method.summary} |")
     return "\n".join(lines) + "\n"
 
 

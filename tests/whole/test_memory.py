@@ -13,12 +13,13 @@ import numpy as np
 import psutil
 import pytest
 
-from gpgpu_legacy import Options, Shape, find_executor, find_method, memory
-from gpgpu_legacy.algorithms.operands import product_bytes, random_operands
+from gpgpu_legacy import find_executor, memory
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.prepared import close_prepared
-from gpgpu_legacy.api.products import plan_product, run_product
+from gpgpu_legacy.api.run import run
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.memory import Room, free_memory, in_words, require_memory
+from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.runtime import workers
 
 GB = 10**9
@@ -105,36 +106,21 @@ def test_little_is_not_asked_for(
     require_memory(memory.SURELY_THERE, "a thing", "make it smaller")
 
 
-@pytest.mark.parametrize("room", [10**5, 8 * GB])
-def test_the_size_that_is_proposed_fits_and_is_about_the_largest(
-    machine: Callable[..., None], room: int
-) -> None:
-    machine(room)
-    with pytest.raises(InputError, match=r"try a size of \d+ or less") as refused:
-        random_operands(Shape(100_000, 100_000, 100_000), Options(), 0, checked=True)
-    proposed = int(str(refused.value).split("size of ")[1].split()[0])
-    shapes = (Shape(n, n, n) for n in (proposed, int(1.15 * proposed) + 1))
-    least, more = (product_bytes(shape, checked=True) for shape in shapes)
-    assert least <= room < more
-
-
 def test_plans_and_comparisons_ask_first(
     machine: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory, "SURELY_THERE", 0)
-    method = find_method("hall-carr-hart-single")
-    options = method.options(Options())
-    operands = random_operands(Shape(64, 64, 64), options, 0)
-    product = plan_product(method, options, operands, "numpy", may_tune=False)
-    run = run_product(product)
+    p = find_product("hall-carr-hart-single").builder(n=64)
+    inputs = sample_inputs(p.plan(), p.samples)
+    done = run(p, inputs, executor="numpy")
     close_prepared()  # a plan that stays prepared needs nothing more
     machine(30_000)
     with pytest.raises(InputError, match="plan hall-carr-hart-single on numpy needs about 82 kB"):
-        run_product(product)
+        run(p, inputs, executor="numpy")
     with pytest.raises(InputError, match="--no-check"):
-        _ = run.max_relative_error
-    with pytest.raises(InputError, match="64×64 matrices needs about"):
-        random_operands(Shape(64, 64, 64), options, 0)
+        done.checked()
+    with pytest.raises(InputError, match="single with its inputs needs about 147 kB"):
+        sample_inputs(p.plan(), p.samples)
 
 
 # In processes with limits ----------------------------------------------------------------------
@@ -179,11 +165,13 @@ def test_too_few_addresses_for_a_compiler_are_a_reason() -> None:
 
 
 PEAK = """
-import gpgpu_legacy as g, numpy as np, pathlib
-executor, method = g.find_executor({executor!r}), g.find_method({method!r})
+import numpy as np, pathlib
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.runtime.registry import find_executor
+executor = find_executor({executor!r})
 
 def peak(n):
-    plan = method.plan(g.Shape(n, 16, n), method.options(g.Options({options})))
+    plan = find_product({method!r}).plan(n=n, l=16, **{more})
     a, b = np.full((n, 16), 0.5, np.float32), np.full((16, n), 0.5, np.float32)
     status, reset = pathlib.Path("/proc/self/status"), pathlib.Path("/proc/self/clear_refs")
     reset.write_text("5")
@@ -201,23 +189,25 @@ print(*peak(3000))
 @unix
 @pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="Linux alone tells peaks")
 @pytest.mark.parametrize(
-    ("executor", "method", "options"),
+    ("executor", "method", "more"),
     [
-        ("numpy", "hall-carr-hart-multi", ""),
-        ("jit", "hall-carr-hart-single", ""),
-        pytest.param("gl-raster", "hall-carr-hart-multi", "", marks=pytest.mark.gl),
+        ("numpy", "hall-carr-hart-multi", {}),
+        ("jit", "hall-carr-hart-single", {}),
+        pytest.param("gl-raster", "hall-carr-hart-multi", {}, marks=pytest.mark.gl),
         pytest.param(
-            "gl-raster", "larson-mcallister", "texture_format='unorm8'", marks=pytest.mark.gl
+            "gl-raster", "larson-mcallister", {"texture_format": "unorm8"}, marks=pytest.mark.gl
         ),
-        pytest.param("gl-compute", "hall-carr-hart-multi", "", marks=pytest.mark.gl),
-        pytest.param("gl-arbfp", "row-packed", "", marks=pytest.mark.gl),
+        pytest.param("gl-compute", "hall-carr-hart-multi", {}, marks=pytest.mark.gl),
+        pytest.param("gl-arbfp", "row-packed", {}, marks=pytest.mark.gl),
     ],
 )
-def test_the_estimate_of_a_plan_is_what_it_takes(executor: str, method: str, options: str) -> None:
+def test_the_estimate_of_a_plan_is_what_it_takes(
+    executor: str, method: str, more: dict[str, str]
+) -> None:
     """Measured as the peak of the resident memory of a child process."""
     if executor not in ("numpy", "jit") and find_executor(executor).is_hardware():
         pytest.skip("textures are in the GPU's memory")
-    code = PEAK.format(executor=executor, method=method, options=options)
+    code = PEAK.format(executor=executor, method=method, more=more)
     taken, estimated = map(int, in_child(code).split())
     assert taken / 1.4 < estimated < 1.4 * taken
     assert np.isfinite(estimated)
