@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
+from gpgpu_legacy.algorithms.matmul.product import Accumulate, Shape
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.api.passes import places
-from gpgpu_legacy.api.products import matmul
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.chips.verdict import Row, Verdict
@@ -73,24 +73,17 @@ class Saturation:
 
 def saturation() -> Saturation:
     """Halves, summed in the framebuffer of 2001."""
-    shape, element = Shape(4, 6, 4), Fraction(1, 2)
-    options = Options(texture_format=UNORM8.name)
+    shape, element = Shape(m=4, l=6, n=4), Fraction(1, 2)
     a = np.full((shape.m, shape.l), float(element), np.float32)
     b = np.full((shape.l, shape.n), float(element), np.float32)
-    p = find_method(OLDEST).builder(shape, options)
+    p = find_product(OLDEST).builder(m=4, l=6, n=4, texture_format=UNORM8.name)
     frames = demonstrate(reference(), p, {"A": a, "B": b}).frames
     return Saturation(
         shape=shape,
         element=element,
         stored=_level(frames[0].column[0, 0]),
         after=tuple(_level(frame.framebuffer[0, 0]) for frame in frames),
-        passes=tuple(
-            _draws(
-                find_product(OLDEST).plan(
-                    m=shape.m, l=shape.l, n=shape.n, texture_format=UNORM8.name
-                )
-            )
-        ),
+        passes=tuple(_draws(p.plan())),
         exact=shape.l * element**2,
         largest=_largest_level(shape.l),
     )

@@ -18,6 +18,7 @@ from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.parts import Part, parts_of
 from gpgpu_legacy.predict.prediction import TRANSFERS, PassTime, Prediction, Stage
 from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import with_fields
 
 if TYPE_CHECKING:
