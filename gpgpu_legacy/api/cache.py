@@ -5,16 +5,16 @@ A sweep is every combination of plans, caches and orders of accesses.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, product
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access, parse_access
-from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
+from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
@@ -27,6 +27,7 @@ from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.simulate import Result as Simulated
+    from gpgpu_legacy.cache.trace import Trace
 
 DEFAULT_CACHE = "8K,4way,64B"
 
@@ -73,37 +74,57 @@ class Traced(Result, kw_only=True):
     in_flight: int | None
 
     @property
-    def order(self) -> str:
-        """The raster order, the layout and how many are in flight; empty for kernels."""
-        if self.raster is None:
-            return ""
-        in_flight = self.in_flight or 1
-        return str(parse_access(self.layout, self.raster, quads=self.quads, in_flight=in_flight))
-
-    @property
     def varied(self) -> dict[str, Plain]:
         """What a sweep may vary, by the heads of its columns."""
         return {
             "plan": self.plan,
             **self.parameters,
-            "cache": getattr(self, "cache", None),
-            "raster order": self.raster,
+            "cache": self.through,
+            "raster order": f"{self.raster} in quads" if self.quads else self.raster,
             "layout": self.layout,
             "in flight": self.in_flight,
         }
+
+    @property
+    def through(self) -> str | None:
+        """The cache in words; None where there is no single one."""
+        return None
+
+    def title(self, varying: Sequence[str] = ()) -> str:
+        """All that it is of, in words, but for what varies."""
+        known = {name: value for name, value in self.varied.items() if name not in varying}
+        fixed = {name: value for name, value in known.items() if name in self.parameters}
+        plan = titled(str(known.get("plan", "plans")), fixed)
+        return ", ".join([plan, *_texts(known, ("cache", *_ORDER))])
+
+    @property
+    def order(self) -> str:
+        """The raster order, the layout and how many are in flight; empty for kernels."""
+        return ", ".join(_texts(self.varied, _ORDER))
 
     @property
     def conventions(self) -> str:
         """How the accesses follow one another."""
         if self.raster is None:
             return KERNEL_CONVENTIONS
-        in_flight = IN_FLIGHT.format(units=self.units) if self.in_flight != 1 else ""
+        units = "quads" if self.quads else "fragments"
+        in_flight = IN_FLIGHT.format(units=units) if self.in_flight != 1 else ""
         return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
 
-    @property
-    def units(self) -> str:
-        """What is in flight."""
-        return "quads" if self.quads else "fragments"
+
+_ORDER = ("raster order", "layout", "in flight")
+
+
+def text_of(name: str, value: Plain) -> str:
+    """What varies, as people read it."""
+    if name == "in flight":
+        return f"{value} in flight"
+    return str(value) if name in {"plan", "cache", *_ORDER} else f"{name} = {value}"
+
+
+def _texts(known: Mapping[str, Plain], names: Iterable[str]) -> list[str]:
+    """The cache and the order in words, without one fragment after another."""
+    return [text_of(name, known[name]) for name in names if known.get(name) not in {None, 1}]
 
 
 class TextureTally(Record):
@@ -155,19 +176,13 @@ class CacheRun(Traced, kw_only=True):
 
     def __repr__(self) -> str:
         ratio = "no accesses" if self.hit_ratio is None else f"{100 * self.hit_ratio:.4g} % hits"
-        return f"<CacheRun {self.caption}: {ratio}, {self.bytes_from_memory:,} bytes from memory>"
+        return f"<CacheRun {self.title()}: {ratio}, {self.bytes_from_memory:,} bytes from memory>"
 
     @property
-    def caption(self) -> str:
-        """The plan, the cache and the order, in words."""
-        return f"{titled(self.plan, self.parameters)}, through {self.through()}"
-
-    def through(self, *, cache: bool = True, order: bool = True) -> str:
-        """The cache and the order in words; either may be left out."""
-        first = f"{self.cache}{' for each texture' if self.per_texture else ''}"
+    def through(self) -> str:
+        """The cache, or both levels, in words."""
         second = f", then {self.second_level} for all" if self.second_level else ""
-        texts = [f"{first}{second}" if cache else "caches", self.order if order else ""]
-        return ": ".join(filter(None, texts))
+        return f"{self.cache}{' for each texture' * self.per_texture}{second}"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The accesses by texture, with remarks below them."""
@@ -179,7 +194,7 @@ class CacheRun(Traced, kw_only=True):
         known = [*self.by_texture.items(), ("in all", _total(self.by_texture.values()))]
         rows = tuple(_tally_row(name, tally) for name, tally in known if tally.accesses)
         notes = tuple(self._notes(whole=whole))
-        return [Grid("cache", f"{self.caption}.", heads, rows, notes)]
+        return [Grid("cache", f"Through a cache: {self.title()}.", heads, rows, notes)]
 
     def _notes(self, *, whole: bool) -> Iterator[str]:
         if not self.accesses:
@@ -220,7 +235,7 @@ class CacheRun(Traced, kw_only=True):
 
     def plot(self, path: Path) -> None:
         """Refuse: InputError, since one run has no axis."""
-        CacheSweep(runs=(self,), not_run=()).plot(path)
+        CacheSweep(runs=(self,)).plot(path)
 
 
 _PROVEN = (
@@ -235,50 +250,72 @@ class NotRun(Traced, kw_only=True):
     cache: str
     reason: str
 
+    @property
+    def through(self) -> str:
+        """The first level."""
+        return self.cache
+
 
 class CacheSweep(Result):
-    """Plans through caches: every combination."""
+    """Plans through caches: every combination. runs: all of them runs, or all of them curves."""
 
-    runs: tuple[CacheRun, ...]
-    not_run: tuple[NotRun, ...]
+    runs: tuple[CacheRun | CacheCurve, ...]
+    not_run: tuple[NotRun, ...] = ()
 
     def __repr__(self) -> str:
         return f"<CacheSweep of {len(self.runs)} runs, {len(self.not_run)} not run>"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A row for each run, with columns for what differs between runs; and what was not run."""
-        return [*([self._grid(whole=whole)] if self.runs else []), *_not_run_grids(self.not_run)]
-
-    def _grid(self, *, whole: bool) -> Grid:
-        first, varying = self.runs[0], varying_of(self.runs)
-        more = ("to memory", "iterations", "simulated") if whole else ()
-        heads = (
-            *varying, "accesses", "hit, %", "bytes requested", "from memory", "from / requested",
-            *more,
-        )  # fmt: skip
-        order = not {"raster order", "layout", "in flight"} & {*varying}
-        through = first.through(cache="cache" not in varying, order=order)
-        caption = f"{fixed_title(first, varying)}, through {through}."
-        rows = tuple(_sweep_row(run, varying, whole=whole) for run in self.runs)
-        return Grid("cache", caption, heads, rows, tuple(self._notes(whole=whole)))
-
-    def _notes(self, *, whole: bool) -> Iterator[str]:
-        first = self.runs[0]
-        if first.second_level:
-            yield f"Level 2 is {first.second_level}; hits are those of level 1."
-        if whole:
-            in_flight = max(self.runs, key=lambda run: run.in_flight or 1)
-            yield from (_WRITES[first.write_policy], in_flight.conventions)
-            if any(run.iterations_repeated for run in self.runs):
-                yield f"Iterations that were not simulated repeat others: {_PROVEN}"
-        for run in self.runs:
-            yield from (f"{run.caption}: {text}" for text in run.left_out())
+        """A row for each run, with columns for what differs; each curve; what was not run."""
+        runs, curves = _parted(self.runs)
+        grids = [_sweep_grid(runs, whole=whole)] if runs else []
+        for curve in curves:
+            grids += curve.grids(whole=whole)
+        rows = tuple((one.title(), one.reason) for one in self.not_run)
+        return [*grids, Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else grids
 
     def plot(self, path: Path) -> None:
-        """Draw bytes from memory and hit ratios over what varies."""
-        from gpgpu_legacy.api.cache_plot import draw_sweep
+        """Draw bytes from memory and hit ratios over what varies, or the curves."""
+        from gpgpu_legacy.api.cache_plot import draw_curves, draw_sweep
 
-        draw_sweep(self, path)
+        runs, curves = _parted(self.runs)
+        if curves:
+            draw_curves(curves, path)
+        else:
+            draw_sweep(runs, self.not_run, path)
+
+
+def _parted(
+    runs: Iterable[CacheRun | CacheCurve],
+) -> tuple[list[CacheRun], list[CacheCurve]]:
+    known = list(runs)
+    curves = [run for run in known if isinstance(run, CacheCurve)]
+    return [run for run in known if isinstance(run, CacheRun)], curves
+
+
+def _sweep_grid(runs: Sequence[CacheRun], *, whole: bool) -> Grid:
+    varying = varying_of(runs)
+    more = ("to memory", "iterations", "simulated") if whole else ()
+    heads = (
+        *varying, "accesses", "hit, %", "bytes requested", "from memory", "from / requested",
+        *more,
+    )  # fmt: skip
+    caption = f"Through caches: {runs[0].title(varying)}."
+    rows = tuple(_sweep_row(run, varying, whole=whole) for run in runs)
+    return Grid("cache", caption, heads, rows, tuple(_sweep_notes(runs, whole=whole)))
+
+
+def _sweep_notes(runs: Sequence[CacheRun], *, whole: bool) -> Iterator[str]:
+    first = runs[0]
+    if first.second_level:
+        yield "Hits are those of level 1."
+    if whole:
+        in_flight = max(runs, key=lambda run: run.in_flight or 1)
+        yield from (_WRITES[first.write_policy], in_flight.conventions)
+        if any(run.iterations_repeated for run in runs):
+            yield f"Iterations that were not simulated repeat others: {_PROVEN}"
+    for run in runs:
+        yield from (f"{run.title()}: {text}" for text in run.left_out())
 
 
 class CurvePoint(Record):
@@ -301,10 +338,8 @@ class CacheCurve(Traced, kw_only=True):
     seconds: float
 
     def __repr__(self) -> str:
-        title = titled(self.plan, self.parameters)
-        return (
-            f"<CacheCurve {title}: {self.accesses:,} accesses, {self.cold_misses:,} of them cold>"
-        )
+        cold = f"{self.cold_misses:,} of them cold"
+        return f"<CacheCurve {self.title()}: {self.accesses:,} accesses, {cold}>"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Misses at sizes that are powers of two, up to the first that holds all lines."""
@@ -316,11 +351,7 @@ class CacheCurve(Traced, kw_only=True):
             if len(points) == 1:
                 break
             lines *= 2
-        order = f", raster order {self.order}" if self.order else ""
-        caption = (
-            f"{titled(self.plan, self.parameters)}{order}: misses of every fully associative LRU "
-            "cache."
-        )
+        caption = f"{self.title()}: misses of every fully associative LRU cache."
         notes = (
             f"{self.accesses:,} accesses to lines of {self.line_bytes} bytes; {self.cold_misses:,} "
             "of them are the first to their line and miss in a cache of any size. All sizes come "
@@ -333,40 +364,13 @@ class CacheCurve(Traced, kw_only=True):
 
     def plot(self, path: Path) -> None:
         """Draw the miss ratio over the size of the cache."""
-        CacheCurves(curves=(self,), not_run=()).plot(path)
-
-
-class CacheCurves(Result):
-    """The curves of several plans or orders."""
-
-    curves: tuple[CacheCurve, ...]
-    not_run: tuple[NotRun, ...]
-
-    def __repr__(self) -> str:
-        return f"<CacheCurves: {len(self.curves)} of them, {len(self.not_run)} not run>"
-
-    def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The table of each curve, and what was not run."""
-        grids = chain.from_iterable(curve.grids(whole=whole) for curve in self.curves)
-        return [*grids, *_not_run_grids(self.not_run)]
-
-    def plot(self, path: Path) -> None:
-        """Draw the miss ratios over the size of the cache."""
-        from gpgpu_legacy.api.cache_plot import draw_curves
-
-        draw_curves(self.curves, path)
+        CacheSweep(runs=(self,)).plot(path)
 
 
 def varying_of(results: Sequence[Traced]) -> list[str]:
     """What differs between results, by the heads of columns."""
     names = dict.fromkeys(chain.from_iterable(result.varied for result in results))
     return [name for name in names if len({result.varied.get(name) for result in results}) > 1]
-
-
-def fixed_title(result: Traced, varying: Sequence[str]) -> str:
-    """The plan and the parameters that all results have in common, in words."""
-    fixed = {name: value for name, value in result.parameters.items() if name not in varying}
-    return titled("plans" if "plan" in varying else result.plan, fixed)
 
 
 def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[Entry, ...]:
@@ -405,14 +409,6 @@ def _percent(part: int, whole: int) -> Numeral | None:
     return Numeral(f"{100 * part / whole:.4g}") if whole else None
 
 
-def _not_run_grids(not_run: Sequence[NotRun]) -> list[Grid]:
-    rows = tuple(
-        (f"{titled(one.plan, one.parameters)}, {one.cache}, {one.order}", one.reason)
-        for one in not_run
-    )
-    return [Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else []
-
-
 # Cases --------------------------------------------------------------------------------------------
 
 
@@ -427,6 +423,15 @@ class Case:
     def __str__(self) -> str:
         title = titled(self.builder.name, self.builder.parameters)
         return f"{title}, {self.memory.levels[0]}, {self.access}"
+
+    @property
+    def line_bytes(self) -> int:
+        """Of the first level."""
+        return self.memory.levels[0].line_bytes
+
+    def trace(self) -> Trace:
+        """The accesses."""
+        return plan_trace(self.builder.plan(), self.line_bytes, self.access)
 
     def fields(self) -> dict[str, Any]:
         """The fields of results that say which case they are of."""
@@ -475,15 +480,11 @@ def cases_of(
     """
     combined = product(builders, list(accesses), list(memories))
     cases = list(dict.fromkeys(Case(b, memory, access) for b, access, memory in combined))
-    different = {(case.builder, _line_bytes(case.memory)): case for case in cases}
+    different = {(case.builder, case.line_bytes): case for case in cases}
     if len(different) > 1:
-        for (builder, line_bytes), case in different.items():
-            plan_trace(builder.plan(), line_bytes, case.access)
+        for case in different.values():
+            case.trace()
     return cases
-
-
-def _line_bytes(memory: Memory) -> int:
-    return memory.levels[0].line_bytes
 
 
 # Simulating ---------------------------------------------------------------------------------------
@@ -556,20 +557,21 @@ def _run(case: Case, budget: Budget, progress: Progress, *, every_pass: bool) ->
 
 def cache_sweep(
     cases: Iterable[Case], budget: Budget, watch: Watch = _unwatched, *, every_pass: bool = False
-) -> CacheSweep | CacheRun:
+) -> CacheSweep | CacheRun | CacheCurve:
     """Simulate one case after another, as far as the budget goes; the last may be cut short.
 
     A single case that is simulated is its run alone.
     """
-    runs, not_run = _each(
-        cases, budget, lambda case: _run(case, budget, watch(case), every_pass=every_pass)
-    )
-    return runs[0] if len(runs) == 1 and not not_run else CacheSweep(runs=runs, not_run=not_run)
+
+    def run(case: Case) -> CacheRun:
+        return _run(case, budget, watch(case), every_pass=every_pass)
+
+    return _each(cases, budget, run)
 
 
 def cache_curves(
     cases: Iterable[Case], budget: Budget, watch: Watch = _unwatched
-) -> CacheCurves | CacheCurve:
+) -> CacheSweep | CacheRun | CacheCurve:
     """The curves of plans, as far as the budget goes; only the line size of a memory matters.
 
     A single one that is complete is the curve alone.
@@ -577,9 +579,8 @@ def cache_curves(
 
     def curve(case: Case) -> CacheCurve | NotRun:
         began = budget.spent_s
-        trace = plan_trace(case.builder.plan(), _line_bytes(case.memory), case.access)
         try:
-            distances = stack_distances(trace, progress=_until(budget, watch(case)))
+            distances = stack_distances(case.trace(), progress=_until(budget, watch(case)))
         except _BudgetSpentError:
             return case.not_run("the budget was spent before the end")
         sizes, counts = distances.curve()
@@ -601,11 +602,25 @@ def cache_curves(
             seconds=budget.spent_s - began,
         )
 
-    different = {replace(case, memory=_line_alone(case.memory)): case for case in cases}
-    curves, not_run = _each(different.values(), budget, curve)
-    if len(curves) == 1 and not not_run:
-        return curves[0]
-    return CacheCurves(curves=curves, not_run=not_run)
+    different = {(case.builder, case.access, case.line_bytes): case for case in cases}
+    return _each(different.values(), budget, curve)
+
+
+def _each(
+    cases: Iterable[Case], budget: Budget, run: Callable[[Case], CacheRun | CacheCurve | NotRun]
+) -> CacheSweep | CacheRun | CacheCurve:
+    """The outcomes of cases, of which the budget may refuse some."""
+    runs, not_run = list[CacheRun | CacheCurve](), list[NotRun]()
+    for case in cases:
+        refusal = budget.refusal()
+        outcome = run(case) if refusal is None else case.not_run(refusal)
+        if isinstance(outcome, NotRun):
+            not_run.append(outcome)
+        else:
+            runs.append(outcome)
+    if len(runs) == 1 and not not_run:
+        return runs[0]
+    return CacheSweep(runs=tuple(runs), not_run=tuple(not_run))
 
 
 def cache_map(
@@ -625,24 +640,6 @@ def cache_map(
     return case.ran(result, budget.spent_s - began), heat
 
 
-R = TypeVar("R", CacheRun, CacheCurve)
-
-
-def _each(
-    cases: Iterable[Case], budget: Budget, run: Callable[[Case], R | NotRun]
-) -> tuple[tuple[R, ...], tuple[NotRun, ...]]:
-    """The outcomes of cases, of which the budget may refuse some."""
-    runs, not_run = list[R](), list[NotRun]()
-    for case in cases:
-        refusal = budget.refusal()
-        outcome = run(case) if refusal is None else case.not_run(refusal)
-        if isinstance(outcome, NotRun):
-            not_run.append(outcome)
-        else:
-            runs.append(outcome)
-    return tuple(runs), tuple(not_run)
-
-
 class _BudgetSpentError(Exception):
     """The budget is spent in the middle of a curve, and a part of a curve is of no use."""
 
@@ -657,9 +654,3 @@ def _until(budget: Budget, progress: Progress) -> Callable[[float], None]:
             progress(done)
 
     return report
-
-
-def _line_alone(memory: Memory) -> Memory:
-    """A cache of one line, as long as this memory's."""
-    line_bytes = _line_bytes(memory)
-    return Memory((Cache(line_bytes, 1, line_bytes),))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.cache import fixed_title, varying_of
+from gpgpu_legacy.api.cache import text_of, varying_of
 from gpgpu_legacy.cache.caches import parse_cache
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.plot import (
@@ -27,7 +27,7 @@ from gpgpu_legacy.present.plot import (
 )
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Traced
+    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, Traced
     from gpgpu_legacy.cache.heat_map import HeatMap
     from gpgpu_legacy.present.colours import Colour
 
@@ -54,16 +54,9 @@ _LABELS = {"in flight": "fragments or quads in flight"}
 def _value(run: Traced, name: str) -> Any:
     """What a run has of something that varies."""
     if name in {_CAPACITY, _KIND}:
-        cache = str(run.varied["cache"])
+        cache = str(run.through).partition(" ")[0]
         return parse_cache(cache).size_bytes if name == _CAPACITY else cache.partition(",")[2]
     return run.varied.get(name)
-
-
-def _text(name: str, value: Any) -> str:
-    """A value as people read it."""
-    if name == "in flight":
-        return f"{value} in flight"
-    return f"{value}" if name in {*_AXES, _KIND} else f"{name} = {value}"
 
 
 def check_sweep(wanted: Sequence[Traced]) -> None:
@@ -101,7 +94,7 @@ def _is_number(runs: Sequence[Traced], name: str) -> bool:
     return all(type(_value(run, name)) in {int, float} for run in runs)
 
 
-def draw_sweep(sweep: CacheSweep, path: Path) -> None:
+def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) -> None:
     """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
 
     One line for each combination of what else varies. Runs that the budget cut short are left out.
@@ -109,10 +102,10 @@ def draw_sweep(sweep: CacheSweep, path: Path) -> None:
     """
     from gpgpu_legacy.present.labels import label_lines
 
-    wanted: list[Traced] = [*sweep.runs, *sweep.not_run]
-    across, others = _across(wanted)
-    runs = [run for run in sweep.runs if run.exact]
+    wanted: list[Traced] = [*runs, *not_run]
+    runs = [run for run in runs if run.exact]
     _check_any(runs)
+    across, others = _across(wanted)
     is_number = _is_number(wanted, across)
     lines: dict[tuple[Any, ...], list[CacheRun]] = {}
     for run in runs:
@@ -133,7 +126,10 @@ def draw_sweep(sweep: CacheSweep, path: Path) -> None:
             "color": COLOURS[number % len(COLOURS)],
             "linestyle": LINES[number // len(COLOURS) % len(LINES)],
             "markersize": 4.5,
-            "label": ", ".join(map(_text, others, key)),
+            "label": ", ".join(
+                value if name == _KIND else text_of(name, value)
+                for name, value in zip(others, key, strict=True)
+            ),
         }
         upper.plot(places, [run.bytes_from_memory / _KB for run in points], **style)
         lower.plot(places, [100 * (run.hit_ratio or 0.0) for run in points], **style)
@@ -149,12 +145,8 @@ def draw_sweep(sweep: CacheSweep, path: Path) -> None:
     lower.set_xlabel(_LABELS.get(across, across))
     set_plain_numbers(upper)
     figure.align_ylabels()
-    varying = {across, *others}
-    fixed = [name for name in ("cache", "raster order", "layout") if name not in varying]
-    if across == _CAPACITY or _KIND in varying:
-        fixed = [name for name in fixed if name != "cache"]
-    where = [str(value) for name in fixed if (value := _value(runs[0], name)) is not None]
-    add_head(figure, ", ".join([fixed_title(runs[0], [*varying]), *where]))
+    varying = [{_CAPACITY: "cache", _KIND: "cache"}.get(name, name) for name in (across, *others)]
+    add_head(figure, runs[0].title(varying))
     save_figure(figure, path)
 
 
@@ -189,7 +181,7 @@ def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
             color=COLOURS[number % len(COLOURS)],
             linestyle=LINES[number // len(COLOURS) % len(LINES)],
             label=", ".join(
-                filter(None, [*(_text(n, curve.varied.get(n)) for n in varying), curve.order])
+                filter(None, [*(text_of(n, curve.varied.get(n)) for n in varying), curve.order])
             ),
         )
     smallest, largest = first.line_bytes, max(curve.curve[-1].bytes for curve in curves)
@@ -199,7 +191,8 @@ def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
     label_lines(axes)
     axes.set_xlabel(f"size of a fully associative LRU cache, lines of {smallest} bytes")
     axes.set_ylabel("misses / accesses")
-    add_head(figure, f"{fixed_title(first, varying)}: miss-ratio curves")
+    orders = ("raster order", "layout", "in flight")
+    add_head(figure, f"{first.title([*varying, *orders])}: miss-ratio curves")
     save_figure(figure, path)
 
 
@@ -240,7 +233,7 @@ def heat_map_caption(run: CacheRun, heat: HeatMap) -> str:
     """What a heat map shows, for the text above it."""
     left_out = "" if run.exact else " The budget left out a part of the run."
     return (
-        f"Reads that hit, of {heat.of}, row 0 lowest: {run.caption}. {heat.all_hits:,} of "
+        f"Reads that hit, of {heat.of}, row 0 lowest: {run.title()}. {heat.all_hits:,} of "
         f"{heat.all_reads:,} reads hit.{left_out} Grey: no reads."
     )
 

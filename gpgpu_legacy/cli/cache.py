@@ -25,7 +25,7 @@ from gpgpu_legacy.cli.words import Jobs
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.cache import CacheCurve, CacheCurves, CacheRun, CacheSweep, Case
+    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Case
     from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.measure.budget import Budget
@@ -130,7 +130,7 @@ class Question:
 @answers("cache", plot="Plot the sweep, or with --curve the curves.")
 def cache_command(
     jobs: Jobs, memories: MemoryOptions, accesses: AccessOptions, question: Question, report: Report
-) -> CacheRun | CacheSweep | CacheCurve | CacheCurves:
+) -> CacheRun | CacheSweep | CacheCurve:
     """Simulate lookups and writes through a cache: hits, misses, bytes from memory.
 
     Parameters, --cache, --raster, --layout and --in-flight take several values; every combination
