@@ -8,8 +8,7 @@ from itertools import product
 
 from browser_pages import Modules
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.families import FAMILIES, LARGEST, family_of
 from gpgpu_legacy.page.products import METHODS, PRODUCTS
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
@@ -32,19 +31,21 @@ def test_shapes_have_their_scenes(modules: Callable[..., Modules]) -> None:
     page = modules(*INTERPRETER, FAMILIES, PRODUCTS)
     methods = set()
     for number, chosen in enumerate(page.run(CHOSEN)):
-        method = find_method(chosen["method"])
-        mode = chosen["mode"] and Accumulate(chosen["mode"])
-        options = Options(block=chosen["block"], accumulate=mode, texture_format=chosen["format"])
+        method = find_product(chosen["method"])
+        more = {"block": chosen["block"], "accumulate": chosen["mode"]}
+        if method.name == "larson-mcallister":
+            more = {"texture_format": chosen["format"]}
         shapes = PAIRS if method in methods else THIRD
         methods.add(method)
         found = json.loads(page.run(FOUND, {"number": number, "shapes": shapes}))
-        for sizes, scene in zip(shapes, found, strict=True):
-            assert scene == plain(scene_of(method.plan(Shape(*sizes), options))), (sizes, options)
+        for (m, l, n), scene in zip(shapes, found, strict=True):  # noqa: E741
+            plan = method.plan(m=m, l=l, n=n, **more)
+            assert scene == plain(scene_of(plan)), (m, l, n, more)
     assert {method.name for method in methods} == {*METHODS}
 
 
 def test_other_shapes_are_refused_in_a_sentence(modules: Callable[..., Modules]) -> None:
-    family = plain(family_of(find_method("larson-mcallister"), Options()))
+    family = plain(family_of(find_product("larson-mcallister"), {}))
     page = modules(*INTERPRETER, FAMILIES)
     code = (
         "(() => { try { familyScene(given, 4, 9, 4) } catch (error) { return String(error) } })()"

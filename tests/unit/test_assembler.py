@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from language import ROWS, VECTORS, Writer
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import AssemblyError, InputError
 from gpgpu_legacy.isa.ir import (
     Attribute,

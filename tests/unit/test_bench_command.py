@@ -16,7 +16,7 @@ import pytest
 from commands import Command
 from PIL import Image
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure import other_work
 from gpgpu_legacy.measure.bench.model import measure

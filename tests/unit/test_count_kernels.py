@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from buffers import bindings, buffer, uniforms
+from products import plan_of as product_plan
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.closed_form import POWERS_OF_TWO, recover, same_formula
 from gpgpu_legacy.count.kernels import KernelCounts, count_compute_pass
 from gpgpu_legacy.count.traffic import Counts, count_plan
@@ -28,8 +28,8 @@ HOST, GLOBAL, SHARED = (f"dobravec-bulic-{kind}" for kind in ("host", "global", 
 MALI = "mali-sgemm"
 
 
-def counted(name: str, shape: tuple[int, int, int], **options: Any) -> Counts:
-    return count_plan(find_method(name).plan(Shape(*shape), Options(**options)))
+def counted(name: str, shape: tuple[int, int, int], **more: Any) -> Counts:
+    return count_plan(product_plan(find_product(name), shape, **more))
 
 
 # Methods, by hand ------------------------------------------------------------------------------
@@ -65,8 +65,7 @@ def test_shared_blocks_are_loaded_once_a_work_group(dynamic: bool) -> None:
 def test_alpha_and_c_are_one_more_dispatch() -> None:
     """9 rows of 70 elements, two groups of 64 a row: two loads, a store, 3 operations each."""
     plain, scaled = (
-        counted(GLOBAL, (9, 3, 70), block=1, **more)
-        for more in ({}, {"alpha": 2.0, "beta": 0.5, "adds": True})
+        counted(GLOBAL, (9, 3, 70), block=1, **more) for more in ({}, {"alpha": 2.0, "beta": 0.5})
     )
     assert scaled.dispatches == plain.dispatches + 1
     assert scaled.invocations == plain.invocations + 9 * 128
@@ -98,11 +97,8 @@ FORMULAS = [
 
 @pytest.mark.parametrize(("name", "field", "formula"), FORMULAS)
 def test_closed_forms(name: str, field: str, formula: str) -> None:
-    method = find_method(name)
-
     def quantity(n: int, b: int) -> int:
-        options = Options(block=b if method.blocks else None)
-        return int(getattr(count_plan(method.plan(Shape(n, n, n), options)), field))
+        return int(getattr(counted(name, (n, n, n), block=b), field))
 
     assert same_formula(recover(quantity, POWERS_OF_TWO), formula)
 
@@ -151,10 +147,9 @@ def run_in_full(plan: Plan, pass_: ComputePass) -> KernelCounts:
 @pytest.mark.parametrize("shape", [(1, 1, 1), (5, 7, 3), (33, 9, 65), (16, 32, 8)])
 @pytest.mark.parametrize("name", [HOST, GLOBAL, SHARED, TILED, MALI])
 def test_methods_do_what_is_counted(name: str, shape: tuple[int, int, int]) -> None:
-    method = find_method(name)
     if name == HOST:
         shape = (min(shape[0], 6), min(shape[1], 6), min(shape[2], 6))
-    plan = method.plan(Shape(*shape), Options(block=4 if method.blocks else None))
+    plan = product_plan(find_product(name), shape)
     for _, pass_ in plan.weighted_passes():
         assert isinstance(pass_, ComputePass)
         assert count_compute_pass(plan, pass_) == run_in_full(plan, pass_)

@@ -9,9 +9,8 @@ from drawing import program, show, texture
 from products import METHODS_AND_WAYS, plan_of
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.options import Options
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.algorithms.registry import find_method, find_product
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.printer import print_instruction
@@ -97,7 +96,7 @@ def test_every_opcode_has_a_function_that_rounds_each_operation() -> None:
 
 
 def test_a_family_keeps_what_sizes_change_and_no_more() -> None:
-    family = family_of(find_method("larson-mcallister"), Options())
+    family = family_of(find_product("larson-mcallister"), {})
     (template,) = family["templates"]
     columns = {(c["sizes"], tuple(c["values"])) for c in family["columns"]}
     sizes = tuple(range(1, LARGEST + 1))
