@@ -16,7 +16,7 @@ COMMANDS = (
     "run larson-mcallister --size 4 --executor numpy",
     f"exec {LIFE} --size 4 --texture 0=cells.npy --executor numpy",
     "doctor",
-    "predict larson-mcallister --size 4 --chip radeon-9700-pro",
+    "predict larson-mcallister n=4 --chip radeon-9700-pro",
     "roofline --chip xeon-jit --size 16",
     "cache larson-mcallister n=4",
     "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
@@ -27,9 +27,8 @@ COMMANDS = (
     "chips",
     "fit hall-carr-hart-multi --chip radeon-9700-pro",
     "plan run reduction --set n=4 --executor numpy",
-    "plan count reduction --set n=4",
-    "plan check reduction --set n=4 --chip radeon-9700-pro",
-    "plan predict reduction --set n=4 --chip radeon-9700-pro",
+    "count reduction n=4",
+    "check reduction n=4 --chip radeon-9700-pro",
     "plan trace reduction --set n=4 --at 0,0",
     "plan bench reduction --set n=4 --executor jit --repeat 1 --quiet",
 )
@@ -44,7 +43,7 @@ BY_NAME = {
     "versions",
 }
 """Objects whose keys are names of the user's, or of a list elsewhere."""
-LIKE = {"plan run": "run", "plan count": "run", "plan predict": "predict"}
+LIKE = {"plan run": "run", "count": "run"}
 """Sections that refer to another."""
 
 
