@@ -9,7 +9,7 @@ from time import perf_counter
 import pytest
 from attacks import ATTACK
 
-from gpgpu_legacy import Options, Shape, find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import run as cache_run_module
 from gpgpu_legacy.cache import simulate as simulate_module
 from gpgpu_legacy.cache.caches import Memory, parse_cache
@@ -24,10 +24,9 @@ METHODS = ("hall-carr-hart-single", "larson-mcallister", "dobravec-bulic-shared"
 
 @cache
 def plan_of(method: str, size: int, largest: int) -> Plan:
-    known = find_method(method)
-    kernels = "largest_texture" in known.refuses
-    options = Options() if kernels else Options(largest_texture=largest)
-    return known.plan(Shape(size, size, size), options)
+    product = find_product(method)
+    textures = {"largest_texture": largest} if "largest_texture" in product.parameters else {}
+    return product.plan(n=size, **textures)
 
 
 @cache
