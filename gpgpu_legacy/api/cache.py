@@ -94,7 +94,7 @@ class Traced(Result, kw_only=True):
         """All that it is of, in words, but for what varies."""
         known = {name: value for name, value in self.varied.items() if name not in varying}
         fixed = {name: value for name, value in known.items() if name in self.parameters}
-        plan = titled(str(known.get("plan", "plans")), fixed)
+        plan = titled(self.plan, fixed) if "plan" in known else "several plans"
         return ", ".join([plan, *_texts(known, ("cache", *_ORDER))])
 
     @property
@@ -370,7 +370,8 @@ class CacheCurve(Traced, kw_only=True):
 def varying_of(results: Sequence[Traced]) -> list[str]:
     """What differs between results, by the heads of columns."""
     names = dict.fromkeys(chain.from_iterable(result.varied for result in results))
-    return [name for name in names if len({result.varied.get(name) for result in results}) > 1]
+    known = [result.varied for result in results]
+    return [name for name in names if len({one[name] for one in known if name in one}) > 1]
 
 
 def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[Entry, ...]:
