@@ -22,12 +22,12 @@ COMMANDS = (
     "tables --no-measure -o {}/out.tex",
     "tables --no-measure --json -o {}/out.json",
     "tables --paper dobravec-bulic-2017 --no-measure --plots {}/plots",
-    "run larson-mcallister --size 128 --executor numpy -o {}/out.npy",
-    "run larson-mcallister --size 128 --executor numpy -o {}/out.png",
-    "plan dump jacobi -o {}/dump",
-    "plan figure jacobi --executor numpy --animate {}/out.gif",
-    "roofline --plot {}/out.pdf",
-    "cache larson-mcallister --size 16 --heat-map {}/out.png",
+    "run larson-mcallister n=128 --executor numpy -o {}/out.npy",
+    "run larson-mcallister n=128 --executor numpy -o {}/out.png",
+    "dump jacobi -o {}/dump",
+    "figure jacobi --executor numpy --animate {}/out.gif",
+    "study roofline --plot {}/out.pdf",
+    "cache larson-mcallister n=16 --heat-map {}/out.png",
     "report --no-measure --size 64 --block 4 -o {}/report",
 )
 SHARE = 2

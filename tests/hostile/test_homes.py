@@ -42,22 +42,22 @@ RUNNING = (
     "--help",
     "doctor",
     f"exec {PROGRAM} --size 32x24 --executor jit -o {{out}}/picture.png",
-    "run hall-carr-hart-multi --size 16 --executor gl-raster",
-    "run hall-carr-hart-multi --size 16 --executor gl-arbfp",
-    "run opengl-compute-tiled --size 16 --executor jit",
-    "plan figure jacobi --plot {out}/passes.png",
-    "plan cache reduction",
-    "plan dump jacobi -o {out}/dump",
-    "predict hall-carr-hart-multi --size 64 --chip radeon-9700-pro",
-    "roofline --plot {out}/roofline.svg",
-    "cache-table --size 16 --budget 5",
-    "bench --size 16 --budget 2 --method larson-mcallister",
+    "run hall-carr-hart-multi n=16 --executor gl-raster",
+    "run hall-carr-hart-multi n=16 --executor gl-arbfp",
+    "run opengl-compute-tiled n=16 --executor jit",
+    "figure jacobi --plot {out}/passes.png",
+    "cache reduction",
+    "dump jacobi -o {out}/dump",
+    "predict hall-carr-hart-multi n=64 --chip radeon-9700-pro",
+    "study roofline --plot {out}/roofline.svg",
+    "study cache-table --size 16 --budget 5",
+    "bench larson-mcallister n=16 --budget 2",
     "report -o {out}/report --size 16 --no-measure",
     "tune --show",
     "tune --forget",
 )
 
-KEEPING = ("tune larson-mcallister --size 16 --budget 2", "calibrate --executor jit --budget 2")
+KEEPING = ("tune larson-mcallister n=16 --budget 2", "calibrate --executor jit --budget 2")
 """Commands that are of use only where they can keep what they find."""
 
 

@@ -24,14 +24,14 @@ BEGIN = (
 COMMANDS = {
     "--help": 0.3,
     "tables -o out.txt": 1.0,
-    "run larson-mcallister --size 96 --executor jit -o out.npy": 2.5,
-    "run hall-carr-hart-multi --size 64 --executor numpy -o out.csv": 1.0,
-    "run hall-carr-hart-multi --size 64 --executor gl-raster -o out.mtx": 1.5,
+    "run larson-mcallister n=96 --executor jit -o out.npy": 2.5,
+    "run hall-carr-hart-multi n=64 --executor numpy -o out.csv": 1.0,
+    "run hall-carr-hart-multi n=64 --executor gl-raster -o out.mtx": 1.5,
     "report --no-measure -o out": 6.0,
-    "plan dump jacobi -o out": 1.0,
+    "dump jacobi -o out": 1.0,
     "study figure-2 --plot out.gif": 2.0,
-    "cache-table --size 32 -o out.json": 3.0,
-    "bench --size 32 --budget 3 -o out.json": 4.0,
+    "study cache-table --size 32 -o out.json": 3.0,
+    "bench n=32 --budget 3 -o out.json": 4.0,
     "study precision larson-mcallister n=16 --plot out.svg": 3.0,
 }
 """Commands, and about how long each takes, in seconds."""

@@ -16,15 +16,15 @@ FILES = {
     "translate prog.fp --to numpy --output {}": ".py",
     "exec prog.fp --size 4 --output {}": ".png",
     "exec prog.fp --size 4 --animate {}": ".gif",
-    "run larson-mcallister --size 4 --executor numpy --output {}": ".npy",
-    "plan figure jacobi --executor numpy --plot {}": ".svg",
-    "plan page jacobi --set n=8 --output {}": ".html",
-    "roofline --plot {}": ".pdf",
+    "run larson-mcallister n=4 --executor numpy --output {}": ".npy",
+    "figure jacobi --executor numpy --plot {}": ".svg",
+    "page jacobi n=8 --output {}": ".html",
+    "study roofline --plot {}": ".pdf",
 }
 """Commands that write a file, and what it ends in."""
 
 FOLDERS = {
-    "plan dump jacobi --output {}": ("plan.json", "shader-0.frag"),
+    "dump jacobi --output {}": ("plan.json", "shader-0.frag"),
     "tables --paper dobravec-bulic-2017 --no-measure --plots {}": (),
 }
 """Commands that write a folder, and files that they write there."""
@@ -91,7 +91,7 @@ def read_only(room: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_can_only_be_read(read_only: Path, room: Path, run: Call) -> None:
-    for command in ("tables --no-measure -o {}/out.txt", "plan dump jacobi -o {}/out"):
+    for command in ("tables --no-measure -o {}/out.txt", "dump jacobi -o {}/out"):
         _refused(run, room, command, "disk", "the folder disk cannot be written to")
 
 

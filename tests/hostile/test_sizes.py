@@ -28,22 +28,22 @@ PROGRAMS = {
 }
 
 COMMANDS = """
-run hall-carr-hart-multi --size N
-run larson-mcallister --size N
-run row-packed --size N
-run packed-2x2 --size N
-run dobravec-bulic-shared --size N
-run mali-sgemm --size N
-run govindaraju-tiled --size N
-run govindaraju-tiled --size 64 --tile N
-run hall-carr-hart-single --size N --executor numpy --no-check
-run hall-carr-hart-multi --size N --executor gl-raster
-run hall-carr-hart-single --size N --block 1 --largest-texture 1
-run hall-carr-hart-single --size 64 --block N --largest-texture N
-run hall-carr-hart-single --size 64 --coordinates-first N
-run hall-carr-hart-single --size 8 --executor numpy --repeat N0000000
-run row-packed --shape 1 N 1 --largest-texture N --executor numpy
-run hall-carr-hart-single --shape N N 0
+run hall-carr-hart-multi n=N
+run larson-mcallister n=N
+run row-packed n=N
+run packed-2x2 n=N
+run dobravec-bulic-shared n=N
+run mali-sgemm n=N
+run govindaraju-tiled n=N
+run govindaraju-tiled n=64 tile=N
+run hall-carr-hart-single n=N --executor numpy --no-check
+run hall-carr-hart-multi n=N --executor gl-raster
+run hall-carr-hart-single n=N block=1 largest_texture=1
+run hall-carr-hart-single n=64 block=N largest_texture=N
+run hall-carr-hart-single n=64 coordinates_first=N
+run hall-carr-hart-single n=8 --executor numpy --repeat N0000000
+run row-packed m=1 l=N n=1 largest_texture=N --executor numpy
+run hall-carr-hart-single m=N l=N n=0
 exec plain.fp --size N
 exec plain.fp --size Nx1 --executor numpy
 exec plain.fp --width N --height N
@@ -60,49 +60,49 @@ predict govindaraju-tiled --chip h100-sxm5 n=N
 predict larson-mcallister --chip h100-sxm5 n=N largest_texture=16
 predict dobravec-bulic-shared --chip h100-sxm5 n=N
 fit hall-carr-hart-multi --chip h100-sxm5 n=N
-roofline --size N
-cache hall-carr-hart-multi --size N --budget 2
-cache hall-carr-hart-multi --size N --budget 2 --curve
-cache hall-carr-hart-multi --size N --budget 2 --heat-map h.png
-cache dobravec-bulic-shared --size N --budget 2
-cache larson-mcallister --size 64 --cache N,4way,64B --budget 2
-cache larson-mcallister --size 64 --cache N,fully,64B --budget 2
-cache larson-mcallister --size 64 --raster tiled:NxN --budget 2
-cache larson-mcallister --size 64 --layout NxN --budget 2
-cache-table --size N --budget 2
-tiles --size N --budget 2
-tiles --size 64 --tile N --budget 2
-tiles --size 64 --cache N,4way,64B --budget 2
-cache-table --size 16 --budget 2 --workers N
+study roofline --size N
+cache hall-carr-hart-multi n=N --budget 2
+cache hall-carr-hart-multi n=N --budget 2 --curve
+cache hall-carr-hart-multi n=N --budget 2 --heat-map h.png
+cache dobravec-bulic-shared n=N --budget 2
+cache larson-mcallister n=64 --cache N,4way,64B --budget 2
+cache larson-mcallister n=64 --cache N,fully,64B --budget 2
+cache larson-mcallister n=64 --raster tiled:NxN --budget 2
+cache larson-mcallister n=64 --layout NxN --budget 2
+study cache-table --size N --budget 2
+study tiles --size N --budget 2
+study tiles --size 64 --tile N --budget 2
+study tiles --size 64 --cache N,4way,64B --budget 2
+study cache-table --size 16 --budget 2 --workers N
 study anomaly n=N
 study anomaly n=256 --rows N
 tables --size N --no-measure
 tables --size N --measure --budget 2
 tables --size 1024 --block N --no-measure
-bench --size N --budget 2
-bench --size 8 --repeat N --budget 2
-bench --size 64 --block N --budget 2
-lineage --size N --budget 2
+bench n=N --budget 2
+bench n=8 --repeat N --budget 2
+bench n=64 block=N --budget 2
+study lineage --size N --budget 2
 study precision n=N
-tune --size N --budget 2
+tune hall-carr-hart-multi n=N --budget 2
 calibrate --repeat N0000 --budget 2
-plan run jacobi --set n=N iterations=2
-plan run life --set n=N steps=2
-plan run reduction --set n=N
-plan run bitonic-sort --set n=N
+run jacobi n=N passes=2
+run life width=N generations=2
+run reduction n=N
+run bitonic-sort n=N
 count jacobi n=N
-count jacobi iterations=N
+count jacobi passes=N
 count bitonic-sort n=N
 count hall-carr-hart-multi n=N
-plan bench jacobi --set n=N --budget 2
-plan bench jacobi --over n=64,N --budget 2
-plan cache jacobi --set n=N --budget 2
-plan trace jacobi --set n=N iterations=2 --at 1,1
-plan figure jacobi --set n=N iterations=2 --plot p.png
-plan figure jacobi --plot p.png --panels N
-plan figure jacobi --animate p.gif --scale N
-plan figure jacobi --animate p.gif --frames N
-plan page jacobi --set n=N passes=2 -o p.html
+bench jacobi n=N --budget 2
+bench jacobi n=64,N --budget 2
+cache jacobi n=N --budget 2
+trace jacobi n=N passes=2 --texel 1,1
+figure jacobi n=N passes=2 --plot p.png
+figure jacobi --plot p.png --panels N
+figure jacobi --animate p.gif --scale N
+figure jacobi --animate p.gif --frames N
+page jacobi n=N passes=2 -o p.html
 predict jacobi n=N --chip h100-sxm5
 """.strip().splitlines()
 

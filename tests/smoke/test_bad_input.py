@@ -23,17 +23,21 @@ METHOD = "hall-carr-hart-multi"
 CASES = {
     "a program": "check bad.fp",
     "bytes for a program": "exec bytes.fp --size 4",
-    "a plan": "plan run bad.json",
-    "an array": f"run {METHOD} bad.npy bad.npy -o out.npy",
-    "a matrix": f"run {METHOD} bad.mtx bad.mtx -o out.npy",
+    "a plan": "run bad.json",
+    "an array": f"run {METHOD} A=bad.npy B=bad.npy -o out.npy",
+    "a matrix": f"run {METHOD} A=bad.mtx B=bad.mtx -o out.npy",
     "a picture": "exec good.fp --size 4 --texture 0=bad.png -o out.png",
     "a record": "bench --from bad.json --plot out.png",
     "a profile": "chips bad.toml",
     "a file that is none": "check missing.fp",
-    "an option that is none": f"run {METHOD} --sise 4",
-    "a word for a number": f"run {METHOD} --size four",
-    "an absurd size": f"run {METHOD} --size 1000000000000 -o out.npy",
-    "a folder that is none": f"run {METHOD} --size 4 --executor numpy -o no/where/out.npy",
+    "an option that is none": f"run {METHOD} --exakt",
+    "a parameter that is none": f"run {METHOD} nn=4",
+    "a parameter of another algorithm": f"run {METHOD} tile=4",
+    "an input that is none": f"run {METHOD} D=bad.npy",
+    "a sweep of one run": f"run {METHOD} n=4,8",
+    "a word for a number": f"run {METHOD} n=four",
+    "an absurd size": f"run {METHOD} n=1000000000000 -o out.npy",
+    "a folder that is none": f"run {METHOD} n=4 --executor numpy -o no/where/out.npy",
 }
 
 
@@ -62,8 +66,8 @@ def test_bad_input_is_one_line(
         "count p.fp",
         "check p.fp",
         "translate p.fp --to numpy",
-        "plan run p.json",
-        "plan run p.py",
+        "run p.json",
+        "run p.py",
     ],
 )
 def test_no_command_waits_for_a_named_pipe(

@@ -136,8 +136,6 @@ def test_only_what_a_plan_does_is_refused() -> None:
 @pytest.mark.gl
 def test_the_command_line_says_it_in_a_line(run: Command, ready: Callable[[str], Executor]) -> None:
     ready("gl-arbfp")
-    code, out, err = run(
-        "run", "larson-mcallister", "--size", "8", "--executor", "gl-arbfp", "--exact"
-    )
+    code, out, err = run("run", "larson-mcallister", "n=8", "--executor", "gl-arbfp", "--exact")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert " or exactly on numpy" in err

@@ -163,7 +163,7 @@ def test_each_has_one_warning_line(site: Path) -> None:
 
 
 def test_an_installed_algorithm_runs_by_its_name(site: Path) -> None:
-    done = run(site, "plan", "run", "heat_2d", "--set", "n=3", "--json")
+    done = run(site, "run", "heat_2d", "n=3", "--json")
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert data["outputs"]["x"]["shape"] == [3, 3]
@@ -172,9 +172,9 @@ def test_an_installed_algorithm_runs_by_its_name(site: Path) -> None:
 
 
 def test_a_broken_one_is_said_when_it_is_asked_for_and_not_before(site: Path) -> None:
-    done = run(site, "plan", "run", "broken")
+    done = run(site, "run", "broken")
     assert done.returncode == 2
     assert "no_such_package" in done.stderr
     assert "Traceback" not in done.stderr
-    ours = run(site, "plan", "run", "jacobi", "--set", "n=2", "--json")
+    ours = run(site, "run", "jacobi", "n=2", "--json")
     assert (ours.returncode, ours.stderr) == (0, "")

@@ -30,7 +30,7 @@ CHEAP = [
     ("audit", "dobravec-bulic-2017"),
     ("predict", "hall-carr-hart-multi", "n=256", "--chip", "radeon-9700-pro", "--all"),
     ("check", LIFE, "--chip", "radeon-9700-pro", "--all"),
-    ("run", "hall-carr-hart-multi", "--size", "8", "--executor", "numpy", "--follow", "1,1"),
+    ("run", "hall-carr-hart-multi", "n=8", "--executor", "numpy", "--all"),
     ("cache", "hall-carr-hart-multi", "n=32", "block=4,8", "--all"),
     ("study", "cache-table", "--from", "{part}", "--all"),
 ]

@@ -45,7 +45,7 @@ def test_without_a_home_nothing_is_kept_and_everything_runs(
     assert code_cache.read("name") is None
     assert "set HOME" in code_cache.why_nothing_is_kept()
     assert (calibrated(), tuned_here()) == ((), {})
-    code, _, err = run("run", "larson-mcallister", "--size", "4")
+    code, _, err = run("run", "larson-mcallister", "n=4")
     assert code == 0, err
     monkeypatch.setenv("XDG_CACHE_HOME", "relative")
     code_cache.keep("name", b"code")
