@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.present.grid import Grid, Numeral
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record, from_attributes
@@ -132,14 +133,16 @@ class Catalogue(Result):
 
 
 def facts_of(algorithm: Algorithm) -> AlgorithmFacts:
-    """Everything about an algorithm; its inputs only where all parameters have defaults."""
-    parameters = algorithm.parameters.values()
-    built = None if any(one.required for one in parameters) else algorithm.builder()
+    """Everything about an algorithm; its inputs only where it can be built without parameters."""
+    try:
+        inputs = tuple(algorithm.builder().operands)
+    except GpgpuLegacyError:  # a parameter without a default, or somebody else's function fails
+        inputs = ()
     return as_record(
         AlgorithmFacts,
         algorithm,
-        parameters=from_attributes(tuple[ParameterFacts, ...], tuple(parameters)),
-        inputs=() if built is None else tuple(built.operands),
+        parameters=from_attributes(tuple[ParameterFacts, ...], (*algorithm.parameters.values(),)),
+        inputs=inputs,
     )
 
 

@@ -41,6 +41,9 @@ wrong = 42
 
 def strange(*sizes, how=(1, 2), **others):
     return heat()
+
+def failing(n: int = 4):
+    raise OSError("gone")
 '''
 
 ENTRY_POINTS = {
@@ -50,6 +53,7 @@ ENTRY_POINTS = {
         "ours": "tiny_heat:clashing",
         "number": "tiny_heat:wrong",
         "strange": "tiny_heat:strange",
+        "failing": "tiny_heat:failing",
         "opaque": "builtins:iter",
     },
     "tiny_broken": {"broken": "tiny_broken:heat"},
@@ -134,6 +138,17 @@ def test_strange_parameters_break_no_list(site: Path, listed: dict[str, Any]) ->
     assert run(site, "algorithms", "strange").returncode == 0
 
 
+def test_one_that_fails_is_listed_and_fails_with_its_place(
+    site: Path, listed: dict[str, Any]
+) -> None:
+    [failing] = [one for one in listed["algorithms"] if one["name"] == "failing"]
+    assert ([p["name"] for p in failing["parameters"]], failing["inputs"]) == (["n"], [])
+    done = run(site, "count", "failing")
+    line = GOOD.splitlines().index('    raise OSError("gone")') + 1
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.splitlines()[-1].endswith(f"tiny_heat.py:{line}: OSError: gone")
+
+
 @pytest.mark.parametrize(
     ("name", "package", "reason"),
     [
@@ -167,7 +182,7 @@ def test_an_installed_algorithm_runs_by_its_name(site: Path) -> None:
     assert done.returncode == 0, done.stderr
     data = json.loads(done.stdout)
     assert data["outputs"]["x"]["shape"] == [3, 3]
-    assert data["max_error"] == 0
+    assert [error["error"] for error in data["errors"]] == [0]
     assert json.loads(run(site, "algorithms", "shallow-water", "--json").stdout)["name"] == "waves"
 
 
