@@ -1,0 +1,96 @@
+"""What `auto` takes: what is expected to be done first, preparing included."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+
+import pytest
+from fakes import FakeExecutor
+
+from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict import auto
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine, Pace, Task
+from gpgpu_legacy.runtime.prepared import Result
+
+
+class Paced(FakeExecutor):
+    """An executor of a known pace."""
+
+    def __init__(self, name: str, pace: Pace, **capabilities: bool) -> None:
+        super().__init__()
+        self.name = name  # type: ignore[misc]
+        self._pace = pace
+        self.capabilities = Capabilities(  # type: ignore[misc]
+            ALL_PASSES, start_s=pace.start_s, **{"is_of_host": True, **capabilities}
+        )
+
+    def pace(self) -> Pace:
+        return self._pace
+
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        raise AssertionError
+
+
+SLOW = Paced("slow", Pace(per_s=1e6), is_reference=True)
+FAST = Paced("fast", Pace(1.0, code_s=1.0, kept_s=0.001, per_s=1e9))
+DRIVER = Paced("driver", Pace(0.5, per_s=1e12), runs_driver_programs=True)
+SOFTWARE = Paced("software", Pace(1.0, code_s=1.0, kept_s=0.001, per_s=1.2e9), is_of_host=False)
+
+
+@pytest.fixture
+def among(monkeypatch: pytest.MonkeyPatch) -> list[Executor]:
+    executors: list[Executor] = [SLOW, FAST, DRIVER]
+    monkeypatch.setattr(auto, "executors", lambda: executors)
+    monkeypatch.setattr(auto, "reference", lambda: SLOW)
+    return executors
+
+
+def names(plan: Plan, machine: Machine = auto.DEFAULT_MACHINE, runs: int = 1) -> list[str]:
+    return [executor.name for executor in auto.candidates(plan, machine, runs)]
+
+
+@pytest.mark.usefixtures("among")
+def test_the_first_to_be_done_is_taken() -> None:
+    small, large = (find_algorithm("jacobi").plan(n=n, passes=1) for n in (64, 4096))
+    assert auto.task_of(small).work == 10 * 64 * 64  # 0.04 s by SLOW
+    assert names(small) == ["slow"]
+    assert names(small, runs=1000) == ["fast", "slow"]
+    assert names(large) == ["fast", "slow"]
+    assert names(large, Machine(arithmetic=find_arithmetic("fp16"))) == ["slow"]
+
+
+@pytest.mark.usefixtures("among")
+def test_code_that_was_kept_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = find_algorithm("jacobi").plan(n=512, passes=1)  # 2.6 s by SLOW, 1 s and ten for code
+    kept: set[str] = set()
+    monkeypatch.setattr(auto.code_cache, "read", lambda key: b"" if key in kept else None)
+    monkeypatch.setattr(auto.code_cache, "keep", lambda key, _: kept.add(key))
+    assert names(plan) == ["slow"]
+    auto.note(FAST, plan)
+    assert names(plan) == ["fast", "slow"]
+
+
+def test_a_driver_that_draws_on_the_cpu_has_to_be_much_faster(among: list[Executor]) -> None:
+    among.append(SOFTWARE)
+    assert names(find_algorithm("jacobi").plan(n=4096, passes=1))[0] == "fast"
+
+
+def test_nothing_is_started_that_could_not_be_first(
+    among: list[Executor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(FAST, "device", lambda: pytest.fail("it was asked for its device"))
+    assert among
+    assert names(find_algorithm("jacobi").plan(n=64, passes=1)) == ["slow"]
+
+
+def test_a_single_invocation_is_no_work_for_a_vector_machine() -> None:
+    lone = Task(kernels=1, work=1e6, accesses=1e6, invocations=1)
+    wide = Task(kernels=1, work=1e6, accesses=1e6, invocations=4096)
+    pace = Pace(kernels_per_s=1e9, statement_s=1e-6)
+    assert pace.run_s(lone) == pytest.approx(2.002)
+    assert pace.run_s(wide) == pytest.approx(0.002 + 2e6 / 4096 * 1e-6)
+    assert pace.run_s(Task(kernels=1, work=inf, invocations=1)) == inf

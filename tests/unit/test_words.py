@@ -1,0 +1,121 @@
+"""The words of a verb, and sizes that follow the inputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from commands import Command
+
+from gpgpu_legacy import find
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.cli.words import Job, Jobs, split
+from gpgpu_legacy.errors import InputError
+
+RECIPE = """
+from gpgpu_legacy import Pipeline
+
+COPY = "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; MOV result.color, r; END"
+
+def padded(n: int = 16, m: int = 8):
+    p = Pipeline("padded")
+    b, y = p.input("b", n + 2, 3 * m), p.texture("y", 3 * m, n + 2)
+    p.draw(COPY, {0: b}, into=y)
+    p.output("y", y)
+    return p
+"""
+
+
+def test_a_path_is_no_parameter() -> None:
+    words = ("jacobi", "n=64", "./n=64/plan.json", "b=a=b.npy")
+    assert split(words) == (["jacobi", "./n=64/plan.json"], {"n": "64", "b": "a=b.npy"})
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("jacobi", "n="), "n= has no value; give one, as in n=512"),
+        (("jacobi", "n=1", "n=2"), "n is given twice; give it once"),
+        (("jacobi", "n=64,128"), "n=64,128 is a sweep, and one value is wanted here"),
+        (("jacobi", "life"), "jacobi, life are given; give one algorithm's name"),
+        ((), "there is nothing to ask about"),
+        (("jacobi", "pases=3"), "jacobi has no pases; did you mean passes?"),
+        (("jacobi", "block=3"), "jacobi has no block; its parameters are n, passes, its inputs b"),
+        (("jacobi", "n=b.npy"), "jacobi: n is 'b.npy'; give a whole number"),
+        (("jacobi", "b=5"), "5 is not a matrix; give one of .npy"),
+    ],
+)
+def test_words_that_do_not_fit(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        Job(words).pipeline()
+    assert message in str(raised.value)
+
+
+def test_commas_sweep_and_each_takes_the_parameters_that_it_has() -> None:
+    jobs = Jobs(("larson-mcallister", "hall-carr-hart-multi", "n=8,16", "block=2,4"))
+    cases = [(p.name, p.parameters["n"], p.parameters.get("block")) for p in jobs.pipelines()]
+    assert cases == [
+        *(("larson-mcallister", n, None) for n in (8, 16)),
+        *(("hall-carr-hart-multi", n, b) for n in (8, 16) for b in (2, 4)),
+    ]
+    with pytest.raises(InputError, match="has no q"):
+        Jobs(("larson-mcallister", "hall-carr-hart-multi", "q=1")).pipelines()
+    with pytest.raises(InputError, match="the sweep has 1024 cases; give at most 1000"):
+        numbers = ",".join(map(str, range(1, 33)))
+        Jobs(("jacobi", f"n={numbers}", f"passes={numbers}")).pipelines()
+
+
+@pytest.mark.parametrize(
+    ("what", "given", "shapes", "sizes"),
+    [
+        ("jacobi", {"passes": 3}, {"b": (7, 7)}, {"n": 7}),
+        ("life", {}, {"cells": (5, 9)}, {"width": 9, "height": 5}),
+        ("reduction", {}, {"values": (100, 100)}, {"n": 100}),
+        ("bitonic-sort", {}, {"values": (512,)}, {"n": 512}),
+        ("row-packed", {}, {"A": (5, 7), "B": (7, 3)}, {"m": 5, "l": 7, "n": 3}),
+        ("row-packed", {}, {"A": (6, 6), "B": (6, 6)}, {"m": None, "l": None, "n": 6}),
+        ("row-packed", {"n": 4}, {"A": (5, 7)}, {"m": 5, "l": 7, "n": 4}),
+        ("larson-mcallister", {"transpose_a": True}, {"A": (7, 5), "B": (7, 3)}, {"m": 5, "l": 7}),
+    ],
+)
+def test_sizes_follow_the_inputs(
+    what: str,
+    given: dict[str, object],
+    shapes: dict[str, tuple[int, ...]],
+    sizes: dict[str, int],
+) -> None:
+    pipeline = find(what, **given).sized({name: np.zeros(s) for name, s in shapes.items()})
+    assert {name: pipeline.operands[name].array_shape for name in shapes} == shapes
+    assert {name: pipeline.parameters[name] for name in sizes} == sizes
+
+
+def test_sizes_of_a_recipe_follow_what_is_added_to_them(tmp_path: Path) -> None:
+    file = tmp_path / "padded.py"
+    file.write_text(RECIPE)
+    given = np.arange(12.0 * 15).reshape(12, 15)
+    run = find(str(file)).run(b=given)
+    assert run.parameters == {"n": 10, "m": 5}
+    assert (run.y == given).all()
+    with pytest.raises(InputError, match="input b is 12×16, but .* needs"):
+        find(str(file)).run(b=np.zeros((12, 16)))
+
+
+def test_inputs_that_disagree_are_refused() -> None:
+    with pytest.raises(InputError, match=r"input B is 6×3, .* needs 7×3 \(beside it A is 5×7\)"):
+        find("row-packed").run(A=np.zeros((5, 7)), B=np.zeros((6, 3)))
+    with pytest.raises(InputError, match="needs 8×8"):
+        find("jacobi", n=8).run(b=np.zeros((9, 9)))
+
+
+def test_a_pipeline_by_hand_keeps_its_sizes() -> None:
+    p = Pipeline("by hand")
+    p.output("x", p.input("x", 2, 2))
+    assert p.sized({"x": np.zeros((3, 3))}) is p
+
+
+def test_a_file_gives_the_size(run: Command, tmp_path: Path) -> None:
+    np.save(tmp_path / "b.npy", np.ones((5, 5)))
+    code, out, errors = run("count", "jacobi", f"b={tmp_path / 'b.npy'}", "passes=2", "--json")
+    assert (code, errors) == (0, "")
+    assert '"n": 5' in out
