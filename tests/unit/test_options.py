@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from commands import Command as Call
 
 from gpgpu_legacy.cli import app
-from gpgpu_legacy.cli.commands import COMMANDS, SECTIONS
+from gpgpu_legacy.cli.commands import SECTIONS
 from gpgpu_legacy.cli.file_options import WRITTEN
 from gpgpu_legacy.cli.options import Argument, Command, Option, Several
 from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
@@ -42,6 +42,7 @@ def show(
         ("a --exact --size 1 2 --seed -5", (Where("a", True, (1, 2)), "", -5)),
         ("--size 1 --size 2 --exact a b", (Where("a", True, (1, 2)), "b", 3)),
         ("--size 1 a b", (Where("a", False, (1,)), "b", 3)),
+        ("--size 1,2 3 a --size=4,5", (Where("a", False, (1, 2, 3, 4, 5)), "", 3)),
     ],
 )
 def test_fields_are_options_and_lists_end_before_arguments(
@@ -73,7 +74,7 @@ def test_options_have_help_a_name_for_their_value_and_one_default() -> None:
     for name, option in OPTIONS:
         assert option.help, (name, option)
         assert option.is_flag or option.metavar or isinstance(option.type, click.Choice), option
-        assert not option.multiple or option.metavar.endswith(" …")
+        assert not option.multiple or option.metavar.endswith("…")
         if not option.is_flag and isinstance(option.default, int | float | str):
             defaults[option.opts[-1]].add(option.default)
     assert {name: values for name, values in defaults.items() if len(values) > 1} == {
@@ -99,7 +100,8 @@ def test_the_help_lists_every_command_by_subject(words: tuple[str, ...], run: Ca
     code, out, errors = run(*words)
     assert (code, errors) == (0, "")
     assert [line[:-1] for line in out.splitlines() if line[:-1] in SECTIONS] == list(SECTIONS)
-    assert [name for name in COMMANDS if f"\n  {name} " not in out] == []
+    names = [name for section in SECTIONS.values() for name in section]
+    assert [name for name in names if f"\n  {name} " not in out] == []
     assert run("--version") == (0, f"gpgpu-legacy {version('gpgpu-legacy')}\n", "")
 
 
