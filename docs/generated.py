@@ -250,7 +250,7 @@ LIMITS = {
     ),
     "Pictures and arrays": (
         "present/*.py", "api/array_files.py", "api/pictures.py", "api/drawing.py",
-        "api/plan_figure.py",
+        "api/figure.py",
     ),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",

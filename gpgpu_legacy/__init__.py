@@ -24,20 +24,17 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.registry import find_method as find_method
     from gpgpu_legacy.algorithms.registry import methods as methods
     from gpgpu_legacy.api.drawing import DrawArguments as DrawArguments
-    from gpgpu_legacy.api.picture import Picture as Picture
-    from gpgpu_legacy.api.picture import picture as picture
+    from gpgpu_legacy.api.figure import Figure as Figure
+    from gpgpu_legacy.api.figure_options import AnimationOptions as AnimationOptions
+    from gpgpu_legacy.api.figure_options import FigureOptions as FigureOptions
+    from gpgpu_legacy.api.matmul import matmul as matmul
+    from gpgpu_legacy.api.pictures import Picture as Picture
+    from gpgpu_legacy.api.pictures import picture as picture
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
     from gpgpu_legacy.api.pipeline import find as find
-    from gpgpu_legacy.api.plan_figure import plan_figure as plan_figure
-    from gpgpu_legacy.api.plan_panels import AnimationOptions as AnimationOptions
-    from gpgpu_legacy.api.plan_panels import FigureOptions as FigureOptions
-    from gpgpu_legacy.api.plan_run import PlanRun as PlanRun
-    from gpgpu_legacy.api.plan_run import run_plan as run_plan
-    from gpgpu_legacy.api.plan_trace import trace_plan as trace_plan
-    from gpgpu_legacy.api.products import Run as Run
-    from gpgpu_legacy.api.products import matmul as matmul
-    from gpgpu_legacy.api.products import run as run
     from gpgpu_legacy.api.programs import run_program as run_program
+    from gpgpu_legacy.api.run import Run as Run
+    from gpgpu_legacy.api.trace import Trace as Trace
     from gpgpu_legacy.chips.check import check_program as check_program
     from gpgpu_legacy.chips.check_plan import check_plan as check_plan
     from gpgpu_legacy.chips.profile import find_profile as find_profile
@@ -78,32 +75,33 @@ _HOMES = {
     "Accounting": "count.traffic",
     "Accumulate": "algorithms.matmul.options",
     "Algorithm": "algorithms.algorithm",
-    "AnimationOptions": "api.plan_panels",
+    "AnimationOptions": "api.figure_options",
     "Arithmetic": "isa.arithmetic",
     "AssemblyError": "errors",
     "Counts": "count.traffic",
     "DrawArguments": "api.drawing",
     "Executor": "runtime.executor",
-    "FigureOptions": "api.plan_panels",
+    "Figure": "api.figure",
+    "FigureOptions": "api.figure_options",
     "GpgpuLegacyError": "errors",
     "GpgpuLegacyWarning": "errors",
     "Machine": "runtime.machine",
     "Method": "algorithms.matmul.method",
     "Options": "algorithms.matmul.options",
-    "Picture": "api.picture",
+    "Picture": "api.pictures",
     "Pipeline": "api.pipeline",
     "Plan": "plan.plan",
     "PlanBench": "measure.plan_bench.record",
     "PlanBuilder": "pipeline.builder",
-    "PlanRun": "api.plan_run",
     "Player": "page.notebook",
     "Prepared": "runtime.prepared",
     "Program": "isa.ir",
     "Result": "runtime.prepared",
-    "Run": "api.products",
+    "Run": "api.run",
     "Shape": "algorithms.matmul.options",
     "Texels": "pipeline.values",
     "Timings": "runtime.prepared",
+    "Trace": "api.trace",
     "all_algorithms": "algorithms.registry",
     "assemble": "languages.arb.parser",
     "bench_plan": "measure.plan_bench.model",
@@ -119,20 +117,16 @@ _HOMES = {
     "find_executor": "runtime.registry",
     "find_method": "algorithms.registry",
     "find_profile": "chips.profile",
-    "matmul": "api.products",
+    "matmul": "api.matmul",
     "methods": "algorithms.registry",
-    "picture": "api.picture",
+    "picture": "api.pictures",
     "plan_as_json": "plan.serialise",
-    "plan_figure": "api.plan_figure",
     "plan_from_json": "plan.serialise",
     "plan_page": "page.one_plan",
     "player": "page.notebook",
     "read_plan": "plan.serialise",
     "resources": "count.resources",
-    "run": "api.products",
-    "run_plan": "api.plan_run",
     "run_program": "api.programs",
-    "trace_plan": "api.plan_trace",
     "validate": "plan.validate",
 }
 

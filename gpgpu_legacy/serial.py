@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from inspect import cleandoc
+from math import isfinite
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
 
@@ -36,6 +37,11 @@ MOST_BYTES = 2**22
 
 MOST_TOML_BYTES = 2**20
 """Bytes of a TOML file, which takes longer to read. The longest here has 40 000."""
+
+
+class Spelled(float):
+    """A number in records that say which one: NaN and the infinities are words in JSON."""
+
 
 Unset = msgspec.UnsetType
 UNSET = msgspec.UNSET
@@ -358,6 +364,8 @@ def _with_references(schema: Any, own: Mapping[str, Any]) -> Any:
 
 def _plain(value: Any) -> Any:
     """NumPy's scalars and paths, which msgspec does not know."""
+    if isinstance(value, Spelled):
+        return float(value) if isfinite(value) else str(value)
     if isinstance(value, Path):
         return str(value)
     if hasattr(value, "tolist"):

@@ -7,27 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, SupportsIndex, Unpack, cast
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.draw_values import as_index, as_numbers, as_vec4
-from gpgpu_legacy.api.keywords import DrawKeywords
 from gpgpu_legacy.api.textures import BoundTexture, Textures, bound_textures
 from gpgpu_legacy.arguments import as_integer, as_member, as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
-from gpgpu_legacy.isa.state import canonical_state
+from gpgpu_legacy.isa.ir import AttributeKind, Program
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.languages.registry import language_of
-from gpgpu_legacy.pipeline.builder import DrawKeywords as BuilderKeywords
-from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.builder import DrawKeywords, PlanBuilder
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
+from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
-from gpgpu_legacy.plan.numbers import Number
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, Plan
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Rect, Texture, TextureKind, constant_rect
 
 MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
@@ -39,14 +35,19 @@ MOST_FRAGMENTS = LARGEST_TEXTURE**2
 class Drawing:
     """A program on a rectangle with everything that it reads: a plan and the plan's operands.
 
-    operands: float32, one for each texture that the program looks up, by the texture's name.
-    arguments: what it was made with.
+    builder: of the plan. operands: float32, one for each texture that the program looks up, by the
+    texture's name. arguments: what it was made with.
     """
 
-    program: Program
+    builder: PlanBuilder
     plan: Plan
     operands: Mapping[str, F32]
     arguments: DrawArguments
+
+    @property
+    def program(self) -> Program:
+        """The program."""
+        return self.draw.program
 
     @property
     def keeps_buffers(self) -> bool:
@@ -131,7 +132,7 @@ def make_drawing(
     height: int,
     textures: Textures | None = None,
     arguments: DrawArguments | None = None,
-    **keywords: Unpack[DrawKeywords],
+    **keywords: Any,
 ) -> Drawing:
     """What run_program would run, checked: see there for the parameters and the errors."""
     arguments = replace(arguments or DrawArguments(), **keywords)
@@ -146,8 +147,26 @@ def make_drawing(
     p = PlanBuilder(program.name)
     p.warns = False  # it does not know of the textures that are left out
     bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in textures_read}
-    targets = _targets(p, max(buffers, program.color_outputs), rect, fed_back, arguments)
-    values = _values(program, arguments)
+    kind = TextureKind.RECT if fed_back is None else fed_back.texture.kind
+    clear = Values(None).vector("clear", arguments.clear)
+    targets = [
+        p.texture(
+            f"color[{n}]", rect.width, rect.height,
+            kind=kind.value, format=RGBA32F.name, initial=clear,
+        )
+        for n in range(max(buffers, program.color_outputs))
+    ]  # fmt: skip
+    unset = {number: _MISSING for number in program.texcoord_sets if number}
+    values: DrawKeywords = {
+        "local": arguments.local or {},
+        "env": arguments.env or {},
+        "texcoords": unset | dict(arguments.texcoords or {}),
+        "color": arguments.color,
+        "secondary_color": arguments.secondary_color,
+        "fogcoord": arguments.fogcoord,
+        "state": arguments.state or {},
+        "blend": as_member("blend", arguments.blend, Blend),
+    }
     if fed_back is None:
         p.draw(program, bound, into=targets, **values)
     else:
@@ -155,15 +174,19 @@ def make_drawing(
         keeps_clear = program.kills or values["blend"] is not Blend.NONE
         with p.repeat(arguments.passes):
             for target in targets if keeps_clear else ():
-                p.clear(target, arguments.clear)
+                p.clear(target, clear)
             p.draw(program, bound, into=targets, **values)
             p.swap(fed, targets[0])
         targets = [fed, *targets[1:]]
+    shape = (rect.height, rect.width, 4)
     for n, target in enumerate(targets[:buffers]):
-        result = p.result(f"color[{n}]", rect.height, 4 * rect.width)
+        result = p.result(f"color[{n}]", rect.height, 4 * rect.width, shape=shape)
         p.read_back(target, result, packing=ROW_OF_FOUR)
     operands = {t.binding.texture: t.texels for t in textures_read}
-    return Drawing(program, p.plan(), operands, arguments)
+    return Drawing(p, p.plan(), operands, arguments)
+
+
+_MISSING = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
 
 
 def fed_back_size(arguments: DrawArguments) -> tuple[int, int] | None:
@@ -195,44 +218,6 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
     matrix = p.operand(texture.name, *bound.texels.shape)
     p.upload(matrix, texture, packing=ROW_OF_FOUR)
     return texture
-
-
-def _targets(
-    p: PlanBuilder,
-    count: int,
-    rect: Rect,
-    fed_back: BoundTexture | None,
-    arguments: DrawArguments,
-) -> list[Texture]:
-    kind = TextureKind.RECT if fed_back is None else fed_back.texture.kind
-    clear = as_vec4("clear", arguments.clear)
-    return [
-        p.texture(
-            f"color[{n}]", rect.width, rect.height,
-            kind=kind.value, format=RGBA32F.name, initial=clear,
-        )
-        for n in range(count)
-    ]  # fmt: skip
-
-
-def _values(program: Program, arguments: DrawArguments) -> BuilderKeywords:
-    """What the program reads besides textures, and how it is blended."""
-    values: BuilderKeywords = {
-        "local": _parameters("local", arguments.local),
-        "env": _parameters("env", arguments.env),
-        "texcoords": _texcoords(program, arguments.texcoords or {}),
-        "state": canonical_state(arguments.state or {}),
-        "blend": as_member("blend", arguments.blend, Blend),
-    }
-    if arguments.color is not None:
-        values["color"] = _color(AttributeKind.COLOR, "color", arguments.color)
-    if arguments.secondary_color is not None:
-        values["secondary_color"] = _color(
-            AttributeKind.SECONDARY_COLOR, "secondary_color", arguments.secondary_color
-        )
-    if arguments.fogcoord is not None:
-        values["fogcoord"] = _fogcoord(arguments.fogcoord)
-    return values
 
 
 def _fed_back(
@@ -294,54 +279,3 @@ def _draw_buffers(count: int | None, program: Program) -> int:
             f"[{program.color_outputs - 1}]; it must be at least {program.color_outputs}"
         )
     return number
-
-
-def _parameters(name: str, given: Mapping[int, ArrayLike] | None) -> dict[int, Vec4]:
-    return {
-        as_index(name, key): as_vec4(f"{name}[{key}]", values)
-        for key, values in (given or {}).items()
-    }
-
-
-def _corners(name: str, values: ArrayLike, default: Vec4, *, fewer: bool) -> Corners:
-    """Values at the corners: (4, 4), or (4,) for the same everywhere.
-
-    fewer: a corner may have fewer than four components; the rest are the default's.
-    """
-    wanted = "(4, 4) values, four at each of the corners (0, 0), (W, 0), (W, H), (0, H)"
-    array = as_numbers(name, values, wanted)
-    if array.shape == (4,):
-        array = np.broadcast_to(array, (4, 4))
-    fits = array.ndim == 2 and len(array) == 4 and 1 <= array.shape[1] <= 4
-    if not fits or (array.shape[1] < 4 and not fewer):
-        raise InputError(f"{name} has the shape {array.shape}; give {wanted}")
-    with np.errstate(over="ignore"):
-        is_finite = np.isfinite(array.astype(np.float32)).all()
-    if not is_finite:
-        raise InputError(f"{name} holds a NaN or an infinity; values at corners must be finite")
-    corners = [(*map(float, corner), *default[array.shape[1] :]) for corner in array]
-    return cast("Corners", tuple(corners))
-
-
-def _texcoords(program: Program, given: Mapping[int, ArrayLike]) -> dict[int, Corners]:
-    """The sets that are given, checked, and the defaults of others; the builder's, for set 0."""
-    default = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
-    corners: dict[int, Corners] = {n: (default,) * 4 for n in program.texcoord_sets if n}
-    for key, values in given.items():
-        number = as_index("texcoords", key)
-        corners[number] = _corners(f"texcoords[{number}]", values, default, fewer=True)
-    return corners
-
-
-def _color(kind: AttributeKind, name: str, given: ArrayLike) -> Corners:
-    return _corners(name, given, ATTRIBUTE_DEFAULTS[kind], fewer=False)
-
-
-def _fogcoord(given: ArrayLike) -> list[Number]:
-    wanted = "a number, or one at each of the four corners"
-    array = as_numbers("fogcoord", given, wanted)
-    if array.shape not in ((), (4,)):
-        raise InputError(f"fogcoord has the shape {array.shape}; give {wanted}")
-    column = np.broadcast_to(array, (4,))[:, None]
-    default = ATTRIBUTE_DEFAULTS[AttributeKind.FOGCOORD]
-    return [corner[0] for corner in _corners("fogcoord", column, default, fewer=True)]

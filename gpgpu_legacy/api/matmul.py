@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.api.run import execute, with_machine
+from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.pipeline.inputs import as_operands
+from gpgpu_legacy.measure.tuned import choose
+from gpgpu_legacy.pipeline.inputs import as_numbers, as_operands
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import AUTO
@@ -57,8 +58,11 @@ def matmul(
         given.setdefault("beta", 1.0)
     elif given.get("beta") is not None:
         raise InputError("beta is given, but there is no C to scale; give c, or leave beta out")
-    plan = _planned(algorithm, given, _sizes(operands["A"], operands["B"], given))
-    return execute(plan, as_operands(plan, operands), executor, how)[1].outputs["C"]
+    sizes = _sizes(operands["A"], operands["B"], given)
+    choice = choose(algorithm, {**given, **sizes}, executor, how)
+    plan = _planned(algorithm, choice.given)
+    arrays = as_operands(plan, operands)
+    return execute(plan, arrays, choice.executor, choice.machine)[1].outputs["C"]
 
 
 def _sizes(a: NDArray[Any], b: NDArray[Any], given: Mapping[str, Any]) -> dict[str, int]:
@@ -67,19 +71,20 @@ def _sizes(a: NDArray[Any], b: NDArray[Any], given: Mapping[str, Any]) -> dict[s
         if name in given:
             raise InputError(f"{name} is the matrices' own; leave it out")
     turned_a, turned_b = given.get("transpose_a", False), given.get("transpose_b", False)
-    (m, l), (rows, n) = (a.T if turned_a else a).shape, (b.T if turned_b else b).shape
-    if l != rows:
+    m, columns = (a.T if turned_a else a).shape
+    rows, n = (b.T if turned_b else b).shape
+    if columns != rows:
         raise InputError(
-            f"A{' transposed' * turned_a} has {l} columns and B{' transposed' * turned_b} has "
-            f"{rows} rows; they must be equal (A is {a.shape[0]}×{a.shape[1]}, B is "
-            f"{b.shape[0]}×{b.shape[1]})"
+            f"A{' transposed' * turned_a} has {columns} columns and B{' transposed' * turned_b} "
+            f"has {rows} rows; they must be equal (A is {shape_in_words(a.shape)}, B is "
+            f"{shape_in_words(b.shape)})"
         )
-    return {"m": m, "l": l, "n": n}
+    return {"m": m, "l": rows, "n": n}
 
 
-def _planned(algorithm: Algorithm, given: dict[str, Any], sizes: dict[str, int]) -> Plan:
+def _planned(algorithm: Algorithm, given: dict[str, Any]) -> Plan:
     """The plan of a product, as it was built before for equal parameters."""
-    settings = algorithm.settings({**given, **sizes})
+    settings = algorithm.settings(given)
     # 0 and -0 are equal, and so are 1 and True; how they are spelled tells them apart.
     return _built(algorithm, tuple(settings.items()), repr(settings))
 
@@ -91,12 +96,7 @@ def _built(algorithm: Algorithm, settings: tuple[tuple[str, Any], ...], _spelled
 
 def _matrix(name: str, values: ArrayLike) -> NDArray[Any]:
     """An array of two dimensions."""
-    try:
-        array: NDArray[Any] = np.asarray(values)
-    except ValueError:
-        raise InputError(
-            f"{name} has rows of different lengths; give all rows one length"
-        ) from None
+    array = as_numbers(name, values, "a matrix of real numbers")
     if array.ndim != 2:
         raise InputError(f"{name} has {array.ndim} dimensions; give a matrix, which has 2")
     return array

@@ -1,20 +1,29 @@
-"""The one reader of pictures, which anyone may have made.
+"""Pictures: the one reader of files, which anyone may have made, and what texels look like.
 
 A file is opened by the reader that its suffix names and by no other, so that none of Pillow's many
 is started by what is in a file. A picture's size is known from its header before it is decoded.
+A picture's first row is its top and a texture's row 0 its bottom, so pictures are flipped when they
+are read and when they are written.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.files import Write, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.pipeline.inputs import as_numbers
+from gpgpu_legacy.pipeline.packings import CHANNELS
+from gpgpu_legacy.present.animation import enlarged, texel_picture
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -37,48 +46,31 @@ MOST_PIXELS = 2**26
 
 _ALLOWED = f"at most {MOST_PIXELS} are read"
 
-_WHITES = {
-    "1": 1.0,
-    "L": 255.0,
-    "I;16": 65535.0,
-    "I;16L": 65535.0,
-    "I;16B": 65535.0,
-    "I": 65535.0,
-    "F": 1.0,
-}
-"""The value of white in each of Pillow's modes that are grey."""
+_DEEP = {"I;16": 65535.0, "I;16L": 65535.0, "I;16B": 65535.0, "I": 65535.0, "F": 1.0}
+"""The value of white in Pillow's grey modes of more than eight bits."""
+
+_READABLE = 256
+"""Pixels along the longer side that a small picture is enlarged to, or a little less."""
 
 
-def read_grey(file: BinaryIO, path: Path) -> F32:
-    """The grey of each pixel, (H, W), its top row first; InputError for a coloured picture."""
-    with _opened(file, path) as image:
-        grey = _grey(image)
-        if grey is None:
-            raise InputError(
-                f"{path} is an image of mode {image.mode}; convert it to greyscale first"
-            )
-        return grey
+# Reading -----------------------------------------------------------------------------------------
 
 
-def read_colours(file: BinaryIO, path: Path) -> F32:
-    """Red, green, blue and alpha of each pixel, (H, W, 4), its top row first.
+def read_picture(file: BinaryIO, path: Path) -> F32:
+    """Red, green, blue and alpha of each pixel from 0 to 1: (H, W, 4), the bottom row first.
 
     A grey one has r = g = b.
     """
     with _opened(file, path) as image:
-        if image.mode in ("1", "L") or (grey := _grey(image)) is None:
-            texels = np.asarray(image.convert("RGBA")).astype(np.float32)
+        white = _DEEP.get(image.mode)
+        if white is None:
+            texels = np.asarray(image.convert("RGBA"))[::-1].astype(np.float32)
             texels /= np.float32(255.0)
             return texels
+        grey = np.asarray(image)[::-1].astype(np.float32) / np.float32(white)
     texels = np.ones((*grey.shape, 4), np.float32)
     texels[..., :3] = grey[..., None]
     return texels
-
-
-def _grey(image: Image) -> F32 | None:
-    """None if the picture has colours."""
-    white = _WHITES.get(image.mode)
-    return None if white is None else np.asarray(image).astype(np.float32) / np.float32(white)
 
 
 @contextmanager
@@ -100,3 +92,79 @@ def _opened(file: BinaryIO, path: Path) -> Iterator[Image]:
         if width * height > MOST_PIXELS:
             raise InputError(f"{path} is a picture of {width}×{height} pixels; {_ALLOWED}")
         yield image
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def png_of(texels: F32, scale: int = 1) -> Write:
+    """What fills a file with texels as a PNG, as `texel_picture` shows them.
+
+    scale: pixels along each side of a texel. InputError for more than MOST_PIXELS, and for none.
+    """
+    from PIL import Image
+
+    height, width = (scale * side for side in texels.shape[:2])
+    if not texels.size:
+        raise InputError(f"an array of {width}×{height} has no pixels; write it as .npy")
+    if scale > 1 and width * height > MOST_PIXELS:
+        raise InputError(
+            f"a picture of {width}×{height} pixels is too large; enlarge it less: at most "
+            f"{MOST_PIXELS} pixels are written"
+        )
+    picture = enlarged(texel_picture(texels), scale)
+    return lambda to: Image.fromarray(picture).save(to, "PNG")
+
+
+class Picture:
+    """A picture of texels; a notebook shows it. `picture` makes one.
+
+    width, height: in texels. scale: pixels along each side of a texel.
+    """
+
+    def __init__(self, texels: F32, scale: int) -> None:
+        self._png, self.scale = png_of(texels, scale), scale
+        self.height, self.width = texels.shape[:2]
+
+    def __repr__(self) -> str:
+        return (
+            f"<Picture of {self.width}×{self.height} texels, {self.scale}×{self.scale} pixels each>"
+        )
+
+    def _repr_png_(self) -> bytes:
+        """The picture, for a notebook."""
+        buffer = BytesIO()
+        self._png(buffer)
+        return buffer.getvalue()
+
+    def save(self, path: Path | str) -> None:
+        """Write it as a .png; InputError where the file cannot be written."""
+        to = Path(path)
+        if to.suffix.lower() != ".png":
+            raise InputError(f"{to} should end in .png")
+        write_whole(to, self._png)
+
+
+def picture(texels: ArrayLike, scale: int | None = None) -> Picture:
+    """What an array looks like in a window: row 0 at the bottom, 0 black and 1 white.
+
+    texels: (H, W) or (H, W, 4) real numbers, as `run_program` and a pipeline's run give them. Other
+    values are clamped, NaN is black, and of four channels r, g and b are shown.
+    scale: pixels along each side of a texel; by default as many as make a small picture readable.
+    Raises InputError for other shapes, for a scale below 1 and for a picture that is too large.
+
+    >>> picture([[0, 1], [1, 0]], scale=8)
+    <Picture of 2×2 texels, 8×8 pixels each>
+    """
+    array = as_numbers("texels", texels, "an array (H, W) or (H, W, 4)")
+    if not is_picture(array.shape) or not array.size:
+        raise InputError(f"texels has the shape {array.shape}; give (H, W) or (H, W, 4)")
+    side = (
+        max(1, _READABLE // max(array.shape[:2])) if scale is None else as_positive("scale", scale)
+    )
+    return Picture(np.asarray(array, np.float32), side)
+
+
+def is_picture(shape: tuple[int, ...]) -> bool:
+    """Whether a window can show an array of that shape."""
+    return len(shape) == 2 or (len(shape) == 3 and shape[2] == CHANNELS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -14,12 +13,11 @@ from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.api.check import check
 from gpgpu_legacy.api.count import Count, count
 from gpgpu_legacy.api.dump import dump
-from gpgpu_legacy.api.keywords import MachineKeywords
-from gpgpu_legacy.api.plan_figure import PlanFigure, plan_figure
-from gpgpu_legacy.api.plan_panels import FigureOptions
-from gpgpu_legacy.api.plan_run import PlanRun, run_plan
-from gpgpu_legacy.api.plan_trace import PlanTrace, trace_plan
+from gpgpu_legacy.api.figure import Figure, figure
+from gpgpu_legacy.api.figure_options import FigureOptions
+from gpgpu_legacy.api.run import Run, run
 from gpgpu_legacy.api.sizes import settings_for
+from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.chips.verdict import Verdict
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.budget import Budget
@@ -31,13 +29,9 @@ from gpgpu_legacy.measure.plan_bench.model import (
 )
 from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.predict.plans import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
-from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Observer
-from gpgpu_legacy.runtime.registry import AUTO
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -91,37 +85,17 @@ class Pipeline(PlanBuilder):
 
     def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
         """Inputs by name, checked; samples, which depend on the seed, if none is given."""
-        plan = self.plan()
-        return as_operands(plan, given) if given else sample_inputs(plan, self.samples, seed)
+        return operands_of(self, self.plan(), given, seed)
 
-    def run(
-        self,
-        inputs: Mapping[str, ArrayLike] | None = None,
-        *,
-        executor: str = AUTO,
-        machine: Machine | None = None,
-        repeat: int = 1,
-        seed: int = 0,
-        observer: Observer | None = None,
-        **named: Any,
-    ) -> PlanRun:
+    def run(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Run:
         """Run it on arrays by name: `p.run(b=B)`, or `p.run({"b": B})`.
 
-        Without any input, it runs on samples, which depend on `seed`. The rest is as for
-        `run_plan`, `exact` and `arithmetic` among the keywords.
+        Without any input, it runs on samples. more: as for `gpgpu_legacy.api.run.run`: inputs, and
+        executor, repeat, seed, check, exact, arithmetic and others.
         """
-        how: MachineKeywords = {}
-        for key in MachineKeywords.__annotations__:
-            if key in named and key not in self.operands:
-                how[key] = named.pop(key)  # type: ignore[literal-required]
+        named = {name: more.pop(name) for name in [*more] if name in self.operands}
         given = {**(inputs or {}), **named}
-        sized = self.sized(given)
-        plan = sized.plan()
-        given = given or sample_inputs(plan, self.samples, seed)
-        result = run_plan(
-            plan, given, executor=executor, machine=machine, repeat=repeat, observer=observer, **how
-        )
-        return replace(result, reference=sized.reference, parameters=dict(sized.parameters))
+        return run(self.sized(given), given, **more)
 
     def count(self, over: Sequence[str] = ()) -> Count:
         """What the plan costs: passes, fragments, instructions and bytes.
@@ -151,35 +125,25 @@ class Pipeline(PlanBuilder):
         return cache_plan(self, cache, **how)
 
     def trace(
-        self,
-        x: int,
-        y: int,
-        inputs: Mapping[str, ArrayLike] | None = None,
-        *,
-        texture: str | None = None,
-        instructions: bool = False,
-        seed: int = 0,
-    ) -> PlanTrace:
-        """The texel of column x and row y through the passes that write it; see trace_plan."""
-        plan = self.plan()
-        given = self._given(plan, inputs, seed)
-        return trace_plan(plan, given, x, y, texture, instructions=instructions)
+        self, x: int, y: int, inputs: Mapping[str, ArrayLike] | None = None, **more: Any
+    ) -> Trace:
+        """The texel of column x and row y through the passes that write it.
+
+        more: as for `gpgpu_legacy.api.trace.trace`: textures, instructions, seed and others.
+        """
+        return trace(self.sized(inputs or {}), x, y, inputs, **more)
 
     def figure(
         self,
         inputs: Mapping[str, ArrayLike] | None = None,
         options: FigureOptions | None = None,
-        *,
-        executor: str = AUTO,
-        seed: int = 0,
-    ) -> PlanFigure:
-        """What each pass wrote, as pictures: `p.figure().write("sheet.png")`.
+        **more: Any,
+    ) -> Figure:
+        """What each pass wrote, as pictures: `p.figure().plot("sheet.png")`.
 
-        `write_animation("film.gif")` shows the passes one after another.
+        `animate("film.gif")` shows the passes one after another. more: executor, machine and seed.
         """
-        plan = self.plan()
-        given = self._given(plan, inputs, seed)
-        return plan_figure(plan, given, options, executor=executor)
+        return figure(self.sized(inputs or {}), inputs, options, **more)
 
     def bench(
         self,
@@ -195,7 +159,7 @@ class Pipeline(PlanBuilder):
         executors: all that work here if empty. repeat: rounds. budget_s: seconds for all of it.
         """
         plan = self.plan()
-        given = as_operands(plan, self._given(plan, inputs, seed))
+        given = operands_of(self, plan, inputs, seed)
         case = Case(self.name, plan, given, self.reference, dict(self.parameters))
         return bench_plans([case], executors, repeat=repeat, budget=Budget(budget_s))
 
@@ -205,12 +169,6 @@ class Pipeline(PlanBuilder):
         exact: whether the GLSL contracts no multiply-add.
         """
         return dump(self.plan(), Path(folder), exact=exact)
-
-    def _given(
-        self, plan: Plan, inputs: Mapping[str, ArrayLike] | None, seed: int
-    ) -> Mapping[str, ArrayLike]:
-        """The inputs or, without any, samples."""
-        return inputs or sample_inputs(plan, self.samples, seed)
 
 
 def find(what: str, /, **parameters: Any) -> Pipeline:

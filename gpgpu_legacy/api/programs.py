@@ -10,14 +10,14 @@ import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Unpack, cast
+from typing import Any
 
 import numpy as np
 
 from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
-from gpgpu_legacy.api.keywords import DrawKeywords, ProgramKeywords, as_machine, without_machine
-from gpgpu_legacy.api.plan_run import DEFAULT_MACHINE, prepared_for
+from gpgpu_legacy.api.run import DEFAULT_MACHINE, execute, with_machine
 from gpgpu_legacy.api.textures import Textures
+from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
@@ -26,10 +26,13 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.present.animation import check_size, texel_animation_writer
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Observer, Result
+from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.registry import AUTO
+from gpgpu_legacy.serial import Record, fields_of
 
 _BEFORE = "before"
 """What the rectangle holds before, where that is an operand."""
@@ -44,7 +47,7 @@ def run_program(
     *,
     executor: str = AUTO,
     machine: Machine | None = None,
-    **keywords: Unpack[ProgramKeywords],
+    **keywords: Any,
 ) -> F32:
     """Run a fragment program on every pixel of a rectangle.
 
@@ -71,11 +74,10 @@ def run_program(
     >>> run_program("!!ARBfp1.0 MUL result.color, fragment.position, 2; END", 2, 1)[0, 1]
     array([3., 1., 1., 2.], dtype=float32)
     """
-    read = cast("DrawKeywords", without_machine(keywords))
+    how, read = with_machine(machine, keywords)
     drawing = make_drawing(program, width, height, textures, arguments, **read)
     warn_about(drawing)
-    _, result = run_drawing(drawing, executor, as_machine(machine, keywords))
-    images = pictures(drawing, result)
+    _, images, _ = run_drawing(drawing, executor, how)
     return images if drawing.keeps_buffers else images[0]
 
 
@@ -98,20 +100,15 @@ def run_drawing(
     executor: str = AUTO,
     machine: Machine = DEFAULT_MACHINE,
     observer: Observer | None = None,
-) -> tuple[Executor, Result]:
-    """Run a drawing; which executor ran it, and the result. executor: as for run_program.
+) -> tuple[Executor, F32, Timings]:
+    """Run a drawing: which executor ran it, the colours (buffers, H, W, 4), and the times.
 
-    observer: called after each pass.
+    executor: as for run_program. observer: called after each pass.
     """
-    with prepared_for(drawing.plan, executor, machine) as (chosen, ready):
-        return chosen, ready.run(drawing.operands, observer)
-
-
-def pictures(drawing: Drawing, result: Result) -> F32:
-    """The colours of a run of a drawing: (buffers, height, width, 4) float32."""
-    size = (drawing.rect.height, drawing.rect.width, 4)
-    matrices = (output.matrix for output in drawing.plan.outputs)
-    return np.stack([result.outputs[name].reshape(size) for name in matrices])
+    chosen, result = execute(
+        drawing.plan, dict(drawing.operands), executor, machine, observer=observer
+    )
+    return chosen, np.stack([*result.outputs.values()]), result.timings
 
 
 def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, Callable[[], None]]:
@@ -144,9 +141,9 @@ def last_pass(
     if drawing.passes > 1:
         before = replace(arguments, passes=drawing.passes - 1)
         earlier = make_drawing(drawing.program, rect.width, rect.height, arguments=before)
-        result = run_drawing(earlier, executor, machine)[1]
+        _, images, _ = run_drawing(earlier, executor, machine)
         target, _, *sampler = textures[arguments.feedback]
-        textures[arguments.feedback] = (target, pictures(earlier, result)[0], *sampler)
+        textures[arguments.feedback] = (target, images[0], *sampler)
     return make_drawing(drawing.program, rect.width, rect.height, arguments=alone)
 
 
@@ -164,5 +161,98 @@ def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_M
         for value in (0.0, 1.0):
             before = np.full(shape, value, np.float32)
             result = prepared.run({**drawing.operands, _BEFORE: before})
-            kept.append(pictures(drawing, result)[0, ..., 0])
+            kept.append(result.outputs[plan.results[0].name][:, ::4])
     return int(((kept[0] == 0.0) & (kept[1] == 1.0)).sum())
+
+
+def trace_drawing(
+    drawing: Drawing, x: int, y: int, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+) -> Trace:
+    """The fragment of column x and row y through every instruction of every pass."""
+    return trace(
+        drawing.builder,
+        x,
+        y,
+        drawing.operands,
+        [target.name for target in drawing.targets] if drawing.keeps_buffers else (),
+        executor=executor,
+        machine=machine,
+        instructions=True,
+    )
+
+
+# What `exec` says --------------------------------------------------------------------------------
+
+
+class Channel(Record):
+    """Range and mean of a channel's finite values (None without any); how many are not finite."""
+
+    min: float | None
+    max: float | None
+    mean: float | None
+    not_finite: int
+
+
+class ProgramRun(Result):
+    """A run of a program.
+
+    size: width and height in pixels. discarded: by KIL, fragments of the last pass. buffers: the
+    channels r, g, b and a of each draw buffer.
+    """
+
+    program: str
+    executor: str
+    device: str
+    size: tuple[int, int]
+    seconds: Timings
+    discarded: int
+    buffers: tuple[dict[str, Channel], ...]
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """A table for each draw buffer."""
+        (width, height), seconds = self.size, self.seconds
+        notes = (
+            f"Run by {self.executor} on {self.device} in {seconds.compute_s * 1e3:.4g} ms, "
+            f"prepared in {seconds.prepare_s * 1e3:.4g} ms.",
+            f"{self.discarded} of {width * height} fragments discarded.",
+        )
+        heads = ("channel", "min", "max", "mean", "not finite")
+        last = len(self.buffers) - 1
+        return [
+            Grid(
+                f"buffer-{number}",
+                f"{self.program}: {width}×{height}{f', result.color[{number}]' * bool(last)}",
+                heads,
+                tuple((name, *fields_of(channel).values()) for name, channel in buffer.items()),
+                notes if number == last else (),
+            )
+            for number, buffer in enumerate(self.buffers)
+        ]
+
+
+def program_run(
+    drawing: Drawing, images: F32, executor: Executor, timings: Timings, machine: Machine
+) -> ProgramRun:
+    """What is known of a run of a drawing. images: (buffers, height, width, 4)."""
+    return ProgramRun(
+        program=drawing.program.name,
+        executor=executor.name,
+        device=executor.device(),
+        size=(drawing.rect.width, drawing.rect.height),
+        seconds=timings,
+        discarded=discarded(drawing, executor, machine),
+        buffers=tuple(
+            {name: _channel(image[..., number]) for number, name in enumerate("rgba")}
+            for image in images
+        ),
+    )
+
+
+def _channel(values: F32) -> Channel:
+    finite = values[np.isfinite(values)].astype(np.float64)
+    return Channel(
+        min=float(finite.min()) if finite.size else None,
+        max=float(finite.max()) if finite.size else None,
+        mean=float(finite.mean()) if finite.size else None,
+        not_finite=int(values.size - finite.size),
+    )

@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.measure.rounds import as_repeat
+from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
+from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, Reference, expected, output_error, worst
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.auto import candidates
@@ -82,8 +83,17 @@ class Run(Result, dict=True):
     @property
     def arrays(self) -> Mapping[str, F32]:
         """The outputs by name, float32, in the shapes of the plan's results."""
-        held = self.__dict__.get("_held")
-        return held.arrays if isinstance(held, _Held) else {}
+        return self._held.arrays
+
+    @property
+    def inputs(self) -> Mapping[str, F32]:
+        """The inputs, likewise."""
+        return self._held.inputs
+
+    @property
+    def _held(self) -> _Held:
+        held: _Held = self.__dict__["held"]
+        return held
 
     def __getattr__(self, name: str) -> F32:
         """An output by its name."""
@@ -99,7 +109,7 @@ class Run(Result, dict=True):
 
     def checked(self) -> Run:
         """The run with its errors, where the plan has a reference function; else itself."""
-        held: _Held = self.__dict__["_held"]
+        held = self._held
         if held.reference is None:
             return self
         _require_room_to_compare(held.plan)
@@ -125,12 +135,7 @@ class Run(Result, dict=True):
             rows = [(*row, of[str(row[0])].error, places[str(row[0])]) for row in rows]
             kinds = " or ".join(dict.fromkeys(one.kind.value for one in self.errors))
             notes.append(f"The largest error against the reference function, {kinds}.")
-        given = ", ".join(
-            f"{name} = {value}"
-            for name, value in self.parameters.items()
-            if value is not None and value is not False
-        )
-        caption = f"{self.plan}{': ' * bool(given)}{given}"
+        caption = titled(self.plan, self.parameters)
         return Grid("outputs", caption, heads, tuple(rows), tuple(notes))
 
     def _times(self) -> Grid:
@@ -173,7 +178,7 @@ class _Held:
 
 
 def _holding(run: Run, held: _Held) -> Run:
-    run.__dict__["_held"] = held
+    run.__dict__["held"] = held
     return run
 
 
@@ -193,8 +198,8 @@ def run(
     """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
 
     inputs: without any, samples that depend on `seed`. named: inputs too, and fields of a Machine.
-    executor: its name. `auto` chooses the reference machine for small work, else the fastest
-    executor that can run the plan.
+    executor: its name. `auto` takes what `gpgpu-legacy tune` has found; else the reference machine
+    for small work, or the fastest executor that can run the plan.
     machine: how the run computes. `exact=True` gives the reference's bits or refuses; `arithmetic`
     names the format that every operation is rounded to: fp32, fp24, fp16, fx12 or rc9.
     repeat: how often the plan, prepared once, is run for the medians of its times; if it is more
@@ -209,8 +214,10 @@ def run(
     """
     how, arrays = with_machine(machine, named)
     arrays = {**(inputs or {}), **arrays}
+    if observer is None:
+        p, executor, how = _tuned(p, executor, how)
     plan = p.plan()
-    given = as_operands(plan, arrays) if arrays else sample_inputs(plan, p.samples, seed)
+    given = operands_of(p, plan, arrays, seed)
     if check and p.reference is not None:
         _require_room_to_compare(plan)
     chosen, result = execute(
@@ -237,6 +244,17 @@ def run(
     )
     done = _holding(done, _Held(plan, p.reference, given, result.outputs))
     return done.checked() if check else done
+
+
+def _tuned(p: PlanBuilder, executor: str, machine: Machine) -> tuple[PlanBuilder, str, Machine]:
+    """What `tune` has found for an algorithm, where that is left open; else what was asked for."""
+    if p.family is None:
+        return p, executor, machine
+    algorithm, given = p.family
+    choice = choose(algorithm, given, executor, machine)
+    if choice.given != given:
+        p = algorithm.builder(**choice.given)
+    return p, choice.executor, choice.machine
 
 
 def steps_of(repeat: int, *, is_observed: bool = False) -> int:

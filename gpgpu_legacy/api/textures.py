@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.draw_values import as_index, as_numbers
 from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
+from gpgpu_legacy.pipeline.inputs import as_numbers
 from gpgpu_legacy.pipeline.samplers import as_sampler
+from gpgpu_legacy.pipeline.values import indexed
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding
 from gpgpu_legacy.plan.textures import Extent, Texture, TextureKind
@@ -45,10 +47,10 @@ class BoundTexture:
 
 def bound_textures(program: Program, given: Mapping[int, Sequence[Any]]) -> list[BoundTexture]:
     """The textures that the program looks up; the others are checked and left out."""
-    bound = {}
-    for key, texture in given.items():
-        unit = as_index("textures", key)
-        bound[unit] = _texture(unit, texture, program.texture_units.get(unit))
+    bound = {
+        unit: _texture(unit, texture, program.texture_units.get(unit))
+        for unit, texture in indexed("textures", given, DEFAULT_LIMITS.texture_image_units).items()
+    }
     for unit, target in program.texture_units.items():
         if unit not in bound:
             axes = ", ".join(_AXES[target])

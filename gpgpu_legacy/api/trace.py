@@ -1,235 +1,489 @@
-"""One fragment traced through its program, instruction by instruction.
+"""One texel traced through the passes of a plan.
 
-The reference machine runs the program on the fragment's row of the rectangle, and a trace records
-its registers before and after each instruction. Tracing changes nothing that the machine computes.
+An executor runs the plan, and after each pass that writes the texel its value is read. What the
+fragment looked up and executed there is found on the reference machine, from the textures as the
+executor left them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any, cast
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.drawing import Drawing
+from gpgpu_legacy.api.passes import (
+    covers,
+    drawn_textures,
+    initial_storage,
+    places,
+    rect_of,
+    stored,
+    texels_of,
+    textures_behind,
+)
+from gpgpu_legacy.api.run import DEFAULT_MACHINE, execute
+from gpgpu_legacy.api.steps import Step, Texel, Value, as_value, trace_fragment
+from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.interp.machine import Bound, Machine, inputs_of, run_fragment_pass
 from gpgpu_legacy.interp.numeric import Storage
-from gpgpu_legacy.interp.sampler import sample
-from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
-from gpgpu_legacy.isa.execute import ALL, execute_instruction, vector
-from gpgpu_legacy.isa.ir import Instruction, Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Form
-from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
-from gpgpu_legacy.plan.formats import RGBA32F
-from gpgpu_legacy.plan.plan import FragmentPass, Pass
-from gpgpu_legacy.plan.textures import Filter, Texture, TextureKind, constant_rect
-from gpgpu_legacy.runtime import machine
-from gpgpu_legacy.runtime.host import PassByPass, Textures
+from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
+from gpgpu_legacy.isa.ir import COMPONENTS
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import operands_of
+from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
+from gpgpu_legacy.plan.plan import (
+    Blend,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    read_by,
+    written_by,
+)
+from gpgpu_legacy.plan.textures import Texture, constant_rect
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.registry import AUTO
+from gpgpu_legacy.serial import Record
+
+MOST_VISITS = 100
+"""Passes that a trace describes unless every pass is asked for."""
 
 
-@dataclass(frozen=True)
-class Texel:
-    """The texel that a lookup read.
+class Fate(Enum):
+    """What a pass does to the texel.
 
-    unit: the texture image unit; None for a texel that a pass copies. target: the kind of texture.
-    x, y: its column and row. layer: the slice of a 3D texture, or the face of a cube. linear:
-    whether the lookup interpolated between this texel, the nearest one, and its neighbours.
+    WRITTEN: it writes it; a dispatch may. OUTSIDE: it draws or copies to other texels alone.
+    DISCARDED: a KIL discards the fragment there.
     """
 
-    unit: int | None
-    target: TextureKind
-    x: int
-    y: int
-    layer: int
-    linear: bool
+    WRITTEN = "written"
+    OUTSIDE = "outside"
+    DISCARDED = "discarded"
 
 
-@dataclass(frozen=True)
-class Operand:
-    """A source operand: its text, and its value after swizzle and sign."""
+class Read(Record):
+    """A texel that the fragment looked up, or that a copy takes.
 
-    text: str
-    value: Vec4
-
-
-@dataclass(frozen=True)
-class Step:
-    """One instruction executed on one fragment.
-
-    number: from 1. line: of the source text. text: the instruction in canonical form. destination:
-    its text, empty for KIL. result: the components that were written, None for the others; empty
-    for KIL. texel: the one that a lookup read. sampled: what the lookup gave, whatever the write
-    mask. discards: whether a KIL discarded the fragment.
+    texture: its name. value: its channels; of a filtered lookup, what the filter gave. line: of the
+    lookup in the program's text. coordinates: its operand. Both are None for a copy.
     """
 
-    number: int
-    line: int
-    text: str
-    operands: tuple[Operand, ...]
-    destination: str
-    result: tuple[float | None, ...]
-    texel: Texel | None = None
-    sampled: Vec4 | None = None
-    discards: bool = False
+    texture: str
+    texel: Texel
+    value: Value
+    line: int | None = None
+    coordinates: Value | None = None
+
+    def __str__(self) -> str:
+        around = "around " if self.texel.linear else ""
+        line = f", line {self.line}" if self.line else ""
+        return f"reads {around}{self.texture} {self.texel}{line}"
 
 
-@dataclass(frozen=True, repr=False)
-class Trace:
-    """What a program executed for a fragment, up to its end or the KIL that discarded it.
+class Written(Record):
+    """The texel in a texture that a pass writes, before the pass and after it."""
 
-    x, y: the fragment's column and row. fog: the OPTION that then applies fog to the colour, or
-    empty. pixels: the colours of the targets at the fragment afterwards.
+    texture: str
+    before: Value
+    after: Value
+
+
+class Visit(Record, rename={"pass_": "pass"}):
+    """A pass that writes one of the textures.
+
+    pass_: its number, from 1. iteration: of its Repeat, from 0, of `iterations`; None outside of
+    Repeats. kind: draw, copy, clear or dispatch. program: the file name of its program or kernel.
+    line: of the instruction that wrote the colour last, None for other kinds. blends: whether what
+    is drawn is added to the texel. fog: the OPTION that then mixes fog into the colour. sources:
+    the textures that a dispatch may read. steps: what the fragment executed; None unless asked for.
     """
 
-    x: int
-    y: int
-    steps: tuple[Step, ...]
-    fog: str
-    pixels: tuple[Vec4, ...]
+    pass_: int
+    iteration: int | None
+    iterations: int | None
+    kind: str
+    program: str | None
+    line: int | None
+    fate: Fate
+    blends: bool
+    fog: str | None
+    sources: tuple[str, ...]
+    reads: tuple[Read, ...]
+    written: tuple[Written, ...]
+    steps: tuple[Step, ...] | None
+
+
+class Trace(Result):
+    """A texel, from pass to pass.
+
+    texel: its column and row. textures: those whose texel is traced, of `size` columns and rows.
+    passes: of the plan. writing: those that write one of the textures; `outside` and `discarded`
+    of them leave this texel as it was. unchanged: passes without a visit because the value after
+    them is the one that the pass before wrote. left_out: further passes without one, between the
+    first and the last visits, because there are more than MOST_VISITS.
+    """
+
+    plan: str
+    executor: str
+    arithmetic: str
+    texel: tuple[int, int]
+    textures: tuple[str, ...]
+    size: tuple[int, int]
+    passes: int
+    writing: int
+    outside: int
+    discarded: int
+    unchanged: int
+    left_out: int
+    visits: tuple[Visit, ...]
 
     def __repr__(self) -> str:
-        end = "discarded" if self.discarded else f"pixels {', '.join(map(str, self.pixels))}"
-        return f"<Trace of fragment {self.x},{self.y}: {len(self.steps)} instructions, {end}>"
-
-    def _repr_html_(self) -> str:
-        """Every instruction with its operands and its result, for a notebook."""
-        from gpgpu_legacy.api.trace_table import trace_as_text
-        from gpgpu_legacy.present.html import lines_html
-
-        return lines_html(trace_as_text(self))
-
-    @property
-    def discarded(self) -> bool:
-        """Whether a KIL discarded the fragment."""
-        return any(step.discards for step in self.steps)
-
-
-def trace(drawing: Drawing, x: int, y: int, arithmetic: Arithmetic = FP32) -> Trace:
-    """Trace the fragment of column x and row y on the reference machine. Row 0 is the bottom.
-
-    Raises InputError if the rectangle has no such fragment.
-    """
-    rect = constant_rect(drawing.draw.rect)
-    if not (0 <= x < rect.width and 0 <= y < rect.height):
-        raise InputError(
-            f"there is no fragment {x},{y} in {rect.width}×{rect.height}; x and y count from 0 at "
-            "the lower left"
+        x, y = self.texel
+        return (
+            f"<Trace of texel {x},{y} of {', '.join(self.textures)} in {self.plan}: "
+            f"{self.writing} of {self.passes} passes write there>"
         )
-    steps: list[Step] = []
 
-    def execute(pass_: Pass, textures: Textures) -> None:
-        assert isinstance(pass_, FragmentPass)
-        steps.extend(trace_fragment(pass_, textures, (x, y), arithmetic))
-        run_fragment_pass(pass_, textures, arithmetic)
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """Each pass with what it read and executed, and the texel before it and after it."""
+        rows = list(self._rows())
+        most = max((len(values) for _, _, values in rows), default=0)
+        letters = COMPONENTS if any(v.steps for v in self.visits) else "rgba"
+        (x, y), (width, height) = self.texel, self.size
+        caption = f"texel {x},{y} of {_listed(self.textures)} in {self.plan}, {width}×{height}"
+        table = tuple(
+            (Numeral(number), what, *(_cell(values, place) for place in range(most)))
+            for number, what, values in rows
+        )
+        heads = ("pass", "what", *letters[:most])
+        return [Grid("trace", caption, heads, table, (self._summary(),))]
 
-    with PassByPass(drawing.plan, machine.Machine(arithmetic=arithmetic), execute) as prepared:
-        outputs = prepared.run(drawing.operands).outputs
-    pixels = tuple(_vector(outputs[t.name][y, 4 * x : 4 * x + 4]) for t in drawing.targets)
-    fog = drawing.program.fog
-    return Trace(x, y, tuple(steps), fog.value if fog else "", pixels)
+    def _rows(self) -> Iterator[tuple[str, str, Sequence[float | None]]]:
+        """The number of a pass where one begins, what happens, and numbers."""
+        for place, visit in enumerate(self.visits):
+            if self.left_out and place == MOST_VISITS // 2:
+                yield "…", f"{_passes(self.left_out)} left out", ()
+            yield str(visit.pass_), _title(visit), ()
+            for what, values in _events(visit):
+                yield "", what, values
+
+    def _summary(self) -> str:
+        """How many passes write the textures, and what those did that are not shown."""
+        rest = {
+            "outside of it": self.outside,
+            "with its fragment discarded": self.discarded,
+            "without a change, not shown": self.unchanged,
+        }
+        written = f"{self.writing} of {_passes(self.passes)} write {_listed(self.textures, 'or')}"
+        return ", ".join([written, *(f"{n} {what}" for what, n in rest.items() if n)]) + "."
 
 
-def trace_fragment(
-    pass_: FragmentPass, textures: Textures, fragment: tuple[int, int], arithmetic: Arithmetic
-) -> tuple[Step, ...]:
-    """What a pass of an expanded plan executes for one fragment; nothing is written to a texture.
+def _cell(values: Sequence[float | None], place: int) -> Entry:
+    """The shortest text that gives the same float32; a point where nothing was written."""
+    if place >= len(values):
+        return Numeral("")
+    value = values[place]
+    return Numeral("." if value is None else str(np.float32(value)).removesuffix(".0"))
 
-    fragment: its column and row in the pass's rectangle.
+
+def _listed(names: Sequence[str], word: str = "and") -> str:
+    *most, last = names
+    return f"{', '.join(most)} {word} {last}" if most else last
+
+
+def _passes(count: int) -> str:
+    return "1 pass" if count == 1 else f"{count} passes"
+
+
+def _title(visit: Visit) -> str:
+    what = f"{visit.kind} {visit.program or ''}".rstrip()
+    to = "added to" if visit.blends else "to"
+    targets = _listed([written.texture for written in visit.written])
+    iteration = f"; iteration {visit.iteration} of {visit.iterations}" if visit.iterations else ""
+    return f"{what}, {to} {targets}{iteration}"
+
+
+def _events(visit: Visit) -> Iterator[tuple[str, Sequence[float | None]]]:
+    """What a pass did there, with numbers."""
+    if visit.fate is Fate.OUTSIDE:
+        yield "its rectangle does not cover the texel", ()
+        return
+    for step in visit.steps or ():
+        yield from _step_events(step)
+    for read in visit.reads if not visit.steps else ():
+        yield str(read), read.value
+    if visit.sources:
+        yield f"may read {', '.join(visit.sources)}", ()
+    if visit.fate is Fate.DISCARDED:
+        yield "a KIL discards the fragment", ()
+    elif visit.steps and visit.fog:
+        yield f"OPTION {visit.fog} then mixes the colour with state.fog.color", ()
+    by = f", by line {visit.line}" if visit.line and visit.fate is Fate.WRITTEN else ""
+    for written in visit.written:
+        yield f"{written.texture} before", written.before
+        yield f"→ {written.texture} after{by}", written.after
+
+
+def _step_events(step: Step) -> Iterator[tuple[str, Sequence[float | None]]]:
+    """An instruction, its operands and its result."""
+    line = f"  # line {step.line}" if step.line else ""
+    yield f"{step.number}  {step.instruction}{line}", ()
+    for operand in step.operands:
+        yield operand.text, operand.value
+    if step.texel is not None:
+        how = "a mix of the texels around" if step.texel.linear else "the texel"
+        unit, target = step.texel.unit, step.texel.target.value
+        yield f"reads {how} {step.texel} of texture[{unit}], {target}", ()
+    if step.discards:
+        yield "a component is negative", ()
+    elif step.result:
+        yield f"→ {step.destination}", step.result
+
+
+# The function ----------------------------------------------------------------------------------
+
+
+def trace(
+    p: PlanBuilder,
+    x: int,
+    y: int,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    textures: Sequence[str] = (),
+    *,
+    executor: str = AUTO,
+    machine: Machine | None = None,
+    instructions: bool = False,
+    every_pass: bool = False,
+    seed: int = 0,
+) -> Trace:
+    """Trace the texel of column x and row y through the passes that write it. Row 0 is the bottom.
+
+    textures: names; by default, all textures of the first output's size that its values pass
+    through, so that textures which take turns are one trace. inputs, executor, machine, seed: as
+    for `run`. instructions: whether to keep what the fragment executes in each pass. every_pass:
+    whether to describe every pass, and not only the first, the last, and those after which the
+    value is another than before them.
+
+    Raises InputError where there is no such texel or texture, and where no pass writes it.
     """
-    x, y = fragment
-    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
-    machine = Machine(inputs_of(pass_, y, 1), bound, arithmetic)
-    traced = _Traced(machine, bound, constant_rect(pass_.rect).width, x)
-    with np.errstate(all="ignore"):
-        return tuple(traced.steps(pass_.program))
+    plan = p.plan()
+    given = operands_of(p, plan, inputs, seed)
+    traced = _textures(plan, textures)
+    size = _size_with(traced, x, y)
+    how = machine or DEFAULT_MACHINE
+    chosen = _Chosen(x, y, how.arithmetic, instructions, every_pass)
+    watcher = _Watcher(plan, given, traced, chosen)
+    by, _ = execute(plan, given, executor, how, observer=watcher)
+    visits = (*watcher.first, *watcher.last)
+    return Trace(
+        plan=plan.name,
+        executor=by.name,
+        arithmetic=how.arithmetic.name,
+        texel=(x, y),
+        textures=tuple(t.name for t in traced),
+        size=size,
+        passes=plan.pass_count,
+        writing=watcher.seen,
+        outside=watcher.fates[Fate.OUTSIDE],
+        discarded=watcher.fates[Fate.DISCARDED],
+        unchanged=watcher.seen - len(visits) - watcher.left_out,
+        left_out=watcher.left_out,
+        visits=visits,
+    )
+
+
+def _textures(plan: Plan, names: Sequence[str]) -> tuple[Texture, ...]:
+    """The textures to trace: those of these names, or those behind the first output."""
+    drawn = drawn_textures(plan)
+    written = ", ".join(t.name for t in plan.textures if t.name in drawn)
+    if not written:
+        raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to trace")
+    for name in names:
+        if name not in drawn:
+            known = {t.name for t in plan.textures}
+            has = "is not written by any pass" if name in known else "is not in it"
+            raise InputError(f"texture {name} of plan {plan.name} {has}; choose from {written}")
+    if names:
+        return tuple(plan.texture(name) for name in names)
+    results = [output.texture for output in plan.outputs if output.texture in drawn]
+    if not results:
+        raise InputError(
+            f"no output of plan {plan.name} comes from a pass; name a texture: {written}"
+        )
+    shown = plan.texture(results[0])
+    behind = textures_behind(plan, results[:1])
+    alike = (t for t in plan.textures if t.name in behind and t.extent == shown.extent)
+    return (shown, *(texture for texture in alike if texture != shown))
+
+
+def _size_with(textures: Sequence[Texture], x: int, y: int) -> tuple[int, int]:
+    """Columns and rows of the textures, each of which has the texel."""
+    for texture in textures:
+        width, rows = texture.extent.width, texture.extent.rows
+        if not (0 <= x < width and 0 <= y < rows):
+            raise InputError(
+                f"there is no texel {described(x)},{described(y)} in {texture.name}, which is "
+                f"{width}×{rows}; x and y count from 0 at the lower left"
+            )
+    return textures[0].extent.width, textures[0].extent.rows
 
 
 @dataclass(frozen=True)
-class _Traced:
-    """The reference machine on one row of fragments, and the one that is observed.
+class _Chosen:
+    """The texel, and how much of it is kept."""
 
-    width: of the row. x: the fragment's column.
-    """
-
-    machine: Machine
-    textures: Mapping[int, Bound]
-    width: int
     x: int
+    y: int
+    arithmetic: Arithmetic
+    instructions: bool
+    every_pass: bool
 
-    def steps(self, program: Program) -> Iterator[Step]:
-        """Every instruction that the fragment executes."""
-        for number, instruction in enumerate(program.instructions, 1):
-            step = self._step(number, instruction)
-            yield step
-            if step.discards:
-                return
+    def value(self, texels: F32) -> Value:
+        return as_value(texels[self.y, self.x])
 
-    def _step(self, number: int, instruction: Instruction) -> Step:
-        """Execute an instruction, between a look at what it reads and one at what it wrote."""
-        texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
-        is_lookup = row.form is Form.SAMPLE
-        sources = [vector(src, self.machine, coordinate=is_lookup) for src in instruction.srcs]
-        operands = zip(texts.sources, map(self._values, sources), strict=True)
-        texel, sampled = None, None
-        if is_lookup:
-            coordinates = row.evaluate(*sources)
-            texel = self._texel(instruction, coordinates)
-            found = self.machine.look_up(instruction, coordinates, ALL)
-            sampled = self._values([found[(c,)] for c in ALL])
-        execute_instruction(instruction, self.machine)
-        alive = self.machine.alive
-        return Step(
-            number=number,
-            line=instruction.span.line,
-            text=print_instruction(instruction),
-            operands=tuple(Operand(text, value) for text, value in operands),
-            destination=texts.destination,
-            result=self._written(instruction),
-            texel=texel,
-            sampled=sampled,
-            discards=alive is not None and not bool(self._here(alive)),
+
+class _Watcher:
+    """An observer that describes the passes that write the texel; see Trace."""
+
+    def __init__(
+        self, plan: Plan, inputs: Mapping[str, F32], textures: tuple[Texture, ...], chosen: _Chosen
+    ) -> None:
+        self._plan, self._inputs, self._chosen = plan, inputs, chosen
+        self._drawn = drawn_textures(plan)
+        self._unwritten: dict[str, Storage] = {}
+        self._places = places(plan)
+        self._latest = {
+            t.name: chosen.value(texels_of(initial_storage(plan, inputs, t.name))) for t in textures
+        }
+        self._value: Value | None = None  # after the pass before, in whichever texture
+        self._writing = sum(
+            count
+            for count, pass_ in plan.weighted_passes()
+            if not self._latest.keys().isdisjoint(written_by(pass_))
+        )
+        self.seen = self.left_out = 0
+        self.fates = dict.fromkeys(Fate, 0)
+        self.first: list[Visit] = []
+        self.last: deque[Visit] = deque()
+
+    def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        """Look at the texel after a pass; see Observer."""
+        place, _ = next(self._places)
+        names = [name for name in written_by(pass_) if name in self._latest]
+        if not names:
+            return
+        self.seen += 1
+        written = tuple(self._written(pass_, name, read) for name in names)
+        steps: tuple[Step, ...] | None = None
+        fate = Fate.WRITTEN
+        if not covers(pass_, self._chosen.x, self._chosen.y):
+            fate = Fate.OUTSIDE
+        elif isinstance(pass_, FragmentPass) and pass_.program.kills:
+            steps = self._steps(pass_, read)
+            fate = Fate.DISCARDED if steps[-1].discards else Fate.WRITTEN
+        self.fates[fate] += 1
+        is_new = self._value is None or not _same(written[0].after, self._value)
+        self._value = written[0].after
+        if not (self._chosen.every_pass or is_new or self.seen == self._writing):
+            return
+        if steps is None and isinstance(pass_, FragmentPass) and fate is Fate.WRITTEN:
+            steps = self._steps(pass_, read)
+        fog = pass_.program.fog if isinstance(pass_, FragmentPass) else None
+        self._keep(
+            Visit(
+                pass_=place.number,
+                iteration=place.iteration,
+                iterations=place.iterations,
+                kind=kind_of_pass(pass_),
+                program=name_of_pass(pass_) or None,
+                line=_line(steps or ()),
+                fate=fate,
+                blends=isinstance(pass_, FragmentPass) and pass_.blend is not Blend.NONE,
+                fog=fog.value if fog else None,
+                sources=read_by(pass_) if isinstance(pass_, ComputePass) else (),
+                reads=self._reads(pass_, steps or (), fate, read),
+                written=written,
+                steps=steps if self._chosen.instructions else None,
+            )
         )
 
-    def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> Texel:
-        """The texel that a lookup reads: looked up in a texture of coordinates."""
-        assert instruction.texture is not None
-        unit = instruction.texture.unit
-        bound = self.textures[unit]
-        nearest = replace(bound.sampler, filter=Filter.NEAREST)
-        planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates[:3])
-        column, row, layer = (int(self._here(plane)) for plane in planes[:3])
-        is_linear = bound.sampler.filter is Filter.LINEAR
-        return Texel(unit, bound.storage.texture.kind, column, row, layer, is_linear)
+    def _written(self, pass_: Pass, name: str, read: Callable[[str], F32]) -> Written:
+        before = self._latest[name]
+        if covers(pass_, self._chosen.x, self._chosen.y):
+            self._latest[name] = self._chosen.value(read(name))
+        return Written(texture=name, before=before, after=self._latest[name])
 
-    def _written(self, instruction: Instruction) -> tuple[float | None, ...]:
-        dst = instruction.dst
-        if dst is None:
-            return ()
-        values = self._values(self.machine.register(dst.register))
-        return tuple(values[c] if dst.mask[c] else None for c in ALL)
+    def _steps(self, pass_: FragmentPass, read: Callable[[str], F32]) -> tuple[Step, ...]:
+        """What the fragment executed: a pass leaves the textures that it looks up as they were."""
+        rect = constant_rect(pass_.rect)
+        fragment = self._chosen.x - rect.x, self._chosen.y - rect.y
+        textures = {name: self._storage(name, read) for name in set(read_by(pass_))}
+        return trace_fragment(pass_, textures, fragment, self._chosen.arithmetic)
 
-    def _values(self, planes: Sequence[F32]) -> Vec4:
-        return _vector([self._here(plane) for plane in planes])
+    def _storage(self, name: str, read: Callable[[str], F32]) -> Storage:
+        """The texels of a texture; those of one that no pass writes are kept for other passes."""
+        if name in self._unwritten:
+            return self._unwritten[name]
+        if name in self._drawn:
+            return stored(self._plan.texture(name), read(name))
+        self._unwritten[name] = initial_storage(self._plan, self._inputs, name)
+        return self._unwritten[name]
 
-    def _here(self, plane: Any) -> Any:
-        """The value of a plane at the fragment."""
-        return np.broadcast_to(plane, (1, self.width))[0, self.x]
+    def _reads(
+        self, pass_: Pass, steps: tuple[Step, ...], fate: Fate, read: Callable[[str], F32]
+    ) -> tuple[Read, ...]:
+        if isinstance(pass_, FragmentPass):
+            names = {binding.unit: binding.texture for binding in pass_.bindings}
+            return tuple(self._looked_up(step, names) for step in steps if step.texel is not None)
+        if isinstance(pass_, CopyPass) and fate is Fate.WRITTEN:
+            return (self._copied(pass_, read),)
+        return ()
+
+    def _looked_up(self, step: Step, names: Mapping[int, str]) -> Read:
+        assert step.texel is not None
+        assert step.texel.unit is not None
+        assert step.sampled is not None
+        name = names[step.texel.unit]
+        return Read(
+            texture=name,
+            texel=step.texel,
+            value=step.sampled[: self._plan.texture(name).format.channels],
+            line=step.line,
+            coordinates=step.operands[0].value,
+        )
+
+    def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> Read:
+        there, here = constant_rect(pass_.source_rect), rect_of(pass_)
+        assert here is not None
+        x, y = self._chosen.x - here.x + there.x, self._chosen.y - here.y + there.y
+        kind = self._plan.texture(pass_.source).kind
+        texel = Texel(unit=None, target=kind, x=x, y=y, layer=0, linear=False)
+        value = as_value(read(pass_.source)[y, x])
+        return Read(texture=pass_.source, texel=texel, value=value)
+
+    def _keep(self, visit: Visit) -> None:
+        """Keep the first and the last visits, half of them each, or all."""
+        if self._chosen.every_pass or len(self.first) < MOST_VISITS // 2:
+            self.first.append(visit)
+            return
+        self.last.append(visit)
+        if len(self.last) > MOST_VISITS - MOST_VISITS // 2:
+            self.last.popleft()
+            self.left_out += 1
 
 
-def _vector(values: Any) -> Vec4:
-    return cast("Vec4", tuple(float(value) for value in values))
+def _same(one: Value, other: Value) -> bool:
+    """Whether two texels are equal; a NaN is equal to a NaN."""
+    return np.array_equal(one, other, equal_nan=True)
 
 
-@lru_cache(maxsize=8)
-def _coordinates(texture: Texture) -> Storage:
-    """A texture of the same shape in which every texel holds its own column, row and layer."""
-    storage = Storage(Texture(texture.name, texture.kind, texture.extent, RGBA32F))
-    rows, columns = np.indices((texture.extent.rows, texture.extent.width), np.float32)
-    layers, rows = np.divmod(rows, np.float32(texture.extent.height))
-    whole = slice(None), slice(None)
-    for channel, values in enumerate((columns, rows, layers)):
-        storage.write(channel, whole, cast("F32", values))
-    return storage
+def _line(steps: tuple[Step, ...]) -> int | None:
+    lines = [step.line for step in steps if (step.destination or "").startswith("result.color")]
+    return lines[-1] if lines else None

@@ -161,9 +161,10 @@ def _whole_call(
     a: F32, b: F32, method: Method, options: Options, machine: Machine, executor: Executor
 ) -> F32:
     """What a user calls for a product."""
-    from gpgpu_legacy.api.products import matmul
+    from gpgpu_legacy.api.matmul import matmul
 
-    return matmul(a, b, method.name, options, machine, executor=executor.name)
+    given = {n: v for n, v in options.given().items() if n in method.parameters}
+    return matmul(a, b, method.name, machine=machine, executor=executor.name, **given)
 
 
 def _compare(old: Path, new: Path, *, as_json: bool) -> None:

@@ -11,13 +11,16 @@ from gpgpu_legacy.cli.options import Group
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Verbs": {
-        "run": "products",
+        "run": "run",
         "count": "count",
         "check": "count",
         "predict": "predict",
         "cache": "cache",
         "bench": "bench",
-        "page": "tables",
+        "trace": "look",
+        "figure": "look",
+        "page": "look",
+        "dump": "run",
     },
     "Programs": {
         "exec": "programs",

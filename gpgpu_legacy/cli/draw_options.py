@@ -183,9 +183,9 @@ def _vectors(option: str, texts: Several[str]) -> dict[int, list[float]]:
 def _corners(option: str, text: str) -> Any:
     """Four numbers, four at each corner, or an array in a file."""
     if text.lower().endswith(".npy"):
-        from gpgpu_legacy.api.texels import read_texels
+        from gpgpu_legacy.api.arrays import read_array
 
-        return read_texels(Path(text))
+        return read_array(Path(text))
     numbers = _numbers(option, text)
     if len(numbers) not in {4, 16}:
         raise InputError(
@@ -220,7 +220,7 @@ def _rows_of_four(numbers: list[float]) -> list[list[float]]:
 
 def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
     """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may contain commas."""
-    from gpgpu_legacy.api.texels import read_texels
+    from gpgpu_legacy.api.arrays import read_array
     from gpgpu_legacy.isa.ir import TextureTarget
     from gpgpu_legacy.pipeline.samplers import is_sampler_word
 
@@ -244,6 +244,6 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
                 f"--texture {unit} has {parts[-1].strip()!r}; give a target, a filter and a wrap "
                 f"by their GL names, as in --texture {unit}={parts[0]},2D,GL_LINEAR,GL_REPEAT"
             )
-        texels = read_texels(path)
+        texels = read_array(path)
         textures[unit] = (target or looked_up, texels, tuple(words))
     return textures

@@ -1,7 +1,8 @@
 """Commands as click has them, made of functions whose parameters are annotated.
 
-A parameter that is annotated with an Option or an Argument is one of the command. So is each field
-of a dataclass that is a parameter's type: the command then receives an instance.
+A parameter that is annotated with an Option or an Argument is one of the command; so is one that is
+annotated with the words of an Option. So is each field of a dataclass that is a parameter's type:
+the command then receives an instance.
 """
 
 from __future__ import annotations
@@ -239,7 +240,8 @@ def parameters_in(group: Any) -> list[click.Parameter]:
 
 
 def _built(name: str, annotation: Any, default: Any) -> click.Parameter:
-    kind, option = get_args(annotation)
+    kind, *said = get_args(annotation)
+    option = Option(*said) if isinstance(said[0], str) else said[0]
     if isinstance(kind, UnionType):
         (kind,) = (part for part in get_args(kind) if part is not NoneType)
     is_needed = default in {MISSING, inspect.Parameter.empty}

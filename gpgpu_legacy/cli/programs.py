@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -9,20 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_texel
+from gpgpu_legacy.cli.frame import answers
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.program_files import ProgramFile, assembled, program_files, read_program
-from gpgpu_legacy.cli.shared import (
-    Json,
-    MachineOptions,
-    OutputFile,
-    app,
-    show,
-)
+from gpgpu_legacy.cli.shared import MachineOptions, OutputFile, app
 from gpgpu_legacy.cli.words import Job
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.drawing import Drawing
+    from gpgpu_legacy.api.programs import ProgramRun
+    from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.isa.ir import Program
     from gpgpu_legacy.runtime.prepared import Observer
@@ -56,12 +54,12 @@ class FilmOptions:
             return None, None
         return frames_of(drawing, self.animate, 1 if self.scale is None else self.scale)
 
-    def writer(self, output: Path | None, buffers: int) -> Callable[[F32], None] | None:
-        """What writes the colours to --output; None without it. buffers: of the program."""
-        from gpgpu_legacy.api.texels import texel_writer
+    def writer(self, output: Path | None, shape: tuple[int, ...]) -> Callable[[F32], None] | None:
+        """What writes the colours to --output; None without it. shape: of the colours."""
+        from gpgpu_legacy.api.arrays import array_writer
 
         if output is not None:
-            return texel_writer(output, buffers, self.scale)
+            return array_writer(output, shape, "the colours", self.scale)
         if self.scale is not None and self.animate is None:
             raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
         return None
@@ -70,8 +68,9 @@ class FilmOptions:
 # Commands -------------------------------------------------------------------------------------
 
 
-@app.command("exec")
+@answers("exec")
 def exec_command(
+    *,
     program: ProgramFile,
     rectangle: SizeOptions,
     reads: DrawOptions,
@@ -87,43 +86,34 @@ def exec_command(
         ),
     ] = None,
     trace: Annotated[
-        str | None, Option("X,Y", "Print one fragment's way through every instruction (last pass).")
+        str | None, Option("X,Y", "Show one fragment's way through every instruction instead.")
     ] = None,
-    as_json: Json = False,
-) -> None:
+) -> ProgramRun | Trace:
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
     from gpgpu_legacy.api.drawing import fed_back_size, make_drawing
-    from gpgpu_legacy.api.programs import discarded, last_pass, pictures, run_drawing, warn_about
-    from gpgpu_legacy.api.programs_table import program_run, run_grids
-    from gpgpu_legacy.api.trace import trace as trace_of
-    from gpgpu_legacy.api.trace_table import trace_as_text
+    from gpgpu_legacy.api.programs import program_run, run_drawing, warn_about
 
-    write = film.writer(output, reads.draw_buffers or 1)
     code, how = assembled(program), machine.machine()
     arguments = reads.arguments(code)
-    size = rectangle.parsed(fed_back_size(arguments))
-    drawing = make_drawing(code, *size, arguments=arguments)
+    width, height = rectangle.parsed(fed_back_size(arguments))
+    buffers = () if arguments.draw_buffers is None else (arguments.draw_buffers,)
+    write = film.writer(output, (*buffers, height, width, 4))
+    drawing = make_drawing(code, width, height, arguments=arguments)
     observer, write_frames = film.frames_of(drawing)
     warn_about(drawing)
-    traced = None
-    if trace is not None:
-        last = last_pass(drawing, machine.executor, how)
-        traced = trace_of(last, *parse_texel("--trace", trace), how.arithmetic)
-    executor, result = run_drawing(drawing, machine.executor, how, observer)
-    images = pictures(drawing, result)
+    executor, images, timings = run_drawing(drawing, machine.executor, how, observer)
     if write is not None:
         write(images if drawing.keeps_buffers else images[0])
     if write_frames is not None:
         write_frames()
-    if traced is not None and not as_json:
-        print(trace_as_text(traced), end="")
-    elif as_json or (write is None and write_frames is None):
-        lost = discarded(drawing, executor, how)
-        run = program_run(images, lost, executor, result.timings, traced)
-        show(run, run_grids(run, code.name), as_json)
-    for path in (output, film.animate):
-        if path is not None and not as_json:
-            print(f"wrote {path}")
+    for path in filter(None, (output, film.animate)):
+        print(f"wrote {path}", file=sys.stderr)
+    if trace is None:
+        return program_run(drawing, images, executor, timings, how)
+    from gpgpu_legacy.api.programs import trace_drawing
+
+    x, y = parse_texel("--trace", trace)
+    return trace_drawing(drawing, x, y, machine.executor, how)
 
 
 @app.command("translate")

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.completion import paper_names, section_names
-from gpgpu_legacy.cli.options import Argument, Option, Several
+from gpgpu_legacy.cli.completion import paper_names
+from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.shared import (
     BLOCK_HELP,
     BUDGET_S,
@@ -154,24 +154,3 @@ def report(
     with progress_bar("measuring", total, quiet=quiet) as step:
         page = write_report(folder, size, block, measure=measure, progress=step)
     print(f"wrote {page}")
-
-
-@app.command()
-def page(
-    *,
-    what: Annotated[
-        Several[str],
-        Argument("[WHAT…]", "Sections of the page. Default: all.", complete=section_names),
-    ] = (),
-    output: Annotated[Path, Option("-o", "--output", "FILE.html", "Write the page here.")],
-) -> None:
-    """Write the page: the programs of 2001 to 2018 run in the reader's browser, in one file."""
-    from gpgpu_legacy.files import check_writable, write_text
-    from gpgpu_legacy.page.making import sections_of
-    from gpgpu_legacy.page.page import TITLE, introduction, page_text
-    from gpgpu_legacy.page.sections import SECTIONS
-
-    check_writable(output)
-    sections = sections_of(what or SECTIONS)
-    write_text(output, page_text(TITLE, introduction(), sections))
-    print(f"wrote {output}")

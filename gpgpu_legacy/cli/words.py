@@ -84,6 +84,11 @@ class Job:
 
     def pipeline(self) -> Pipeline:
         """What is asked about, built for its parameters; its sizes follow the inputs."""
+        return self.built[0]
+
+    @cached_property
+    def built(self) -> tuple[Pipeline, dict[str, Any]]:
+        """The pipeline, and the inputs that files gave."""
         algorithm = self.algorithm
         for name, value in self.given.items():
             parameter = algorithm.parameters.get(name)
@@ -92,7 +97,7 @@ class Job:
                     f"{name}={value} is a sweep, and one value is wanted here; `bench` and `cache` "
                     "sweep"
                 )
-        return _built(algorithm, self.given)[0]
+        return _built(algorithm, self.given)
 
     @cached_property
     def algorithm(self) -> Algorithm:
@@ -107,16 +112,6 @@ class RunJob(Job):
     """A WHAT that is run: on its inputs, or on samples."""
 
     seed: Annotated[int, Option("SEED", SEED_HELP)] = 0
-
-    @cached_property
-    def built(self) -> tuple[Pipeline, dict[str, Any]]:
-        """The pipeline, and the inputs that files gave."""
-        super().pipeline()
-        return _built(self.algorithm, self.given)
-
-    def pipeline(self) -> Pipeline:
-        """What is run."""
-        return self.built[0]
 
     def arrays(self) -> dict[str, F32]:
         """The inputs by name, or samples."""
@@ -172,8 +167,8 @@ def _combinations(algorithm: Algorithm, given: Mapping[str, str]) -> Iterator[di
 
 def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, dict[str, Any]]:
     """A pipeline, and its inputs from files, whose sizes it has."""
+    from gpgpu_legacy.api.arrays import read_inputs
     from gpgpu_legacy.api.pipeline import Pipeline
-    from gpgpu_legacy.api.plan_files import read_inputs
 
     settings = {name: text for name, text in given.items() if name in algorithm.parameters}
     files = {name: Path(text) for name, text in given.items() if name not in settings}

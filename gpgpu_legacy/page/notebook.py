@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.inputs import sample_inputs
-from gpgpu_legacy.plan.plan import Plan
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -41,28 +36,15 @@ class Player:
 
 
 def player(
-    what: Plan | PlanBuilder | str,
-    operands: Mapping[str, ArrayLike] | None = None,
+    p: PlanBuilder,
+    inputs: Mapping[str, ArrayLike] | None = None,
     *,
     height: int = 800,
     seed: int = 0,
-    **parameters: Any,
 ) -> Player:
     """A player for a notebook: it goes through the passes of a plan on the reader's own GPU.
 
-    what: a Plan, a Pipeline, or the name of an algorithm or a recipe, as for `Pipeline.find`.
-    operands: arrays by name, as `run_plan` takes them; without any, samples that depend on `seed`.
-    height: of the frame, in pixels. parameters: of the algorithm or the recipe.
+    inputs, seed: as for `run`. height: of the frame, in pixels.
     Raises InputError for what does not fit, and for a plan that browsers do not run.
     """
-    if isinstance(what, str):
-        what = Pipeline.find(what, **parameters)
-    elif parameters:
-        raise InputError(
-            f"{', '.join(parameters)} would be a parameter of an algorithm by name; build the plan "
-            "with it"
-        )
-    samples = what.samples if isinstance(what, PlanBuilder) else {}
-    plan = what.plan() if isinstance(what, PlanBuilder) else what
-    given = sample_inputs(plan, samples, seed) if operands is None else operands
-    return Player(plan.name, plan_page(plan, given), height)
+    return Player(p.name, plan_page(p, inputs, seed), height)

@@ -10,21 +10,19 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.section import Section, rendered
-from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
-def plan_page(plan: Plan, operands: Mapping[str, ArrayLike]) -> str:
+def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> str:
     """A page that plays a plan in a browser, as HTML that needs no other file and no network.
 
-    operands: the plan's inputs by name, as `run_plan` takes them; the page holds them.
+    inputs, seed: as for `run`; the page holds the inputs.
     The page goes through the passes, shows every texture, and traces the fragment behind any texel.
     It runs on the reader's GPU by WebGL2, or on an interpreter of its own.
     Raises InputError for wrong operands, for a plan with kernels, which browsers do not run, and
     for one that is too large for a page.
     """
-    validate(plan)
-    data = played_plan(plan, operands)
+    plan, data = p.plan(), played_plan(p, inputs, seed)
     html = rendered("sections/plan.html.j2", plan=plan, counts=count_plan(plan))
     section = Section("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))
     return page_text(plan.name, "", [section])

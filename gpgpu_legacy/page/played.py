@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.plan_figure import plan_figure
-from gpgpu_legacy.api.plan_panels import PlanPanels
+from gpgpu_legacy.api.figure import Figure, figure
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.scenes import PLAYER, scene_of
-from gpgpu_legacy.pipeline.inputs import as_operands
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Texture
 from gpgpu_legacy.present.colours import FAR, NOT_FINITE, ColourScale, ScaleKind
@@ -40,25 +40,28 @@ MOST_WORK = 2**26
 """Instructions, over all fragments of a plan, that the page's interpreter gets through."""
 
 
-def played_plan(plan: Plan, operands: Mapping[str, ArrayLike]) -> dict[str, Any]:
+def played_plan(
+    p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, seed: int = 0
+) -> dict[str, Any]:
     """What a page needs to play a plan: `scene`, `operands` and `views`, as JSON.
 
-    operands: arrays by name. Of each operand the page gets the float32 as base64, and of each
-    texture the scale of colours, the same that `plan_figure` has.
+    inputs, seed: as for `run`. Of each operand the page gets the float32 as base64, and of each
+    texture the scale of colours, the same that `figure` has.
     Raises InputError for a plan with kernels, for one that is too large, and for wrong operands.
     """
+    plan = p.plan()
     _check(plan)
-    given = as_operands(plan, operands)
-    figure = plan_figure(plan, given)
-    panels = (*figure.inputs, *figure.panels)
+    given = operands_of(p, plan, inputs, seed)
+    shown = figure(p, given)
+    panels = (*shown.inputs, *shown.panels)
     scales = {
         panel.texture.name: scale
-        for panel, (_, scale) in zip(panels, figure.scales(panels), strict=True)
+        for panel, (_, scale) in zip(panels, shown.scales(panels), strict=True)
     }
     return {
         "scene": scene_of(plan),
         "operands": {name: _operand(values) for name, values in given.items()},
-        "views": {t.name: _view(figure, t, scales.get(t.name)) for t in plan.textures},
+        "views": {t.name: _view(shown, t, scales.get(t.name)) for t in plan.textures},
     }
 
 
@@ -78,7 +81,7 @@ def _check(plan: Plan) -> None:
         if count > most:
             raise InputError(
                 f"{plan.name} has {plain(count)} {what}, and a page plays plans of at most "
-                f"{plain(most)}; make it smaller, a recipe with its parameters: --set n=…"
+                f"{plain(most)}; make it smaller, as in n=64"
             )
 
 
@@ -86,15 +89,15 @@ def _operand(values: F32) -> str:
     return b64encode(np.ascontiguousarray(values, "<f4").tobytes()).decode("ascii")
 
 
-def _view(figure: PlanPanels, texture: Texture, scale: ColourScale | None) -> dict[str, Any]:
+def _view(shown: Figure, texture: Texture, scale: ColourScale | None) -> dict[str, Any]:
     """How a texture is shown: see player/texels.js. scale: None if no pass reads or writes it."""
-    shown = scale or ColourScale(ScaleKind.ONE_SIGN, 0.0, 1.0)
+    colours = scale or ColourScale(ScaleKind.ONE_SIGN, 0.0, 1.0)
     return {
-        "anchors": shown.anchors,
-        "low": shown.low,
-        "high": shown.high,
-        "far": shown.far,
+        "anchors": colours.anchors,
+        "low": colours.low,
+        "high": colours.high,
+        "far": colours.far,
         "far_colour": FAR,
         "not_finite": NOT_FINITE,
-        "channels": (0,) if scale is None else figure.channels(texture),
+        "channels": (0,) if scale is None else shown.channels(texture),
     }

@@ -280,6 +280,7 @@ class PlanBuilder(Storage):
         self._append(fixed if loop is None or loop.parent is None else pass_)
 
     def _append(self, item: Item) -> None:
+        self.family = None  # from here on it is another plan
         if self._loop is None:
             self._items.append(item)
             return

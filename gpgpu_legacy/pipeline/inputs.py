@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gpgpu_legacy.arguments import as_whole, kind_of, shape_in_words
+from gpgpu_legacy.arguments import as_whole, shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.memory import require_memory
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Plan
@@ -43,8 +44,8 @@ def _in_unit_range(name: str, array: F32, texels: Format) -> None:
     if is_bad.any():
         place = tuple(int(i) for i in np.argwhere(is_bad)[0])
         raise InputError(
-            f"{name}{list(place)} is {array[place]}, but its texture holds {texels.name}, from 0 to "
-            "1; scale the input, or choose a texture of floats, as r32f"
+            f"{name}{list(place)} is {array[place]}, but its texture holds {texels.name}, from 0 "
+            "to 1; scale the input, or choose a texture of floats, as r32f"
         )
 
 
@@ -61,14 +62,7 @@ def matrices_of(
 
 
 def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> F32:
-    try:
-        array: NDArray[Any] = np.asarray(values)
-    except ValueError:
-        raise InputError(f"input {name} has rows of different lengths; give an array") from None
-    if array.dtype.kind not in "fiub":
-        raise InputError(
-            f"input {name} is {kind_of(values)} of {array.dtype}; give an array of real numbers"
-        )
+    array = as_numbers(f"input {name}", values, "an array of real numbers")
     if array.shape != shape:
         raise InputError(
             f"input {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
@@ -78,11 +72,33 @@ def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> 
         return np.ascontiguousarray(array, np.float32)
 
 
+def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
+    """An array of real numbers. wanted: what to give instead, in words."""
+    try:
+        array: NDArray[Any] = np.asarray(values)
+    except ValueError:
+        raise InputError(f"{name} has rows of different lengths; give {wanted}") from None
+    if array.dtype.kind not in "fiub":
+        held = _NO_NUMBERS.get(array.dtype.kind, f"values of type {array.dtype}")
+        raise InputError(f"{name} holds {held}, not real numbers; give {wanted}")
+    return array
+
+
+_NO_NUMBERS = {"O": "objects", "U": "text", "S": "bytes", "c": "complex numbers"}
+
+
 def _sampled_bytes(plan: Plan) -> int:
     """About how many bytes a plan takes with sampled inputs: one of them as float64, too."""
     elements = [matrix.rows * matrix.columns for matrix in plan.operands]
     matrices = 4 * sum(elements) + 8 * max(elements, default=0)
     return matrices + plan.texture_bytes + sum(4 * m.rows * m.columns for m in plan.results)
+
+
+def operands_of(
+    p: PlanBuilder, plan: Plan, inputs: Mapping[str, ArrayLike] | None, seed: int = 0
+) -> dict[str, F32]:
+    """The inputs, checked; samples, which depend on the seed, if none is given. plan: of p."""
+    return as_operands(plan, inputs) if inputs else sample_inputs(plan, p.samples, seed)
 
 
 def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:

@@ -85,7 +85,7 @@ class OutputError(Record):
     """How far an output is from the reference: at the element that is farthest from it.
 
     error: NaN, which is null in JSON, where a NaN or an infinity takes part. at: the element; None
-    in an output without elements.
+    without an error.
     """
 
     output: str
@@ -109,7 +109,7 @@ def output_error(output: str, values: F32, wanted: F64) -> OutputError:
         output=output,
         error=error / scale if scale else error,
         kind=ErrorKind.RELATIVE if scale else ErrorKind.ABSOLUTE,
-        at=tuple(int(i) for i in place),
+        at=tuple(int(i) for i in place) if error else None,
     )
 
 

@@ -30,12 +30,14 @@ from strategies import Scene, draw_scene, whole_scenes
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.api.plan_trace import Fate, Visit, trace_plan
+from gpgpu_legacy.api.trace import Fate, Visit
+from gpgpu_legacy.api.trace import trace as trace_of
 from gpgpu_legacy.interp.numeric import decode, encode
 from gpgpu_legacy.isa.ir import AttributeKind, Fog
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.page.scenes import INTERPRETER, scene_of
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
 from gpgpu_legacy.plan.plan import AttributeCorners, Blend, FragmentPass, Plan, written_by
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
@@ -203,10 +205,9 @@ def test_a_trace_tells_what_the_packages_own_tells(
     name = data.draw(st.sampled_from(sorted(names)))
     extent = plan.texture(name).extent
     x, y = data.draw(st.integers(0, extent.width - 1)), data.draw(st.integers(0, extent.rows - 1))
-    visits = trace_plan(
-        plan, operands, x, y, name, executor="numpy", instructions=True, every_pass=True
-    ).visits
-    passes = [visit.place.number - 1 for visit in visits]
+    p, how = PlanBuilder.continuing(plan), {"instructions": True, "every_pass": True}
+    visits = trace_of(p, x, y, operands, [name], executor="numpy", **how).visits
+    passes = [visit.pass_ - 1 for visit in visits]
     traces = interpreted.ask(plan, operands, TRACES, passes=passes, x=x, y=y)
     for visit, trace in zip(visits, traces, strict=True):
         assert (trace is None) == (visit.fate is Fate.OUTSIDE)
@@ -215,7 +216,7 @@ def test_a_trace_tells_what_the_packages_own_tells(
 
 
 def check_trace(plan: Plan, visit: Visit, trace: dict[str, Any]) -> None:
-    """A trace of the page against a visit of trace_plan."""
+    """A trace of the page against a visit of the package's."""
     assert trace["discarded"] == (visit.fate is Fate.DISCARDED)
     targets = {target["name"]: target for target in trace["targets"]}
     for written in visit.written:
@@ -223,12 +224,12 @@ def check_trace(plan: Plan, visit: Visit, trace: dict[str, Any]) -> None:
         target = targets[written.texture]
         assert_same_bits(target["before"][:channels], written.before)
         assert_same_bits(target["after"][:channels], written.after)
-    for mine, theirs in zip(trace["steps"], visit.steps, strict=True):
-        assert (mine["text"], mine["line"]) == (theirs.text, theirs.line)
+    for mine, theirs in zip(trace["steps"], visit.steps or (), strict=True):
+        assert (mine["text"], mine["line"]) == (theirs.instruction, theirs.line)
         for operand, expected in zip(mine["operands"], theirs.operands, strict=True):
             assert operand["text"] == expected.text
             assert_same_bits(operand["value"], expected.value)
-        for c, value in enumerate(theirs.result):
+        for c, value in enumerate(theirs.result or ()):
             assert ("xyzw"[c] in mine["written"]) == (value is not None)
             if value is not None:
                 assert_same_bits(mine["result"][c], value)

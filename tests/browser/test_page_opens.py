@@ -7,10 +7,9 @@ from collections.abc import Callable
 import pytest
 from browser_pages import EACH_RENDERER, Modules, Opener
 
-from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.section import Section
-from gpgpu_legacy.pipeline.inputs import sample_inputs
 
 
 @EACH_RENDERER
@@ -28,8 +27,7 @@ def test_floats_are_drawn_on_the_renderer_that_is_named(
 
 def test_a_plan_s_page_plays_to_its_end(open_page: Opener) -> None:
     """Whatever its address asks for."""
-    sort = find_algorithm("bitonic-sort").builder(n=16)
-    html = plan_page(sort.plan(), sample_inputs(sort.plan(), sort.samples))
+    html = plan_page(find("bitonic-sort", n=16))
     page = open_page.html(html, at="%ff/plan=9e99&pass=-1")
     page.get_by_role("button", name="To the end").click()
     assert "bit for bit" in page.locator(".plan > .note").inner_text()

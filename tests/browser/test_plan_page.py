@@ -12,32 +12,32 @@ import pytest
 from browser_pages import EACH_RENDERER, PHONE, Modules, Opener, section_of, turn
 from playwright.sync_api import expect
 
-from gpgpu_legacy import PlanBuilder, count_plan, expand, find_executor, run_plan, trace_plan
-from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy import Pipeline, find
+from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.one_plan import plan_page
 from gpgpu_legacy.page.played import MOST_NUMBERS
-from gpgpu_legacy.pipeline.inputs import sample_inputs
+from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-
-def sampled(name: str, **parameters: int) -> tuple[Plan, dict[str, F32]]:
-    """An algorithm's plan, and inputs to try it with."""
-    p = find_algorithm(name).builder(**parameters)
-    return p.plan(), sample_inputs(p.plan(), p.samples)
+N = 16
 
 
-SORT, NUMBERS = sampled("bitonic-sort", n=16)
+@cache
+def sort() -> Pipeline:
+    return find("bitonic-sort", n=N)
+
+
+def sort_plan() -> Plan:
+    return sort().plan()
 
 
 @cache
 def sort_page() -> str:
-    return plan_page(SORT, NUMBERS)
+    return plan_page(sort())
 
 
 def to_the_end(page: Page) -> None:
@@ -65,22 +65,24 @@ def texels(page: Page, texture: str, width: int, height: int) -> list[float]:
 def test_a_sort_ends_sorted(open_page: Opener, renderer: str) -> None:
     page = open_page.html(sort_page())
     to_the_end(page)
-    found = texels(page, SORT.outputs[0].texture, 4, 4)
-    assert np.float32(found).tolist() == np.sort(NUMBERS["values"]).ravel().tolist()
+    given = sort().inputs()
+    name = sort_plan().outputs[0].texture
+    found = texels(page, name, 4, 4)
+    assert np.float32(found).tolist() == np.sort(given["values"]).ravel().tolist()
     assert renderer in page.locator(".plan > .note").inner_text().lower()
     assert "bit for bit" in page.locator(".plan > .note").inner_text()
 
 
 def test_the_counts_are_the_packages(open_page: Opener) -> None:
     page = open_page.html(sort_page())
-    counts = count_plan(SORT)
+    counts = count_plan(sort_plan())
     to_the_end(page)
     rows = {
         row.locator("th").inner_text(): [int(t.replace("\u202f", "")) for t in texts]
         for row in page.locator(".plan-counts tbody tr").all()
         if (texts := row.locator("td").all_inner_texts())
     }
-    each = counts.lookup // SORT.pass_count
+    each = counts.lookup // sort_plan().pass_count
     assert rows["lookups"] == [each, counts.lookup, counts.lookup]
     assert rows["arithmetic instructions"][2] == counts.arithmetic
     assert rows["bytes requested"][2] == counts.bytes_requested
@@ -89,13 +91,13 @@ def test_the_counts_are_the_packages(open_page: Opener) -> None:
 
 
 def test_a_fragment_is_traced_as_the_package_traces_it(open_page: Opener) -> None:
-    number = 3
-    target = expand(SORT).steps[number - 1].targets[0]
+    plan, number = sort_plan(), 3
+    target = expand(plan).steps[number - 1].targets[0]
     page = open_page.html(sort_page(), at=f"plan.pass={number}&plan.texel={target}:2,1")
-    trace = trace_plan(SORT, NUMBERS, 2, 1, target, instructions=True, every_pass=True)
-    visit = next(visit for visit in trace.visits if visit.place.number == number)
+    trace = sort().trace(2, 1, textures=[target], instructions=True, every_pass=True)
+    visit = next(visit for visit in trace.visits if visit.pass_ == number)
     steps = page.locator(".plan-trace li")
-    assert steps.count() == len(SORT.programs()[0].instructions)
+    assert steps.count() == len(sort_plan().programs()[0].instructions)
     assert f"({2}, {1}) of {target}" in page.locator(".plan-fragment h3").inner_text()
     program = page.locator(".plan-program pre").inner_text().splitlines()
     assert [s.locator("code").inner_text() for s in steps.all()] == program[-1 - steps.count() : -1]
@@ -126,7 +128,7 @@ NONSENSE = [
 def test_nonsense_in_the_address_is_said_in_place(open_page: Opener) -> None:
     """As the page opens, and while it is open."""
     page = open_page.html(sort_page(), at=NONSENSE[0][0])
-    last = SORT.pass_count
+    last = sort_plan().pass_count
     for at, named in NONSENSE:
         turn(page, at)
         expect(page.locator("#plan .said")).to_contain_text(named)
@@ -148,20 +150,20 @@ def test_the_keys_choose_a_texel(open_page: Opener) -> None:
 def test_a_large_plan_is_compared_where_that_is_quick_and_traced_from_the_gpu(
     open_page: Opener,
 ) -> None:
-    plan, given = sampled("jacobi", n=192, passes=40)
-    page = open_page.html(plan_page(plan, given), at="plan.pass=40&plan.texel=x:96,97")
+    built = find("jacobi", n=192, passes=40)
+    page = open_page.html(plan_page(built), at="plan.pass=40&plan.texel=x:96,97")
     assert "bit for bit" not in page.locator(".plan > .note").inner_text()
-    run = find_executor("numpy").run(plan, given)
+    run = built.run(executor="numpy")
     said = page.locator(".texels-said", has_text="texel").inner_text()
     row, column = 97 - 1, 96 - 1  # a ring of texels is the boundary
-    expected = float(run.outputs["x"][row, column])
+    expected = float(run.x[row, column])
     assert float(said.split(": ")[1]) == pytest.approx(expected, rel=1e-5)
     traced = float(page.locator(".trace-end strong").inner_text().replace("−", "-"))
     assert traced == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
-    p = PlanBuilder("two")
+    p = Pipeline("two")
     x = p.input("a", 3, 5)
     one, two = p.texture("one", 5, 3), p.texture("two", 5, 3, format="unorm8")
     source = (
@@ -172,25 +174,25 @@ def test_a_program_of_several_targets_and_a_picture(open_page: Opener) -> None:
     p.draw(source, {0: x}, into=(one, two))
     p.output("b", one)
     values = np.arange(15, dtype=np.float32).reshape(3, 5)
-    page = open_page.html(plan_page(p.plan(), {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
+    page = open_page.html(plan_page(p, {"a": values}), at="plan.pass=1&plan.texel=two:4,2")
     assert "of one, two" in page.locator(".plan-moment").inner_text()
     assert page.locator(".plan-fragment h3").inner_text().endswith("(4, 2) of two")
 
 
 def test_the_largest_page_is_below_3_mb() -> None:
-    page = plan_page(*sampled("reduction", n=isqrt(MOST_NUMBERS)))
+    page = plan_page(find("reduction", n=isqrt(MOST_NUMBERS)))
     assert 2_500_000 < len(page.encode()) < 3_000_000
 
 
 def test_what_no_page_plays_is_refused() -> None:
-    kernels = find_algorithm("mali-sgemm").plan(n=8)
+    kernels = find("mali-sgemm", n=8)
     with pytest.raises(InputError, match="dispatches kernels, which browsers do not run"):
         plan_page(kernels, {"A": np.eye(8), "B": np.eye(8)})
-    large = find_algorithm("jacobi").plan(n=2048, passes=1)
+    large = find("jacobi", n=2048, passes=1)
     with pytest.raises(InputError, match=r"at most .*; make it smaller"):
         plan_page(large, {"b": np.zeros((2048, 2048))})
-    with pytest.raises(InputError, match="needs the inputs values"):
-        plan_page(SORT, {})
+    with pytest.raises(InputError, match="has no input numbers; its inputs are values"):
+        plan_page(sort(), {"numbers": np.zeros(N)})
 
 
 @pytest.mark.parametrize(("op", "width"), [("DP3", 3), ("DP4", 4), ("MIN", 1), ("XPD", 3)])
@@ -230,8 +232,8 @@ def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
     """The texel that is chosen has the value of a run by NumPy."""
     given = {"cells": np.zeros((32, 32), np.float32)}
     given["cells"][[16, 16, 17, 17, 18], [17, 18, 16, 17, 17]] = 1
-    plan = find_algorithm("life").plan(width=32, height=32, generations=9)
-    cells = run_plan(plan, given, executor="numpy", machine=Machine()).outputs["cells"]
+    life = find("life", width=32, height=32, generations=9)
+    plan, cells = life.plan(), life.run(given, executor="numpy").cells
     page = open_page("algorithms", at="algorithms.name=life&algorithms.pass=9")
     alive = np.argwhere(cells == 1)
     dead = np.argwhere(cells[12:24, 12:24] == 0) + 12

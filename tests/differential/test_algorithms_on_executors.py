@@ -32,10 +32,10 @@ def test_every_executor_has_the_reference_machines_bits(
 ) -> None:
     pipeline = find(algorithm, **parameters)
     machine = as_exact_as_it_can(ready(name), pipeline.plan())
-    run = pipeline.run(executor=name, machine=machine, seed=4)
+    run = pipeline.run(executor=name, machine=machine, seed=4, check=True)
     wanted = pipeline.run(run.inputs, executor="numpy", machine=EXACT)
-    for output, values in run.outputs.items():
-        assert_same_bits(values, wanted.outputs[output])
+    for output, values in run.arrays.items():
+        assert_same_bits(values, wanted.arrays[output])
     assert run.max_error == pytest.approx(0, abs=1e-6)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from attacks import ATTACK, assert_read_or_refused, refusal
 
-from gpgpu_legacy.api.matrices import read_matrix
+from gpgpu_legacy.api.arrays import read_array
 
 MiB = 2**20
 
@@ -32,7 +32,7 @@ def little_memory(most: int = 64 * MiB) -> Iterator[None]:
 
 def refused(path: Path, *words: str) -> None:
     with little_memory():
-        message = refusal(read_matrix, path)
+        message = refusal(read_array, path)
     assert all(word in message for word in words), message
 
 
@@ -93,7 +93,7 @@ def test_orders_and_versions_that_are_read(tmp_path: Path) -> None:
             data = numbers.tobytes() if math.prod(shape) else b""
             path.write_bytes(npy(header("'<f4'", str(shape), order), version, data))
             expected = numbers[: math.prod(shape)].reshape(shape, order="CF"[order == "True"])
-            np.testing.assert_array_equal(read_matrix(path), expected)
+            np.testing.assert_array_equal(read_array(path), expected)
 
 
 def test_sparse_files_are_refused_by_their_size(tmp_path: Path) -> None:
@@ -156,4 +156,4 @@ def good_files() -> dict[str, bytes]:
 @pytest.mark.parametrize("suffix", [".npy", ".csv", ".mtx"])
 def test_damaged_files_are_numbers_or_one_line(tmp_path: Path, suffix: str) -> None:
     cases, path = ATTACK.count(400, 8000), tmp_path / f"a{suffix}"
-    assert_read_or_refused(read_matrix, path, good_files()[suffix], cases)
+    assert_read_or_refused(read_array, path, good_files()[suffix], cases)

@@ -27,8 +27,8 @@ A = np.ones((2, 2))
         ({"blok": 2}, "has no parameter blok; did you mean block?"),
         ({"n": 2}, "n is the matrices' own; leave it out"),
         ({"arithmetic": "fp8"}, "arithmetic is 'fp8'; choose from fp32"),
-        ({"c": "C"}, "C has 0 dimensions; give a matrix, which has 2"),
-        ({"c": [["C"]]}, "input C0 is an ndarray of <U1; give an array of real numbers"),
+        ({"c": "C"}, "C holds text, not real numbers; give a matrix"),
+        ({"c": [["C"]]}, "C holds text, not real numbers; give a matrix"),
         ({"beta": 1.0}, "beta is given, but there is no C to scale; give c, or leave beta out"),
         ({"c": np.ones((2, 3))}, "input C0"),
     ],
@@ -44,8 +44,8 @@ def test_a_product_names_what_does_not_fit(keywords: dict[str, Any], message: st
     [
         ({"blend": 1}, "blend is 1; choose from none, add"),
         ({"draw_buffers": 9}, "draw_buffers is 9; it must be from 1 to 8"),
-        ({"clear": "red"}, "clear holds text, not real numbers; give four numbers"),
-        ({"local": {99999: (1, 2, 3, 4)}}, "local[99999] is given; indices are 0 to"),
+        ({"clear": "red"}, "clear is 'red'; give a number, or 1 to 4 numbers"),
+        ({"local": {99999: (1, 2, 3, 4)}}, "local has the index 99999; give 0 to 2047"),
     ],
 )
 def test_a_drawing_names_what_does_not_fit(keywords: dict[str, Any], message: str) -> None:

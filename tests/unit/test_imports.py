@@ -50,7 +50,7 @@ WHERE = {
     "msgspec": ("serial.py", "bounded.py", "toml.py"),
     "lark": ("grammars.py", "languages/*", "kernel/*"),
     "moderngl": ("runtime/gl.py",),
-    "PIL": ("api/matrices.py", "api/pictures.py", "api/texels.py", "present/*", "studies/*"),
+    "PIL": ("api/pictures.py", "present/*", "studies/*"),
     "matplotlib": ("present/*", "*plot.py"),
     "numba": ("lower/jit.py", "lower/numba_code.py"),
     "llvmlite": ("lower/emit/llvm_*.py", "lower/numba_code.py", "runtime/native.py"),

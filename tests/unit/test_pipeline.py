@@ -286,7 +286,7 @@ def test_neighbours_are_those_of_the_fragment_in_any_rectangle(
         drawn = both[y : y + rect[3], x] + 8 * now[: rect[3], : rect[2]]
         now, other = other, now
         now[y : y + rect[3], x] = drawn
-    assert np.array_equal(p.run({"a": given}, executor=executor).outputs["out"], now)
+    assert np.array_equal(p.run({"a": given}, executor=executor).out, now)
 
 
 def test_rectangles_and_coordinates_move_with_the_iteration() -> None:
@@ -357,12 +357,12 @@ def test_a_run_knows_its_error_and_its_samples() -> None:
     p.draw(ADD_LOCAL, {0: x}, into=y, local={0: 0.5})
     p.output("y", y)
     p.reference = lambda x: x + 0.25
-    run = p.run(seed=3)
+    run = p.run(seed=3, check=True)
     assert np.array_equal(run.inputs["x"], np.round(run.inputs["x"]))
     assert run.max_error == pytest.approx(0.25 / (run.inputs["x"].max() + 0.25))
-    record = run.record()
-    assert record.outputs["y"].min == run.y.min()
-    assert record.counts.passes == 1
+    assert run.outputs["y"].min == run.y.min()
+    assert run.counts is not None
+    assert run.counts.passes == 1
     with pytest.raises(AttributeError, match="no output z; its outputs are y"):
         _ = run.z
 

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from pathlib import Path
 
-import numpy as np
 import pytest
 from commands import Command, JsonCommand
-from PIL import Image
 
 RECIPE = '''from gpgpu_legacy import Pipeline
 
@@ -47,79 +44,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("suffix", ["npy", "csv"])
-def test_a_recipe_runs_on_files_and_writes_files(run: Command, suffix: str) -> None:
-    x = np.arange(16, dtype=np.float32).reshape(4, 4)
-    np.save("x.npy", x)
-    np.savetxt("x.csv", x, delimiter=",")
-    words = ("plan", "run", "steps.py", "--input", f"x=x.{suffix}", "-o", "z=z.npy")
-    code, out, err = run(*words)
-    assert code == 0, err
-    assert "wrote z.npy" in out
-    assert np.array_equal(np.load("z.npy"), ((x / 2 + 1) / 2 + 1) / 2 + 1)
-    assert "--output is 'z2'; give a name and a value" in run(*words, "--output", "z2")[2]
-
-
-def test_pictures_go_in_upright_and_come_out_upright(run: Command) -> None:
-    grey = np.zeros((4, 4), np.uint8)
-    grey[0, 1] = 255  # in the top row
-    Image.fromarray(grey).save("x.png")
-    code, _, err = run(
-        "plan", "run", "steps.py", "--set", "passes=0", "--input", "x=x.png", "-o", "z=z.png"
-    )
-    assert code == 0, err
-    with Image.open("z.png") as image:
-        assert np.array_equal(np.asarray(image)[..., 0], grey)
-
-
-def test_the_json_of_a_run(run_json: JsonCommand) -> None:
-    data = run_json("plan", "run", "steps.py", "--set", "n=6", "passes=2", "--executor", "numpy")
-    assert data["plan"] == "steps"
-    assert data["parameters"] == {"n": 6, "passes": 2}
-    assert data["executor"] == "numpy"
-    assert data["seconds"].keys() == {"prepare", "upload", "compute", "readback"}
-    assert data["counts"]["passes"] == 2
-    assert data["counts"]["fragments"] == 72
-    assert data["outputs"]["z"]["shape"] == [6, 6]
-    assert 1.5 <= data["outputs"]["z"]["min"] < data["outputs"]["z"]["max"] <= 1.75
-    assert 0.0 < data["max_error"] < 2**-22  # two additions, each rounded once
-    assert run_json("plan", "run", "steps.py", "--no-check")["max_error"] is None
-
-
-def test_a_dumped_plan_runs_as_its_recipe_does(run: Command, run_json: JsonCommand) -> None:
-    code, out, _ = run("plan", "dump", "steps.py", "-o", "parts", "--set", "n=5")
-    assert code == 0
-    assert "wrote parts/plan.json" in out
-    from_file = run_json("plan", "run", "parts/plan.json")
-    from_recipe = run_json("plan", "run", "steps.py", "--set", "n=5")
-    assert from_file["outputs"] == from_recipe["outputs"]
-    assert from_file["counts"] == from_recipe["counts"]
-    assert from_file["parameters"] == {}
-
-
-def test_a_page_holds_the_plan_and_its_inputs(run: Command) -> None:
-    np.save("x.npy", np.full((4, 4), 8.0))
-    assert run("plan", "dump", "steps.py", "-o", "parts")[0] == 0
-    code, out, _ = run("plan", "page", "steps.py", "--input", "x=x.npy", "-o", "p.html")
-    assert (code, out) == (0, "wrote p.html\n")
-    text = Path("p.html").read_text("utf-8")
-    data = json.loads(text.split('id="data">')[1].split("</script>")[0])["plan"]
-    assert data["scene"]["plan"] == json.loads(Path("parts/plan.json").read_text("utf-8"))
-    values = np.frombuffer(b64decode(data["operands"]["x"]), "<f4")
-    assert values.tolist() == [8.0] * 16
-    assert "https://" not in text.split("<main>")[0]
-
-
-def test_a_texel_is_traced(run: Command, run_json: JsonCommand) -> None:
-    np.save("x.npy", np.full((4, 4), 8.0))
-    code, out, _ = run("plan", "trace", "steps.py", "--at", "1,2", "--input", "x=x.npy")
-    assert code == 0
-    assert "texel 1,2" in out
-    data = run_json("plan", "trace", "steps.py", "--at", "1,2", "--input", "x=x.npy")
-    after = [visit["written"][0]["after"] for visit in data["visits"]]
-    assert after == [[5.0], [3.5], [2.75]]
-
-
 def test_a_plan_goes_through_a_cache(run_json: JsonCommand) -> None:
     data = run_json("cache", "steps.py", "passes=1", "--cache", "1K,4way,64B")
     assert data["plan"] == "steps"
@@ -148,87 +72,6 @@ def test_executors_are_measured_on_a_plan(run: Command, run_json: JsonCommand) -
     code, _, err = run(*words, "--over", "n=2,4", "--set", "n=3")
     assert code == 2
     assert "n is given by --set and by --over; give it once" in err
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("run", "stps"), "there is no algorithm stps"),
-        (("runn", "steps.py"), "no such command 'runn'. Did you mean 'run'"),
-        (("run", "steps.py", "--set", "n"), "--set is 'n'; give a name and a value"),
-        (("run", "steps.py", "--input", "y=x.npy"), "plan steps has no input y; its inputs are x"),
-        (("run", "steps.py", "-o", "y=y.npy"), "plan steps has no output y; its outputs are z"),
-        (("trace", "steps.py", "--at", "9,9"), "there is no texel 9,9"),
-        (("page", "mali-sgemm", "--set", "n=8", "-o", "p.html"), "browsers do not run"),
-        (("figure", "steps.py"), "give --plot FILE.png or --animate FILE.gif"),
-        (
-            ("figure", "steps.py", "--plot", "sheet.png", "--spacing", "odd"),
-            "--spacing is 'odd'",
-        ),
-        (("figure", "steps.py", "--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give"),
-    ],
-)
-def test_bad_input_is_one_line(run: Command, words: tuple[str, ...], message: str) -> None:
-    code, out, err = run("plan", *words)
-    assert code == 2
-    assert out == ""
-    assert err.startswith("gpgpu-legacy: ")
-    assert err.count("\n") == 1
-    assert message in err
-    assert sorted(path.name for path in Path().iterdir()) == ["steps.py"]
-
-
-def test_a_warning_is_a_line_that_names_the_place_in_the_recipe(run: Command) -> None:
-    text = RECIPE.replace("local={0: (0.5, 1)}", "local={1: (0.5, 1)}")
-    Path("steps.py").write_text(text, encoding="utf-8")
-    code, out, err = run("plan", "run", "steps.py")
-    assert code == 0
-    line = text[: text.index("p.draw")].count("\n") + 1
-    assert err.splitlines() == [
-        f"gpgpu-legacy: warning: {Path('steps.py').resolve()}:{line}: {problem}"
-        for problem in (
-            "program.local[0] is never set, and program 1 reads 0 there",
-            "program.local[1] is set, but program 1 never reads it",
-        )
-    ]
-    assert "warning" not in out
-
-
-def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> None:
-    words = ("plan", "figure", "steps.py", "--set", "passes=3")
-    code, out, err = run(*words, "--plot", "sheet.svg", "--animate", "film.gif", "--scale", "8")
-    assert code == 0, err
-    assert out.splitlines() == ["wrote sheet.svg", "wrote film.gif"]
-    assert "steps" in Path("sheet.svg").read_text(encoding="utf-8")
-    with Image.open("film.gif") as film:
-        assert film.n_frames == 4  # type: ignore[attr-defined] # the input and three passes
-        assert film.width >= 32
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("run", "twice.py", "--output", "z=z.npy", "w=./z.npy"),
-        ("figure", "steps.py", "--plot", "f.png", "--animate", "f.png"),
-    ],
-)
-def test_two_outputs_cannot_be_one_file(run: Command, folder: Path, words: tuple[str, ...]) -> None:
-    twice = RECIPE.replace('p.output("z", x)', 'p.output("z", x)\n    p.output("w", x)')
-    (folder / "twice.py").write_text(twice, encoding="utf-8")
-    code, out, err = run("plan", *words)
-    assert (code, out) == (2, "")
-    assert "give two files" in err
-    assert not [*folder.glob("*.png"), *folder.glob("*.npy")]
-
-
-def test_what_a_recipe_prints_is_no_part_of_the_json(run: Command, folder: Path) -> None:
-    chatty = RECIPE.replace("    p =", "    print('built')\n    p =")
-    chatty = chatty.replace("        for _", "        print('compared')\n        for _")
-    (folder / "steps.py").write_text(chatty, encoding="utf-8")
-    code, out, err = run("plan", "run", "steps.py", "--json")
-    assert code == 0
-    assert json.loads(out)["plan"] == "steps"
-    assert err.split() == ["built", "compared"]
 
 
 def test_a_recipes_file_is_executed_once(run: Command) -> None:

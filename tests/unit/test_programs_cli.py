@@ -16,7 +16,7 @@ from commands import Command
 from PIL import Image
 
 from gpgpu_legacy import assemble, disassemble
-from gpgpu_legacy.api.texels import read_texels, texel_writer
+from gpgpu_legacy.api.arrays import array_writer, read_array
 from gpgpu_legacy.cli import programs as commands
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.sources import shader_folder
@@ -65,7 +65,7 @@ def test_an_array_in_and_an_array_out(cli: Cli) -> None:
     texels = np.random.default_rng(0).random((3, 5, 4)).astype(np.float32)
     np.save("a.npy", texels)
     done = cli("exec", "prog.fp", "--size", "5x3", "--texture", "0=a.npy", "-o", "c.npy")
-    assert (done.code, done.out) == (0, "wrote c.npy\n")
+    assert (done.code, done.err) == (0, "wrote c.npy\n")
     assert (np.load("c.npy") == texels).all()
     assert sorted(p.name for p in Path().iterdir()) == ["a.npy", "c.npy", "prog.fp"]
 
@@ -96,14 +96,14 @@ def test_each_texel_is_a_square_of_pixels(cli: Cli) -> None:
 
 def test_a_grey_picture_is_grey(tmp_path: Path) -> None:
     Image.fromarray(np.array([[0, 255]], np.uint8)).save(tmp_path / "g.png")
-    assert read_texels(tmp_path / "g.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
+    assert read_array(tmp_path / "g.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
     Image.fromarray(np.array([[0, 65535]], np.uint16)).save(tmp_path / "w.png")
-    assert read_texels(tmp_path / "w.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
+    assert read_array(tmp_path / "w.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
 
 
 def test_a_picture_is_clamped_and_nan_is_black(tmp_path: Path) -> None:
     texels = np.array([[[np.nan, 2, -1, 0]]], np.float32)
-    texel_writer(tmp_path / "c.png")(texels)
+    array_writer(tmp_path / "c.png", texels.shape)(texels)
     assert np.asarray(Image.open(tmp_path / "c.png")).tolist() == [[[0, 255, 0]]]
 
 
@@ -166,12 +166,13 @@ def test_a_trace(cli: Cli) -> None:
     done = cli("exec", "prog.fp", "--size", "3x2", "--texture", "0=a.npy", "--trace", "2,1")
     assert done.code == 0
     assert "reads the texel (2, 1) of texture[0], RECT" in done.out
-    assert done.out.splitlines()[-1].split() == ["=", "the", "pixel", "20", "21", "22", "23"]
+    assert "→ color[0] after, by line 2" in done.out
     data = cli(
         "exec", "prog.fp", "--size", "3x2", "--texture", "0=a.npy", "--trace", "2,1", "--json"
     ).data
-    assert data["trace"]["steps"][0]["result"] == [20, 21, 22, 23]
-    assert data["trace"]["steps"][0]["texel"]["x"] == 2
+    [visit] = data["visits"]
+    assert visit["steps"][0]["result"] == [20, 21, 22, 23]
+    assert visit["steps"][0]["texel"]["x"] == 2
 
 
 def test_a_program_from_standard_input(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,8 +197,8 @@ def test_a_comment_in_latin_1(cli: Cli) -> None:
         (["prog.fp", "--size", "3", "--texture", "0=bad.npy"], "bad.npy is not a .npy file"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--texture", "0=a.npy"], "0 twice"),
         (["prog.fp", "--size", "3", "--local", "0=1,2"], "--local 0 has 2 numbers"),
-        (["prog.fp", "--size", "3", "-o", "c.gif"], "c.gif does not name a format"),
-        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--trace", "3,3"], "no fragment 3,3"),
+        (["prog.fp", "--size", "3", "-o", "c.gif"], "c.gif cannot hold the colours"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--trace", "3,3"], "no texel 3,3"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_line(cli: Cli, arguments: list[str], words: str) -> None:

@@ -11,14 +11,14 @@ import pytest
 from commands import Command
 
 from gpgpu_legacy import cli
-from gpgpu_legacy.cli.commands import COMMANDS
+from gpgpu_legacy.cli.commands import SECTIONS
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.sources import shader_folder
 
-SMALL = ("run", "larson-mcallister", "--size", "4", "--executor", "numpy", "--no-check")
+SMALL = ("run", "larson-mcallister", "n=4", "--executor", "numpy", "--no-check")
 MANDELBROT = shader_folder() / "examples/mandelbrot.fp"
-PARTS = ["prepare", "compute", "upload", "readback"]
+PARTS = {"prepare", "compute", "upload", "readback"}
 
 
 @pytest.fixture
@@ -38,23 +38,23 @@ def observed(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 def test_a_run_says_what_preparing_takes(run: Command) -> None:
     code, out, _ = run(*SMALL)
     assert code == 0
-    assert [line.split()[0] for line in out.splitlines()][3:6] == ["prepare", "compute", "transfer"]
+    assert all(part in out for part in ("prepare", "upload", "compute", "read back"))
     seconds = json.loads(run(*SMALL, "--repeat", "2", "--json")[1])["seconds"]
-    assert list(seconds) == PARTS
+    assert seconds.keys() == PARTS
     assert all(part > 0.0 for part in seconds.values())
 
 
 def test_exec_says_what_preparing_takes(run: Command) -> None:
     words = ("exec", str(MANDELBROT), "--size", "4x4", "--executor", "numpy")
     assert "prepared in" in run(*words)[1]
-    assert list(json.loads(run(*words, "--json")[1])["seconds"]) == PARTS
+    assert json.loads(run(*words, "--json")[1])["seconds"].keys() == PARTS
 
 
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
         ((), [False]),
-        (("--repeat", "2", "--follow", "1,2"), [False] * 3 + [True]),
+        (("--repeat", "2"), [False] * 3),
     ],
 )
 @pytest.mark.parametrize("terminal", [False, True])
@@ -88,6 +88,7 @@ def test_the_help_imports_nothing_heavy() -> None:
     code += "    main()\nexcept SystemExit:\n    print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert {f"{cli.__name__}.{module}" for module in COMMANDS.values()} <= loaded
+    files = {file for section in SECTIONS.values() for file in section.values() if file}
+    assert {f"{cli.__name__}.{file}" for file in files} <= loaded
     heavy = {"numpy", "lark", "PIL", "sympy", "moderngl", "numba", "rich", "matplotlib", "msgspec"}
     assert not heavy & loaded

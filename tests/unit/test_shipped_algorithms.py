@@ -43,7 +43,7 @@ def ran(name: str, values: Any, **parameters: Any) -> Any:
     """The only output of an algorithm for its only input, on the reference machine."""
     pipeline = find(name, **parameters)
     [operand] = pipeline.plan().operands
-    [output] = pipeline.run({operand.name: values}, executor="numpy").outputs.values()
+    [output] = pipeline.run({operand.name: values}, executor="numpy").arrays.values()
     return output
 
 
@@ -165,7 +165,9 @@ SMALL: dict[str, dict[str, Any]] = {
 @every_algorithm
 def test_the_reference_agrees_on_samples(algorithm: Algorithm) -> None:
     pipeline = Pipeline.of(algorithm, SMALL[algorithm.name])
-    assert pipeline.run(executor="numpy", seed=2).max_error == pytest.approx(0, abs=1e-6)
+    assert pipeline.run(executor="numpy", seed=2, check=True).max_error == pytest.approx(
+        0, abs=1e-6
+    )
 
 
 @every_algorithm
@@ -292,8 +294,8 @@ def test_one_algorithm_is_shown_with_its_parameters(run, run_json) -> None:  # t
 
 
 def test_a_pipeline_is_found_with_its_parameters_reference_and_samples() -> None:
-    run = find("jacobi", n=5).run(seed=1)
-    assert run.record().parameters == {"n": 5, "passes": 50}
+    run = find("jacobi", n=5).run(seed=1, check=True)
+    assert run.parameters == {"n": 5, "passes": 50}
     assert run.max_error == pytest.approx(0, abs=1e-6)
     assert set(np.unique(run.inputs["b"])) == {-1, 0, 1}
     with pytest.raises(InputError, match=r"no parameter nn; did you mean n\?"):

@@ -1,4 +1,4 @@
-"""A fragment followed through its program: hand-worked steps, and the machine left as it was."""
+"""A texel traced through passes and instructions: values by hand, by NumPy and by executors."""
 
 from __future__ import annotations
 
@@ -9,15 +9,334 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import Made, plans
+from sorting import distances, shuffled, sort_plan
 from strategies import RECTANGLES, Scene, whole_scenes
 
-from gpgpu_legacy import assemble, run_program
+from gpgpu_legacy import Machine, Pipeline, assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
-from gpgpu_legacy.api.trace import trace
-from gpgpu_legacy.api.trace_table import WIDTH, trace_as_text, trace_record
+from gpgpu_legacy.api.programs import trace_drawing
+from gpgpu_legacy.api.steps import Step
+from gpgpu_legacy.api.trace import MOST_VISITS, Fate, Trace, trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
-from gpgpu_legacy.serial import plain
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.plan import written_by
+from gpgpu_legacy.present.grid import as_text
+from gpgpu_legacy.present.grid import plain as plain_entry
+from gpgpu_legacy.runtime.registry import find_executor
+
+JACOBI = """!!ARBfp1.0
+TEMP at, sum, r;
+ADD at, fragment.position, {-1, 0, 0, 0};
+TEX sum, at, texture[0], RECT;
+ADD at, fragment.position, {1, 0, 0, 0};
+TEX r, at, texture[0], RECT;
+ADD sum, sum, r;
+TEX r, fragment.position, texture[1], RECT;
+ADD sum, sum, r;
+MUL result.color, sum, 0.5;
+END
+"""
+B = np.array([[1.0, 2.0, 4.0, 8.0]], np.float32)
+
+
+def sort(width: int, height: int) -> PlanBuilder:
+    return PlanBuilder.continuing(sort_plan(width, height))
+
+
+def jacobi(count: int) -> Pipeline:
+    """x' = (west + east + b) / 2 on a row of four, from 0; coordinates clamp to the edge."""
+    p = Pipeline("jacobi")
+    b = p.input("b", 1, 4)
+    x, y = p.texture("x", 4, 1, initial=0.0), p.texture("y", 4, 1)
+    with p.repeat(count):
+        p.draw(JACOBI, {0: x, 1: b}, into=y)
+        p.swap(x, y)
+    p.output("x", x)
+    return p
+
+
+def values(found: Trace) -> list[tuple[int, str, float]]:
+    """The number of the pass, the texture and the value after it, of one channel."""
+    return [
+        (visit.pass_, written.texture, written.after[0])
+        for visit in found.visits
+        for written in visit.written
+    ]
+
+
+def test_a_relaxation_by_hand() -> None:
+    """Texel 1 of x₁ = b/2 = 0.5, 1, 2, 4, of x₂ = 1.25, 2.25, 4.5, 7, and of x₃."""
+    found = trace(jacobi(3), 1, 0, {"b": B})
+    assert values(found) == [(1, "y", 1.0), (2, "x", 2.25), (3, "y", (1.25 + 4.5 + 2) / 2)]
+    assert found.textures == ("y", "x")
+    assert found.size == (4, 1)
+    assert (found.passes, found.writing, found.unchanged) == (3, 3, 0)
+    second = found.visits[1]
+    assert (second.kind, second.fate, second.line) == ("draw", Fate.WRITTEN, 10)
+    assert [(w.texture, w.before, w.after) for w in second.written] == [("x", (0.0,), (2.25,))]
+    assert [(r.texture, r.texel.x, r.texel.y, r.value, r.line) for r in second.reads] == [
+        ("y", 0, 0, (0.5,), 4),
+        ("y", 2, 0, (2.0,), 6),
+        ("b", 1, 0, (2.0,), 8),
+    ]
+    assert second.reads[0].coordinates == (0.5, 0.5, 0.5, 1.0)
+    assert second.steps is None
+
+
+def test_instructions_of_every_pass() -> None:
+    found = trace(jacobi(2), 1, 0, {"b": B}, instructions=True)
+    assert [len(visit.steps or ()) for visit in found.visits] == [8, 8]
+    last = (found.visits[1].steps or ())[-1]
+    assert last.operands[0].value == (4.5, 0.0, 0.0, 3.0)  # alpha of r32f reads 1, three times
+    assert last.result == (2.25, 0.0, 0.0, 1.5)
+
+
+@settings(max_examples=10)
+@given(st.integers(0, 15), st.integers(0, 3))
+def test_a_sort_by_numpy(x: int, y: int) -> None:
+    """The values of one place, and its partners, as the network of compare-exchanges has them."""
+    numbers = shuffled(16, 4)
+    found = trace(sort(16, 4), x, y, {"values": numbers}, every_pass=True)
+    at, now = 16 * y + x, numbers.ravel().copy()
+    places = np.arange(now.size)
+    for visit, (run, distance) in zip(found.visits, distances(now.size), strict=True):
+        partner = places ^ distance
+        takes_larger = ((places & distance) != 0) != ((places & run) != 0)
+        one, other = now, now[partner]
+        row, column = divmod(int(partner[at]), 16)
+        assert [(r.texel.x, r.texel.y, r.value) for r in visit.reads] == [
+            (column, row, (other[at],)),
+            (x, y, (one[at],)),
+        ]
+        now = np.where(takes_larger, np.maximum(one, other), np.minimum(one, other))
+        assert visit.written[0].after == (now[at],)
+    np.testing.assert_array_equal(now, np.sort(numbers.ravel()))
+
+
+def test_without_every_pass_those_that_change_the_value() -> None:
+    plan, inputs = sort(16, 4), {"values": shuffled(16, 4)}
+    every = trace(plan, 5, 2, inputs, every_pass=True).visits
+    some = trace(plan, 5, 2, inputs)
+    after = [visit.written[0].after for visit in every]
+    ends = (every[0], every[-1])
+    changed = [v for n, v in enumerate(every) if v in ends or after[n] != after[n - 1]]
+    assert list(some.visits) == changed
+    assert some.unchanged == len(every) - len(changed) > 0
+
+
+def test_of_many_passes_the_first_and_the_last_are_described() -> None:
+    p = Pipeline("counter")
+    x, y = p.texture("x", 1, 1, initial=0.0), p.texture("y", 1, 1)
+    add = (
+        "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; ADD result.color, r, 1; END"
+    )
+    with p.repeat(250):
+        p.draw(add, {0: x}, into=y)
+        p.swap(x, y)
+    p.output("x", x)
+    found = trace(p, 0, 0)
+    half = MOST_VISITS // 2
+    numbers = [*range(1, half + 1), *range(251 - half, 251)]
+    assert [visit.pass_ for visit in found.visits] == numbers
+    assert [visit.written[0].after for visit in found.visits] == [(n,) for n in numbers]
+    assert (found.left_out, found.unchanged) == (250 - MOST_VISITS, 0)
+    assert f"{250 - MOST_VISITS} passes left out" in as_text(found.grids())
+    assert len(trace(p, 0, 0, every_pass=True).visits) == 250
+
+
+KIL = """!!ARBfp1.0
+TEMP r;
+SUB r, fragment.position.x, 1.0;
+KIL r;
+MOV result.color, 5;
+END
+"""
+
+
+def picture() -> Pipeline:
+    """A 4×2 texture: cleared to 2, drawn at x ≥ 2 with a KIL left of 1, added to, copied to."""
+    p = Pipeline("picture")
+    t, u = (
+        p.texture("t", 4, 2, format="rgba32f"),
+        p.texture("u", 4, 2, format="rgba32f", initial=(1, 2, 3, 4)),
+    )
+    p.clear(t, 2.0)
+    p.draw(KIL, into=t)
+    p.draw("!!ARBfp1.0 MOV result.color, {1, 2, 3, 4}; END", into=t, blend="add", rect=(0, 0, 2, 1))
+    p.copy(u, t, source_rect=(2, 0, 2, 1), target_rect=(0, 1, 2, 1))
+    p.output("t", t)
+    return p
+
+
+@pytest.mark.parametrize(
+    ("at", "fates", "after"),
+    [
+        ((0, 0), "WRITTEN DISCARDED WRITTEN OUTSIDE", [(2, 2, 2, 2)] * 2 + [(3, 4, 5, 6)] * 2),
+        ((1, 0), "WRITTEN WRITTEN WRITTEN OUTSIDE", [(2,) * 4, (5,) * 4] + [(6, 7, 8, 9)] * 2),
+        ((1, 1), "WRITTEN WRITTEN OUTSIDE WRITTEN", [(2,) * 4] + [(5,) * 4] * 2 + [(1, 2, 3, 4)]),
+        ((3, 1), "WRITTEN WRITTEN OUTSIDE OUTSIDE", [(2,) * 4] + [(5,) * 4] * 3),
+    ],
+)
+def test_what_becomes_of_a_texel(
+    at: tuple[int, int], fates: str, after: list[tuple[float, ...]]
+) -> None:
+    found = trace(picture(), *at, every_pass=True)
+    assert [visit.fate.name for visit in found.visits] == fates.split()
+    assert [visit.written[0].after for visit in found.visits] == after
+    assert [visit.kind for visit in found.visits] == ["clear", "draw", "draw", "copy"]
+    assert [visit.blends for visit in found.visits] == [False, False, True, False]
+    assert (found.outside, found.discarded) == (fates.count("OUT"), fates.count("DISC"))
+    copied = [(r.texture, r.texel.x, r.texel.y, r.value) for r in found.visits[3].reads]
+    expected = ("u", at[0] + 2, 0, (1.0, 2.0, 3.0, 4.0))
+    assert copied == ([expected] if found.visits[3].fate is Fate.WRITTEN else [])
+
+
+def rows(found: Trace) -> list[list[str]]:
+    """The words of each row of the table."""
+    [grid] = found.grids()
+    return [" ".join(map(plain_entry, row)).split() for row in grid.rows]
+
+
+def test_the_table_says_what_became_of_it() -> None:
+    [grid] = trace(picture(), 0, 0, every_pass=True).grids()
+    assert grid.caption == "texel 0,0 of t in picture, 4×2"
+    assert grid.heads == ("pass", "what", "r", "g", "b", "a")
+    lines = [" ".join(row) for row in rows(trace(picture(), 0, 0, every_pass=True))]
+    assert "1 clear, to t" in lines
+    assert "a KIL discards the fragment" in lines
+    assert "its rectangle does not cover the texel" in lines
+    assert "→ t after, by line 1 3 4 5 6" in lines
+    assert "3 draw program 2, added to t" in lines
+    assert grid.notes == ("4 of 4 passes write t, 1 outside of it, 1 with its fragment discarded.",)
+
+
+def test_several_targets_are_traced_together() -> None:
+    p = Pipeline("two")
+    x, y = p.texture("x", 2, 1), p.texture("y", 2, 1)
+    both = "!!ARBfp1.0 OPTION ARB_draw_buffers; MOV result.color[0], 3; MOV result.color[1], 4; END"
+    p.draw(both, into=[x, y])
+    add = (
+        "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; ADD result.color, r, r; END"
+    )
+    z = p.texture("z", 2, 1)
+    p.draw(add, {0: x}, into=z)
+    p.draw(add, {0: y}, into=x)
+    p.output("z", z)
+    p.output("x", x)
+    all_three = [(1, "x", 3.0), (1, "y", 4.0), (2, "z", 6.0), (3, "x", 8.0)]
+    assert values(trace(p, 1, 0)) == all_three
+    assert values(trace(p, 1, 0, textures=["y"])) == [(1, "y", 4.0)]
+
+
+@given(st.lists(st.floats(width=32, allow_nan=False), min_size=4, max_size=4))
+def test_numbers_are_the_shortest_text_of_a_float32(pixel: list[float]) -> None:
+    p = Pipeline("copied")
+    a, b = p.input("a", 1, 1, packing="image"), p.texture("b", 1, 1, format="rgba32f")
+    add = "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; MOV result.color, r; END"
+    p.draw(add, {0: a}, into=b)
+    p.output("b", b)
+    after = rows(trace(p, 0, 0, {"a": [[pixel]]}))[-1][-4:]
+    assert [np.float32(word) for word in after] == [np.float32(value) for value in pixel]
+    assert max(map(len, after)) <= 15
+
+
+def test_a_filtered_lookup() -> None:
+    """Half-way between texels 0 and 1 of 1, 3: the filter gives 2, from around texel 1."""
+    p = Pipeline("mix")
+    a = p.input("a", 1, 2, kind="2D")
+    x = p.texture("x", 1, 1)
+    text = "!!ARBfp1.0 TEX result.color, {0.5, 0.5, 0, 1}, texture[0], 2D; END"
+    p.draw(text, {0: (a, "GL_LINEAR")}, into=x)
+    p.output("x", x)
+    found = trace(p, 0, 0, {"a": [[1, 3]]})
+    [read] = found.visits[0].reads
+    assert (read.texel.linear, read.value) == (True, (2.0,))
+    assert "reads around a (1, 0), line 1" in as_text(found.grids())
+
+
+@settings(max_examples=15, deadline=None)
+@given(plans(), st.data())
+def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
+    """Of random plans: each texture's texel, as an observer of the run finds it."""
+    drawn = sorted({name for pass_ in passes(made.plan) for name in written_by(pass_)})
+    if not drawn:
+        return
+    name = data.draw(st.sampled_from(drawn))
+    extent = made.plan.texture(name).extent
+    x, y = (data.draw(st.integers(0, side - 1)) for side in (extent.width, extent.rows))
+    seen: dict[int, tuple[float, ...]] = {}
+
+    def observe(number: int, pass_: Any, read: Any) -> None:
+        if name in written_by(pass_):
+            seen[number + 1] = tuple(read(name)[y, x].tolist())
+
+    inputs = made.operands
+    find_executor("numpy").run(made.plan, inputs, observer=observe)
+    builder = PlanBuilder.continuing(made.plan)
+    found = trace(builder, x, y, inputs, [name], executor="numpy", every_pass=True)
+    assert [visit.pass_ for visit in found.visits] == list(seen)
+    for visit, value in zip(found.visits, seen.values(), strict=True):
+        np.testing.assert_array_equal(visit.written[0].after, value)
+        if visit.fate is not Fate.WRITTEN:
+            np.testing.assert_array_equal(visit.written[0].after, visit.written[0].before)
+
+
+def test_other_executors_trace_alike() -> None:
+    plan, inputs = sort(8, 4), {"values": shuffled(8, 4)}
+    one = trace(plan, 3, 2, inputs, executor="numpy")
+    other = trace(plan, 3, 2, inputs, executor="jit")
+    assert (one.executor, other.executor) == ("numpy", "jit")
+    assert one.visits == other.visits
+
+
+def test_the_json() -> None:
+    data = trace(jacobi(2), 1, 0, {"b": B * np.inf}).as_dict()
+    assert data["texel"] == [1, 0]
+    assert data["textures"] == ["x", "y"]
+    first, second = data["visits"]
+    assert (first["pass"], first["iteration"], second["pass"]) == (1, 0, 2)
+    assert first["written"] == [{"texture": "y", "before": [0], "after": ["inf"]}]
+    assert first["reads"][2]["value"] == ["inf"]
+    assert first["steps"] is None
+    assert second["fate"] == "written"
+
+
+@pytest.mark.parametrize(
+    ("count", "arguments", "message"),
+    [
+        (2, (4, 0), "there is no texel 4,0 in x, which is 4×1"),
+        (2, (0, -1), "there is no texel 0,-1 in x"),
+        (2, (0, 0, ["b"]), "texture b of plan jacobi is not written by any pass; choose from x, y"),
+        (0, (0, 0), "has no pass that writes a texture"),
+    ],
+)
+def test_what_cannot_be_traced(count: int, arguments: tuple[Any, ...], message: str) -> None:
+    x, y, *textures = arguments
+    with pytest.raises(InputError, match=message):
+        trace(jacobi(count), x, y, {"b": B}, *textures)
+
+
+# Instructions ------------------------------------------------------------------------------------
+
+
+def traced(*given: Any, at: tuple[int, int] = (0, 0), **more: Any) -> Trace:
+    """A program on a rectangle, traced."""
+    return trace_drawing(make_drawing(*given, **more), *at)
+
+
+def steps_of(found: Trace) -> tuple[Step, ...]:
+    """What a program of one pass executed."""
+    [visit] = found.visits
+    assert visit.steps is not None
+    return visit.steps
+
+
+def pixel_of(found: Trace) -> tuple[float, ...]:
+    return found.visits[-1].written[0].after
+
 
 TEXT = """!!ARBfp1.0
 TEMP R;
@@ -34,10 +353,10 @@ TEXTURES = {0: ("RECT", TEXELS)}
 
 
 def test_every_step_of_a_fragment_that_lives() -> None:
-    found = trace(make_drawing(TEXT, 4, 3, TEXTURES), 1, 0)
-    a, b, c, d, e = found.steps
-    assert [s.number for s in found.steps] == [1, 2, 3, 4, 5]
-    assert [s.line for s in found.steps] == [4, 5, 6, 7, 8]
+    found = traced(TEXT, 4, 3, TEXTURES, at=(1, 0))
+    a, b, c, d, e = steps = steps_of(found)
+    assert [s.number for s in steps] == [1, 2, 3, 4, 5]
+    assert [s.line for s in steps] == [4, 5, 6, 7, 8]
     assert [o.text for o in a.operands] == ["fragment.texcoord[0]"]
     assert a.operands[0].value == (1.5, 0.5, 0, 1)
     assert (a.destination, a.result) == ("R", (-2, -1, 0, 1))
@@ -47,21 +366,22 @@ def test_every_step_of_a_fragment_that_lives() -> None:
     assert [o.value for o in b.operands] == [(1, 2, 0, -1), (0.5, 0.25, 8, 1)]
     assert (b.destination, b.result, b.texel) == ("R.xy", (0.5, 0.5, None, None), None)
     assert [o.value for o in c.operands] == [(0, 0, 0, 0)]
-    assert (c.destination, c.result, c.discards) == ("", (), False)
+    assert (c.destination, c.result, c.discards) == (None, None, False)
     assert [(o.text, o.value) for o in d.operands] == [("R, x, -y, 0, -1", (0.5, -0.5, 0, -1))]
     assert d.result == e.result == (0.5, -0.5, 0, -1)
-    assert found.pixels == ((0.5, -0.5, 0, -1),)
+    assert pixel_of(found) == (0.5, -0.5, 0, -1)
     assert not found.discarded
 
 
 def test_it_ends_at_the_kil_that_discards() -> None:
-    found = trace(make_drawing(TEXT, 4, 3, TEXTURES, clear=(1, 2, 3, 4)), 0, 0)
-    assert [s.discards for s in found.steps] == [False, False, True]
-    assert found.steps[-1].operands[0].value == (-4, -4, -4, -4)
-    assert found.discarded
-    assert found.pixels == ((1, 2, 3, 4),)
-    text = trace_as_text(found)
-    assert "Discarded by instruction 3, KIL R.z;" in text
+    found = traced(TEXT, 4, 3, TEXTURES, clear=(1, 2, 3, 4))
+    steps = steps_of(found)
+    assert [s.discards for s in steps] == [False, False, True]
+    assert steps[-1].operands[0].value == (-4, -4, -4, -4)
+    assert found.discarded == 1
+    assert pixel_of(found) == (1, 2, 3, 4)
+    text = as_text(found.grids())
+    assert "a KIL discards the fragment" in text
     assert "MOV result.color" not in text
 
 
@@ -82,33 +402,35 @@ def test_the_texel_that_is_read(
 ) -> None:
     texels = np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
     text = f"!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[3], {target}; END"
-    drawing = make_drawing(text, 2, 2, {3: (target, texels)}, texcoords={0: coordinate})
-    [step] = trace(drawing, 1, 1).steps
+    given = {3: (target, texels)}
+    [step] = steps_of(traced(text, 2, 2, given, at=(1, 1), texcoords={0: coordinate}))
     texel = step.texel
     assert texel is not None
     assert (texel.x, texel.y, texel.layer) == place
     index = {1: (place[0],), 2: (place[1], place[0]), 3: (place[2], place[1], place[0])}
+    assert step.result is not None
     assert step.result[0] == texels[index[len(shape)]]
 
 
 def test_a_projected_and_a_filtered_lookup() -> None:
     text = "!!ARBfp1.0 TXP result.color, fragment.texcoord[0], texture[0], 2D; END"
-    drawing = make_drawing(
-        text, 1, 1, {0: ("2D", np.eye(4), "linear")}, texcoords={0: (1, 1, 0, 2)}
-    )
-    [step] = trace(drawing, 0, 0).steps
+    found = traced(text, 1, 1, {0: ("2D", np.eye(4), "linear")}, texcoords={0: (1, 1, 0, 2)})
+    [step] = steps_of(found)
     assert step.texel is not None
     assert (step.texel.x, step.texel.y, step.texel.linear) == (2, 2, True)
+    assert step.result is not None
     assert step.result[0] == 0.5  # of the four around (2, 2), two are 1
-    assert "a mix of the texels around (2, 2)" in trace_as_text(trace(drawing, 0, 0))
+    assert "a mix of the texels around (2, 2)" in as_text(found.grids())
 
 
 def test_operands_and_results_are_in_the_arithmetic_asked_for() -> None:
     text = "!!ARBfp1.0 MUL result.color, fragment.texcoord[1], 0.1; END"
     drawing = make_drawing(text, 1, 1, texcoords={1: (0.3,) * 4})
-    [step] = trace(drawing, 0, 0, ARITHMETICS["fp16"]).steps
+    half = Machine(arithmetic=ARITHMETICS["fp16"])
+    [step] = steps_of(trace_drawing(drawing, 0, 0, machine=half))
     a, b = np.float16(0.3), np.float16(0.1)
     assert [o.value[0] for o in step.operands] == [a, b]
+    assert step.result is not None
     assert step.result[0] == np.float16(np.float64(a) * np.float64(b))
 
 
@@ -127,53 +449,58 @@ def test_the_trace_ends_where_the_run_does(scene: Scene, data: Any) -> None:
     }
     program = assemble(scene.text)
     image = run_program(program, width, height, executor="numpy", **given)
-    found = trace(make_drawing(program, width, height, **given), x, y)
-    np.testing.assert_array_equal(np.array(found.pixels[0], np.float32), image[y, x])
+    found = trace_drawing(make_drawing(program, width, height, **given), x, y)
+    np.testing.assert_array_equal(np.array(pixel_of(found), np.float32), image[y, x])
     if not found.discarded:
-        assert len(found.steps) == len(program.instructions)
+        steps = steps_of(found)
+        assert len(steps) == len(program.instructions)
         color: list[float | None] = [0, 0, 0, 0]
-        for step in found.steps:
-            if step.destination.startswith("result.color"):
-                color = [
-                    old if new is None else new for old, new in zip(color, step.result, strict=True)
-                ]
+        for step in steps:
+            if (step.destination or "").startswith("result.color"):
+                written = zip(color, step.result or (), strict=True)
+                color = [old if new is None else new for old, new in written]
         np.testing.assert_array_equal(np.array(color, np.float32), image[y, x])
-    assert max(len(line) for line in trace_as_text(found).splitlines()) <= WIDTH
 
 
-def test_the_text_of_a_trace() -> None:
-    lines = trace_as_text(trace(make_drawing(TEXT, 4, 3, TEXTURES), 1, 0)).splitlines()
-    columns = [line.split() for line in lines]
-    assert columns[0] == ["fragment", "1,0", "x", "y", "z", "w"]
+def test_the_table_of_a_program() -> None:
+    found = traced(TEXT, 4, 3, TEXTURES, at=(1, 0))
+    assert found.grids()[0].heads == ("pass", "what", "x", "y", "z", "w")
+    columns = rows(found)
     assert columns[1][:3] == ["1", "TEX", "R,"]
     assert columns[2] == ["fragment.texcoord[0]", "1.5", "0.5", "0", "1"]
-    assert lines[3].strip() == "reads the texel (1, 0) of texture[0], RECT"
+    assert " ".join(columns[3]) == "reads the texel (1, 0) of texture[0], RECT"
     assert columns[4] == ["→", "R", "-2", "-1", "0", "1"]
     assert columns[8] == ["→", "R.xy", "0.5", "0.5", ".", "."]
-    assert columns[-1] == ["=", "the", "pixel", "0.5", "-0.5", "0", "-1"]
+    assert columns[-1][-4:] == ["0.5", "-0.5", "0", "-1"]
 
 
-def test_the_json_of_a_trace() -> None:
-    text = "!!ARBfp1.0 RCP result.color.yw, {0}.x; END"
-    data = plain(trace_record(trace(make_drawing(text, 1, 1), 0, 0)))
-    assert data["fragment"] == [0, 0]
-    [step] = data["steps"]
+def test_the_json_of_a_program() -> None:
+    [visit] = traced("!!ARBfp1.0 RCP result.color.yw, {0}.x; END", 1, 1).as_dict()["visits"]
+    [step] = visit["steps"]
     assert step["instruction"] == "RCP result.color.yw, {0, 0, 0, 1}.x;"
     assert step["operands"] == [{"text": "{0, 0, 0, 1}.x", "value": [0, 0, 0, 0]}]
     assert step["result"] == [None, "inf", None, "inf"]
-    assert data["pixels"] == [[0, "inf", 0, "inf"]]
+    assert visit["written"][0]["after"] == [0, "inf", 0, "inf"]
+
+
+def test_every_buffer_of_a_program_is_traced() -> None:
+    text = "!!ARBfp1.0 OPTION ARB_draw_buffers; MOV result.color[0], 3; MOV result.color[1], 4; END"
+    [visit] = traced(text, 1, 1, draw_buffers=2).visits
+    assert [(w.texture, w.after) for w in visit.written] == [
+        ("color[0]", (3,) * 4), ("color[1]", (4,) * 4)
+    ]  # fmt: skip
 
 
 def test_fog_is_named() -> None:
     text = "!!ARBfp1.0 OPTION ARB_fog_linear; MOV result.color, 0; END"
     state = {"fog.color": (1, 0.5, 0, 0), "fog.params": (1, 0, 4, 0.25)}
-    found = trace(make_drawing(text, 1, 1, fogcoord=1, state=state), 0, 0)
-    assert found.steps[0].result == (0, 0, 0, 0)
-    assert found.pixels == ((0.25, 0.125, 0, 0),)  # f = (4 - 1) / 4
-    assert "OPTION ARB_fog_linear then mixes the colour" in trace_as_text(found)
+    found = traced(text, 1, 1, fogcoord=1, state=state)
+    assert steps_of(found)[0].result == (0, 0, 0, 0)
+    assert pixel_of(found) == (0.25, 0.125, 0, 0)  # f = (4 - 1) / 4
+    assert "OPTION ARB_fog_linear then mixes the colour" in as_text(found.grids())
 
 
 @pytest.mark.parametrize(("x", "y"), [(4, 0), (0, 3), (-1, 0)])
 def test_a_fragment_that_there_is_not(x: int, y: int) -> None:
-    with pytest.raises(InputError, match=f"there is no fragment {x},{y} in 4×3"):
-        trace(make_drawing(TEXT, 4, 3, TEXTURES), x, y)
+    with pytest.raises(InputError, match=rf"there is no texel {x},{y} in color\[0\], which is 4×3"):
+        traced(TEXT, 4, 3, TEXTURES, at=(x, y))

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_algorithm, find_product
-from gpgpu_legacy.api.products import matmul
-from gpgpu_legacy.api.products import run as run_matmul
+from gpgpu_legacy.api.matmul import matmul
+from gpgpu_legacy.api.pipeline import find
+from gpgpu_legacy.api.run import Run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import find_arithmetic
 from gpgpu_legacy.lower.workgroups import GroupShape
@@ -380,14 +381,17 @@ def test_auto_takes_the_tuned_way_where_nothing_else_was_asked_for() -> None:
     way = Way("numpy", 8, Accumulate.BLEND)
     keep(remembered(way))
     a = np.arange(16.0).reshape(4, 4)
-    found = run_matmul(a, a)
+
+    def product(method: str = MULTI.name, executor: str = "auto", **given: Any) -> Run:
+        return find(method, **given).run(A=a, B=a, executor=executor)
+
+    found = product()
     assert found.executor == "numpy"
-    assert (found.options.block, found.options.accumulate) == (8, Accumulate.BLEND)
-    assert found.product.tolist() == (a @ a).tolist()
-    assert run_matmul(a, a, block=16).options.block == 16
-    assert run_matmul(a, a, block=16).executor == "numpy"
-    assert run_matmul(a, a, executor="jit").options.block == 32
-    assert run_matmul(a, a, "larson-mcallister").executor != "numpy"
+    assert (found.parameters["block"], found.parameters["accumulate"]) == (8, "blend")
+    assert found.C.tolist() == matmul(a, a).tolist() == (a @ a).tolist()
+    assert product(block=16).parameters["block"] == 16
+    assert product(block=16, executor="jit").executor == "jit"
+    assert product(executor="jit").parameters["block"] == 32
 
 
 @pytest.mark.parametrize(
@@ -420,7 +424,7 @@ def test_a_shape_of_the_code_goes_with_its_block() -> None:
 def test_tuning_can_be_switched_off(monkeypatch: pytest.MonkeyPatch, run: Command) -> None:
     keep(remembered(Way("numpy", 8, Accumulate.BLEND)))
     monkeypatch.setenv("GPGPU_LEGACY_TUNING", "off")
-    assert run_matmul(np.eye(4), np.eye(4)).options.block == 32
+    assert find(MULTI.name).run(A=np.eye(4), B=np.eye(4)).parameters["block"] == 32
     code, out, _ = run("tune", "--show")
     assert code == 0 and "Tuning is off: GPGPU_LEGACY_TUNING=off" in out
     code, _, err = run("tune")
@@ -442,7 +446,7 @@ def test_a_damaged_file_is_told_of_in_a_line_and_is_not_replaced(
 ) -> None:
     damaged = text_of(kept).replace(old, new)
     kept.write_text(damaged, encoding="utf-8")
-    for words in ("tune --show", "tune --forget", "run hall-carr-hart-multi --size 4"):
+    for words in ("tune --show", "tune --forget", "run hall-carr-hart-multi n=4"):
         code, _, err = run(*words.split())
         assert (code, err.count("\n")) == (2, 1)
         assert str(kept) in err and "remove the file" in err

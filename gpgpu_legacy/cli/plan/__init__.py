@@ -1,5 +1,5 @@
 """The commands `plan VERB`: what can be done with anyone's algorithm."""
 
-from gpgpu_legacy.cli.plan import look, measure, run
+from gpgpu_legacy.cli.plan import measure
 
-__all__ = ["look", "measure", "run"]
+__all__ = ["measure"]

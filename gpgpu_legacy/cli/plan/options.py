@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.recipes import Built, Recipe
     from gpgpu_legacy.isa.arithmetic import F32
 
-VERBS = ("run", "bench", "trace", "figure", "page", "dump")
+VERBS = ("bench",)
 
 
 plan_app = Group(
@@ -77,7 +77,7 @@ class InputOptions:
 
     def arrays(self, built: Built) -> dict[str, F32]:
         """The inputs by name, checked."""
-        from gpgpu_legacy.api.plan_files import read_inputs
+        from gpgpu_legacy.api.arrays import read_inputs
         from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 
         files = pairs("--input", self.inputs, "b=b.npy")

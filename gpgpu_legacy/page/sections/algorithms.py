@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
-from gpgpu_legacy.api.recipes import Built, find_recipe
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.section import Section, rendered
-from gpgpu_legacy.pipeline.inputs import sample_inputs
 
 SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
 """What the page's first sections play."""
@@ -68,10 +66,11 @@ def make_section() -> Section:
     shipped = sorted(shipped_algorithms(), key=lambda algorithm: algorithm.year or 0)
     algorithms = [a for a in shipped if a.name not in SHOWN_ELSEWHERE]
     small = {a.name: SMALL.get(a.name, Small()) for a in algorithms}
-    built = {name: find_recipe(name).build(one.settings) for name, one in small.items()}
-    played = [a for a in algorithms if not built[a.name].plan.dispatches]
-    kernels = [a for a in algorithms if built[a.name].plan.dispatches]
-    html = rendered("sections/algorithms.html.j2", played=played, built=built, kernels=kernels)
+    built = {a.name: a.builder(**small[a.name].settings) for a in algorithms}
+    plans = {name: p.plan() for name, p in built.items()}
+    played = [a for a in algorithms if not plans[a.name].dispatches]
+    kernels = [a for a in algorithms if plans[a.name].dispatches]
+    html = rendered("sections/algorithms.html.j2", played=played, plans=plans, kernels=kernels)
     data = {
         "algorithms": [
             {
@@ -81,14 +80,10 @@ def make_section() -> Section:
                 "summary": a.summary,
                 "lacked": a.lacked,
                 "step": small[a.name].step_ms,
-                "played": played_plan(built[a.name].plan, _inputs(small[a.name], built[a.name])),
+                "played": played_plan(built[a.name], (small[a.name].inputs or dict)()),
             }
             for a in played
         ]
     }
     scripts = (*PLAYED, "sections/algorithms.js")
     return Section("algorithms", "The other algorithms, live", html, data, scripts)
-
-
-def _inputs(small: Small, built: Built) -> dict[str, F32]:
-    return small.inputs() if small.inputs else sample_inputs(built.plan, built.samples, 0)

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.products import run
+from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.isa.ir import Program, TextureTarget
@@ -28,7 +28,8 @@ def wrong_elements(inputs: Inputs, method: str, size: int, as_printed: bool) -> 
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
-    ours = run(rows, columns, method, executor=reference().name, as_printed=as_printed).product
+    executor = reference().name
+    ours = matmul(rows, columns, method, executor=executor, as_printed=as_printed)
     return int(np.sum(ours != (rows @ columns).astype(np.float32)))
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpgpu_legacy.api.plan_panels import Panel, PlanPanels, Sharing
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import texel_picture
@@ -28,7 +27,9 @@ from gpgpu_legacy.present.plot import COLOURS, GREY, check_figure, new_figure, s
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure as Drawn
+
+    from gpgpu_legacy.api.figure import Figure, Panel
 
 # Lengths are in inches, of text in points.
 _BOX = 2.05  # the width of a panel's picture
@@ -54,7 +55,7 @@ _INK, _MARK = COLOURS[0], COLOURS[2]
 _EDGE = "#9a9a94"
 
 
-def draw_sheet(figure: PlanPanels, path: Path) -> None:
+def draw_sheet(figure: Figure, path: Path) -> None:
     """Write the sheet of a figure; InputError for a format or a path that cannot be written."""
     check_figure(path)
     save_figure(_Sheet(figure).drawn(), path)
@@ -85,11 +86,11 @@ class _Part:
 class _Sheet:
     """The panels in rows, a head above them, and value scales below."""
 
-    def __init__(self, source: PlanPanels) -> None:
+    def __init__(self, source: Figure) -> None:
         self._source, self._panels = source, source.sheet
         scales = source.scales(self._panels)
         self._scales = [scale for _, scale in scales]
-        self._has_bars = source.options.sharing is not Sharing.PANEL
+        self._has_bars = source.shares_scales
         self._bars: dict[str, ColourScale | Colour] = {
             name: scale
             for panel, (name, scale) in zip(self._panels, scales, strict=True)
@@ -114,7 +115,7 @@ class _Sheet:
         self._figure = new_figure(*self._size)
         self._figure.set_layout_engine("none")
 
-    def drawn(self) -> Figure:
+    def drawn(self) -> Drawn:
         """The figure with everything on it."""
         self._draw_head()
         for number, (panel, scale) in enumerate(zip(self._panels, self._scales, strict=True)):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpgpu_legacy.api.plan_panels import AnimationOptions, Panel, PlanPanels
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.present.animation import animation_writer, check_size, enlarged, texel_picture
 from gpgpu_legacy.present.colours import RGB, Colour, ColourScale
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.api.figure import Figure, Panel
+    from gpgpu_legacy.api.figure_options import AnimationOptions
 
 _LEAST_SIDE = 256  # pixels along the longer side of a picture whose scale is not given
 _GROUND: Colour = (252, 252, 249)  # around what is smaller than the largest texture
@@ -19,13 +23,13 @@ _GAP = 4  # pixels between channels
 _LEAST_MARKED = 4  # pixels along a texel, so that a mark hides no texel
 
 
-def draw_animation(figure: PlanPanels, path: Path, options: AnimationOptions) -> None:
+def draw_animation(figure: Figure, path: Path, options: AnimationOptions) -> None:
     """Write the passes of a figure as an animation; see AnimationOptions."""
     write = animation_writer(path, options.timing)
     write(_pictures(figure, options))
 
 
-def _pictures(figure: PlanPanels, options: AnimationOptions) -> Iterator[RGB]:
+def _pictures(figure: Figure, options: AnimationOptions) -> Iterator[RGB]:
     from gpgpu_legacy.present.captions import captioned, needs_bar
 
     panels = figure.film
@@ -49,7 +53,7 @@ def _pictures(figure: PlanPanels, options: AnimationOptions) -> Iterator[RGB]:
 
 
 def _picture(
-    figure: PlanPanels, panel: Panel, scale: ColourScale, size: tuple[int, int], *, marked: bool
+    figure: Figure, panel: Panel, scale: ColourScale, size: tuple[int, int], *, marked: bool
 ) -> RGB:
     """A texture in the middle of a picture of that height and width, as large as fits.
 
@@ -86,7 +90,7 @@ def _mark(picture: RGB, rect: Rect, side: int) -> None:
     picture[top:bottom, left : left + 1] = picture[top:bottom, right - 1 : right] = _MARK
 
 
-def _lines(figure: PlanPanels, panel: Panel) -> tuple[str, str]:
+def _lines(figure: Figure, panel: Panel) -> tuple[str, str]:
     place = panel.place
     if place is None:
         return f"input {panel.what}", figure.plan

@@ -1,23 +1,28 @@
-"""Matrices in files: there and back, those that others made, and those that are damaged."""
+"""Arrays in files: there and back, those that others made, and those that are damaged."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.api.matrices import matrix_writer, read_matrix
+from gpgpu_legacy.api.arrays import array_writer, read_array
 from gpgpu_legacy.errors import InputError
 
 MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
 EXACT = [".npy", ".csv", ".mtx"]
 
 
-def write(path: Path, matrix: np.ndarray) -> None:
-    matrix_writer(path)(matrix)
+def write(path: Path, array: np.ndarray) -> None:
+    array_writer(path, array.shape)(array)
+
+
+def read_matrix(path: Path) -> Any:
+    return read_array(path, 2)
 
 
 def refused(action: Callable[[], object], *words: str) -> str:
@@ -119,13 +124,13 @@ def test_a_matrix_is_written_as_matrix_market(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".png", ".bmp", ".tif", ".pgm"])
 def test_a_greyscale_image_runs_from_black_0_to_white_1(tmp_path: Path, suffix: str) -> None:
-    """The picture's first row is the matrix's first row."""
+    """The picture's last row is the matrix's first row."""
     grey = np.array([[0, 51, 255], [102, 153, 204]], np.uint8)
     path = tmp_path / f"a{suffix}"
     Image.fromarray(grey).save(path)
     found = read_matrix(path)
     assert found.dtype == np.float32
-    assert (found == grey.astype(np.float32) / np.float32(255)).all()
+    assert (found == grey[::-1].astype(np.float32) / np.float32(255)).all()
 
 
 def test_black_and_white_and_16_bit_images(tmp_path: Path) -> None:
@@ -136,11 +141,23 @@ def test_black_and_white_and_16_bit_images(tmp_path: Path) -> None:
     assert read_matrix(tmp_path / "deep.png").tolist() == [[0, 1, float(np.float32(13107) / 65535)]]
 
 
-@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "CMYK"])
-def test_a_coloured_image_is_no_matrix(tmp_path: Path, mode: str) -> None:
-    path = tmp_path / ("a.tif" if mode == "CMYK" else "a.png")
-    Image.new(mode, (2, 2)).save(path)
-    refused(lambda: read_matrix(path), "greyscale", mode)
+@pytest.mark.parametrize("mode", ["RGB", "RGBA", "P"])
+def test_a_picture_with_colours_is_no_matrix(tmp_path: Path, mode: str) -> None:
+    path = tmp_path / "a.png"
+    for colour, is_grey in ((0xFFFFFF, True), (0x0000FF, False)):
+        Image.new("RGB", (2, 2), colour).convert(mode).save(path)
+        if is_grey:
+            assert read_matrix(path).shape == (2, 2)
+        else:
+            refused(lambda: read_matrix(path), "greyscale")
+    assert read_array(path).shape == (2, 2, 4)
+
+
+@pytest.mark.parametrize("suffix", EXACT)
+def test_a_matrix_may_stand_for_a_vector(tmp_path: Path, suffix: str) -> None:
+    vector = np.arange(4, dtype=np.float32)
+    write(tmp_path / f"c{suffix}", vector if suffix == ".npy" else vector[:, None])
+    assert read_array(tmp_path / f"c{suffix}", 1).tolist() == [0, 1, 2, 3]
 
 
 # Pictures of products ----------------------------------------------------------------------------
@@ -150,12 +167,11 @@ def test_a_product_as_a_picture_is_clamped_and_rounded(tmp_path: Path) -> None:
     matrix = np.array([[-1.0, 0.25, 0.2, -np.inf], [1.0, 7.0, np.nan, np.inf]], np.float32)
     write(tmp_path / "c.png", matrix)
     with Image.open(tmp_path / "c.png") as image:
-        assert image.mode == "L"
-        assert np.asarray(image).tolist() == [[0, 64, 51, 0], [255, 255, 0, 255]]
+        assert np.asarray(image.convert("L")).tolist() == [[255, 255, 0, 255], [0, 64, 51, 0]]
 
 
 def test_an_empty_product_makes_no_picture(tmp_path: Path) -> None:
-    refused(lambda: write(tmp_path / "c.png", np.zeros((0, 3), np.float32)), "0×3")
+    refused(lambda: write(tmp_path / "c.png", np.zeros((0, 3), np.float32)), "has no pixels")
     assert only_files(tmp_path) == []
 
 
@@ -218,12 +234,22 @@ def test_a_damaged_mtx(tmp_path: Path, text: str) -> None:
 
 def test_a_missing_folder_is_found_before_anything_is_computed(tmp_path: Path) -> None:
     path = tmp_path / "none" / "c.npy"
-    refused(lambda: matrix_writer(path), f"there is no folder {path.parent}")
+    refused(lambda: array_writer(path, (2, 2)), f"there is no folder {path.parent}")
 
 
 @pytest.mark.parametrize("name", ["c.txt", "c", "c.jpg", "c.npz"])
 def test_a_suffix_that_nothing_is_written_by(tmp_path: Path, name: str) -> None:
-    refused(lambda: matrix_writer(tmp_path / name), ".npy", ".csv", ".mtx", ".png")
+    refused(lambda: array_writer(tmp_path / name, (2, 2)), ".npy", ".csv", ".mtx", ".png")
+
+
+@pytest.mark.parametrize(
+    ("shape", "known"), [((4,), ".npy"), ((2, 2, 3), ".npy"), ((2, 2, 4), ".npy, .png")]
+)
+def test_a_suffix_that_cannot_hold_the_shape(
+    tmp_path: Path, shape: tuple[int, ...], known: str
+) -> None:
+    words = "cannot hold the array, which is ", f"; let it end in one of {known}"
+    assert refused(lambda: array_writer(tmp_path / "c.csv", shape), *words).endswith(known)
 
 
 def test_a_spreadsheet_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:

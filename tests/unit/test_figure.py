@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from PIL import Image
 from sorting import shuffled, sort_plan
 
-from gpgpu_legacy.api import plan_figure as module
-from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.api.plan_figure import PlanFigure, chosen, plan_figure
-from gpgpu_legacy.api.plan_panels import (
+from gpgpu_legacy.api import figure as module
+from gpgpu_legacy.api.figure import Figure, chosen
+from gpgpu_legacy.api.figure import figure as figure_of
+from gpgpu_legacy.api.figure_options import (
     AnimationOptions,
     FigureOptions,
     Sharing,
     Shown,
     Spacing,
 )
+from gpgpu_legacy.api.pipeline import Pipeline
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.present.animation import Timing
 from gpgpu_legacy.present.captions import MARGIN
 from gpgpu_legacy.present.colours import NOT_FINITE, ScaleKind
 
@@ -45,7 +45,7 @@ END
 """Every texel moves to the right; the first column keeps its own."""
 
 
-def shifts(count: int, **texture: Any) -> Plan:
+def shifts(count: int, **texture: Any) -> Pipeline:
     p = Pipeline("shift")
     a = p.input("a", 3, 4, **texture)
     b = p.texture("b", 4, 3, format=texture.get("format", "r32f"))
@@ -53,7 +53,11 @@ def shifts(count: int, **texture: Any) -> Plan:
         p.draw(SHIFT, {0: a}, into=b)
         p.swap(a, b)
     p.output("moved", a, **({"packing": texture["packing"]} if "packing" in texture else {}))
-    return p.plan()
+    return p
+
+
+def sort(width: int, height: int) -> PlanBuilder:
+    return PlanBuilder.continuing(sort_plan(width, height))
 
 
 CELLS = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [1, 1, 0, 0]], np.float32)
@@ -78,7 +82,7 @@ def pixels(path: Path) -> NDArray[np.uint8]:
 
 
 def test_each_pass_with_what_it_wrote() -> None:
-    figure = plan_figure(shifts(3), {"a": CELLS})
+    figure = figure_of(shifts(3), {"a": CELLS})
     assert (figure.plan, figure.passes) == ("shift", 3)
     [start] = figure.inputs
     assert (start.place, start.what, start.texture.name) == (None, "a", "a")
@@ -109,7 +113,7 @@ def test_the_passes_that_are_chosen(count: int, most: int, spacing: Spacing) -> 
 
 def test_of_many_passes_some_are_on_the_sheet_and_more_in_the_animation() -> None:
     options = FigureOptions(panels=5, frames=11)
-    figure = plan_figure(sort_plan(16, 16), {"values": shuffled(16, 16)}, options)
+    figure = figure_of(sort(16, 16), {"values": shuffled(16, 16)}, options)
     assert figure.passes == 36  # 1 + 2 + … + log₂ 256
     shown = [panel.place.number for panel in figure.sheet if panel.place]
     film = [panel.place.number for panel in figure.film if panel.place]
@@ -121,15 +125,15 @@ def test_of_many_passes_some_are_on_the_sheet_and_more_in_the_animation() -> Non
 
 
 def test_no_more_is_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, inputs = sort_plan(8, 8), {"values": shuffled(8, 8)}
+    plan, inputs = sort(8, 8), {"values": shuffled(8, 8)}
     monkeypatch.setattr(module, "MOST_BYTES", 5 * 8 * 8 * 4)
-    assert len(plan_figure(plan, inputs).panels) == 5
+    assert len(figure_of(plan, inputs).panels) == 5
     monkeypatch.setattr(module, "MOST_BYTES", 8 * 8 * 4)
     with pytest.raises(InputError, match=r"a figure keeps .* of several passes; show a smaller"):
-        plan_figure(plan, inputs)
+        figure_of(plan, inputs)
 
 
-def levels() -> Plan:
+def levels() -> Pipeline:
     """Sums of 4×4, 2×2 and 1×1 texels into smaller textures, and a copy into a corner of one."""
     p = Pipeline("levels")
     at = "fragment.position"
@@ -156,14 +160,14 @@ END"""
     whole = p.texture("whole", 4, 4, initial=0.0)
     p.copy(now, whole, source_rect=(0, 0, 1, 1), target_rect=(3, 2, 1, 1))
     p.output("sum", now)
-    return p.plan()
+    return p
 
 
 X = np.arange(16, dtype=np.float32).reshape(4, 4)
 
 
 def test_textures_of_several_sizes_and_a_part_of_one() -> None:
-    figure = plan_figure(levels(), {"x": X})
+    figure = figure_of(levels(), {"x": X})
     shapes = [panel.texels.shape for panel in figure.sheet]
     assert shapes == [(4, 4, 1), (2, 2, 1), (1, 1, 1), (4, 4, 1)]
     np.testing.assert_array_equal(figure.panels[0].texels[..., 0], [[10, 18], [42, 50]])
@@ -174,10 +178,10 @@ def test_textures_of_several_sizes_and_a_part_of_one() -> None:
 
 
 def test_passes_of_the_textures_that_are_asked_for() -> None:
-    figure = plan_figure(levels(), {"x": X}, FigureOptions(textures=("level1", "whole")))
+    figure = figure_of(levels(), {"x": X}, FigureOptions(textures=("level1", "whole")))
     assert [panel.texture.name for panel in figure.sheet] == ["level2", "level1", "whole"][1:]
     with pytest.raises(InputError, match="no pass of plan levels writes 'x'; choose from level2"):
-        plan_figure(levels(), {"x": X}, FigureOptions(textures=("x",)))
+        figure_of(levels(), {"x": X}, FigureOptions(textures=("x",)))
 
 
 @pytest.mark.parametrize(
@@ -204,7 +208,7 @@ END"""
     p.output("sum", x)
     inputs = {"x": np.arange(8, dtype=np.float32)[None]}
     options = FigureOptions(crop=crop)  # type: ignore[arg-type]
-    figure = plan_figure(p.plan(), inputs, options)
+    figure = figure_of(p, inputs, options)
     assert [panel.size for panel in figure.panels] == sizes
     assert all((panel.rect is None) == (crop != "no") for panel in figure.panels)
     first = [panel.texels[0, : 4 >> n, 0].tolist() for n, panel in enumerate(figure.panels)]
@@ -214,7 +218,7 @@ END"""
 # Scales and channels ------------------------------------------------------------------------------
 
 
-def ends(figure: PlanFigure) -> list[tuple[str, float, float]]:
+def ends(figure: Figure) -> list[tuple[str, float, float]]:
     return [(name, scale.low, scale.high) for name, scale in figure.scales(figure.sheet)]
 
 
@@ -230,7 +234,7 @@ def ends(figure: PlanFigure) -> list[tuple[str, float, float]]:
 )
 def test_value_scales(sharing: Sharing, expected: list[tuple[str, float, float]]) -> None:
     """10 is near 0 on a scale to 50, or it would be where the second begins."""
-    figure = plan_figure(levels(), {"x": X}, FigureOptions(sharing=sharing))
+    figure = figure_of(levels(), {"x": X}, FigureOptions(sharing=sharing))
     assert ends(figure) == expected
 
 
@@ -249,18 +253,18 @@ END"""
         p.swap(x, y)
     p.draw(twice.replace("ADD result.color, t, t", "RCP result.color, t.x"), {0: x}, into=small)
     p.output("small", small)
-    figure = plan_figure(p.plan(), {"a": np.array([[1, 2]], np.float32)})
+    figure = figure_of(p, {"a": np.array([[1, 2]], np.float32)})
     assert ends(figure) == [("input a", 1, 2)] + [("x, y", 0, 128)] * 7 + [
         ("small", 1 / 128, 1 / 64)
     ]
-    only = plan_figure(p.plan(), {"a": [[1, 2]]}, FigureOptions(textures=("x",)))
+    only = figure_of(p, {"a": [[1, 2]]}, FigureOptions(textures=("x",)))
     assert {name for name, _, _ in ends(only)[1:]} == {"value of a texel"}
 
 
 def test_cells_have_two_colours_and_given_limits_are_kept() -> None:
-    cells = plan_figure(shifts(2), {"a": CELLS})
+    cells = figure_of(shifts(2), {"a": CELLS})
     assert {scale.kind for _, scale in cells.scales(cells.sheet)} == {ScaleKind.TWO}
-    limited = plan_figure(shifts(2), {"a": CELLS}, FigureOptions(limits=(-1, 3)))
+    limited = figure_of(shifts(2), {"a": CELLS}, FigureOptions(limits=(-1, 3)))
     assert ends(limited) == [("value of a texel", -1, 3)] * 3
 
 
@@ -279,12 +283,12 @@ def test_which_channels_are_shown(
 ) -> None:
     """Those that are the same everywhere are not."""
     image = np.zeros((3, 4, 4), np.float32)
-    image[..., 0], image[..., 2], image[..., 3] = np.arange(4), blue, 1
+    image[..., 0], image[..., 2], image[..., 3] = np.arange(4) / 4, blue, 1
     plan = shifts(2, packing="image", format=texel_format)
-    figure = plan_figure(plan, {"a": image}, FigureOptions(shown=shown))
+    figure = figure_of(plan, {"a": image}, FigureOptions(shown=shown))
     assert figure.channels(figure.panels[0].texture) == expected
-    figure.write(tmp_path / "sheet.png")
-    figure.write_animation(tmp_path / "film.gif")
+    figure.plot(tmp_path / "sheet.png")
+    figure.animate(tmp_path / "film.gif")
 
 
 # What is drawn ------------------------------------------------------------------------------------
@@ -292,9 +296,9 @@ def test_which_channels_are_shown(
 
 def test_an_animation_without_captions_is_the_texels(tmp_path: Path) -> None:
     """0 is white and 1 nearly black; row 0 is at the bottom."""
-    figure = plan_figure(shifts(3), {"a": CELLS})
-    options = AnimationOptions(scale=3, captions=False, timing=Timing(50, 500))
-    figure.write_animation(tmp_path / "cells.gif", options)
+    figure = figure_of(shifts(3), {"a": CELLS})
+    options = AnimationOptions(scale=3, captions=False, frame_ms=50, last_ms=500)
+    figure.animate(tmp_path / "cells.gif", options)
     found = pixels(tmp_path / "cells.gif")
     assert found.shape == (4, 9, 12, 3)
     for passes, picture in enumerate(found):
@@ -305,9 +309,9 @@ def test_an_animation_without_captions_is_the_texels(tmp_path: Path) -> None:
 
 
 def test_equal_pictures_are_shown_for_longer(tmp_path: Path) -> None:
-    figure = plan_figure(shifts(6), {"a": CELLS})  # after the third, nothing changes
-    options = AnimationOptions(scale=1, captions=False, timing=Timing(100, 300))
-    figure.write_animation(tmp_path / "cells.gif", options)
+    figure = figure_of(shifts(6), {"a": CELLS})  # after the third, nothing changes
+    options = AnimationOptions(scale=1, captions=False, last_ms=300)
+    figure.animate(tmp_path / "cells.gif", options)
     with Image.open(tmp_path / "cells.gif") as image:
         assert image.n_frames == 4
         image.seek(3)
@@ -317,8 +321,8 @@ def test_equal_pictures_are_shown_for_longer(tmp_path: Path) -> None:
 def test_a_caption_and_a_scale_are_below_the_texels(tmp_path: Path) -> None:
     """The scale runs from the lowest to the highest; the colours of the texels are on it."""
     inputs = {"a": X[:3]}
-    figure = plan_figure(shifts(2), inputs)
-    figure.write_animation(tmp_path / "film.png", AnimationOptions(scale=80))
+    figure = figure_of(shifts(2), inputs)
+    figure.animate(tmp_path / "film.png", AnimationOptions(scale=80))
     found = pixels(tmp_path / "film.png")
     assert found.shape[0] == 3
     [(_, scale)] = set(figure.scales(figure.film))
@@ -336,8 +340,8 @@ def test_a_caption_and_a_scale_are_below_the_texels(tmp_path: Path) -> None:
 
 
 def test_what_is_drawn_of_a_texture_is_marked(tmp_path: Path) -> None:
-    figure = plan_figure(levels(), {"x": X}, FigureOptions(textures=("whole",)))
-    figure.write_animation(tmp_path / "film.png", AnimationOptions(scale=100))
+    figure = figure_of(levels(), {"x": X}, FigureOptions(textures=("whole",)))
+    figure.animate(tmp_path / "film.png", AnimationOptions(scale=100))
     [picture] = pixels(tmp_path / "film.png")
     is_mark = (picture == (179, 38, 30)).all(axis=-1)
     rows, columns = np.nonzero(is_mark)
@@ -346,14 +350,14 @@ def test_what_is_drawn_of_a_texture_is_marked(tmp_path: Path) -> None:
     assert is_mark.sum() == 4 * 100 - 4
 
 
-def words(figure: PlanFigure, path: Path) -> str:
+def words(figure: Figure, path: Path) -> str:
     """The text of a sheet: matplotlib leaves it as comments in an SVG."""
-    figure.write(path)
+    figure.plot(path)
     return path.read_text(encoding="utf-8")
 
 
 def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
-    text = words(plan_figure(levels(), {"x": X}), tmp_path / "sheet.svg")
+    text = words(figure_of(levels(), {"x": X}), tmp_path / "sheet.svg")
     for word in ("levels", "input x", "pass 1 → level2", "pass 3 → whole", "copy · 4×4 r32f"):
         assert f"<!-- {word} -->" in text
     assert "<!-- 3 passes  ·  row 0 at the bottom  ·  run by numpy -->" in text
@@ -364,9 +368,9 @@ def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
 def test_numbers_that_are_none_have_a_colour_of_their_own(tmp_path: Path) -> None:
     cells = CELLS.copy()
     cells[0, 0] = np.nan
-    figure = plan_figure(shifts(1), {"a": cells})
+    figure = figure_of(shifts(1), {"a": cells})
     assert "<!-- NaN or infinite -->" in words(figure, tmp_path / "sheet.svg")
-    figure.write(tmp_path / "sheet.png")
+    figure.plot(tmp_path / "sheet.png")
     assert (pixels(tmp_path / "sheet.png") == NOT_FINITE).all(axis=-1).sum() > 100
 
 
@@ -379,13 +383,13 @@ def test_options_that_no_figure_has() -> None:
         (FigureOptions(limits=(2, 1)), "limits are 2 and 1; give a lower and a higher"),
     ):
         with pytest.raises(InputError, match=message):
-            plan_figure(shifts(2), {"a": CELLS}, options)
+            figure_of(shifts(2), {"a": CELLS}, options)
     with pytest.raises(InputError, match="has no pass that writes a texture; nothing to draw"):
-        plan_figure(shifts(0), {"a": CELLS})
+        figure_of(shifts(0), {"a": CELLS})
 
 
 def test_files_that_cannot_be_written(tmp_path: Path) -> None:
-    figure = plan_figure(shifts(2), {"a": CELLS})
+    figure = figure_of(shifts(2), {"a": CELLS})
     with pytest.raises(InputError, match="enlarge it less, or show fewer"):
-        figure.write_animation(tmp_path / "film.gif", AnimationOptions(scale=4000))
+        figure.animate(tmp_path / "film.gif", AnimationOptions(scale=4000))
     assert not list(tmp_path.iterdir())

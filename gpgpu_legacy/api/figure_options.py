@@ -1,0 +1,134 @@
+"""What a figure shows and how an animation looks; the command line has these options, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from math import isfinite
+from typing import TYPE_CHECKING, Annotated
+
+from gpgpu_legacy.arguments import as_member, as_positive
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.present.animation import Timing
+
+LEAST_PASSES = 2
+"""The first and the last."""
+
+
+class Sharing(Enum):
+    """Which pictures have one value scale: all, those of a texture, or none.
+
+    AUTO: those of textures that take turns, as x and y do where each is drawn from the other.
+    """
+
+    AUTO = "auto"
+    SHEET = "sheet"
+    TEXTURE = "texture"
+    PANEL = "panel"
+
+
+class Shown(Enum):
+    """How a texture of four channels is shown: each by itself, or r, g and b as a picture.
+
+    AUTO: as a picture where the format is fixed-point; otherwise the channels in which any two
+    texels differ, of all textures with which it takes turns.
+    """
+
+    AUTO = "auto"
+    CHANNELS = "channels"
+    PICTURE = "picture"
+
+
+class Crop(Enum):
+    """Whether a pass that draws a part of a texture is shown by that part alone, or marked in it.
+
+    AUTO: by the part, where parts of textures of one size and format differ in size.
+    """
+
+    AUTO = "auto"
+    YES = "yes"
+    NO = "no"
+
+
+class Spacing(Enum):
+    """How far apart the passes are that are shown: evenly, or ever farther."""
+
+    EVEN = "even"
+    LOG = "log"
+
+
+@dataclass(frozen=True)
+class FigureOptions:
+    """What a figure shows: of more passes, the first, the last and some between, as `spacing` says.
+
+    The enumerations are explained where they are defined.
+    """
+
+    panels: Annotated[int, "N", "The most pictures on the sheet, inputs among them."] = 12
+    frames: Annotated[int, "N", "The most passes in the animation."] = 240
+    spacing: Annotated[Spacing, "Of more passes, show even or ever farther ones."] = Spacing.EVEN
+    textures: Annotated[
+        tuple[str, ...], "--texture", "NAME …", "Show the passes to these textures (default: all)."
+    ] = ()
+    sharing: Annotated[
+        Sharing, "What shares one scale of values (auto: textures that take turns)."
+    ] = Sharing.AUTO
+    shown: Annotated[
+        Shown, "Show texels of four channels by channel, or as a picture of r, g and b."
+    ] = Shown.AUTO
+    crop: Annotated[
+        Crop,
+        "Show what was drawn of a texture by itself, or marked in the whole (auto: by itself where "
+        "parts differ in size).",
+    ] = Crop.AUTO
+    limits: Annotated[
+        tuple[float, float] | None,
+        "LOW HIGH", "The ends of the scale of values (default: what occurs).",
+    ] = None  # fmt: skip
+
+    def checked(self) -> FigureOptions:
+        """The options, with members for words; InputError names a field that no figure can have."""
+        for name, count in (("panels", self.panels), ("frames", self.frames)):
+            if count < LEAST_PASSES:
+                raise InputError(f"{name} is {count}; it must be at least {LEAST_PASSES}")
+        if self.limits is not None:
+            low, high = self.limits
+            if not (isfinite(low) and isfinite(high) and low < high):
+                raise InputError(
+                    f"limits are {low:g} and {high:g}; give a lower and a higher number"
+                )
+        return replace(
+            self,
+            spacing=as_member("spacing", self.spacing, Spacing),
+            sharing=as_member("sharing", self.sharing, Sharing),
+            shown=as_member("shown", self.shown, Shown),
+            crop=as_member("crop", self.crop, Crop),
+        )
+
+
+@dataclass(frozen=True)
+class AnimationOptions:
+    """How an animation looks; by default, the longer side of the largest texture has 256 pixels."""
+
+    scale: Annotated[int | None, "PIXELS", "Pixels along a side of a texel (default: to fit)."] = (
+        None
+    )
+    captions: Annotated[bool, "Show the pass and the scale of values below the texture."] = True
+    frame_ms: Annotated[int, "MS", "Milliseconds for each pass."] = 100
+    last_ms: Annotated[int, "MS", "Milliseconds for the last pass, if that is more."] = 1000
+
+    @property
+    def timing(self) -> Timing:
+        """How long each pass is shown."""
+        from gpgpu_legacy.present.animation import Timing
+
+        return Timing(self.frame_ms, last_ms=max(self.frame_ms, self.last_ms))
+
+    def checked(self) -> AnimationOptions:
+        """The options; InputError, naming the field, for one that no animation has."""
+        if self.scale is not None:
+            as_positive("scale", self.scale)
+        self.timing.checked()
+        return self

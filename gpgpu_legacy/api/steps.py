@@ -1,0 +1,199 @@
+"""One fragment of a pass, instruction by instruction.
+
+The reference machine runs the program on the fragment's row of the rectangle, and its registers are
+read before and after each instruction. That changes nothing that the machine computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.interp.machine import Bound, Machine, inputs_of
+from gpgpu_legacy.interp.numeric import Storage
+from gpgpu_legacy.interp.sampler import sample
+from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
+from gpgpu_legacy.isa.execute import ALL, execute_instruction, vector
+from gpgpu_legacy.isa.ir import Instruction, Program
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.plan.textures import Filter, Texture, TextureKind, constant_rect
+from gpgpu_legacy.runtime.host import Textures
+from gpgpu_legacy.serial import Record, Spelled
+
+Value = tuple[Spelled, ...]
+"""The channels of a texel, or the components of a vector."""
+
+
+class Texel(Record):
+    """The texel that a lookup read, or that a copy takes.
+
+    unit: the texture image unit; None for a copy. target: the kind of texture. x, y: its column and
+    row. layer: the slice of a 3D texture, or the face of a cube. linear: whether the lookup
+    interpolated between this texel, the nearest one, and its neighbours.
+    """
+
+    unit: int | None
+    target: TextureKind
+    x: int
+    y: int
+    layer: int
+    linear: bool
+
+    def __str__(self) -> str:
+        """Its column, row and layer, as in `(3, 4)` and `(3, 4) of face -x`."""
+        match self.target:
+            case TextureKind.T1D:
+                return f"({self.x})"
+            case TextureKind.T3D:
+                return f"({self.x}, {self.y}, {self.layer})"
+            case TextureKind.CUBE:
+                return f"({self.x}, {self.y}) of face {_FACES[self.layer % len(_FACES)]}"
+        return f"({self.x}, {self.y})"
+
+
+_FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
+
+
+class Operand(Record):
+    """A source operand: its text, and its value after swizzle and sign."""
+
+    text: str
+    value: Value
+
+
+class Step(Record):
+    """One instruction executed on one fragment.
+
+    number: from 1. line: of the source text. instruction: in canonical form. destination: its text,
+    and result: the components that were written, None for the others; both None for KIL. texel: the
+    one that a lookup read. sampled: what the lookup gave, whatever the write mask. discards:
+    whether a KIL discarded the fragment.
+    """
+
+    number: int
+    line: int
+    instruction: str
+    operands: tuple[Operand, ...]
+    destination: str | None
+    result: tuple[Spelled | None, ...] | None
+    texel: Texel | None
+    sampled: Value | None
+    discards: bool
+
+
+def trace_fragment(
+    pass_: FragmentPass, textures: Textures, fragment: tuple[int, int], arithmetic: Arithmetic
+) -> tuple[Step, ...]:
+    """What a pass of an expanded plan executes for one fragment; nothing is written to a texture.
+
+    It ends with the program, or with the KIL that discards the fragment. fragment: its column and
+    row in the pass's rectangle.
+    """
+    x, y = fragment
+    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
+    machine = Machine(inputs_of(pass_, y, 1), bound, arithmetic)
+    traced = _Traced(machine, bound, constant_rect(pass_.rect).width, x)
+    with np.errstate(all="ignore"):
+        return tuple(traced.steps(pass_.program))
+
+
+def as_value(values: Any) -> Value:
+    """Numbers as a trace has them."""
+    return tuple(Spelled(value) for value in values)
+
+
+@dataclass(frozen=True)
+class _Traced:
+    """The reference machine on one row of fragments, and the one that is observed.
+
+    width: of the row. x: the fragment's column.
+    """
+
+    machine: Machine
+    textures: Mapping[int, Bound]
+    width: int
+    x: int
+
+    def steps(self, program: Program) -> Iterator[Step]:
+        """Every instruction that the fragment executes."""
+        for number, instruction in enumerate(program.instructions, 1):
+            step = self._step(number, instruction)
+            yield step
+            if step.discards:
+                return
+
+    def _step(self, number: int, instruction: Instruction) -> Step:
+        """Execute an instruction, between a look at what it reads and one at what it wrote."""
+        texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
+        is_lookup = row.form is Form.SAMPLE
+        sources = [vector(src, self.machine, coordinate=is_lookup) for src in instruction.srcs]
+        operands = zip(texts.sources, map(self._values, sources), strict=True)
+        texel, sampled = None, None
+        if is_lookup:
+            coordinates = row.evaluate(*sources)
+            texel = self._texel(instruction, coordinates)
+            found = self.machine.look_up(instruction, coordinates, ALL)
+            sampled = self._values([found[(c,)] for c in ALL])
+        execute_instruction(instruction, self.machine)
+        alive = self.machine.alive
+        return Step(
+            number=number,
+            line=instruction.span.line,
+            instruction=print_instruction(instruction),
+            operands=tuple(Operand(text=text, value=value) for text, value in operands),
+            destination=texts.destination or None,
+            result=self._written(instruction),
+            texel=texel,
+            sampled=sampled,
+            discards=alive is not None and not bool(self._here(alive)),
+        )
+
+    def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> Texel:
+        """The texel that a lookup reads: looked up in a texture of coordinates."""
+        assert instruction.texture is not None
+        unit = instruction.texture.unit
+        bound = self.textures[unit]
+        nearest = replace(bound.sampler, filter=Filter.NEAREST)
+        planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates[:3])
+        column, row, layer = (int(self._here(plane)) for plane in planes[:3])
+        return Texel(
+            unit=unit,
+            target=bound.storage.texture.kind,
+            x=column,
+            y=row,
+            layer=layer,
+            linear=bound.sampler.filter is Filter.LINEAR,
+        )
+
+    def _written(self, instruction: Instruction) -> tuple[Spelled | None, ...] | None:
+        dst = instruction.dst
+        if dst is None:
+            return None
+        values = self._values(self.machine.register(dst.register))
+        return tuple(values[c] if dst.mask[c] else None for c in ALL)
+
+    def _values(self, planes: Sequence[F32]) -> Value:
+        return as_value(self._here(plane) for plane in planes)
+
+    def _here(self, plane: Any) -> Any:
+        """The value of a plane at the fragment."""
+        return np.broadcast_to(plane, (1, self.width))[0, self.x]
+
+
+@lru_cache(maxsize=8)
+def _coordinates(texture: Texture) -> Storage:
+    """A texture of the same shape in which every texel holds its own column, row and layer."""
+    storage = Storage(Texture(texture.name, texture.kind, texture.extent, RGBA32F))
+    rows, columns = np.indices((texture.extent.rows, texture.extent.width), np.float32)
+    layers, rows = np.divmod(rows, np.float32(texture.extent.height))
+    whole = slice(None), slice(None)
+    for channel, values in enumerate((columns, rows, layers)):
+        storage.write(channel, whole, values)
+    return storage
