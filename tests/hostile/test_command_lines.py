@@ -36,16 +36,39 @@ NONSENSE = (
     *("picture.png", "nan.npy", "strings.npy", "huge.npy"),
 )
 
+WHAT = (
+    *("larson-mcallister n=4", "hall-carr-hart-multi n=4 block=2", "mali-sgemm n=4", "weblas n=3"),
+    *("jacobi n=5 passes=2", "bitonic-sort n=8", "game-of-life", "life width=4 generations=2"),
+    *("recipe.py n=3", "nested.json", "good.fp", ""),
+)
+"""What a verb may be asked about, small."""
+
+NAMED = (
+    *(
+        "n=4",
+        "n=0",
+        "n=-3",
+        "n=²",
+        "n=4,8",
+        "n=",
+        "m=2",
+        "l=0",
+        "x=1",
+        "passes=2",
+        "=4",
+        "n=nan.npy",
+    ),
+    *("alpha=1e300", "beta=1e-320", "beta=nan", "texture_format=unorm8", "transpose_a=yes"),
+    *("A=nan.npy", "B=strings.npy", "b=nan.npy", "cells=picture.png", "values=huge.npy", "b=5"),
+)
+"""Words that may be parameters and inputs."""
+
 PLAUSIBLE = {
-    "METHOD": ("larson-mcallister", "hall-carr-hart-multi", "mali-sgemm", "weblas", "tfjs-packed"),
-    "[METHOD]...": ("hall-carr-hart-multi",),
     "PAPER": ("hall-carr-hart-2003",),
     "PROG.fp": ("good.fp", "-"),
     "PROG.fp...": ("good.fp", "binary.fp"),
-    "WHAT": ("jacobi", "bitonic-sort", "game-of-life", "recipe.py", "nested.json"),
     "NAME": ("numpy", "h100", "radeon-9700-pro", "jit", "fp16", "figure-2", "jacobi", "x"),
     "N": ("4", "1", "7"),
-    "M L N": ("2", "3"),
     "B": ("1", "2"),
     "T": ("4", "2"),
     "TEXELS": ("8", "1"),
@@ -57,14 +80,12 @@ PLAUSIBLE = {
     "W": ("3",),
     "H": ("2",),
     "NUMBER": ("1e300", "-0.5", "nan", "1e-320"),
-    "NAME=VALUE": ("n=8", "n=0", "n=-3", "n=²", "passes=2", "x=1"),
-    "NAME=FILE": ("b=nan.npy", "b=strings.npy", "x=x.npy", "x=picture.png"),
+    "[NAME=]FILE": ("out.npy", "x=out.npy", "C=out.csv", "x=out.png"),
     "UNIT=FILE[,TARGET][,FILTER][,WRAP]": ("0=picture.png", "0=nan.npy,2D", "0=x.png,RECT"),
     "I=X,Y,Z,W": ("0=1,2,3,4", "0=nan,inf,1e300,1e-320", "255=0,0,0,0"),
     "SET=NUMBERS": ("0=1,2,3,4", "7=nan,nan,nan,nan"),
     "R,G,B,A": ("1,0,0,1", "nan,inf,-inf,1e300"),
     "X,Y": ("0,0", "1,1", "99,99"),
-    "I,J": ("0,0", "3,3", "99,0"),
     "SPEC": ("8K,4way,64B", "1K,direct,32B", "64B,1way,64B"),
     "ORDER": ("scan", "tiled:2x2", "morton", "hilbert"),
     "LAYOUT": ("linear", "4x4", "morton", "6d"),
@@ -147,8 +168,13 @@ def case(random: Random, name: str) -> list[str]:
     for spelling, word in ALWAYS.items():
         if spelling not in given and any(spelling in option.opts for option in options):
             tail += [spelling] if word is None else [spelling, word]
-    arguments = [p for p in command.params if p.param_type_name == "argument"]
-    head = [value(random, p) for p in arguments if p.required or random.random() < 0.3]
+    head: list[str] = []
+    for argument in [p for p in command.params if p.param_type_name == "argument"]:
+        if argument.nargs < 0 and argument.metavar.startswith(("WHAT", "[NAME=")):
+            what = random.choice(WHAT).split() if argument.metavar.startswith("WHAT") else ["n=4"]
+            head += [*what, *random.sample(NAMED, random.choice((0, 0, 1, 2)))]
+        elif argument.required or random.random() < 0.3:
+            head.append(value(random, argument))
     if random.random() < 0.05:
         head.append(random.choice(NONSENSE))
     if name in SLOW:
