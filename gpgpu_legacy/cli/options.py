@@ -80,7 +80,7 @@ class Option:
             [name, *(self.names or [plain])],
             multiple=is_several,
             type=type_,
-            is_flag=kind is bool,
+            is_flag=kind is bool or None,  # False would let a required option stand without a value
             show_default=True,
             **self.more,
             **more,

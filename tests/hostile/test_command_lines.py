@@ -110,8 +110,9 @@ LEFT_OUT = {"--record", "--measure", "--help", "--machine", "--forget"}
 """Options that write into the checkout, take minutes, or forget what a machine has found out."""
 
 SLOW = {
-    "report", "page", "lineage", "calibrate", "doctor", "tune", "study anomaly", "audit",
-    "mispredictions", "bench", "study cache-table", "study precision", "roofline",
+    "report", "page", "calibrate", "doctor", "tune", "audit", "bench", "lineage", "roofline",
+    "study anomaly", "study cache-table", "study lineage", "study mispredictions",
+    "study precision", "study roofline",
 }  # fmt: skip
 """Commands that take seconds whatever their options are; they only get words that do not fit."""
 

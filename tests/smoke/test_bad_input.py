@@ -31,6 +31,7 @@ CASES = {
     "a profile": "chips bad.toml",
     "a file that is none": "check missing.fp",
     "an option that is none": f"run {METHOD} --exakt",
+    "an option without its value": "translate good.fp --to",
     "a parameter that is none": f"run {METHOD} nn=4",
     "a parameter of another algorithm": f"run {METHOD} tile=4",
     "an input that is none": f"run {METHOD} D=bad.npy",
