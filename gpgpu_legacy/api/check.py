@@ -6,6 +6,7 @@ This module imports no executor, so that checking a program is quick.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.check_plan import check_plan
@@ -14,10 +15,12 @@ from gpgpu_legacy.chips.verdict import Verdict
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import AssemblyError, Diagnostic
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, with_fields
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
 def check(p: PlanBuilder, chip: str) -> Verdict:

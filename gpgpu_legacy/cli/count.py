@@ -17,7 +17,8 @@ from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.check import CheckedPrograms
-    from gpgpu_legacy.api.count import Count, ProgramCount
+    from gpgpu_legacy.api.count import Count
+    from gpgpu_legacy.api.program_count import ProgramCount
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.ir import Program
 
@@ -46,9 +47,9 @@ def count_command(
     With --over, the plan is built and counted at several sizes, and a formula is solved for exactly
     and checked at sizes that took no part.
     """
-    from gpgpu_legacy.api.count import count, count_program
-
     if program_files(job.words):
+        from gpgpu_legacy.api.program_count import count_program
+
         if over:
             raise InputError(f"{job.what} has no parameters to find formulas in; leave --over out")
         pairs = (text.rpartition("=")[::2] for text in formats)
@@ -58,6 +59,8 @@ def count_command(
     if formats or size is not None:
         option = "--format" if formats else "--size"
         raise InputError(f"{option} is for a program FILE.fp; a plan has its own, so leave it out")
+    from gpgpu_legacy.api.count import count
+
     return count(job.pipeline(), over, job.algorithm)
 
 
