@@ -33,7 +33,7 @@ def count_command(
     formats: Annotated[
         Several[str],
         Option(
-            "--format",
+            "--texels",
             "[UNIT|target=]FORMAT …",
             "For FILE.fp: of a unit's or the target's texels (default: rgba32f).",
         ),
@@ -57,7 +57,7 @@ def count_command(
         area = None if size is None else parse_size(size)
         return count_program(assembled(Path(job.what)), chosen, area)
     if formats or size is not None:
-        option = "--format" if formats else "--size"
+        option = "--texels" if formats else "--size"
         raise InputError(f"{option} is for a program FILE.fp; a plan has its own, so leave it out")
     from gpgpu_legacy.api.count import count
 

@@ -266,7 +266,7 @@ def test_a_program_too_long_for_a_chip(cli: Cli) -> None:
 
 
 def test_count(cli: Cli) -> None:
-    done = cli("count", EXAMPLES / "blur.fp", "--format", "0=rgba8", "--size", "8x4", "--json")
+    done = cli("count", EXAMPLES / "blur.fp", "--texels", "0=rgba8", "--size", "8x4", "--json")
     data = done.data
     assert data["per_fragment"] == {
         "arithmetic": 9, "lookup": 5, "kill": 0, "instructions": 14,
@@ -278,11 +278,11 @@ def test_count(cli: Cli) -> None:
         {"unit": 0, "target": "RECT", "format": "rgba8", "lookups": 5, "bytes": 20}
     ]
     assert data["taken"]["resources"]["temporaries"] == 5
-    plain = cli("count", EXAMPLES / "blur.fp", "--format", "r32f", "--json").data["per_fragment"]
+    plain = cli("count", EXAMPLES / "blur.fp", "--texels", "r32f", "--json").data["per_fragment"]
     assert (plain["bytes_looked_up"], plain["bytes_written"]) == (20, 4)
     assert "bytes requested" in cli("count", EXAMPLES / "phong.fp", "--size", "2").out
-    refused(cli("count", EXAMPLES / "blur.fp", "--format", "rgb565"), "no format rgb565")
-    refused(cli("count", EXAMPLES / "blur.fp", "--format", "7=r32f"), "'7'")
+    refused(cli("count", EXAMPLES / "blur.fp", "--texels", "rgb565"), "no format rgb565")
+    refused(cli("count", EXAMPLES / "blur.fp", "--texels", "7=r32f"), "'7'")
     refused(cli("count", EXAMPLES / "blur.fp", "--size", "x"), "--size is 'x'")
 
 
