@@ -28,9 +28,9 @@ SECTIONS: dict[str, dict[str, str]] = {
         "disassemble": "programs",
     },
     "Papers": {
-        "tables": "tables",
-        "audit": "audit",
-        "report": "tables",
+        "tables": "papers",
+        "audit": "papers",
+        "report": "papers",
     },
     "More": {
         "algorithms": "algorithms",

@@ -40,7 +40,7 @@ class ShownOptions:
 
     as_json: Annotated[bool, Option("--json", "Print JSON, for other programs.")] = False
     whole: Annotated[bool, Option("--all", "Show everything, not only what decides.")] = False
-    table_format: Annotated[TableFormat, Option("--format", "How to write the tables.")] = (
+    table_format: Annotated[TableFormat, Option("--as", "How to write the tables.")] = (
         TableFormat.TEXT
     )
 

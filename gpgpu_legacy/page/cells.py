@@ -11,7 +11,8 @@ from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.model import how_derived, printed
 from gpgpu_legacy.papers.audit.record import Verdicts
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, regenerate
+from gpgpu_legacy.papers.formulas.model import regenerate
+from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
 from gpgpu_legacy.papers.measured.model import MS_PER_S
 from gpgpu_legacy.present.grid import plain, pretty
 from gpgpu_legacy.published.papers import Paper
@@ -85,7 +86,7 @@ class _Maker:
         published = table.published
         lines = tuple(self._formula(table, row, column) for row in table.rows for column in _HEADS)
         caption = f"{published.where}: {published.caption} "
-        caption += f"Counted at n = {table.size}, b = {table.block}."
+        caption += f"Counted at n = {SIZE}, b = {BLOCK}."
         return Cells(_title(table), caption, (published.note,), lines)
 
     def _formula(self, table: Table, row: Row, column: str) -> Line:
@@ -93,9 +94,9 @@ class _Maker:
         cell: Cell = getattr(row, column)
         head = _HEADS[column].format(unit=table.published.unit)
         place = f"{self.paper.short}, {_title(table)}, {row.label}: {head}."
-        here = int(evaluate(cell.published, table.size, table.block))
-        value = f"At n = {table.size}, b = {table.block} it is {plain(here)}."
-        times = self.times.get((row.method, table.size), []) if column == "total" else []
+        here = int(evaluate(cell.published, SIZE, BLOCK))
+        value = f"At n = {SIZE}, b = {BLOCK} it is {plain(here)}."
+        times = self.times.get((row.method, SIZE), []) if column == "total" else []
         return Line(
             row=row.method,
             column=head,
@@ -131,7 +132,7 @@ class _Maker:
             published=Number(
                 printed(claim.claim.published),
                 tuple(filter(None, (f"{cell.where} of {self.paper.short}.", repaired))),
-                f"gpgpu-legacy tables --paper {self.paper.id} --no-measure",
+                f"gpgpu-legacy tables {self.paper.id} --no-measure",
             ),
             derived=_derived(claim),
             counted=_counted_product(series, cell),
@@ -143,7 +144,7 @@ class _Maker:
         if series.method is None or series.quantity is not Quantity.TIME:
             return None
         how = f"No time of {series.method} at this n is recorded. The command measures it here."
-        return Number("not recorded", (how,), f"gpgpu-legacy tables --paper {self.paper.id}")
+        return Number("not recorded", (how,), f"gpgpu-legacy tables {self.paper.id}")
 
     def of_matrix(self, matrix: PrintedMatrix) -> Cells:
         lines = tuple(
@@ -210,7 +211,7 @@ def _recovered(cell: Cell, row: Row) -> Number | None:
         if cell.agrees
         else "Not the published formula.",
     )
-    return Number(pretty(str(cell.counted)), how, "gpgpu-legacy tables --no-measure")
+    return Number(pretty(cell.counted), how, "gpgpu-legacy tables --no-measure")
 
 
 def _counted(cell: Cell, row: Row, column: str, table: Table) -> Number | None:
@@ -230,7 +231,7 @@ def _counted(cell: Cell, row: Row, column: str, table: Table) -> Number | None:
     more = ""
     if column == "total" and table.published.quantity == "bytes_requested":
         more = f"The copies besides move {plain(counts.copy_bytes)} bytes."
-    command = f"gpgpu-legacy run {row.method} --size {table.size}"
+    command = f"gpgpu-legacy run {row.method} n={SIZE}"
     return Number(plain(cell.value), tuple(filter(None, (ways[column], more))), command)
 
 
@@ -243,7 +244,7 @@ def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
     how = tuple(
         _told(time, f", {plain(round(1e-9 * total / time.seconds))} {unit}") for time in times
     )
-    return Number(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} --size {table.size}")
+    return Number(_ms(times[0].seconds), how, f"gpgpu-legacy run {row.method} n={SIZE}")
 
 
 # Measurements -----------------------------------------------------------------------------------
@@ -261,8 +262,8 @@ def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:
         f"{plain(counts.shared_loads)} loads in shared memory, and "
         f"{plain(counts.arithmetic)} operations.",
     )
-    block = f" --block {cell.block}" if product.options.block else ""
-    command = f"gpgpu-legacy run {series.method} --size {cell.size}{block}"
+    block = f" block={cell.block}" if "block" in product.parameters else ""
+    command = f"gpgpu-legacy run {series.method} n={cell.size}{block}"
     return Number(f"{plain(counts.bytes_requested)} bytes", how, command)
 
 

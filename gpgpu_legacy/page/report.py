@@ -7,9 +7,10 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-from gpgpu_legacy.api.doctor import executor_records
+from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.page.cells import BLOCK
 from gpgpu_legacy.page.making import sections_of
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
@@ -18,13 +19,9 @@ from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.sections.tables import make_section as tables_section
-from gpgpu_legacy.page.times import report_times
-from gpgpu_legacy.papers.formulas import model as formulas
-from gpgpu_legacy.papers.formulas.model import regenerate
-from gpgpu_legacy.papers.formulas.record import record_of
-from gpgpu_legacy.papers.formulas.table import MEASURED
-from gpgpu_legacy.papers.formulas.table import grids as table_grids
-from gpgpu_legacy.papers.formulas.timing import NOTHING_TIMED, MethodTimes, time_methods
+from gpgpu_legacy.papers.formulas.model import formula_tables
+from gpgpu_legacy.papers.formulas.result import MEASURED, NOTHING_TIMED, MethodTimes
+from gpgpu_legacy.papers.formulas.timing import time_methods
 from gpgpu_legacy.present.grid import (
     Entry,
     Grid,
@@ -37,7 +34,7 @@ from gpgpu_legacy.present.grid import (
 from gpgpu_legacy.present.latex import as_latex
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.registry import reference
-from gpgpu_legacy.serial import as_record, json_text
+from gpgpu_legacy.serial import Recorded, as_record, json_text, provenance
 from gpgpu_legacy.studies.cache_table.model import Products, make_table
 from gpgpu_legacy.studies.cache_table.rows import Setting
 from gpgpu_legacy.studies.figure_2.model import demonstrate
@@ -59,6 +56,15 @@ _FILES = (
     ("figure-2.png", "what Figure 2 demonstrates"),
     ("figure-2.gif", "the same, a pass at a time"),
 )
+
+
+class ReportTimes(Recorded, kw_only=True):
+    """The times of a report, at n = size and b = block, with the executors of this machine."""
+
+    size: int
+    block: int
+    executors: tuple[ExecutorRecord, ...]
+    times: MethodTimes
 
 
 def write_report(
@@ -86,9 +92,8 @@ def write_report(
 
 def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     """The files of the report, by name."""
-    tables = regenerate(size, block)
-    costs = formulas.every_method(size, block)
-    grids = [*table_grids(tables, costs, times), *_through_caches()]
+    tables = formula_tables(size, block, times=times, every=True)
+    grids = [*tables.grids(), *_through_caches()]
     executors = executor_records()
     demonstration = demonstrate(reference())
     texts = {
@@ -96,8 +101,16 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
         "tables.md": as_markdown(grids),
         "tables.csv": as_csv(grids),
         "tables.tex": as_latex(grids),
-        "tables.json": json_text(record_of(tables, costs, times)),
-        "timings.json": json_text(report_times(size, block, executors, times)),
+        "tables.json": tables.as_json(),
+        "timings.json": json_text(
+            ReportTimes(
+                **provenance(this_platform().driver),
+                size=size,
+                block=block,
+                executors=executors,
+                times=times,
+            )
+        ),
     }
     made = {section.id: section for section in sections_of(sorted({*SECTIONS} - {TABLES}))}
     made[TABLES] = tables_section(_here(size, block, times))

@@ -13,8 +13,7 @@ from markdown_pages import recorded as recorded_tables
 from gpgpu_legacy.chips.hosts import hosts
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.formulas.model import regenerate
-from gpgpu_legacy.papers.formulas.table import grids
+from gpgpu_legacy.papers.formulas.model import formula_tables
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.studies.host_anomaly.cases import make_cases
@@ -34,7 +33,7 @@ def test_tables_1_and_2_are_the_regenerated_ones(update_golden: bool) -> None:
     text = TABLES.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     printed, after = rest.split(END)
-    regenerated = as_markdown(grids(regenerate(1024, 32)))
+    regenerated = as_markdown(formula_tables(1024, 32).grids())
     if update_golden:
         TABLES.write_text(before + BEGIN + regenerated + END + after, encoding="utf-8")
         return

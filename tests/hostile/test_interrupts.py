@@ -23,7 +23,6 @@ BEGIN = (
 
 COMMANDS = {
     "--help": 0.3,
-    "tables -o out.txt": 1.0,
     "run larson-mcallister n=96 --executor jit -o out.npy": 2.5,
     "run hall-carr-hart-multi n=64 --executor numpy -o out.csv": 1.0,
     "run hall-carr-hart-multi n=64 --executor gl-raster -o out.mtx": 1.5,

@@ -76,9 +76,9 @@ study tiles --size 64 --cache N,4way,64B --budget 2
 study cache-table --size 16 --budget 2 --workers N
 study anomaly n=N
 study anomaly n=256 --rows N
-tables --size N --no-measure
-tables --size N --measure --budget 2
-tables --size 1024 --block N --no-measure
+tables n=N --no-measure
+tables n=N --measure --budget 2
+tables n=1024 block=N --no-measure
 bench n=N --budget 2
 bench n=8 --repeat N --budget 2
 bench n=64 block=N --budget 2

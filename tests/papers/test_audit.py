@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from collections.abc import Mapping
@@ -27,7 +28,7 @@ from gpgpu_legacy.papers.audit.record import (
     recorded,
     verdicts_of,
 )
-from gpgpu_legacy.papers.audit.shares import measure_shares, shares_grid
+from gpgpu_legacy.papers.audit.shares import measure_shares
 from gpgpu_legacy.papers.audit.turning import turned
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.derive.registry import Rounded, derivations
@@ -312,9 +313,9 @@ def test_strict_names_a_changed_cell(
 ) -> None:
     changed = with_a_change(paper, *change)
     monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
-    code, _, errors = run("audit", paper, "--strict", "--format", "csv")
+    code, out, _ = run("audit", paper, "--strict", "--as", "csv")
     assert code == 1
-    assert f"gpgpu-legacy: {paper} {claim}: published was" in errors
+    assert f'changes,"{paper} {claim}: published was' in out
 
 
 def test_data_that_cannot_be_computed_with_is_named(
@@ -357,6 +358,24 @@ def test_json_has_every_claim(run: Command) -> None:
     assert sum(sum(counts.values()) for counts in printed["verdicts"].values()) == len(
         printed["claims"]
     )
+
+
+def test_the_short_list_has_what_differs_and_all_has_every_claim(run: Command) -> None:
+    findings = [f for (paper, _), f in all_findings().items() if paper == MALI]
+    differing = [f.claim.id for f in findings if f.verdict is Verdict.DIFFERS]
+    possible = [f.claim.id for f in findings if f.verdict is Verdict.POSSIBLE]
+    left_out = len(find_paper(MALI).left_out)
+    for options, claims, others in (
+        ((), differing, 0),
+        (("--all",), [f.claim.id for f in findings], left_out),
+        (("--verdict", "possible"), possible, 0),
+    ):
+        code, out, _ = run("audit", MALI, "--as", "csv", *options)
+        rows = list(csv.reader(out.splitlines()))
+        assert code == 0
+        assert [row[1] for row in rows if row[0] == MALI and row[1] != MALI] == claims
+        assert sum(row[0] == "left-out" for row in rows) == others
+        assert sum(row[0] == "verdicts" for row in rows) == 1
 
 
 @pytest.mark.parametrize(
@@ -405,7 +424,7 @@ def test_shares_are_of_upload_compute_and_read_back() -> None:
     assert shares[1].transfer_share == pytest.approx(3 / 11)
     assert [share.transfer_share for share in shares[2:]] == [None, None]
     assert "of the budget" in shares[2].reason
-    [first, *_, last] = shares_grid(measured).rows
+    [first, *_, last] = measured.grid().rows
     expected = ("slow", 128, pytest.approx(4.0), 25.0, 25.0, 50.0, 75.0, None, "device of slow")
     assert first == expected
     assert last[-2:] == (11, shares[3].reason)

@@ -22,19 +22,11 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, regenerate
-from gpgpu_legacy.papers.formulas.record import record_of
-from gpgpu_legacy.papers.formulas.table import grids
+from gpgpu_legacy.papers.formulas.model import formula_tables, regenerate
+from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
 from gpgpu_legacy.papers.formulas.timing import time_methods
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import plain
-
-
-def plain_record(*arguments: Any) -> Any:
-    """The record as its JSON has it."""
-    return plain(record_of(*arguments))
-
 
 TABLE_1, TABLE_2 = "hall-carr-hart-2003/table-1", "hall-carr-hart-2003/table-2"
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
@@ -255,39 +247,38 @@ def test_another_texture_format_is_noticed(
 # As JSON -----------------------------------------------------------------------------------------
 
 
-def test_the_json_contract(tables: list[Table]) -> None:
-    found = plain_record(tables)
+def test_the_json_contract() -> None:
+    found = formula_tables(N, B, "hall-carr-hart-2003").as_dict()
     assert (found["size"], found["block"]) == (N, B)
     assert [t["id"] for t in found["tables"]] == [TABLE_1, TABLE_2]
     for table in found["tables"]:
         assert [row["method"] for row in table["rows"]] == [LM, SINGLE, MULTI]
         for row in table["rows"]:
-            assert all(type(row[name]) is int for name in COLUMNS)
-            assert row["agrees"] is True
-            assert row["measured"] == []
-            for text in (row["published"], row["counted"]):
-                assert at(text, N, B) == row["total"]
+            for cell in (row[name] for name in COLUMNS):
+                assert type(cell["value"]) is int
+                assert cell["agrees"] is True
+                for text in (cell["published"], cell["counted"]):
+                    assert at(text, N, B) == cell["value"]
+    assert found["times"] == {"measured": [], "not_run": [], "busy_share": None}
+    assert found["driver"] is None, "nothing was timed"
 
 
 def test_a_spent_budget_leaves_one_time_and_says_so_of_the_others() -> None:
     times = time_methods(64, 4, Budget(0.0))
     assert len(times.measured) == 1
     assert {left.method for left in times.not_run} == {LM, SINGLE, MULTI}
-    found = plain_record(regenerate(64, 4), (), times)
-    assert [left["reason"] for left in found["not_run"]] == [x.reason for x in times.not_run]
-    text = as_text(grids(regenerate(64, 4), (), times))
+    found = formula_tables(64, 4, times=times)
+    assert found.date is not None
+    text = as_text(found.grids())
     assert f"{MULTI} on jit is not run: the budget was spent." in text
 
 
 def test_fragments_a_pass_are_null_where_tiles_differ() -> None:
     """8200 texels do not fit a texture of 8192: the tiles are of 8192 and of 8."""
-    found = {
-        (t["id"], r["method"]): r for t in plain_record(regenerate(8200, 20))["tables"]
-        for r in t["rows"]
-    }  # fmt: skip
-    assert found[TABLE_1, SINGLE]["fragments_per_pass"] is None
-    assert found[TABLE_1, LM]["fragments_per_pass"] is None
-    assert found[TABLE_1, MULTI]["fragments_per_pass"] == 4100**2
+    found = {(t.id, r.method): r.fragments_per_pass for t in regenerate(8200, 20) for r in t.rows}
+    assert found[TABLE_1, SINGLE].value is None
+    assert found[TABLE_1, LM].value is None
+    assert found[TABLE_1, MULTI].value == 4100**2
 
 
 @pytest.mark.parametrize(("size", "block"), [(0, 32), (-1, 32), (64, 0), (64, -2)])

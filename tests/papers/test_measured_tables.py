@@ -14,18 +14,14 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.papers.measured import table as measured_table
-from gpgpu_legacy.papers.measured.model import Measurements, Status, measure_paper
-from gpgpu_legacy.papers.measured.plot import write_plots
-from gpgpu_legacy.papers.measured.record import record_of
+from gpgpu_legacy.papers.measured.model import measure_paper, measured_tables
+from gpgpu_legacy.papers.measured.result import MeasuredTables, Status, Taken
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.present.grid import Grid, plain
 from gpgpu_legacy.published.papers import find_paper, papers
 from gpgpu_legacy.published.tables import MeasuredTable, Series
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
-from gpgpu_legacy.serial import json_text
-from gpgpu_legacy.serial import plain as as_json
 
 OPENGL, DOBRAVEC, MALI = "opengl-compute", "dobravec-bulic-2017", "mali-sdk-sgemm"
 
@@ -147,7 +143,7 @@ def column(grid: Grid, head: str) -> dict[int, float]:
 
 
 def test_speed_ups_and_rates_of_the_opengl_paper() -> None:
-    grid = measured_table.grids(find_paper(OPENGL))[0]
+    grid = measured_tables(find_paper(OPENGL)).grids()[0]
     ratios = column(grid, "CPU / GPU, recomputed")
     cpu = column(grid, "CPU GFLOPS, recomputed")
     gpu = column(grid, "GPU GFLOPS, recomputed")
@@ -162,7 +158,7 @@ def test_speed_ups_and_rates_of_the_opengl_paper() -> None:
 
 
 def test_speed_ups_of_dobravec_and_bulic() -> None:
-    first, second, host = measured_table.grids(find_paper(DOBRAVEC))
+    first, second, host = measured_tables(find_paper(DOBRAVEC)).grids()
     over_h = column(first, "MulH / MulDS, recomputed")
     over_dg = column(first, "MulDG / MulDS, recomputed")
     assert 80 not in over_h, "0 ms give no speed-up"
@@ -204,28 +200,39 @@ class Fake(FakeExecutor):
         self.refuses_above = refuses_above
         self.capabilities = Capabilities(passes, is_reference=is_reference)  # type: ignore[misc]
         self.sizes: list[tuple[str, int]] = []
+        self.given: list[list[str]] = []
 
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
         n = operands["A"].shape[0]
         if n > self.refuses_above:
             raise PlanError("too large for a fake")
         self.sizes.append((plan.name, n))
+        self.given.append([*operands])
         seconds = self.ns * 1e-9 * n**3
         self.clock.now += seconds
         return Result({"C": np.zeros((n, n), np.float32)}, Timings(0.0, seconds, 0.0))
 
 
-def measure(paper: str, budget: float, *fakes: Fake) -> Measurements:
+def measure(paper: str, budget: float, *fakes: Fake) -> MeasuredTables:
     return measure_paper(find_paper(paper), budget, executors=fakes, clock=fakes[0].clock)
 
 
-def outcomes(measurements: Measurements, method: str, executor: str) -> dict[int, Status]:
+def taken(measurements: MeasuredTables) -> list[tuple[str | None, int, Taken]]:
+    """The methods, sizes and times of all cells, in order."""
+    return [
+        (cell.method, line.size, one)
+        for table in measurements.tables
+        for line in table.rows
+        for cell in line.cells
+        for one in cell.measured
+    ]
+
+
+def outcomes(measurements: MeasuredTables, method: str, executor: str) -> dict[int, Status]:
     return {
-        product.size: outcome.status
-        for (product, name), outcome in sorted(
-            measurements.outcomes.items(), key=lambda run: run[0][0].size
-        )
-        if product.method == method and name == executor
+        size: one.status
+        for name, size, one in taken(measurements)
+        if name == method and one.executor == executor
     }
 
 
@@ -233,9 +240,9 @@ def test_all_is_run_where_the_budget_allows() -> None:
     clock = Clock()
     fakes = Fake("jit", clock), Fake("gl-compute", clock, 0.01)
     measurements = measure(OPENGL, 1e6, *fakes)
-    assert {o.status for o in measurements.outcomes.values()} == {Status.MEASURED}
+    assert {one.status for _, _, one in taken(measurements)} == {Status.MEASURED}
     assert outcomes(measurements, "dobravec-bulic-host", "gl-compute") == {}, "jit plays the host"
-    grids = {g.id: g for g in measured_table.grids(find_paper(OPENGL), measurements)}
+    grids = {g.id: g for g in measurements.grids()}
     here = grids["opengl-compute/table-1/gl-compute"]
     assert "device of gl-compute" in here.caption
     ratios = column(here, "CPU / GPU, here")
@@ -249,21 +256,19 @@ def test_a_run_whose_cubic_estimate_does_not_fit_is_not_started() -> None:
     measurements = measure(OPENGL, 60.0, fake)
     expected = [Status.MEASURED] * 3 + [Status.NOT_RUN] * 3
     assert list(outcomes(measurements, "opengl-compute-tiled", "gl-compute").values()) == expected
-    [grid] = [
-        g
-        for g in measured_table.grids(find_paper(OPENGL), measurements)
-        if g.id.endswith("gl-compute")
-    ]
+    [grid] = [g for g in measurements.grids() if g.id.endswith("gl-compute")]
     assert any("1024, 2048, 4096: not run" in note for note in grid.notes)
     place = grid.heads.index("GPU, ms, gl-compute")
     assert [plain(row[place]) for row in grid.rows][3:] == ["not run"] * 3
 
 
 def test_the_mali_sample_is_run_with_its_scalars() -> None:
-    measurements = measure(MALI, 1e3, Fake("gl-compute", Clock()))
-    [(product, _)] = measurements.outcomes
-    options = product.options
-    assert (options.alpha, options.beta, options.adds) == (1.0, 0.1, True)
+    fake = Fake("gl-compute", Clock())
+    measure(MALI, 1e3, fake)
+    [operands] = {tuple(names) for names in fake.given}
+    assert operands == ("A", "B", "C0")
+    [(method, size, one)] = taken(measure(MALI, 1e3, Fake("gl-compute", Clock())))
+    assert (method, size, one.status) == ("mali-sgemm", 1024, Status.MEASURED)
 
 
 def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
@@ -272,30 +277,26 @@ def test_a_refusal_is_told_and_does_not_end_the_rest() -> None:
     done = outcomes(measurements, "opengl-compute-tiled", "gl-compute")
     assert done[512] is Status.MEASURED
     assert done[1024] is Status.REFUSED
-    [grid] = [
-        g
-        for g in measured_table.grids(find_paper(OPENGL), measurements)
-        if g.id.endswith("gl-compute")
-    ]
+    [grid] = [g for g in measurements.grids() if g.id.endswith("gl-compute")]
     assert any("too large for a fake" in note for note in grid.notes)
 
 
 def test_real_executors_run_within_a_small_budget() -> None:
     measurements = measure_paper(find_paper(DOBRAVEC), 1.0)
-    done = [o for o in measurements.outcomes.values() if o.status is Status.MEASURED]
+    done = [one for _, _, one in taken(measurements) if one.status is Status.MEASURED]
     assert done
-    assert all(o.seconds is not None and o.seconds > 0 for o in done)
+    assert all(one.value is not None and one.value > 0 for one in done)
     assert "numpy" in measurements.devices
-    json_text(record_of(find_paper(DOBRAVEC), measurements))
+    measurements.as_json()
 
 
 def test_measurements_as_json() -> None:
     clock = Clock()
     measurements = measure(OPENGL, 60.0, Fake("jit", clock, 10.0), Fake("gl-compute", clock))
-    data = as_json(record_of(find_paper(OPENGL), measurements))
+    data = measurements.as_dict()
     assert data["devices"] == {"jit": "device of jit", "gl-compute": "device of gl-compute"}
     assert data["package"] and data["date"] and data["driver"]
-    [one] = data["measured_tables"]
+    [one] = data["tables"]
     rows = {row["size"]: row for row in one["rows"]}
     assert list(rows) == list(SIZES_000)
     gpu = next(cell for cell in rows[128]["cells"] if cell["series"] == "GPU")
@@ -318,8 +319,8 @@ def test_measurements_as_json() -> None:
     [(OPENGL, "text", "75.05"), (DOBRAVEC, "latex", "2169"), (MALI, "json", "1316.41")],
 )
 def test_published_tables_in_formats(run: Command, paper: str, kind: str, number: str) -> None:
-    form = ("--json",) if kind == "json" else ("--format", kind)
-    code, out, _ = run("tables", "--paper", paper, "--no-measure", *form)
+    form = ("--json",) if kind == "json" else ("--as", kind)
+    code, out, _ = run("tables", paper, "--no-measure", *form)
     assert code == 0
     assert number in out.replace("\u202f", "").replace(r"\,", "")
     assert "not run" not in out
@@ -332,10 +333,13 @@ def test_published_tables_in_formats(run: Command, paper: str, kind: str, number
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--paper", "nope"), f"choose from hall-carr-hart-2003, {DOBRAVEC}"),
-        (("--paper", MALI, "--size", "8"), "leave --size and --block out"),
-        (("--paper", MALI, "--no-measure", "--plots", "x"), "mali-sdk-sgemm has no plots"),
-        (("--paper", OPENGL, "--no-measure", "--plots", "missing/x"), "there is no folder missing"),
+        (("nope",), f"choose from hall-carr-hart-2003, {DOBRAVEC}"),
+        ((MALI, "n=8"), "of sizes of its own; leave n out"),
+        (("m=3",), "leave m out"),
+        ((MALI, OPENGL), "name one paper"),
+        ((MALI, "--no-measure", "--plot", "x"), "mali-sdk-sgemm has no plots"),
+        (("--no-measure", "--plot", "x"), "hall-carr-hart-2003 has no plots"),
+        ((OPENGL, "--no-measure", "--plot", "missing/x"), "there is no folder missing"),
     ],
 )
 def test_errors_are_a_line(
@@ -356,10 +360,11 @@ def test_errors_are_a_line(
 def test_plots_are_pictures(tmp_path: Path) -> None:
     clock = Clock()
     measurements = measure(OPENGL, 60.0, Fake("jit", clock, 5.0), Fake("gl-compute", clock))
-    bare = write_plots(find_paper(OPENGL), tmp_path / "bare")
-    full = write_plots(find_paper(OPENGL), tmp_path / "full", measurements)
-    names = {"opengl-compute-gflops.png", "opengl-compute-speed-up.png"}
-    assert {p.name for p in bare} == {p.name for p in full} == names
+    measured_tables(find_paper(OPENGL)).plot(tmp_path / "bare")
+    measurements.plot(tmp_path / "full")
+    bare, full = (sorted((tmp_path / name).iterdir()) for name in ("bare", "full"))
+    names = ["opengl-compute-gflops.png", "opengl-compute-speed-up.png"]
+    assert [p.name for p in bare] == [p.name for p in full] == names
     for before, after in zip(bare, full, strict=True):
         with Image.open(before) as one, Image.open(after) as two:
             assert one.size == two.size

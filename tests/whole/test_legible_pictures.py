@@ -18,7 +18,8 @@ from matplotlib.figure import Figure
 
 from gpgpu_legacy.measure.bench.plot import draw_bench
 from gpgpu_legacy.measure.bench.record import read_bench
-from gpgpu_legacy.papers.measured.plot import plots, write_plots
+from gpgpu_legacy.papers.measured.model import measured_tables
+from gpgpu_legacy.papers.measured.plot import plots
 from gpgpu_legacy.present.labels import Label, label_ends
 from gpgpu_legacy.present.plot import (
     COLOURS,
@@ -146,12 +147,12 @@ def test_the_cache_table_has_one_cache_in_colour_and_says_what_to_see(
 
 
 def test_the_plots_of_papers(tmp_path: Path, drawn_figures: list[Figure]) -> None:
-    for name in ("dobravec-bulic-2017", "opengl-compute"):
-        write_plots(find_paper(name), tmp_path / name)
+    tables = [measured_tables(find_paper(n)) for n in ("dobravec-bulic-2017", "opengl-compute")]
+    for one in tables:
+        one.plot(tmp_path / one.paper)
     for figure in drawn_figures:
         check_legible(figure)
-    titles = [plot.title for n in ("dobravec-bulic-2017", "opengl-compute")
-              for plot in plots(find_paper(n))]  # fmt: skip
+    titles = [plot.title for one in tables for plot in plots(one)]
     assert [figure.texts[0].get_text() for figure in drawn_figures] == titles
 
 

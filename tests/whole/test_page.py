@@ -11,12 +11,11 @@ import pytest
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page import report as report_room
-from gpgpu_legacy.page.report import write_report
+from gpgpu_legacy.page.report import ReportTimes, write_report
 from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
-from gpgpu_legacy.page.times import ReportTimes
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
-from gpgpu_legacy.papers.formulas.timing import Measured, MethodTimes
+from gpgpu_legacy.papers.formulas.result import Measured, MethodTimes
 from gpgpu_legacy.runtime.registry import executor_names
 from gpgpu_legacy.serial import read_recorded
 
@@ -81,8 +80,15 @@ def test_the_page_has_what_was_measured_here(
 ) -> None:
     device, seconds = "a device of the test", 0.0125
     times = MethodTimes(
-        tuple(
-            Measured(name, "the-executor", device, seconds, 2e-9 * 1024**3 / seconds, 1.5)
+        measured=tuple(
+            Measured(
+                method=name,
+                executor="the-executor",
+                device=device,
+                seconds=seconds,
+                gflops=2e-9 * 1024**3 / seconds,
+                gigabytes_per_s=1.5,
+            )
             for name in methods_of_tables()
         )
     )
@@ -109,9 +115,9 @@ def test_the_files_are_the_tables(report: Path) -> None:
 
 def test_the_times_say_what_they_are_of(report: Path) -> None:
     times = read_recorded(report.parent / "timings.json", ReportTimes)
-    assert (times.size, times.block, times.results) == (16, 4, ())
+    assert (times.size, times.block, times.times.measured) == (16, 4, ())
     assert {state.name for state in times.executors} == set(executor_names()) - {"auto"}
-    assert times.version == times.package is not None
+    assert times.package is not None and times.driver
 
 
 def test_a_report_that_fails_leaves_the_one_before(

@@ -26,8 +26,8 @@ LIFE = str(ROOT / "shaders" / "examples" / "life.fp")
 CHEAP = [
     ("doctor",),
     ("tables", "--no-measure"),
-    ("tables", "--no-measure", "--paper", "dobravec-bulic-2017"),
-    ("audit", "dobravec-bulic-2017"),
+    ("tables", "dobravec-bulic-2017", "--no-measure"),
+    ("audit", "dobravec-bulic-2017", "--all"),
     ("predict", "hall-carr-hart-multi", "n=256", "--chip", "radeon-9700-pro", "--all"),
     ("check", LIFE, "--chip", "radeon-9700-pro", "--all"),
     ("run", "hall-carr-hart-multi", "n=8", "--executor", "numpy", "--all"),

@@ -8,7 +8,8 @@ from typing import Any
 from gpgpu_legacy.count.closed_form import evaluate
 from gpgpu_legacy.page.products import BLOCKS, METHODS, PRODUCT_SCRIPTS
 from gpgpu_legacy.page.section import Section, rendered
-from gpgpu_legacy.papers.formulas.model import Cell, Row, Table, regenerate
+from gpgpu_legacy.papers.formulas.model import regenerate
+from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
 from gpgpu_legacy.present.grid import Formula, plain
 
 _SIZE, _BLOCK = 8, 2
@@ -60,7 +61,7 @@ def _form(cell: Cell) -> dict[str, Any]:
     """Both formulas for people; `at` has the published one's value at each size and block."""
     return {
         "published": plain(Formula(cell.published)),
-        "counted": plain(Formula(str(cell.counted))),
+        "counted": plain(Formula(cell.counted or "")),
         "agrees": cell.agrees,
         "value": cell.value,
         "at": {

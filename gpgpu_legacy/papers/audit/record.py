@@ -1,22 +1,16 @@
-"""The audit as the JSON of `audit` has it, and the verdicts as they are recorded."""
+"""The verdicts as they are recorded, and what has changed since."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from gpgpu_legacy.bounded import OneLine
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable
-from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
-from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Share, Shares
-from gpgpu_legacy.papers.audit.turning import turned, words
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive.registry import Rounded, Value
 from gpgpu_legacy.provenance import checkout
-from gpgpu_legacy.published.claims import Published
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.serial import (
     Record,
@@ -30,120 +24,6 @@ from gpgpu_legacy.serial import (
 
 RECORD = Path(__file__).parent / "verdicts.json"
 """The verdicts as they were last recorded."""
-
-
-class TurnedRecord(Record):
-    """What a claim comes to after the change of the input that it names."""
-
-    computed: Published
-    verdict: Verdict
-
-
-class ClaimRecord(Record):
-    """A claim with its verdict. off: how far ours is from the published number, over that number.
-
-    cause: of the difference. turned_by: the change of an input that takes the agreement away.
-    turned: the claim after it, where that was asked for. derived_by, derived: the function that
-    recomputes the claim, and what it does.
-    """
-
-    paper: str
-    id: str
-    where: str
-    quote: str
-    published: Published
-    reading: Published
-    unit: str
-    computed: Published
-    off: float | None
-    verdict: Verdict
-    reason: str
-    repaired: str | None
-    cause: str | None
-    turned_by: str | None
-    turned: TurnedRecord | None
-    derived_by: str | None
-    derived: str | None
-
-
-class LeftOutRecord(Record):
-    """Numbers of a paper that are no claim, and why."""
-
-    paper: str
-    where: str
-    numbers: tuple[str, ...]
-    reason: str
-
-
-class Audit(Recorded, kw_only=True):
-    """An audit. verdicts: how many claims have each verdict, by paper.
-
-    busy_share: the part of the processors' time that other processes took while transfers were
-    measured, from 0 to 1; None where it is not known.
-    """
-
-    claims: tuple[ClaimRecord, ...]
-    verdicts: dict[str, dict[Verdict, int]]
-    left_out: tuple[LeftOutRecord, ...]
-    transfer_shares: tuple[Share, ...]
-    busy_share: float | None = None
-
-
-def audit_record(
-    findings: Sequence[Finding],
-    listed: Sequence[Finding],
-    measured: Shares = NOTHING_MEASURED,
-    *,
-    turn: bool = False,
-) -> Audit:
-    """An audit as a record. findings: all of them, which are counted. listed: those to write.
-
-    turn: whether to change the inputs that these name.
-    """
-    papers = {finding.paper.id: finding.paper for finding in findings}
-    driver = this_platform().driver if measured.shares else None
-    return Audit(
-        **provenance(driver),
-        claims=tuple(_claim(finding, turn=turn) for finding in listed),
-        verdicts={
-            name: dict(Counter(f.verdict for f in findings if f.paper.id == name))
-            for name in papers
-        },
-        left_out=tuple(
-            as_record(LeftOutRecord, left, paper=name)
-            for name, paper in papers.items()
-            for left in paper.left_out
-        ),
-        transfer_shares=measured.shares,
-        busy_share=measured.busy_share,
-    )
-
-
-def _claim(finding: Finding, *, turn: bool) -> ClaimRecord:
-    claim = finding.claim
-    after = turned(finding) if turn else None
-    return as_record(
-        ClaimRecord,
-        finding,
-        claim,
-        paper=finding.paper.id,
-        computed=_plain(finding.computed),
-        repaired=claim.repaired or None,
-        cause=finding.cause if finding.verdict is Verdict.DIFFERS else None,
-        turned_by=words(claim) or None,
-        turned=None
-        if after is None
-        else TurnedRecord(computed=_plain(after.computed), verdict=after.verdict),
-        derived_by=claim.derive,
-        derived=finding.how or None,
-    )
-
-
-def _plain(value: Value) -> Published:
-    return value.value if isinstance(value, Rounded) else value
-
-
-# What was recorded --------------------------------------------------------------------------------
 
 
 class VerdictRecord(Record, kw_only=True):

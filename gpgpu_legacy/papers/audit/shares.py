@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, count_steps
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, median_timings
+from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.published.papers import find_paper
@@ -44,19 +42,46 @@ class Share(Record):
     transfer_share: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Record):
     """What was measured.
 
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1;
     None where it was too short to tell.
     """
 
-    shares: tuple[Share, ...]
+    shares: tuple[Share, ...] = ()
     busy_share: float | None = None
 
+    def grid(self) -> Grid:
+        """What was measured, in percent of the total, beside the paper's."""
+        published = find_paper(_PAPER).claim(_CLAIM).published
+        assert isinstance(published, int | float)
+        heads = ("executor", "n", "total, ms", "upload, %", "compute, %", "read-back, %",
+                 "transfer, %", "published, %", "device")  # fmt: skip
+        rows = tuple(
+            (
+                share.executor,
+                share.size,
+                *_percent(share),
+                published if share.size == SIZES[-1] else None,
+                share.reason or share.device,
+            )
+            for share in self.shares
+        )
+        caption = (
+            f"Share of transfers in the total time, measured here: {METHOD}, b = {BLOCK}, "
+            f"medians of {ROUNDS.count} runs."
+        )
+        note = (
+            "The paper's share is for n = 1024, with transfers at 200 MB/s and 4 GFLOPS assumed. "
+            "Transfers move n² elements, the computation takes n³ steps. Where the device is the "
+            "CPU, uploads and read-backs are copies in its own memory and cross no bus."
+        )
+        notes = (note, *busy_notes(self.busy_share))
+        return Grid("transfer-shares", caption, heads, rows, notes)
 
-NOTHING_MEASURED = Shares(())
+
+NOTHING_MEASURED = Shares()
 
 
 def count_shares() -> int:
@@ -98,50 +123,20 @@ def measure_shares(
             executor=name, device=devices[name], size=size, reason=left.reason
         )
     return Shares(
-        tuple(shares[job.series, job.size] for job in jobs),
-        measured.busy_share,
+        shares=tuple(shares[job.series, job.size] for job in jobs), busy_share=measured.busy_share
     )
 
 
 def _able() -> list[Executor]:
-    return able(find_method(METHOD).plan(Shape(8, 8, 8), Options(block=4)))
+    return able(Product(METHOD, 8, 4).plan)
 
 
 def _jobs(executors: Sequence[Executor]) -> list[Job[str, list[Timings]]]:
     return [
-        product_job(executor.name, METHOD, Options(block=BLOCK), size, executor)
+        product_job(executor.name, Product(METHOD, size, BLOCK), executor)
         for executor in executors
         for size in SIZES
     ]
-
-
-def shares_grid(measured: Shares) -> Grid:
-    """What was measured, in percent of the total, beside the paper's."""
-    published = find_paper(_PAPER).claim(_CLAIM).published
-    assert isinstance(published, int | float)
-    heads = ("executor", "n", "total, ms", "upload, %", "compute, %", "read-back, %", "transfer, %",
-             "published, %", "device")  # fmt: skip
-    rows = tuple(
-        (
-            share.executor,
-            share.size,
-            *_percent(share),
-            published if share.size == SIZES[-1] else None,
-            share.reason or share.device,
-        )
-        for share in measured.shares
-    )
-    caption = (
-        f"Share of transfers in the total time, measured here: {METHOD}, b = {BLOCK}, "
-        f"medians of {ROUNDS.count} runs."
-    )
-    note = (
-        "The paper's share is for n = 1024, with transfers at 200 MB/s and 4 GFLOPS assumed. "
-        "Transfers move n² elements, the computation takes n³ steps. Where the device is the "
-        "CPU, uploads and read-backs are copies in its own memory and cross no bus."
-    )
-    notes = (note, *busy_notes(measured.busy_share))
-    return Grid("transfer-shares", caption, heads, rows, notes)
 
 
 def _percent(share: Share) -> tuple[float | None, ...]:

@@ -61,13 +61,6 @@ class Product:
         return {"m": outer, "l": self.size, "n": outer, **chosen}
 
     @property
-    def options(self) -> Any:
-        from gpgpu_legacy.algorithms.matmul.options import Options
-
-        given = {n: v for n, v in self.parameters.items() if n not in ("m", "l", "n")}
-        return Options(**given, adds="beta" in given)
-
-    @property
     def builder(self) -> PlanBuilder:
         """What builds its plan, without the change."""
         return find_product(self.method).builder(**self.parameters)

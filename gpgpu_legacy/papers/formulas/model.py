@@ -5,78 +5,53 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
+from gpgpu_legacy.papers.formulas.result import (
+    NOTHING_TIMED,
+    Cell,
+    FormulaTables,
+    MethodCost,
+    MethodTimes,
+    Row,
+    Table,
+)
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import FormulaRow, PublishedTable
+from gpgpu_legacy.serial import provenance
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A column of a row: its value at (n, b), the published formula and the recovered one.
+def formula_tables(
+    size: int,
+    block: int,
+    paper: str | None = None,
+    times: MethodTimes = NOTHING_TIMED,
+    *,
+    every: bool = False,
+) -> FormulaTables:
+    """The tables of a paper, or of all, at a size and a block.
 
-    value: None where passes differ from one another. counted: the formula that counts of real plans
-    obey, as a sympy expression; None where they obey none of the papers' kind.
+    times: what was timed. every: whether to count every method. Raises what `regenerate` raises.
     """
-
-    value: int | None
-    published: str
-    counted: Any
-
-    @property
-    def agrees(self) -> bool:
-        """Whether the two formulas are the same for all n and b."""
-        return same_formula(self.counted, self.published)
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A row of a regenerated table.
-
-    counts: all counts of the plan at (n, b). program_length: instructions of the method's only
-    fragment program, lookups included.
-    """
-
-    method: str
-    label: str
-    passes: Cell
-    fragments_per_pass: Cell
-    per_fragment: Cell
-    total: Cell
-    counts: Counts
-    lookups_per_fragment: int
-    program_length: int
-
-    @property
-    def agrees(self) -> bool:
-        """Whether every column agrees."""
-        return all(cell.agrees for cell in self.cells)
-
-    @property
-    def cells(self) -> tuple[Cell, ...]:
-        """The four columns that the papers print."""
-        return self.passes, self.fragments_per_pass, self.per_fragment, self.total
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """A published table with its rows regenerated at size n and block b."""
-
-    published: PublishedTable
-    size: int
-    block: int
-    rows: tuple[Row, ...]
+    is_timed = bool(times.measured or times.not_run)
+    return FormulaTables(
+        **(provenance(this_platform().driver) if is_timed else {}),
+        size=size,
+        block=block,
+        tables=tuple(regenerate(size, block, paper)),
+        methods=tuple(every_method(size, block)) if every else (),
+        times=times,
+    )
 
 
 def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
@@ -89,10 +64,8 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
     at = cache(_counted)  # of this call alone: shaders may change between two of them
     return [
         Table(
-            published,
-            size,
-            block,
-            tuple(_row(published, row, size, block, at) for row in published.rows),
+            id=published.id,
+            rows=tuple(_row(published, row, size, block, at) for row in published.rows),
         )
         for chosen in papers()
         if paper in (None, chosen.id)
@@ -113,8 +86,8 @@ class _Counted:
         return total // fragments if fragments and total % fragments == 0 else None
 
 
-def _counted(method: Method, size: int, block: int) -> _Counted:
-    plan = method.plan(Shape(size, size, size), Product(method.name, size, block).options)
+def _counted(method: str, size: int, block: int) -> _Counted:
+    plan = Product(method, size, block).builder.plan()
     return _Counted(plan, count_plan(plan))
 
 
@@ -123,16 +96,21 @@ def _row(
     published: FormulaRow,
     size: int,
     block: int,
-    at: Callable[[Method, int, int], _Counted],
+    at: Callable[[str, int, int], _Counted],
 ) -> Row:
-    method = find_method(published.method)
-    here = at(method, size, block)
+    here = at(published.method, size, block)
 
     def cell(formula: str, quantity: Callable[[_Counted], int | None]) -> Cell:
-        return Cell(quantity(here), formula, recover(lambda n, b: quantity(at(method, n, b))))
+        counted = recover(lambda n, b: quantity(at(published.method, n, b)))
+        return Cell(
+            value=quantity(here),
+            published=formula,
+            counted=None if counted is None else str(counted),
+            agrees=same_formula(counted, formula),
+        )
 
     return Row(
-        method=method.name,
+        method=published.method,
         label=published.label,
         passes=cell(published.passes, lambda counted: counted.counts.passes),
         fragments_per_pass=cell(
@@ -154,35 +132,27 @@ def methods_of_tables() -> list[str]:
     return list(dict.fromkeys(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class MethodCost:
-    """The counts of a method at n×n.
-
-    transacted: bytes that memory transactions move, by the name of the coalescing rule; None where
-    the rule does not apply, since the method draws fragments, or where they cannot be counted.
-    """
-
-    method: Method
-    block: int | None
-    counts: Counts
-    transacted: tuple[tuple[str, int | None], ...]
-
-
 def every_method(size: int, block: int) -> list[MethodCost]:
     """The counts of every method, by year, for n×n matrices.
 
     block: of the methods that take any block; the others keep their default.
     """
     as_positive("the size", size)
-    return [_method_cost(method, size, block) for method in methods()]
+    return [_method_cost(method, size, block) for method in products()]
 
 
-def _method_cost(method: Method, size: int, block: int) -> MethodCost:
-    options = Options() if method.blocks else Product(method.name, size, block).options
-    chosen = method.options(options)
-    plan = method.plan(Shape(size, size, size), options)
-    transacted = tuple((name, _transacted(plan, rule)) for name, rule in RULES.items())
-    return MethodCost(method, chosen.block, count_plan(plan), transacted)
+def _method_cost(method: Algorithm, size: int, block: int) -> MethodCost:
+    has_choices = "block" in method.parameters and method.parameters["block"].choices
+    p = method.builder(n=size) if has_choices else Product(method.name, size, block).builder
+    plan, chosen = p.plan(), p.parameters.get("block")
+    assert chosen is None or isinstance(chosen, int)
+    return MethodCost(
+        method=method.name,
+        year=method.year,
+        block=chosen,
+        counts=count_plan(plan),
+        bytes_transacted={name: _transacted(plan, rule) for name, rule in RULES.items()},
+    )
 
 
 def _transacted(plan: Plan, rule: Rule) -> int | None:

@@ -8,103 +8,38 @@ what is left is marked as not run, and nothing is extrapolated.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from enum import Enum
+from dataclasses import replace
 from time import perf_counter
+from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Order, count_steps
-from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
+from gpgpu_legacy.papers.measured.result import (
+    ROUNDS,
+    Cell,
+    Line,
+    MeasuredTables,
+    SpeedUp,
+    Status,
+    Table,
+    Taken,
+    quotient,
+    source_of,
+)
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Interpolation, Rate, Ratio
+from gpgpu_legacy.published.schema import Interpolation, Quantity, Rate, Ratio
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import available
+from gpgpu_legacy.serial import as_record, provenance, with_fields
 
 MS_PER_S = 1e3
-ROUNDS = Rounds(count=3, most_runs=1, longest_s=0.25)
-
-
 # What is run here ------------------------------------------------------------------------------
-
-
-class Status(Enum):
-    """What became of a run."""
-
-    MEASURED = "measured"
-    NOT_RUN = "not run"
-    REFUSED = "refused"
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The seconds of a product's passes, without transfers, or why there are none.
-
-    is_first_run: whether the only run was the first, since it is long or the budget had no room for
-    more.
-    """
-
-    status: Status
-    seconds: float | None = None
-    reason: str = ""
-    is_first_run: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Measurements:
-    """What was run for a paper. devices and outcomes: by the executor's name.
-
-    candidates: the executors that may run each series, by table id and label. busy_share: the part
-    of the processors' time that other processes took meanwhile, from 0 to 1; None where it is not
-    known.
-    """
-
-    budget_s: float
-    spent_s: float
-    devices: Mapping[str, str]
-    outcomes: Mapping[tuple[Product, str], Outcome]
-    candidates: Mapping[tuple[str, str], tuple[str, ...]]
-    busy_share: float | None = None
-
-    def find(self, series: Series, cell: MeasuredCell | None, executor: str) -> Outcome | None:
-        """The outcome of a cell on an executor; None where it was no candidate."""
-        if cell is None or series.method is None:
-            return None
-        return self.outcomes.get((_product(series, cell), executor))
-
-    def source(self, table: MeasuredTable, series: Series, executor: str) -> str | None:
-        """The executor whose times are shown with another's: itself, else the host's."""
-        candidates = self.candidates.get((table.id, series.label), ())
-        return next((name for name in (executor, series.executor) if name in candidates), None)
-
-    def executors(self, table: MeasuredTable) -> list[str]:
-        """The executors that may run a series of the table."""
-        keys = [(table.id, series.label) for series in table.series]
-        names = {name for key in keys for name in self.candidates.get(key, ())}
-        return [name for name in self.devices if name in names]
-
-    def seconds(
-        self, table: MeasuredTable, series: Series, executor: str, row: Row
-    ) -> float | None:
-        """A time that is shown with an executor's; None where it is missing."""
-        source = self.source(table, series, executor)
-        outcome = self.find(series, series.at(*row), source) if source else None
-        return outcome.seconds if outcome else None
-
-    def ratio(self, table: MeasuredTable, ratio: Ratio, executor: str, row: Row) -> float | None:
-        """A speed-up by the times measured here; None where one of them is missing."""
-        return quotient(
-            self.seconds(table, table.find(ratio.over), executor, row),
-            self.seconds(table, table.find(ratio.under), executor, row),
-        )
-
-
-NOTHING_MEASURED = Measurements(0.0, 0.0, {}, {}, {})
 
 
 def _product(series: Series, cell: MeasuredCell) -> Product:
@@ -123,7 +58,7 @@ def measure_paper(
     executors: Sequence[Executor] | None = None,
     progress: Callable[[str], object] = lambda _: None,
     clock: Callable[[], float] = perf_counter,
-) -> Measurements:
+) -> MeasuredTables:
     """Run the cells of a paper's measured tables here, the cheapest first, on random matrices.
 
     budget_s: seconds for all of it, preparation and transfers included.
@@ -142,12 +77,14 @@ def measure_paper(
         last_resort_s=budget_s,
     )
     names = {executor.name for able in candidates.values() for executor in able}
-    return Measurements(
+    return measured_tables(
+        paper,
+        _outcomes(measured),
+        {key: tuple(e.name for e in able) for key, able in candidates.items()},
+        **provenance(this_platform().driver),
         budget_s=budget_s,
         spent_s=measured.spent_s,
         devices={executor.name: executor.device() for executor in chosen if executor.name in names},
-        outcomes=_outcomes(measured),
-        candidates={key: tuple(e.name for e in able) for key, able in candidates.items()},
         busy_share=measured.busy_share,
     )
 
@@ -191,9 +128,7 @@ def _jobs(paper: Paper, candidates: Candidates) -> list[Job[_Run, list[Timings]]
                     assert product is not None
                     job = product_job(
                         (replace(product, size=0), executor.name),
-                        product.method,
-                        product.options,
-                        product.size,
+                        product,
                         executor,
                         expected_s=cell.value / MS_PER_S,
                     )
@@ -206,17 +141,117 @@ def _run(job: Job[_Run, list[Timings]]) -> _Run:
     return replace(product, size=job.size), executor
 
 
-def _outcomes(measured: Measured[_Run, list[Timings]]) -> dict[_Run, Outcome]:
-    outcomes = {
-        _run(outcome.job): Outcome(
-            Status.MEASURED, outcome.seconds, is_first_run=outcome.is_first_run
+def _outcomes(measured: Measured[_Run, list[Timings]]) -> dict[_Run, Taken]:
+    taken = {
+        _run(outcome.job): Taken(
+            executor=outcome.job.series[1],
+            status=Status.MEASURED,
+            value=MS_PER_S * outcome.seconds,
+            first_run=outcome.is_first_run,
         )
         for outcome in measured.outcomes
     }
     for left in measured.not_run:
         status = Status.REFUSED if left.is_refused else Status.NOT_RUN
-        outcomes[_run(left.job)] = Outcome(status, reason=left.reason)
-    return outcomes
+        executor = left.job.series[1]
+        taken[_run(left.job)] = Taken(executor=executor, status=status, reason=left.reason)
+    return taken
+
+
+# The tables -------------------------------------------------------------------------------------
+
+Names = Mapping[tuple[str, str], tuple[str, ...]]
+
+
+def measured_tables(
+    paper: Paper,
+    taken: Mapping[_Run, Taken] | None = None,
+    candidates: Names | None = None,
+    **about: Any,
+) -> MeasuredTables:
+    """A paper's tables of measurements, with what was measured here beside.
+
+    candidates: the executors that may run each series, by table id and label. about: the other
+    fields, of a measurement.
+    """
+    tables = tuple(_table(paper, table, taken or {}, candidates or {}) for table in paper.measured)
+    return MeasuredTables(paper=paper.id, tables=tables, **about)
+
+
+def _table(
+    paper: Paper, table: MeasuredTable, taken: Mapping[_Run, Taken], candidates: Names
+) -> Table:
+    names = {series.label: candidates.get((table.id, series.label), ()) for series in table.series}
+    rows = tuple(_line(paper, table, row, taken, names) for row in table.rows)
+    return Table(id=table.id, where=table.where, rows=rows)
+
+
+def _line(
+    paper: Paper,
+    table: MeasuredTable,
+    row: Row,
+    taken: Mapping[_Run, Taken],
+    names: Mapping[str, tuple[str, ...]],
+) -> Line:
+    size, block = row
+    own = [(series, series.at(*row)) for series in table.series]
+    cells = [_cell(table, s, cell, taken, names[s.label]) for s, cell in own if cell is not None]
+    between = {one.label: interpolated_seconds(paper, one, row) for one in table.interpolations}
+    line = Line(
+        size=size,
+        threads=None if block is None else block**2,
+        cells=tuple(cells),
+        ratios=(),
+        interpolated={
+            label: None if seconds is None else MS_PER_S * seconds
+            for label, seconds in between.items()
+        },
+    )
+
+    def shown_with(label: str, executor: str) -> float | None:
+        """The time of a series that is shown with an executor's."""
+        source = source_of(table.find(label), names[label], executor)
+        return None if source is None else line.number(label, source)
+
+    executors = dict.fromkeys(name for able in names.values() for name in able)
+    ratios = (
+        SpeedUp(
+            label=ratio.label,
+            recomputed=published_ratio(table, ratio, row),
+            measured={
+                name: quotient(shown_with(ratio.over, name), shown_with(ratio.under, name))
+                for name in executors
+            },
+        )
+        for ratio in table.ratios
+    )
+    return with_fields(line, ratios=tuple(ratios))
+
+
+def _cell(
+    table: MeasuredTable,
+    series: Series,
+    cell: MeasuredCell,
+    taken: Mapping[_Run, Taken],
+    names: Sequence[str],
+) -> Cell:
+    def of(ms: float | None) -> float | None:
+        return rate(table.rate, cell.size, None if ms is None else ms / MS_PER_S)
+
+    is_timed = series.quantity is Quantity.TIME and series.method is not None
+    product = _product(series, cell) if is_timed else None
+    found = [taken[product, name] for name in names if product and (product, name) in taken]
+    return as_record(
+        Cell,
+        cell,
+        series,
+        series=series.label,
+        published=cell.value,
+        printed=cell.printed or None,
+        repaired=cell.repaired or None,
+        recomputed_rate=of(cell.value) if is_timed else None,
+        measured=tuple(with_fields(one, rate=of(one.value)) for one in found),
+    )
 
 
 # What follows from the times --------------------------------------------------------------------
@@ -227,7 +262,7 @@ def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
     if not seconds or kind is Rate.NONE:
         return None
     if kind is Rate.GFLOPS:
-        return Shape(size, size, size).gflops(seconds)
+        return 2e-9 * size**3 / seconds
     return 1e9 * seconds / size**3
 
 
@@ -243,11 +278,6 @@ def published_ratio(table: MeasuredTable, ratio: Ratio, row: Row) -> float | Non
         published_seconds(table.find(ratio.over), row),
         published_seconds(table.find(ratio.under), row),
     )
-
-
-def quotient(over: float | None, under: float | None) -> float | None:
-    """One time over another; None where one of them is missing or 0."""
-    return over / under if over and under else None
 
 
 def interpolated_seconds(paper: Paper, interpolation: Interpolation, row: Row) -> float | None:

@@ -10,14 +10,6 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import Write, check_output_folder, write_folder
-from gpgpu_legacy.papers.measured.model import (
-    MS_PER_S,
-    NOTHING_MEASURED,
-    Measurements,
-    published_ratio,
-    published_seconds,
-    rate,
-)
 from gpgpu_legacy.present.plot import (
     COLOURS,
     add_head,
@@ -27,12 +19,12 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Rate
-from gpgpu_legacy.published.tables import MeasuredTable, Row, Series
+from gpgpu_legacy.published.papers import Paper, find_paper
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from gpgpu_legacy.papers.measured.result import Line, MeasuredTables, Table
 
 Curve = tuple[list[int], list[float]]
 
@@ -51,24 +43,28 @@ class Plot:
     draw: Callable[[Axes], None]
 
 
-def plots(paper: Paper, measurements: Measurements | None = None) -> tuple[Plot, ...]:
+def plots(tables: MeasuredTables) -> tuple[Plot, ...]:
     """The plots of a paper; InputError where it has none."""
-    if paper.id not in _PLOTS:
-        raise InputError(f"{paper.id} has no plots; choose from {', '.join(sorted(_PLOTS))}")
-    return tuple(_PLOTS[paper.id](paper, measurements or NOTHING_MEASURED))
+    return tuple(_plots_of(tables.paper)(find_paper(tables.paper), tables))
 
 
-def check_plots(paper: Paper, folder: Path) -> None:
+def _plots_of(paper: str) -> Callable[[Paper, MeasuredTables], Iterator[Plot]]:
+    if paper not in _PLOTS:
+        raise InputError(f"{paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
+    return _PLOTS[paper]
+
+
+def check_plots(paper: str, folder: Path) -> None:
     """InputError where the paper has no plots or the folder cannot be written to."""
-    check_output_folder(folder, tuple(_file(plot) for plot in plots(paper)))
+    _plots_of(paper)
+    check_output_folder(folder)
 
 
-def write_plots(paper: Paper, folder: Path, measurements: Measurements | None = None) -> list[Path]:
+def write_plots(tables: MeasuredTables, folder: Path) -> None:
     """Draw every plot of a paper as a .png in a folder, which is made if need be."""
-    check_plots(paper, folder)
-    files = {_file(plot): _drawn(plot) for plot in plots(paper, measurements)}
+    files = {_file(plot): _drawn(plot) for plot in plots(tables)}
+    check_output_folder(folder, tuple(files))
     write_folder(folder, files)
-    return [folder / name for name in files]
 
 
 def _file(plot: Plot) -> str:
@@ -90,17 +86,17 @@ def _drawn(plot: Plot) -> Write:
 # Dobravec & Bulić ------------------------------------------------------------------------------
 
 
-def _dobravec_bulic(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
-    table_1, table_2 = paper.measurements("table-1"), paper.measurements("table-2")
+def _dobravec_bulic(paper: Paper, tables: MeasuredTables) -> Iterator[Plot]:
+    table_1, table_2, *_ = tables.tables
 
     def figure_1(axes: Axes) -> None:
-        for number, series in enumerate(table_1.series):
-            _draw_series(axes, table_1, series, measurements, _COLOURS[number])
+        for number, series in enumerate(table_1.published.series):
+            _draw_series(axes, tables, table_1, series.label, _COLOURS[number])
         _label(axes, table_1, _SIZE, "time, ms")
 
     def figure_2(axes: Axes) -> None:
-        _draw_series(axes, table_2, table_2.find("MulDS"), measurements, _BLUE)
-        _draw_series(axes, table_2, table_2.find("MulH"), measurements, _RED)
+        _draw_series(axes, tables, table_2, "MulDS", _BLUE)
+        _draw_series(axes, tables, table_2, "MulH", _RED)
         _label(axes, table_2, "threads in a block", "time, ms")
 
     yield Plot(f"{paper.id}-figure-1", f"{paper.short}, Figure 1", figure_1)
@@ -110,25 +106,23 @@ def _dobravec_bulic(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
 # The OpenGL compute-shader multiply -------------------------------------------------------------
 
 
-def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
-    [table] = paper.measured
-    ratio = table.ratios[0]
+def _opengl_compute(paper: Paper, tables: MeasuredTables) -> Iterator[Plot]:
+    [table] = tables.tables
 
     def gflops(axes: Axes) -> None:
         for label, colour in (("CPU", _RED), ("GPU", _BLUE)):
-            series = table.find(label)
-            _draw_series(axes, table, series, measurements, colour, of=_gflops, way=", 2n³/t")
-        printed = [_value(table.find("CPU GFLOPS"), row) for row in table.rows]
+            _draw_series(axes, tables, table, label, colour, rates=True)
+        printed = [line.number("CPU GFLOPS") for line in table.rows]
         axes.plot(*_curve(table, printed), ":", color=_RED, label="CPU, as printed, 4n³/t")
         _label(axes, table, _SIZE, "GFLOPS")
 
     def speed_up(axes: Axes) -> None:
-        recomputed = [published_ratio(table, ratio, row) for row in table.rows]
+        recomputed = [line.ratios[0].recomputed for line in table.rows]
         _draw_published(axes, "published times", _curve(table, recomputed), _BLUE)
-        printed = [_value(table.find("speed-up"), row) for row in table.rows]
+        printed = [line.number("speed-up") for line in table.rows]
         axes.plot(*_curve(table, printed), ":", color=_BLUE, label="as printed")
-        for executor, order in _executors(table, table.find("GPU"), measurements):
-            measured = [measurements.ratio(table, ratio, executor, row) for row in table.rows]
+        for executor, order in _executors(tables, table, "GPU"):
+            measured = [line.ratios[0].measured[executor] for line in table.rows]
             name = f"here, GPU: {executor}"
             _draw_measured(axes, name, _curve(table, measured), _GREEN, order)
         axes.axhline(1.0, color="#888888", linewidth=0.8)
@@ -138,11 +132,7 @@ def _opengl_compute(paper: Paper, measurements: Measurements) -> Iterator[Plot]:
     yield Plot(f"{paper.id}-speed-up", f"{paper.short}, speed-up", speed_up)
 
 
-def _gflops(row: Row, seconds: float | None) -> float | None:
-    return rate(Rate.GFLOPS, row[0], seconds)
-
-
-_PLOTS: dict[str, Callable[[Paper, Measurements], Iterator[Plot]]] = {
+_PLOTS: dict[str, Callable[[Paper, MeasuredTables], Iterator[Plot]]] = {
     "dobravec-bulic-2017": _dobravec_bulic,
     "opengl-compute": _opengl_compute,
 }
@@ -151,56 +141,38 @@ _PLOTS: dict[str, Callable[[Paper, Measurements], Iterator[Plot]]] = {
 # Curves -----------------------------------------------------------------------------------------
 
 
-def _ms(_: Row, seconds: float | None) -> float | None:
-    return None if seconds is None else MS_PER_S * seconds
-
-
 def _draw_series(
     axes: Axes,
-    table: MeasuredTable,
-    series: Series,
-    measurements: Measurements,
+    tables: MeasuredTables,
+    table: Table,
+    label: str,
     colour: str,
     *,
-    of: Callable[[Row, float | None], float | None] = _ms,
-    way: str = "",
+    rates: bool = False,
 ) -> None:
-    """What follows from the times of a series, published and on each executor; by default, ms.
-
-    way: how it is computed, for the label of the published one.
-    """
-    published = [of(row, published_seconds(series, row)) for row in table.rows]
-    _draw_published(axes, f"{series.label}, published{way}", _curve(table, published), colour)
-    for executor, order in _executors(table, series, measurements):
-        measured = [
-            of(row, measurements.seconds(table, series, executor, row)) for row in table.rows
-        ]
-        name = f"{series.label}, here on {executor}"
+    """The times of a series in ms, published and on each executor; or what rates follow."""
+    way = ", 2n³/t" if rates else ""
+    published = [line.number(label, rate=rates) for line in table.rows]
+    _draw_published(axes, f"{label}, published{way}", _curve(table, published), colour)
+    for executor, order in _executors(tables, table, label):
+        measured = [line.number(label, executor, rate=rates) for line in table.rows]
+        name = f"{label}, here on {executor}"
         _draw_measured(axes, name, _curve(table, measured), colour, order)
 
 
-def _executors(
-    table: MeasuredTable, series: Series, measurements: Measurements
-) -> list[tuple[str, int]]:
+def _executors(tables: MeasuredTables, table: Table, label: str) -> list[tuple[str, int]]:
     """The executors that may run a series, each with its number among all executors."""
-    order = list(measurements.devices)
-    names = measurements.candidates.get((table.id, series.label), ())
-    return [(name, order.index(name)) for name in names]
+    order = list(tables.devices)
+    return [(name, order.index(name)) for name in table.candidates(label)]
 
 
-def _value(series: Series, row: Row) -> float | None:
-    cell = series.at(*row)
-    return None if cell is None else cell.value
-
-
-def _curve(table: MeasuredTable, values: Sequence[float | None]) -> Curve:
+def _curve(table: Table, values: Sequence[float | None]) -> Curve:
     """A value for each row; NaN, a gap in the line, where it is missing or 0."""
-    return [_place(row) for row in table.rows], [value or nan for value in values]
+    return [_place(line) for line in table.rows], [value or nan for value in values]
 
 
-def _place(row: Row) -> int:
-    size, block = row
-    return size if block is None else block**2
+def _place(line: Line) -> int:
+    return line.threads or line.size
 
 
 def _draw_published(axes: Axes, label: str, curve: Curve, colour: str) -> None:
@@ -223,9 +195,9 @@ def _draw_measured(axes: Axes, label: str, curve: Curve, colour: str, order: int
     )
 
 
-def _label(axes: Axes, table: MeasuredTable, x: str, y: str) -> None:
+def _label(axes: Axes, table: Table, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    set_powers_of_two(axes, [_place(row) for row in table.rows])
+    set_powers_of_two(axes, [_place(line) for line in table.rows])
     axes.set_yscale("log")
     set_plain_numbers(axes)

@@ -1,0 +1,209 @@
+"""The commands about the papers: their tables, the audit of their claims, and the report."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from gpgpu_legacy.cli.completion import paper_names
+from gpgpu_legacy.cli.frame import Report, answers
+from gpgpu_legacy.cli.options import Argument, Option, Several
+from gpgpu_legacy.cli.shared import (
+    BUDGET_S,
+    PAPER_BLOCK,
+    PAPER_SIZE,
+    Quiet,
+    app,
+    progress_bar,
+    warn_if_busy,
+)
+from gpgpu_legacy.cli.words import split
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.published import paper_ids
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.papers.audit.result import Audit
+    from gpgpu_legacy.papers.formulas.result import FormulaTables
+    from gpgpu_legacy.papers.measured.result import MeasuredTables
+
+_PAPER = "hall-carr-hart-2003"
+_PAPERS = ", ".join(paper_ids())
+_VERDICTS = ", ".join(verdict.value for verdict in Verdict)
+_POINT = f"n={PAPER_SIZE} block={PAPER_BLOCK}"
+
+Measure = Annotated[bool, Option("Run the methods on this machine, and time them.")]
+
+
+def _point(given: dict[str, str]) -> dict[str, int]:
+    """The values of the words n=N and block=B that are given."""
+    from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
+
+    for name in given.keys() - {"n", "block"}:
+        raise InputError(f"tables of formulas are of n and block; leave {name} out")
+    return find_product(DEFAULT_PRODUCT).settings(given)
+
+
+@answers("tables", plot="Draw the paper's plots into this folder.", picture="DIR")
+def tables_command(
+    *,
+    words: Annotated[
+        Several[str],
+        Argument(
+            "[PAPER] [n=N block=B]",
+            f"One of {_PAPERS} (default: {_PAPER}); where formulas are evaluated (default: "
+            f"{_POINT}).",
+            complete=paper_names,
+        ),
+    ] = (),
+    every_method: Annotated[bool, Option("Also count every other method, 2001 to 2018.")] = False,
+    measure: Measure = True,
+    budget: Annotated[float, Option("SECONDS", "Stop measuring after this time.")] = BUDGET_S,
+    report: Report,
+) -> FormulaTables | MeasuredTables:
+    """Regenerate a paper's tables, beside what is counted and measured here."""
+    from gpgpu_legacy.papers.measured.plot import check_plots
+    from gpgpu_legacy.published.papers import find_paper
+
+    whats, given = split(words)
+    if len(whats) > 1:
+        raise InputError(f"{' and '.join(whats)} are given; name one paper")
+    paper = find_paper(whats[0] if whats else _PAPER)
+    if report.plot is not None:
+        check_plots(paper.id, report.plot)
+    if paper.tables:
+        return _formula_tables(paper.id, given, budget if measure else None, report, every_method)
+    if every_method or given:
+        raise InputError(
+            f"{paper.id} has measurements, of sizes of its own; leave "
+            f"{', '.join(given) or '--every-method'} out"
+        )
+    from gpgpu_legacy.papers.measured import model
+
+    if not measure:
+        return model.measured_tables(paper)
+    with report.budget(budget), report.progress("measuring", model.count_runs(paper)) as step:
+        tables = model.measure_paper(paper, budget, progress=step)
+    warn_if_busy(tables.busy_share)
+    return tables
+
+
+def _formula_tables(
+    paper: str, given: dict[str, str], budget_s: float | None, report: Report, every: bool
+) -> FormulaTables:
+    """A paper's tables of formulas; budget_s: of measuring, None for none."""
+    from gpgpu_legacy.papers.formulas import model, timing
+    from gpgpu_legacy.papers.formulas.result import NOTHING_TIMED
+
+    point = _point(given)
+    size, block = point.get("n", PAPER_SIZE), point.get("block", PAPER_BLOCK)
+    times = NOTHING_TIMED
+    if budget_s is not None:
+        with (
+            report.budget(budget_s) as budget,
+            report.progress("measuring", timing.count_runs(size, block)) as step,
+        ):
+            times = timing.time_methods(size, block, budget, progress=step)
+        warn_if_busy(times.busy_share)
+    return model.formula_tables(size, block, paper, times, every=every)
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """Whether verdicts are recorded, or compared with the recorded ones."""
+
+    strict: Annotated[bool, Option("Exit with code 1 if a verdict differs from its record.")] = (
+        False
+    )
+    record: Annotated[bool, Option("Record the verdicts on all papers, in the checkout.")] = False
+    record_to: Annotated[
+        Path | None, Option("FILE", "Record them in this file; --record is then not needed.")
+    ] = None
+
+    @property
+    def is_recorded(self) -> bool:
+        return self.record or self.record_to is not None
+
+    def check(self, paper: str | None) -> None:
+        """InputError for options that exclude one another."""
+        if self.is_recorded and paper is not None:
+            raise InputError("--record is for all papers at once; leave the paper's name out")
+        if self.is_recorded and self.strict:
+            raise InputError("--record makes what --strict compares with; give one of them")
+
+
+@answers("audit")
+def audit_command(
+    *,
+    paper: Annotated[
+        str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", complete=paper_names)
+    ] = None,
+    verdict: Annotated[
+        Several[Verdict],
+        Option("VERDICT …", f"List claims with this verdict: {_VERDICTS} (default: what differs)."),
+    ] = (),
+    recording: RecordOptions,
+    measure: Annotated[
+        bool, Option("Measure the share of transfers in the time here, by size.")
+    ] = False,
+    turn: Annotated[
+        bool, Option("Also change the input that each claim names, and judge it anew.")
+    ] = False,
+    report: Report,
+) -> Audit:
+    """Recompute every number and sentence that the papers claim, and give each a verdict.
+
+    --all lists all claims, and the numbers that are none.
+    """
+    from gpgpu_legacy.papers.audit import model, record, shares
+    from gpgpu_legacy.papers.audit.result import audit_of
+    from gpgpu_legacy.published.papers import find_paper, papers
+
+    recording.check(paper)
+    target = record.record_path(recording.record_to) if recording.is_recorded else None
+    chosen = papers() if paper is None else (find_paper(paper),)
+    findings = model.audit(chosen)
+    if target is not None:
+        record.record(findings, target)
+        print(f"recorded {len(findings)} verdicts in {target}", file=sys.stderr)
+    changes = (
+        record.changes(record.verdicts_of(findings), record.recorded(), chosen)
+        if recording.strict
+        else ()
+    )
+    measured = shares.NOTHING_MEASURED
+    if measure:
+        with report.progress("measuring", shares.count_shares()) as step:
+            measured = shares.measure_shares(progress=step)
+        warn_if_busy(measured.busy_share)
+    return audit_of(findings, verdict, measured, changes, turn=turn)
+
+
+@app.command("report")
+def report_command(
+    *,
+    words: Annotated[
+        Several[str],
+        Argument("[n=N block=B]", f"Where formulas are evaluated (default: {_POINT})."),
+    ] = (),
+    folder: Annotated[Path, Option("-o", "--output", "DIR", "The folder to write.")] = Path(
+        "report"
+    ),
+    measure: Measure = True,
+    quiet: Quiet = False,
+) -> None:
+    """Write a folder with the tables, the figures, the timings and a page that shows them all."""
+    from gpgpu_legacy.page.report import write_report
+    from gpgpu_legacy.papers.formulas.timing import count_runs
+
+    whats, given = split(words)
+    for what in whats:
+        raise InputError(f"a report is of all papers; leave {what} out")
+    point = _point(given)
+    size, block = point.get("n", PAPER_SIZE), point.get("block", PAPER_BLOCK)
+    total = count_runs(size, block) if measure else 0
+    with progress_bar("measuring", total, quiet=quiet) as step:
+        page = write_report(folder, size, block, measure=measure, progress=step)
+    print(f"wrote {page}")

@@ -1,0 +1,252 @@
+"""The audit, as it is shown and written: every claim with its verdict, and how many have each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.papers.audit.model import Finding, printed, shown
+from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Shares
+from gpgpu_legacy.papers.audit.turning import turned, words
+from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.derive.registry import Rounded, Value
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
+from gpgpu_legacy.present.result import RecordedResult
+from gpgpu_legacy.published.claims import Claim, Published
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.published.schema import Rule
+from gpgpu_legacy.serial import Record, as_record, provenance
+
+
+class Turned(Record):
+    """What a claim comes to after the change of the input that it names."""
+
+    computed: Published
+    verdict: Verdict
+
+
+class JudgedClaim(Record):
+    """A claim with its verdict. off: how far ours is from the published number, over that number.
+
+    cause: of the difference. turned_by: the change of an input that takes the agreement away.
+    turned: the claim after it, where that was asked for. derived_by, derived: the function that
+    recomputes the claim, and what it does.
+    """
+
+    paper: str
+    id: str
+    where: str
+    quote: str
+    published: Published
+    reading: Published
+    unit: str
+    computed: Published
+    off: float | None
+    verdict: Verdict
+    reason: str
+    repaired: str | None
+    cause: str | None
+    turned_by: str | None
+    turned: Turned | None
+    derived_by: str | None
+    derived: str | None
+
+    @property
+    def claim(self) -> Claim:
+        """The claim as it is published."""
+        return find_paper(self.paper).claim(self.id)
+
+
+class LeftOut(Record):
+    """Numbers of a paper that are no claim, and why."""
+
+    paper: str
+    where: str
+    numbers: tuple[str, ...]
+    reason: str
+
+
+class Audit(RecordedResult, kw_only=True):
+    """An audit. claims: those that were asked for, by the verdicts `only`; all without.
+
+    verdicts, causes: how many claims have each verdict, and how many causes their differences have,
+    by paper. transfers: their share in the time, where it was measured. changes: what differs from
+    the recorded verdicts, where that was asked for.
+    """
+
+    claims: tuple[JudgedClaim, ...]
+    only: tuple[Verdict, ...] = ()
+    verdicts: dict[str, dict[Verdict, int]]
+    causes: dict[str, int]
+    left_out: tuple[LeftOut, ...]
+    transfers: Shares = NOTHING_MEASURED
+    changes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = sum((Counter(of) for of in self.verdicts.values()), Counter[Verdict]())
+        return f"<audit: {', '.join(f'{n} {verdict.value}' for verdict, n in counts.items())}>"
+
+    @property
+    def status(self) -> int:
+        """The exit code: 1 where a verdict is not the recorded one."""
+        return int(bool(self.changes))
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """What differs, or has the verdicts that were asked for, and how many claims have each.
+
+        whole: all claims, and the numbers that are none.
+        """
+        is_shown = [whole or self.only or one.verdict is Verdict.DIFFERS for one in self.claims]
+        shown = [one for one, wanted in zip(self.claims, is_shown, strict=True) if wanted]
+        by_paper = {name: [one for one in shown if one.paper == name] for name in self.verdicts}
+        grids = [_verdicts(name, claims) for name, claims in by_paper.items() if claims]
+        grids.append(self._summary())
+        if self.transfers.shares:
+            grids.append(self.transfers.grid())
+        if any(one.turned for one in self.claims):
+            grids.append(_turned(self.claims))
+        if whole:
+            grids.append(self._left_out())
+        if self.changes:
+            rows = tuple((change,) for change in self.changes)
+            caption = "Differences from the recorded verdicts."
+            grids.append(Grid("changes", caption, ("difference",), rows))
+        return grids
+
+    def _summary(self) -> Grid:
+        """The number of claims with each verdict, a row for each paper."""
+        numbers = [
+            [*(counts.get(verdict, 0) for verdict in Verdict), self.causes[name]]
+            for name, counts in self.verdicts.items()
+        ]
+        names = [find_paper(name).short for name in self.verdicts]
+        if len(names) > 1:
+            names.append("all")
+            numbers.append([sum(column) for column in zip(*numbers, strict=True)])
+        rows: tuple[tuple[Entry, ...], ...] = tuple(
+            (name, *row, sum(row[:-1])) for name, row in zip(names, numbers, strict=True)
+        )
+        heads = ("paper", *(verdict.value for verdict in Verdict), "causes", "claims")
+        note = (
+            "agrees: ours is the printed value, to its last digit unless the claim has another "
+            "tolerance. rests-on: it agrees under an assumption, which is named. "
+            "possible: it keeps a bound that ours sets, which does not confirm it. "
+            "unchecked: nothing here decides it. causes: of all that differs; claims that differ "
+            "for one reason count once."
+        )
+        return Grid("verdicts", "Verdicts.", heads, rows, (note,))
+
+    def _left_out(self) -> Grid:
+        """The numbers that are no claims, and why."""
+        rows = tuple((o.paper, o.where, ", ".join(o.numbers), o.reason) for o in self.left_out)
+        return Grid("left-out", "Left out.", ("paper", "where", "numbers", "why"), rows)
+
+
+def _verdicts(paper: str, claims: Sequence[JudgedClaim]) -> Grid:
+    heads = ("claim", "where", "published", "computed", "unit", "verdict", "why")
+    rows = tuple(
+        (
+            one.id,
+            _place(one),
+            _value(one, printed(one.published)),
+            _value(one, shown(one.computed)),
+            one.unit or "–",
+            one.verdict.value,
+            _why(one),
+        )
+        for one in claims
+    )
+    return Grid(paper, f"{find_paper(paper).short}: its claims, recomputed.", heads, rows)
+
+
+def _place(one: JudgedClaim) -> str:
+    """Where a claim stands and, of the text, in which words."""
+    return f"{one.where}: “{one.quote}”" if one.claim.is_of_text and one.quote else one.where
+
+
+def _value(one: JudgedClaim, text: str) -> Numeral:
+    """A value for the table; formulas are written as they are in other tables."""
+    return Numeral((pretty(text) if one.claim.rule is Rule.FORMULA else text) or "–")
+
+
+def _why(one: JudgedClaim) -> str:
+    cause = f"cause: {one.cause}" if one.cause not in {None, one.id} else ""
+    repaired = f"restored: {one.repaired}" if one.repaired else ""
+    turns = f"turned by {one.turned_by}" if one.turned_by else ""
+    return "; ".join(filter(None, (one.reason, cause, repaired, turns))) or "–"
+
+
+def _turned(claims: Sequence[JudgedClaim]) -> Grid:
+    """What each claim becomes after the change of an input that it names."""
+    heads = ("claim", "computed", "changed input", "computed then", "verdict then")
+    rows = tuple(
+        (
+            f"{one.paper} {one.id}",
+            _value(one, shown(one.computed)),
+            one.turned_by,
+            _value(one, shown(one.turned.computed)),
+            one.turned.verdict.value,
+        )
+        for one in claims
+        if one.turned is not None
+    )
+    return Grid("turned", "Claims after the change of an input.", heads, rows)
+
+
+# Made of findings -------------------------------------------------------------------------------
+
+
+def audit_of(
+    findings: Sequence[Finding],
+    only: Sequence[Verdict] = (),
+    transfers: Shares = NOTHING_MEASURED,
+    changes: Sequence[str] = (),
+    *,
+    turn: bool = False,
+) -> Audit:
+    """An audit of findings, with those of some verdicts alone; all are counted.
+
+    turn: whether to change the inputs that the listed claims name.
+    """
+    papers = {finding.paper.id: finding.paper for finding in findings}
+    of = {name: [f for f in findings if f.paper.id == name] for name in papers}
+    differing = {name: [f for f in own if f.verdict is Verdict.DIFFERS] for name, own in of.items()}
+    return Audit(
+        **provenance(this_platform().driver if transfers.shares else None),
+        claims=tuple(_judged(f, turn=turn) for f in findings if not only or f.verdict in only),
+        only=tuple(only),
+        verdicts={name: dict(Counter(f.verdict for f in own)) for name, own in of.items()},
+        causes={name: len({f.cause for f in own}) for name, own in differing.items()},
+        left_out=tuple(
+            as_record(LeftOut, left, paper=name)
+            for name, paper in papers.items()
+            for left in paper.left_out
+        ),
+        transfers=transfers,
+        changes=tuple(changes),
+    )
+
+
+def _judged(finding: Finding, *, turn: bool) -> JudgedClaim:
+    claim = finding.claim
+    after = turned(finding) if turn else None
+    return as_record(
+        JudgedClaim,
+        finding,
+        claim,
+        paper=finding.paper.id,
+        computed=_plain(finding.computed),
+        repaired=claim.repaired or None,
+        cause=finding.cause if finding.verdict is Verdict.DIFFERS else None,
+        turned_by=words(claim) or None,
+        turned=None
+        if after is None
+        else Turned(computed=_plain(after.computed), verdict=after.verdict),
+        derived_by=claim.derive,
+        derived=finding.how or None,
+    )
+
+
+def _plain(value: Value) -> Published:
+    return value.value if isinstance(value, Rounded) else value

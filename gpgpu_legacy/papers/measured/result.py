@@ -1,0 +1,333 @@
+"""The papers' measured tables: as printed, recomputed, and beside what was measured here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from itertools import groupby
+from pathlib import Path
+
+from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import RecordedResult
+from gpgpu_legacy.published.papers import Paper, find_paper
+from gpgpu_legacy.published.schema import Key, Quantity, Rate
+from gpgpu_legacy.published.tables import MeasuredTable, Series
+from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.serial import Record
+
+ROUNDS = Rounds(count=3, most_runs=1, longest_s=0.25)
+
+
+class Status(Enum):
+    """What became of a run."""
+
+    MEASURED = "measured"
+    NOT_RUN = "not run"
+    REFUSED = "refused"
+
+
+class Taken(Record):
+    """A product on an executor here. value: in ms, of its passes, without transfers.
+
+    value, rate: None where it was not run, for the reason. first_run: whether the only run was the
+    first, since it is long or the budget had no room for more.
+    """
+
+    executor: str
+    status: Status
+    value: float | None = None
+    rate: float | None = None
+    reason: str | None = None
+    first_run: bool = False
+
+
+class Cell(Record):
+    """A published number, and what was measured here."""
+
+    series: str
+    method: str | None
+    block: int | None
+    dynamic: bool
+    published: float
+    unit: str
+    where: str
+    printed: str | None
+    repaired: str | None
+    recomputed_rate: float | None
+    measured: tuple[Taken, ...]
+
+    def on(self, executor: str) -> Taken | None:
+        """What was measured on an executor; None where it was no candidate."""
+        return next((taken for taken in self.measured if taken.executor == executor), None)
+
+
+class SpeedUp(Record):
+    """A speed-up by the published times, and by those of each executor here."""
+
+    label: str
+    recomputed: float | None
+    measured: dict[str, float | None]
+
+
+class Line(Record):
+    """A row: its size, and the threads of a block where these tell rows apart.
+
+    interpolated: ms between two sizes of another table, by label.
+    """
+
+    size: int
+    threads: int | None
+    cells: tuple[Cell, ...]
+    ratios: tuple[SpeedUp, ...]
+    interpolated: dict[str, float | None]
+
+    def cell(self, series: str) -> Cell | None:
+        """The cell of a series; None where the paper has none."""
+        return next((cell for cell in self.cells if cell.series == series), None)
+
+    def number(
+        self, series: str, executor: str | None = None, *, rate: bool = False
+    ) -> float | None:
+        """The published number of a series, or what was measured on an executor; or its rate."""
+        cell = self.cell(series)
+        if cell is None:
+            return None
+        if executor is None:
+            return cell.recomputed_rate if rate else cell.published
+        taken = cell.on(executor)
+        if taken is None:
+            return None
+        return taken.rate if rate else taken.value
+
+
+class Table(Record):
+    """A table, by the id of the published one."""
+
+    id: str
+    where: str
+    rows: tuple[Line, ...]
+
+    @property
+    def published(self) -> MeasuredTable:
+        """The table as it is published."""
+        paper, _, name = self.id.partition("/")
+        return find_paper(paper).measurements(name)
+
+    @property
+    def timed(self) -> list[Series]:
+        """The series of times of products."""
+        series = self.published.series
+        return [s for s in series if s.method is not None and s.quantity is Quantity.TIME]
+
+    def candidates(self, *series: str) -> list[str]:
+        """The executors that may run one of these series."""
+        cells = (cell for line in self.rows for cell in line.cells if cell.series in series)
+        return list(dict.fromkeys(taken.executor for cell in cells for taken in cell.measured))
+
+    def source(self, series: Series, executor: str) -> str | None:
+        """The executor whose times are shown with another's: itself, else the host's."""
+        return source_of(series, self.candidates(series.label), executor)
+
+    def place(self, line: Line) -> int:
+        """What a row is called: its size, or the threads of a block."""
+        by_size = self.published.key is Key.SIZE or line.threads is None
+        return line.size if by_size or line.threads is None else line.threads
+
+
+def source_of(series: Series, candidates: Sequence[str], executor: str) -> str | None:
+    """The candidate whose times of a series are shown with an executor's."""
+    return next((name for name in (executor, series.executor) if name in candidates), None)
+
+
+def quotient(over: float | None, under: float | None) -> float | None:
+    """One time over another; None where one of them is missing or 0."""
+    return over / under if over and under else None
+
+
+class MeasuredTables(RecordedResult, kw_only=True):
+    """All tables of measurements of a paper. devices: by executor, where anything was run.
+
+    Package, commit, driver and date are known where anything was run. busy_share: the part of the
+    processors' time that other processes took meanwhile, from 0 to 1; None where it is not known.
+    """
+
+    paper: str
+    budget_s: float | None = None
+    spent_s: float | None = None
+    busy_share: float | None = None
+    devices: Mapping[str, str] = {}
+    tables: tuple[Table, ...]
+
+    def __repr__(self) -> str:
+        return f"<tables: {', '.join(table.id for table in self.tables)}>"
+
+    def executors(self, table: Table) -> list[str]:
+        """The executors that may run a series of the table."""
+        names = table.candidates(*(series.label for series in table.published.series))
+        return [name for name in self.devices if name in names]
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """For each table: the published one, its repairs if any, and ours beside it by executor."""
+        paper = find_paper(self.paper)
+        made = []
+        for table in self.tables:
+            made += [_published(paper, table), *_repairs(paper, table)]
+            made += [self._beside(paper, table, executor) for executor in self.executors(table)]
+        return made
+
+    def plot(self, path: Path) -> None:
+        """Draw the paper's plots into a folder, which is made if need be."""
+        from gpgpu_legacy.papers.measured.plot import write_plots
+
+        write_plots(self, path)
+
+    def _beside(self, paper: Paper, table: Table, executor: str) -> Grid:
+        """A table's times beside those of one executor."""
+        sources = [(series, table.source(series, executor)) for series in table.timed]
+        timed = [(series, source) for series, source in sources if source is not None]
+        columns: list[Column] = []
+        for series, source in timed:
+            head = f"{series.label}, {series.unit}"
+            columns += [
+                (f"{head}, published", _printed(table, series)),
+                (f"{head}, {source}", [_time(line, series, source) for line in table.rows]),
+            ]
+        for series, source in timed if table.published.rate is not Rate.NONE else ():
+            columns += [
+                _rate_column(table, series, "published"),
+                _rate_column(table, series, source, source),
+            ]
+        labels = {series.label for series, _ in timed}
+        for number, ratio in enumerate(table.published.ratios):
+            if {ratio.over, ratio.under} <= labels:
+                here = [line.ratios[number].measured[executor] for line in table.rows]
+                columns += [
+                    _ratio_column(table, number, "published"),
+                    (f"{ratio.label}, here", here),
+                ]
+        caption = f"{paper.short}, {table.where}, beside {executor} on {self.devices[executor]}."
+        notes = (
+            "Times here are of the passes alone, without transfers: medians of "
+            f"{ROUNDS.count} runs, or a single run where that takes {ROUNDS.longest_s} s or more.",
+            *busy_notes(self.busy_share),
+            *_not_candidates(table, executor),
+            *(note for series, source in timed for note in _reasons(table, series, source)),
+        )
+        return _grid(f"{table.id}/{executor}", caption, table, columns, notes)
+
+
+Column = tuple[str, Sequence[Entry]]
+"""A head, and the entries below it."""
+
+
+def _grid(
+    grid_id: str, caption: str, table: Table, columns: list[Column], notes: tuple[str, ...]
+) -> Grid:
+    """The table's rows with these columns after the one that identifies them."""
+    heads = (table.published.key.value, *(head for head, _ in columns))
+    places = map(table.place, table.rows)
+    rows = tuple(zip(places, *(entries for _, entries in columns), strict=True))
+    return Grid(grid_id, caption, heads, rows, notes)
+
+
+def _printed(table: Table, series: Series) -> list[Entry]:
+    """The published numbers of a series, with all their digits."""
+    numbers = (line.number(series.label) for line in table.rows)
+    return [
+        None if n is None else int(n) if n.is_integer() else Numeral(f"{n:.10g}") for n in numbers
+    ]
+
+
+# As published -----------------------------------------------------------------------------------
+
+
+def _published(paper: Paper, table: Table) -> Grid:
+    published = table.published
+    columns: list[Column] = []
+    for series in published.series:
+        head = series.label if series.unit in series.label else f"{series.label}, {series.unit}"
+        columns.append((head, _printed(table, series)))
+    if published.rate is not Rate.NONE:
+        columns += [_rate_column(table, series, "recomputed") for series in table.timed]
+    columns += [_ratio_column(table, n, "recomputed") for n, _ in enumerate(published.ratios)]
+    for one in published.interpolations:
+        between = [line.interpolated[one.label] for line in table.rows]
+        times = [line.number(one.series) for line in table.rows]
+        columns += [
+            (f"{one.label}, interpolated, ms", between),
+            (f"{one.series} / {one.label}", list(map(quotient, times, between))),
+        ]
+    caption = f"{paper.short}, {table.where}: {published.caption}"
+    return _grid(table.id, caption, table, columns, published.notes)
+
+
+def _rate_column(table: Table, series: Series, suffix: str, executor: str | None = None) -> Column:
+    """The rate by the published times, or by an executor's."""
+    head = f"{series.label} {table.published.rate.value}, {suffix}"
+    return head, [line.number(series.label, executor, rate=True) for line in table.rows]
+
+
+def _ratio_column(table: Table, number: int, suffix: str) -> Column:
+    """The speed-up by the published times."""
+    ratios = [line.ratios[number] for line in table.rows]
+    return f"{ratios[0].label}, {suffix}", [ratio.recomputed for ratio in ratios]
+
+
+def _repairs(paper: Paper, table: Table) -> Iterator[Grid]:
+    """The damaged numbers of the text and how each was read; no grid where there are none."""
+    rows = tuple(
+        (series.label, cell.size, cell.printed, f"{cell.value:g}", cell.repaired)
+        for series in table.published.series
+        for cell in series.cells
+        if cell.repaired
+    )
+    if rows:
+        caption = f"{paper.short}, {table.where}: damaged numbers, repaired."
+        heads = ("column", "size", "the text has", "read as", "because")
+        yield Grid(f"{table.id}/repairs", caption, heads, rows)
+
+
+# Beside what was measured here ------------------------------------------------------------------
+
+
+def _time(line: Line, series: Series, executor: str) -> Entry:
+    """The time on an executor, or what became of the run."""
+    taken = _taken(line, series, executor)
+    if taken is None or taken.value is None:
+        return None if taken is None else Numeral(taken.status.value)
+    return taken.value if taken.value < 1000.0 else round(taken.value)
+
+
+def _taken(line: Line, series: Series, executor: str) -> Taken | None:
+    cell = line.cell(series.label)
+    return None if cell is None else cell.on(executor)
+
+
+def _not_candidates(table: Table, executor: str) -> Iterator[str]:
+    """A note for every series that the executor may not run."""
+    reason = (
+        "it is one invocation, and NumPy is vectorised over invocations"
+        if executor == reference().name
+        else "the executor does not support its passes"
+    )
+    for series in table.timed:
+        if table.source(series, executor) is None:
+            yield f"{series.label} is not run on {executor}: {reason}."
+
+
+def _reasons(table: Table, series: Series, executor: str) -> Iterator[str]:
+    """A note for every group of successive rows that have no time and the same status."""
+    runs = [(table.place(line), _taken(line, series, executor)) for line in table.rows]
+    known = [(place, taken) for place, taken in runs if taken is not None]
+    for status, group in groupby(known, key=lambda run: run[1].status):
+        if status is Status.MEASURED:
+            continue
+        names, runs_alike = zip(*group, strict=True)
+        listed = ", ".join(dict.fromkeys(map(str, names)))
+        first = "for the first, " if len({taken.reason for taken in runs_alike}) > 1 else ""
+        yield (
+            f"{series.label} on {executor} at {table.published.key.value} {listed}: "
+            f"{status.value} ({first}{runs_alike[0].reason})."
+        )
