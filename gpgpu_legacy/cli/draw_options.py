@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.errors import InputError
@@ -14,28 +15,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.drawing import DrawArguments
     from gpgpu_legacy.isa.ir import Program
 
-
-@dataclass(frozen=True)
-class SizeOptions:
-    """The rectangle to draw."""
-
-    size: Annotated[
-        str | None, Option("WxH", "Width and height of the rectangle in pixels; N stands for NxN.")
-    ] = None
-    width: Annotated[int | None, Option("W", "Its width, with --height.")] = None
-    height: Annotated[int | None, Option("H", "Its height, with --width.")] = None
-
-    def parsed(self, default: tuple[int, int] | None = None) -> tuple[int, int]:
-        """Width and height in pixels. default: if there is one, the options may be left out."""
-        if default is not None and self == SizeOptions():
-            return default
-        if self.size is not None:
-            if self.width is not None or self.height is not None:
-                raise InputError("give --size, or --width and --height, not both")
-            return parse_size(self.size)
-        if self.width is None or self.height is None:
-            raise InputError("give the size of the rectangle to draw, as in --size 256x256")
-        return self.width, self.height
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -107,21 +87,17 @@ class DrawOptions:
 
         return DrawArguments(
             textures=_textures(self.texture, program),
-            local=_vectors("--local", self.local),
-            env=_vectors("--env", self.env),
-            texcoords={
-                key: _corners("--texcoord", text)
-                for key, text in _pairs("--texcoord", self.texcoord).items()
+            local=_values("--local", self.local),
+            env=_values("--env", self.env),
+            texcoords=_values("--texcoord", self.texcoord),
+            color=_value("--color", self.color),
+            secondary_color=_value("--secondary-color", self.secondary_color),
+            fogcoord=_value("--fogcoord", self.fogcoord),
+            state={
+                name: _value(f"--state {name}", text)
+                for name, text in _pairs("--state", self.state, str.strip, "fog.color=1,0,0,1")
             },
-            color=None if self.color is None else _corners("--color", self.color),
-            secondary_color=(
-                None
-                if self.secondary_color is None
-                else _corners("--secondary-color", self.secondary_color)
-            ),
-            fogcoord=None if self.fogcoord is None else _fogcoord(self.fogcoord),
-            state=_state(self.state),
-            clear=_numbers("--clear", self.clear),
+            clear=_value("--clear", self.clear),
             blend=self.blend,
             draw_buffers=self.draw_buffers,
             passes=self.passes,
@@ -148,74 +124,42 @@ def parse_texel(option: str, text: str) -> tuple[int, int]:
     return texel[0], texel[1]
 
 
-def _pairs(option: str, texts: Several[str]) -> dict[int, str]:
-    """Values by index, from INDEX=VALUE; each index may be given once."""
-    pairs: dict[int, str] = {}
+def _pairs(
+    option: str, texts: Several[str], key_in: Callable[[str], T | None], example: str
+) -> Iterator[tuple[T, str]]:
+    """Keys and values, from KEY=VALUE; each key may be given once."""
+    seen = set()
     for text in texts:
         key, equals, value = text.partition("=")
-        index = natural_in(key)
-        if not equals or index is None:
-            raise InputError(f"{option} is {text!r}; give an index and a value, as in {option} 0=…")
-        if index in pairs:
-            raise InputError(f"{option} gives {index} twice; give it once")
-        pairs[index] = value
-    return pairs
+        found = key_in(key)
+        if not equals or found is None:
+            raise InputError(f"{option} is {text!r}; write it as in {option} {example}")
+        if found in seen:
+            raise InputError(f"{option} gives {found} twice; give it once")
+        seen.add(found)
+        yield found, value
 
 
-def _numbers(option: str, text: str) -> list[float]:
-    numbers = [real_in(part) for part in text.split(",")]
-    known = [number for number in numbers if number is not None]
-    if len(known) < len(numbers):
-        raise InputError(f"{option} is {text!r}; give numbers with commas, as in 1,0.5,0,1")
-    return known
+def _values(option: str, texts: Several[str]) -> dict[int, Any]:
+    """Numbers by index."""
+    pairs = _pairs(option, texts, natural_in, "0=1,0,0,1")
+    return {index: _value(f"{option} {index}", text) for index, text in pairs}
 
 
-def _vectors(option: str, texts: Several[str]) -> dict[int, list[float]]:
-    """Four numbers by index."""
-    vectors = {}
-    for index, text in _pairs(option, texts).items():
-        vectors[index] = _numbers(option, text)
-        if len(vectors[index]) != 4:
-            raise InputError(f"{option} {index} has {len(vectors[index])} numbers; give four")
-    return vectors
-
-
-def _corners(option: str, text: str) -> Any:
-    """Four numbers, four at each corner, or an array in a file."""
+def _value(option: str, text: str | None) -> Any:
+    """A number, several, rows of four where there are 16, or an array in a file."""
+    if text is None:
+        return None
     if text.lower().endswith(".npy"):
         from gpgpu_legacy.api.arrays import read_array
 
         return read_array(Path(text))
-    numbers = _numbers(option, text)
-    if len(numbers) not in {4, 16}:
-        raise InputError(
-            f"{option} has {len(numbers)} numbers; give 4, or 16 for the corners (0,0), (W,0), "
-            "(W,H), (0,H)"
-        )
-    return numbers if len(numbers) == 4 else _rows_of_four(numbers)
-
-
-def _fogcoord(text: str) -> float | list[float]:
-    numbers = _numbers("--fogcoord", text)
+    numbers = [real_in(part) for part in text.split(",")]
+    if None in numbers:
+        raise InputError(f"{option} is {text!r}; give numbers with commas, as in 1,0.5,0,1")
+    if len(numbers) == 16:
+        return [numbers[i : i + 4] for i in range(0, 16, 4)]
     return numbers[0] if len(numbers) == 1 else numbers
-
-
-def _state(texts: Several[str]) -> dict[str, Any]:
-    """GL state by name: four numbers, or a matrix as rows."""
-    values: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise InputError(
-                f"--state is {text!r}; give a name and numbers, as in fog.color=1,0,0,1"
-            )
-        numbers = _numbers(f"--state {name}", value)
-        values[name.strip()] = _rows_of_four(numbers) if len(numbers) == 16 else numbers
-    return values
-
-
-def _rows_of_four(numbers: list[float]) -> list[list[float]]:
-    return [numbers[i : i + 4] for i in range(0, len(numbers), 4)]
 
 
 def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
@@ -226,7 +170,7 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
 
     targets = {target.value for target in TextureTarget}
     textures: dict[int, tuple[Any, ...]] = {}
-    for unit, text in _pairs("--texture", texts).items():
+    for unit, text in _pairs("--texture", texts, natural_in, "0=FILE"):
         parts, target, words = text.split(","), None, list[str]()
         while len(parts) > 1:
             word = parts[-1].strip()

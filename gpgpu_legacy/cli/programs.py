@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.cli.draw_options import DrawOptions, SizeOptions, parse_texel
+from gpgpu_legacy.cli.draw_options import DrawOptions, parse_size, parse_texel
 from gpgpu_legacy.cli.frame import answers
 from gpgpu_legacy.cli.options import Option
 from gpgpu_legacy.cli.program_files import ProgramFile, assembled, program_files, read_program
@@ -72,7 +72,9 @@ class FilmOptions:
 def exec_command(
     *,
     program: ProgramFile,
-    rectangle: SizeOptions,
+    size: Annotated[
+        str | None, Option("WxH", "Width and height of the rectangle in pixels; N stands for NxN.")
+    ] = None,
     reads: DrawOptions,
     machine: MachineOptions,
     film: FilmOptions,
@@ -95,7 +97,10 @@ def exec_command(
 
     code, how = assembled(program), machine.machine()
     arguments = reads.arguments(code)
-    width, height = rectangle.parsed(fed_back_size(arguments))
+    rectangle = fed_back_size(arguments) if size is None else parse_size(size)
+    if rectangle is None:
+        raise InputError("give the size of the rectangle to draw, as in --size 256x256")
+    width, height = rectangle
     buffers = () if arguments.draw_buffers is None else (arguments.draw_buffers,)
     write = film.writer(output, (*buffers, height, width, 4))
     drawing = make_drawing(code, width, height, arguments=arguments)

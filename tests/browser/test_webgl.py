@@ -14,11 +14,11 @@ from interpreted import DRAWN, Interpreted, given_in_page
 from plans import Made, plans
 from products import F32, METHODS_AND_WAYS, plan_of, random_operands, whole_operands
 
-from gpgpu_legacy import PlanBuilder
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.scenes import PLAYER
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.registry import find_executor
 

@@ -46,7 +46,6 @@ run row-packed m=1 l=N n=1 largest_texture=N --executor numpy
 run hall-carr-hart-single m=N l=N n=0
 exec plain.fp --size N
 exec plain.fp --size Nx1 --executor numpy
-exec plain.fp --width N --height N
 exec plain.fp --size N --trace 1,1
 exec plain.fp --size 64 --draw-buffers N
 exec again.fp --size 8 --texture 0=a.npy -o x.png --scale N

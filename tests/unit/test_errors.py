@@ -5,7 +5,8 @@ from __future__ import annotations
 import moderngl
 import pytest
 
-from gpgpu_legacy import assemble, cli, find_algorithm
+from gpgpu_legacy import assemble, cli
+from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError, printable
 
 

@@ -157,6 +157,12 @@ def test_every_room_there_is_has_a_place_and_is_visited() -> None:
     assert rooms <= set(LEVELS)
 
 
+def test_at_most_thirty_names_are_exported_and_each_is_there() -> None:
+    assert len(gpgpu_legacy.__all__) <= 30
+    for name in gpgpu_legacy.__all__:
+        assert getattr(gpgpu_legacy, name).__name__ == name
+
+
 # Text of code -----------------------------------------------------------------------------------
 
 CODE = re.compile(r"[(){}]| = |;$", re.MULTILINE)

@@ -74,7 +74,7 @@ def test_a_picture_in_and_a_picture_out_stands_upright(cli: Cli) -> None:
     pixels = np.arange(4 * 6 * 3, dtype=np.uint8).reshape(4, 6, 3)
     Image.fromarray(pixels).save("in.png")
     texture = "0=in.png,RECT,nearest,clamp"
-    done = cli("exec", "prog.fp", "--width", 6, "--height", 4, "--texture", texture, "-o", "c.png")
+    done = cli("exec", "prog.fp", "--size", "6x4", "--texture", texture, "-o", "c.png")
     assert done.code == 0
     assert (np.asarray(Image.open("c.png")) == pixels).all()
     cli("exec", "prog.fp", "--size", "6x4", "--texture", texture, "-o", "c.npy")
@@ -84,7 +84,7 @@ def test_a_picture_in_and_a_picture_out_stands_upright(cli: Cli) -> None:
 def test_each_texel_is_a_square_of_pixels(cli: Cli) -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (2, 3, 3)).astype(np.uint8)
     Image.fromarray(pixels).save("in.png")
-    given = ("--width", 3, "--height", 2, "--texture", "0=in.png,RECT,nearest,clamp")
+    given = ("--size", "3x2", "--texture", "0=in.png,RECT,nearest,clamp")
     cli("exec", "prog.fp", *given, "-o", "c.png", "--scale", 4)
     squares = np.kron(pixels, np.ones((4, 4, 1), np.uint8))
     assert np.array_equal(np.asarray(Image.open("c.png")), squares)
@@ -191,12 +191,14 @@ def test_a_comment_in_latin_1(cli: Cli) -> None:
     [
         (["a.npy", "--size", "1"], "a.npy is not a text file"),
         (["prog.fp"], "give the size of the rectangle to draw, as in --size 256x256"),
-        (["prog.fp", "--size", "3x4", "--width", "3"], "not both"),
+        (["prog.fp", "--size", "3x"], "--size is '3x'"),
         (["prog.fp", "--size", "3", "--texture", "0=a.txt"], "a.txt is not an array"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy,GL_FOO"], "--texture 0 has 'GL_FOO'"),
         (["prog.fp", "--size", "3", "--texture", "0=bad.npy"], "bad.npy is not a .npy file"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--texture", "0=a.npy"], "0 twice"),
-        (["prog.fp", "--size", "3", "--local", "0=1,2"], "--local 0 has 2 numbers"),
+        (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--local", "0=1,2,3,4,5"], "1 to 4"),
+        (["prog.fp", "--size", "3", "--local", "0=1,x"], "--local 0 is '1,x'; give numbers"),
+        (["prog.fp", "--size", "3", "--state", "fog"], "--state is 'fog'; write it as in"),
         (["prog.fp", "--size", "3", "-o", "c.gif"], "c.gif cannot hold the colours"),
         (["prog.fp", "--size", "3", "--texture", "0=a.npy", "--trace", "3,3"], "no texel 3,3"),
     ],
