@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 
 import numpy as np
 import pytest
@@ -16,10 +17,11 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime import denormals, registry
+from gpgpu_legacy.predict import auto
+from gpgpu_legacy.runtime import denormals
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Result
 from gpgpu_legacy.runtime.registry import executors, find_executor
 
@@ -95,14 +97,17 @@ def test_drawing_leaves_the_cpu_as_it_was(ready: Callable[[str], Executor]) -> N
 
 
 class Flushing(FakeExecutor):
-    """Flushes on some data paths, and would be the first choice of `auto`."""
+    """Flushes on some data paths, and would be the first choice of `auto`: it takes no time."""
 
     name = "flushing"
-    capabilities = Capabilities(FRAGMENT_PASSES, cpu_rank=0)
+    capabilities = Capabilities(FRAGMENT_PASSES, is_of_host=True)
 
     def __init__(self, *paths: DataPath) -> None:
         super().__init__()
         self.paths = frozenset(paths)
+
+    def pace(self) -> Pace:
+        return Pace(per_s=inf)
 
     def flushed_paths(self) -> frozenset[DataPath]:
         return self.paths
@@ -112,15 +117,12 @@ class Flushing(FakeExecutor):
 
 
 def test_who_flushes_is_not_chosen_for_exact_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = executors()
-    monkeypatch.setattr(registry, "executors", lambda: (*known, Flushing(DataPath.TEXEL)))
+    known, fake = executors(), Flushing(DataPath.TEXEL)
+    monkeypatch.setattr(auto, "executors", lambda: (*known, fake))
     plan = find_product("hall-carr-hart-multi").plan(n=2)
-    for executor in known:  # on a GPU's executors, `auto` would draw first
-        monkeypatch.setattr(executor, "is_hardware", lambda: False)
-    assert find_executor("auto", plan).name == "flushing"
-    assert find_executor("auto", plan, Machine()).name == "flushing"
-    assert find_executor("auto", plan, EXACT).name == "jit"
-    assert find_executor("auto", plan, Machine(exact=True, denormals=False)).name == "flushing"
+    assert auto.candidates(plan)[0] is fake
+    assert fake not in auto.candidates(plan, EXACT)
+    assert auto.candidates(plan, Machine(exact=True, denormals=False))[0] is fake
 
 
 def test_only_what_a_plan_does_is_refused() -> None:
