@@ -83,4 +83,4 @@ def _spelled(parameter: Any) -> str:
     """How the help calls an option or an argument."""
     if parameter.param_type_name == "option":
         return str(max(parameter.opts, key=len))
-    return str(parameter.metavar or parameter.name.upper()).strip("[]")
+    return str(parameter.metavar or parameter.name.upper()).split()[0].strip("[].")

@@ -147,7 +147,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("words", "complaint"),
     [
         ("run larson-mcallister a.npy a.npy -o ./link.npy", "link.npy is also read, as A"),
-        ("translate prog.fp --to glsl -o prog.fp", "prog.fp is also read, as PROG.fp"),
+        ("translate prog.fp --to glsl -o prog.fp", "prog.fp is also read, as WHAT; give"),
         ("exec prog.fp --size 4 --texture 0=a.npy -o a.npy", "a.npy is also read, as --texture"),
         ("exec prog.fp --size 4 -o new.png --animate ./new.png", "are both new.png; give two"),
         ("run larson-mcallister --size 4 --dump prog.fp", "prog.fp is a file"),
