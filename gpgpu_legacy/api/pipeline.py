@@ -10,32 +10,32 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.registry import find_algorithm
-from gpgpu_legacy.api.check import check
-from gpgpu_legacy.api.count import Count, count
-from gpgpu_legacy.api.dump import dump
-from gpgpu_legacy.api.figure import Figure, figure
-from gpgpu_legacy.api.figure_options import FigureOptions
-from gpgpu_legacy.api.run import Run, run
-from gpgpu_legacy.api.sizes import settings_for
-from gpgpu_legacy.api.trace import Trace, trace
-from gpgpu_legacy.chips.verdict import Verdict
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.plan_bench.model import (
-    DEFAULT_BUDGET_S,
-    DEFAULT_ROUNDS,
-    Case,
-    bench_plans,
-)
-from gpgpu_legacy.measure.plan_bench.record import PlanBench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
-from gpgpu_legacy.predict.plans import CacheModel, predict_plan
-from gpgpu_legacy.predict.prediction import Prediction
+from gpgpu_legacy.plan.textures import Matrix
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.api.cache import CacheKeywords, CacheRun
+    from gpgpu_legacy.api.count import Count
+    from gpgpu_legacy.api.figure import Figure
+    from gpgpu_legacy.api.figure_options import FigureOptions
+    from gpgpu_legacy.api.run import Run
+    from gpgpu_legacy.api.trace import Trace
+    from gpgpu_legacy.chips.verdict import Verdict
+    from gpgpu_legacy.measure.plan_bench.record import PlanBench
+    from gpgpu_legacy.predict.plans import CacheModel
+    from gpgpu_legacy.predict.prediction import Prediction
+
+RESERVED = frozenset(
+    (
+        *("inputs", "executor", "machine", "repeat", "seed", "observer", "check", "progress"),
+        *("exact", "arithmetic", "tuning", "denormals"),
+    )
+)
+"""The keywords of `run`, which no input may be called."""
 
 
 class Pipeline(PlanBuilder):
@@ -66,7 +66,15 @@ class Pipeline(PlanBuilder):
         """An algorithm's plan for these parameters; the others have their defaults."""
         pipeline = cls(algorithm.name)
         pipeline.__dict__.update(algorithm.builder(**parameters).__dict__)
+        for name in pipeline.operands:
+            _check_name(name)
         return pipeline
+
+    def operand(
+        self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
+    ) -> Matrix:
+        """See PlanBuilder; no input has the name of one of run's keywords."""
+        return super().operand(_check_name(name), rows, columns, shape=shape)
 
     def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:
         """The pipeline with the sizes of its inputs, where an algorithm built it; else itself.
@@ -81,6 +89,8 @@ class Pipeline(PlanBuilder):
         ):
             return self
         algorithm, given = self.family
+        from gpgpu_legacy.api.sizes import settings_for
+
         return self.of(algorithm, settings_for(algorithm, given, shapes))
 
     def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
@@ -93,6 +103,8 @@ class Pipeline(PlanBuilder):
         Without any input, it runs on samples. more: as for `gpgpu_legacy.api.run.run`: inputs, and
         executor, repeat, seed, check, exact, arithmetic and others.
         """
+        from gpgpu_legacy.api.run import run
+
         named = {name: more.pop(name) for name in [*more] if name in self.operands}
         given = {**(inputs or {}), **named}
         return run(self.sized(given), given, **more)
@@ -102,10 +114,14 @@ class Pipeline(PlanBuilder):
 
         over: parameters of the algorithm in which formulas are recovered, such as `["n"]`.
         """
+        from gpgpu_legacy.api.count import count
+
         return count(self, over, self.family[0] if self.family else None)
 
     def check(self, chip: str) -> Verdict:
         """Whether it would have loaded on a chip of the time; `gpgpu-legacy chips` lists them."""
+        from gpgpu_legacy.api.check import check
+
         return check(self, chip)
 
     def predict(self, chip: str, cache: CacheModel | None = None) -> Prediction:
@@ -113,6 +129,8 @@ class Pipeline(PlanBuilder):
 
         cache: simulated, in front of the chip's memory.
         """
+        from gpgpu_legacy.predict.plans import predict_plan
+
         return predict_plan(self, chip, cache)
 
     def cache(self, cache: str = "8K,4way,64B", **how: Unpack[CacheKeywords]) -> CacheRun:
@@ -131,6 +149,8 @@ class Pipeline(PlanBuilder):
 
         more: as for `gpgpu_legacy.api.trace.trace`: textures, instructions, seed and others.
         """
+        from gpgpu_legacy.api.trace import trace
+
         return trace(self.sized(inputs or {}), x, y, inputs, **more)
 
     def figure(
@@ -143,6 +163,8 @@ class Pipeline(PlanBuilder):
 
         `animate("film.gif")` shows the passes one after another. more: executor, machine and seed.
         """
+        from gpgpu_legacy.api.figure import figure
+
         return figure(self.sized(inputs or {}), inputs, options, **more)
 
     def bench(
@@ -150,14 +172,17 @@ class Pipeline(PlanBuilder):
         inputs: Mapping[str, ArrayLike] | None = None,
         *,
         executors: Sequence[str] = (),
-        repeat: int = DEFAULT_ROUNDS,
-        budget_s: float = DEFAULT_BUDGET_S,
+        repeat: int = 5,
+        budget_s: float = 60.0,
         seed: int = 0,
     ) -> PlanBench:
         """Times of the executors, in turn with the reference function, and their errors.
 
         executors: all that work here if empty. repeat: rounds. budget_s: seconds for all of it.
         """
+        from gpgpu_legacy.measure.budget import Budget
+        from gpgpu_legacy.measure.plan_bench.model import Case, bench_plans
+
         plan = self.plan()
         given = operands_of(self, plan, inputs, seed)
         case = Case(self.name, plan, given, self.reference, dict(self.parameters))
@@ -168,7 +193,15 @@ class Pipeline(PlanBuilder):
 
         exact: whether the GLSL contracts no multiply-add.
         """
+        from gpgpu_legacy.api.dump import dump
+
         return dump(self.plan(), Path(folder), exact=exact)
+
+
+def _check_name(name: str) -> str:
+    if name in RESERVED:
+        raise InputError(f"an input is called {name}, as an option of a run is; give another name")
+    return name
 
 
 def find(what: str, /, **parameters: Any) -> Pipeline:

@@ -22,7 +22,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, Reference, expected, output_error, worst
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.predict.auto import candidates
+from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
@@ -47,12 +47,13 @@ class Run(Result, dict=True):
     """What a plan computed, and what is known about how it did.
 
     plan: its name. parameters: that it was built with. executor, device: what it ran on, by name
-    and in words. arithmetic: the name of the format that operations were rounded to. seconds: of
-    preparing the plan, next to nothing where it was prepared already (api/prepared.py), and the
-    medians over all measured runs of the others. operations: see PlanBuilder. gflops: those over
-    the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes requested over the same, in 10⁹
-    bytes. counts: of the plan, on any executor; None where they depend on data. errors: of each
-    output against the reference function; None where none was asked for, or there is none.
+    and in words. choice: why on that; empty where it was named. arithmetic: the name of the format
+    that operations were rounded to. seconds: of preparing the plan, next to nothing where it was
+    prepared already (api/prepared.py), and the medians over all measured runs of the others.
+    operations: see PlanBuilder. gflops: those over the seconds of computing, in 10⁹/s.
+    gigabytes_per_s: bytes requested over the same, in 10⁹ bytes. counts: of the plan, on any
+    executor; None where they depend on data. errors: of each output against the reference function;
+    None where none was asked for, or there is none.
 
     An output is an attribute, as in `run.x`; `arrays` has all of them.
     """
@@ -61,6 +62,7 @@ class Run(Result, dict=True):
     parameters: Mapping[str, Plain]
     executor: str
     device: str
+    choice: str
     arithmetic: str
     seconds: Timings
     operations: int | None
@@ -128,6 +130,7 @@ class Run(Result, dict=True):
             for name, one in self.outputs.items()
         ]
         notes = [f"Run by {self.executor} on {self.device}, in {self.arithmetic}."]
+        notes += [self.choice] * bool(self.choice)
         if self.errors is not None:
             heads += ("error", "at")
             of = {one.output: one for one in self.errors}
@@ -214,12 +217,17 @@ def run(
     """
     how, arrays = with_machine(machine, named)
     arrays = {**(inputs or {}), **arrays}
+    is_tuned = False
     if observer is None:
-        p, executor, how = _tuned(p, executor, how)
+        p, taken, how = _tuned(p, executor, how)
+        is_tuned, executor = taken != executor, taken
     plan = p.plan()
     given = operands_of(p, plan, arrays, seed)
     if check and p.reference is not None:
         _require_room_to_compare(plan)
+    choice = "This is the way that `tune` has found here." if is_tuned else ""
+    if executor == AUTO:
+        choice = auto.told(plan, how, as_repeat(repeat))
     chosen, result = execute(
         plan, given, executor, how, repeat=repeat, observer=observer, progress=progress
     )
@@ -234,6 +242,7 @@ def run(
         parameters=p.parameters,
         executor=chosen.name,
         device=chosen.device(),
+        choice=choice,
         arithmetic=how.arithmetic.name,
         seconds=result.timings,
         operations=p.operations,
@@ -286,7 +295,7 @@ def execute(
 ) -> tuple[Executor, Computed]:
     """Run a plan on its operands: what ran it, its outputs in their own shapes, and its times."""
     report, repeat = progress or (lambda: None), as_repeat(repeat)
-    with prepared_for(plan, executor, machine) as (chosen, ready):
+    with prepared_for(plan, executor, machine, repeat) as (chosen, ready):
         report()
         result = run_repeatedly(ready, given, repeat, observer, report)
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
@@ -296,10 +305,14 @@ def execute(
 
 @contextmanager
 def prepared_for(
-    plan: Plan, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
+    plan: Plan, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE, runs: int = 1
 ) -> Iterator[tuple[Executor, Prepared]]:
-    """A plan, prepared on the executor of that name, or on the first that takes it."""
-    fit = candidates(plan, machine) if executor == AUTO else [find_executor(executor, plan)]
+    """A plan, prepared on the executor of that name, or on the first that takes it.
+
+    runs: how many are expected, of which `auto` chooses what is done with all of them first.
+    """
+    is_open = executor == AUTO
+    fit = auto.candidates(plan, machine, runs) if is_open else [find_executor(executor, plan)]
     with ExitStack() as held:
         for candidate in fit:
             try:
@@ -308,6 +321,7 @@ def prepared_for(
                 if candidate is fit[-1]:
                     raise
                 continue
+            auto.note(candidate, plan)
             yield candidate, ready
             return
 

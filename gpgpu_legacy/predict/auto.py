@@ -29,8 +29,10 @@ MANY = 1000
 """Runs among which preparing is forgotten: whoever measures asks for the fastest executor."""
 
 
-def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> list[Executor]:
-    """The executors that `auto` takes for a plan: where one has no room for it, the next may.
+def ranked(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> dict[Executor, float]:
+    """The executors that `auto` takes for a plan, with the seconds that it expects of each.
+
+    Where one has no room for the plan, the next may.
 
     They are in the order in which so many runs are expected to be done, preparing included. What
     could not even start before another is done is left out, so that no driver is loaded for
@@ -38,7 +40,7 @@ def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) ->
     """
     last = reference()
     if machine.arithmetic.rounds and not plan.dispatches:
-        return [last]
+        return {last: 0.0}
     task = task_of(plan)
     seconds = {last: expected_s(last, plan, task, runs)}
     for executor in sorted(executors(), key=lambda one: one.capabilities.start_s):
@@ -53,8 +55,24 @@ def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) ->
             seconds[executor] = expected_s(executor, plan, task, runs)
             if not can.is_of_host and not executor.is_hardware():
                 seconds[executor] *= HESITATION
-    ordered = sorted(seconds, key=seconds.__getitem__)
-    return ordered[: ordered.index(last) + 1]
+    return {e: s for e, s in sorted(seconds.items(), key=lambda it: it[1]) if s <= seconds[last]}
+
+
+def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> list[Executor]:
+    """The executors that `auto` takes for a plan, the first of them first."""
+    return list(ranked(plan, machine, runs))
+
+
+def told(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> str:
+    """Why `auto` takes what it takes, in a sentence."""
+    (first, first_s), *others = ranked(plan, machine, runs).items()
+    if machine.arithmetic.rounds:
+        return f"auto took {first.name}, which has every arithmetic."
+    beside = "".join(f", {other.name} in {1e3 * s:.0f} ms" for other, s in others)
+    return (
+        f"auto took {first.name}, expected to be done first: in about {1e3 * first_s:.0f} ms, "
+        f"starting and compiling included{beside}."
+    )
 
 
 def executor_for(

@@ -10,13 +10,13 @@ import pytest
 from drawing import on
 
 from gpgpu_legacy import Machine, assemble, run_program
-from gpgpu_legacy.api import run
 from gpgpu_legacy.api.drawing import DrawArguments, make_drawing
 from gpgpu_legacy.api.programs import discarded, run_drawing
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError, PlanError
 from gpgpu_legacy.isa.arithmetic import FP16
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Filter, Sampler, Wrap
+from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.registry import executors, find_executor
 from gpgpu_legacy.sources import shader_text
 
@@ -300,7 +300,7 @@ def test_auto_turns_to_the_next_where_one_cannot(
             raise PlanError("too wide for this driver")
 
     order = [Unable(), find_executor("jit"), find_executor("numpy")]
-    monkeypatch.setattr(run, "candidates", lambda *_: order)
+    monkeypatch.setattr(auto, "candidates", lambda *_: order)
     executor, images, _ = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "jit"
     assert (images == 1).all()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ import pytest
 from commands import Command
 
 from gpgpu_legacy import find
-from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.api.pipeline import RESERVED, Pipeline
+from gpgpu_legacy.api.run import run as run_plan
 from gpgpu_legacy.cli.words import Job, Jobs, split
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.runtime.machine import Machine
 
 RECIPE = """
 from gpgpu_legacy import Pipeline
@@ -43,7 +46,7 @@ def test_a_path_is_no_parameter() -> None:
         (("jacobi", "pases=3"), "jacobi has no pases; did you mean passes?"),
         (("jacobi", "block=3"), "jacobi has no block; its parameters are n, passes, its inputs b"),
         (("jacobi", "n=b.npy"), "jacobi: n is 'b.npy'; give a whole number"),
-        (("jacobi", "b=5"), "5 is not a matrix; give one of .npy"),
+        (("jacobi", "b=5"), "5 is not an array; give one of .npy"),
     ],
 )
 def test_words_that_do_not_fit(words: tuple[str, ...], message: str) -> None:
@@ -97,7 +100,7 @@ def test_sizes_of_a_recipe_follow_what_is_added_to_them(tmp_path: Path) -> None:
     run = find(str(file)).run(b=given)
     assert run.parameters == {"n": 10, "m": 5}
     assert (run.y == given).all()
-    with pytest.raises(InputError, match="input b is 12×16, but .* needs"):
+    with pytest.raises(InputError, match=r"input b is 12×16, but .* needs"):
         find(str(file)).run(b=np.zeros((12, 16)))
 
 
@@ -119,3 +122,10 @@ def test_a_file_gives_the_size(run: Command, tmp_path: Path) -> None:
     code, out, errors = run("count", "jacobi", f"b={tmp_path / 'b.npy'}", "passes=2", "--json")
     assert (code, errors) == (0, "")
     assert '"n": 5' in out
+
+
+def test_no_input_is_called_as_an_option_of_a_run() -> None:
+    known = {*signature(run_plan).parameters, *Machine.__dataclass_fields__} - {"p", "named"}
+    assert known == RESERVED
+    with pytest.raises(InputError, match="an input is called seed, as an option of a run is"):
+        Pipeline("p").input("seed", 1, 1)
