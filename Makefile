@@ -5,9 +5,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 
-# The benchmarks of products that are drawn, of those that are recorded.
-RECORDED := $(basename $(notdir $(wildcard benchmarks/bench-*.json)))
-CHARTS := $(filter bench-h100 bench-cpu16 bench-cpu bench-cpu-avx2,$(RECORDED))
+# The benchmarks that are drawn, of those that are recorded.
+RECORDED := $(basename $(notdir $(wildcard benchmarks/bench-*.json benchmarks/jacobi-*.json)))
+CHARTS := $(filter bench-h100 bench-cpu16 bench-cpu bench-cpu-avx2 jacobi-%,$(RECORDED))
 
 .PHONY: report test test-all hostile differential docs figures clean
 
@@ -44,17 +44,14 @@ figures: $(READY)
 	$(BIN)/gpgpu-legacy study multichannel --executor numpy --plot figures/multichannel.png
 	$(BIN)/gpgpu-legacy study cache-table --from benchmarks/cache-table.json --plot figures/cache-table.png
 	$(BIN)/gpgpu-legacy study anomaly --plot figures/anomaly.png
-	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-llvmpipe.json benchmarks/lineage-h100.json \
+	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-llvmpipe.json benchmarks/lineage-h100.json \
 	    --plot figures/lineage.png
-	$(BIN)/gpgpu-legacy lineage --from benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \
+	$(BIN)/gpgpu-legacy study lineage --beside benchmarks/lineage-cpu-lowered.json benchmarks/lineage-h100-lowered.json \
 	    benchmarks/lineage-h100-lowered-2048.json --plot figures/lineage-lowered.png
-	$(BIN)/gpgpu-legacy roofline --chip h100-gl-compute h100-gl-raster \
+	$(BIN)/gpgpu-legacy study roofline --chip h100-gl-compute h100-gl-raster \
 	    --from benchmarks/bench-h100.json benchmarks/bench-h100-raster.json --plot figures/roofline-h100.png
 	for name in $(CHARTS); do \
 	    $(BIN)/gpgpu-legacy bench --from benchmarks/$$name.json --plot figures/$$name.png || exit 1; \
-	done
-	for file in $(wildcard benchmarks/jacobi-*.json); do \
-	    $(BIN)/gpgpu-legacy plan bench --from $$file --plot figures/$$(basename $$file .json).png || exit 1; \
 	done
 
 $(READY): pyproject.toml

@@ -17,9 +17,9 @@ mkdir -p "$out"
 cd "$(dirname "$0")/.." || exit 1
 
 methods="hall-carr-hart-multi larson-mcallister hall-carr-hart-single"
-gpu_sizes=${GPU_SIZES:-1024 2048 4096 8192}
-cores_sizes=${CORES_SIZES:-1024 2048 4096}
-two_sizes=${TWO_SIZES:-512 1024 2048 4096}
+gpu_sizes=${GPU_SIZES:-1024,2048,4096,8192}
+cores_sizes=${CORES_SIZES:-1024,2048,4096}
+two_sizes=${TWO_SIZES:-512,1024,2048,4096}
 grids=${GRIDS:-1024,2048,4096}
 peers=benchmarks/peers/jacobi.py
 programs=benchmarks/recipes/user_programs.py
@@ -37,27 +37,27 @@ measured() { # a command with rounds and results: measured NAME COMMAND …
     run "$@" --repeat "${ROUNDS:-5}" --budget "${BUDGET:-120}" --output "$out/$name.json"
 }
 
-products() { # NAME OPTION …
+products() { # NAME WORD …
     local name=$1
     shift
-    measured "$name" bench --method $methods "$@"
+    measured "$name" bench $methods "$@"
 }
 
-relaxation() { # NAME OPTION …
+relaxation() { # NAME WORD …
     local name=$1
     shift
-    measured "$name" plan bench jacobi --set passes=200 --no-reference "$@"
+    measured "$name" bench jacobi passes=200 --no-reference "$@"
 }
 
 gpu() {
-    products bench-h100 --executor gl-compute --peer cublas --size $gpu_sizes
-    products bench-h100-small --executor gl-compute --peer cublas --size 128 256 512
-    products bench-h100-drawn --executor gl-raster --peer cublas --size 128 256 512
-    relaxation jacobi-h100 --over "n=$grids" --executor gl-compute --peers $peers:CupyKernels
-    products whole-h100 --whole --executor gl-compute --peer cublas --size $gpu_sizes
+    products bench-h100 n=$gpu_sizes --executor gl-compute --peer cublas
+    products bench-h100-small n=128,256,512 --executor gl-compute --peer cublas
+    products bench-h100-drawn n=128,256,512 --executor gl-raster --peer cublas
+    relaxation jacobi-h100 n=$grids --executor gl-compute --peers $peers:CupyKernels
+    products whole-h100 n=$gpu_sizes --whole --executor gl-compute --peer cublas
     rates
-    measured bench-h100-raster bench --method hall-carr-hart-multi --executor gl-raster \
-        --peer cublas driver-arbfp --size 1024 2048
+    measured bench-h100-raster bench hall-carr-hart-multi n=1024,2048 \
+        --executor gl-raster gl-arbfp --peer cublas
 }
 
 rates() { # of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has them
@@ -69,32 +69,32 @@ rates() { # of a GPU's executors, as gpgpu_legacy/chips/profiles/recorded has th
 }
 
 every_method() { # on a GPU and its host
-    run lineage --size 1024 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
-    run lineage --size 2048 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered-2048.json"
+    run study lineage --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered.json"
+    run study lineage n=2048 --budget "${BUDGET:-120}" --output "$out/lineage-h100-lowered-2048.json"
 }
 
 cores() {
-    products bench-cpu16 --executor jit --peer numpy-blas --size $cores_sizes
-    relaxation jacobi-cpu16 --over "n=$grids" --executor jit --peers $peers:NumbaLoop
+    products bench-cpu16 n=$cores_sizes --executor jit --peer numpy-blas
+    relaxation jacobi-cpu16 n=$grids --executor jit --peers $peers:NumbaLoop
 }
 
 two_cores() {
     pinned="taskset -c 0,1"
     OPENBLAS_CORETYPE=SkylakeX \
-        products bench-cpu --executor jit --peer numpy-blas --size $two_sizes
+        products bench-cpu n=$two_sizes --executor jit --peer numpy-blas
     OPENBLAS_CORETYPE=Haswell GPGPU_LEGACY_AVX512=off \
-        products bench-cpu-avx2 --executor jit --peer numpy-blas --size $two_sizes
-    relaxation jacobi-cpu --over n=2048 --executor jit --peers $peers:NumbaLoop
+        products bench-cpu-avx2 n=$two_sizes --executor jit --peer numpy-blas
+    relaxation jacobi-cpu n=2048 --executor jit --peers $peers:NumbaLoop
     pinned=
 }
 
 llvmpipe() {
-    relaxation jacobi-llvmpipe --over n=512 --executor gl-raster gl-compute
+    relaxation jacobi-llvmpipe n=512 --executor gl-raster gl-compute
     for name in arithmetic transcendental scattered filtered; do
-        measured "$name-llvmpipe" plan bench $programs:$name --set n=1024 \
+        measured "$name-llvmpipe" bench $programs:$name n=1024 \
             --executor jit gl-compute gl-raster gl-arbfp
     done
-    run lineage --size 1024 --budget "${BUDGET:-120}" --output "$out/lineage-cpu-lowered.json"
+    run study lineage --budget "${BUDGET:-120}" --output "$out/lineage-cpu-lowered.json"
 }
 
 browser() {

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.isa.ir import Program as Program
     from gpgpu_legacy.languages.arb.parser import assemble as assemble
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
-    from gpgpu_legacy.measure.plan_bench.record import PlanBench as PlanBench
+    from gpgpu_legacy.measure.bench import Bench as Bench
     from gpgpu_legacy.page.notebook import player as player
     from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.plan import Plan as Plan
@@ -58,7 +58,7 @@ _HOMES = {
     "Machine": "runtime.machine",
     "Pipeline": "api.pipeline",
     "Plan": "plan.plan",
-    "PlanBench": "measure.plan_bench.record",
+    "Bench": "measure.bench",
     "Prediction": "predict.prediction",
     "Program": "isa.ir",
     "Run": "api.run",

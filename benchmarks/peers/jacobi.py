@@ -1,6 +1,6 @@
 """Jacobi's relaxation as one would write it today: peers of the algorithm `jacobi`.
 
-    gpgpu-legacy plan bench jacobi --set passes=200 --over n=1024,2048,4096 --no-reference \
+    gpgpu-legacy bench jacobi passes=200 n=1024,2048,4096 --no-reference \
         --peers benchmarks/peers/jacobi.py
 
 Both have the sums of shaders/jacobi/jacobi.fp in its order, on two arrays that take turns, with a

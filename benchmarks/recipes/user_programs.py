@@ -1,7 +1,7 @@
 """Programs as a user brings them: one pass over n×n fragments, in about forty instructions each.
 
-    gpgpu-legacy plan bench benchmarks/recipes/user_programs.py:arithmetic --set n=1024
-    gpgpu-legacy plan bench benchmarks/recipes/user_programs.py:scattered --set n=1024
+    gpgpu-legacy bench benchmarks/recipes/user_programs.py:arithmetic n=1024
+    gpgpu-legacy bench benchmarks/recipes/user_programs.py:scattered n=1024
 
 `arithmetic` lights a bumpy surface whose height comes from waves; nothing is looked up.
 `scattered` follows a map from texel to texel: each lookup's coordinates come from the one before.

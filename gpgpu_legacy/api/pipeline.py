@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.registry import find_algorithm
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.run import Run
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
-    from gpgpu_legacy.measure.plan_bench.record import PlanBench
+    from gpgpu_legacy.measure.bench import Bench
     from gpgpu_legacy.predict.plans import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction
 
@@ -175,18 +176,19 @@ class Pipeline(PlanBuilder):
         repeat: int = 5,
         budget_s: float = 60.0,
         seed: int = 0,
-    ) -> PlanBench:
-        """Times of the executors, in turn with the reference function, and their errors.
+    ) -> Bench:
+        """Times of the executors, in turn with peers and the reference function, and their errors.
 
         executors: all that work here if empty. repeat: rounds. budget_s: seconds for all of it.
         """
+        from gpgpu_legacy.measure.benchmark import Benchmark, Case
         from gpgpu_legacy.measure.budget import Budget
-        from gpgpu_legacy.measure.plan_bench.model import Case, bench_plans
+        from gpgpu_legacy.measure.rounds import Rounds
 
-        plan = self.plan()
-        given = operands_of(self, plan, inputs, seed)
-        case = Case(self.name, plan, given, self.reference, dict(self.parameters))
-        return bench_plans([case], executors, repeat=repeat, budget=Budget(budget_s))
+        sized = self.sized(inputs or {})
+        case = Case(sized, sized.inputs(inputs) if inputs else None, executors)
+        bench = Benchmark([case], rounds=Rounds(as_positive("repeat", repeat)), seed=seed)
+        return bench.measure(Budget(budget_s))
 
     def dump(self, folder: Path | str, *, exact: bool = False) -> list[Path]:
         """Write plan.json, the programs and generated GLSL to a folder; the paths written.

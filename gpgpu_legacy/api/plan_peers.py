@@ -2,7 +2,7 @@
 
 Every public class of the file is a peer; the class's name is the peer's. It is constructed with
 those of the plan's inputs (float32 arrays) and parameters that its constructor names, and is then
-what measure/plan_bench/peers.py calls a PeerRun.
+what measure/peers.py calls a PeerRun.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from gpgpu_legacy.algorithms.user_code import guarded, module_of, running
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.plan_bench.peers import OpenPeer, PeerRun
+from gpgpu_legacy.measure.peers import OpenPeer, PeerRun
 
 METHODS = ("start", "compute", "outputs")
 

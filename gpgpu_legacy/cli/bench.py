@@ -1,181 +1,157 @@
-"""The command that measures methods against their peers."""
+"""The command that measures pipelines on executors."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.cli.completion import method_names
+from gpgpu_legacy.cli.completion import executor_names
+from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import Option, Several
-from gpgpu_legacy.cli.shared import (
-    BUDGET_S,
-    ROUNDS,
-    SIZE_HELP,
-    AccumulateBy,
-    BenchBudget,
-    Blocks,
-    Json,
-    MeasuredExecutors,
-    Quiet,
-    RecordedFile,
-    ResultsFile,
-    Seed,
-    app,
-    draw,
-    plot_option,
-    print_json,
-    print_tables,
-    progress_bar,
-    show,
-    time_limit,
-    warn_if_busy,
-    writer_to,
-)
+from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS, BenchBudget, Seed, warn_if_busy
+from gpgpu_legacy.cli.words import Jobs, split
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.matmul.method import Method
-    from gpgpu_legacy.algorithms.matmul.options import Options
     from gpgpu_legacy.isa.arithmetic import F32
-    from gpgpu_legacy.measure.bench.record import Bench
+    from gpgpu_legacy.measure.bench import Bench, Comparison
+    from gpgpu_legacy.measure.benchmark import Benchmark
+    from gpgpu_legacy.pipeline.builder import PlanBuilder
     from gpgpu_legacy.runtime.executor import Executor
     from gpgpu_legacy.runtime.machine import Machine
 
-BENCH_SIZES = (256, 512, 1024)
+SIZES = "n=256,512,1024"
+"""Of products, where nothing is asked for."""
 
 
 @dataclass(frozen=True)
 class EntrantOptions:
-    """What `bench` measures."""
+    """Who is measured."""
 
-    method: Annotated[
-        Several[str],
-        Option("NAME …", "See `gpgpu-legacy methods` (default: all).", complete=method_names),
-    ] = ()
-    executor: MeasuredExecutors = ()
-    size: Annotated[
-        Several[int],
-        Option("N …", f"{SIZE_HELP} (default: {' '.join(map(str, BENCH_SIZES))})."),
-    ] = ()
-    block: Blocks = ()
-    accumulate: AccumulateBy = None
-    peer: Annotated[
+    executor: Annotated[
         Several[str],
         Option(
-            "NAME …", "numpy-blas, cublas and driver-arbfp, as far as they are here (default: all)."
+            "NAME …",
+            "See `gpgpu-legacy doctor` (default: all that work here, of products but the "
+            "reference).",
+            complete=executor_names,
         ),
     ] = ()
-    whole: Annotated[
-        bool, Option("Time whole calls, from matrices in memory to a product there.")
+    peer: Annotated[
+        Several[str],
+        Option("NAME …", "Libraries, beside products: numpy-blas, cublas (default: all here)."),
+    ] = ()
+    peers: Annotated[
+        str | None,
+        Option(
+            "FILE.py[:NAME]",
+            "Measure the public classes of this Python file, too, or one of them, and compare "
+            "with them; it is executed as such.",
+        ),
+    ] = None
+    no_reference: Annotated[
+        bool, Option("Leave out the reference function, which may take minutes.")
+    ] = False
+    whole_calls: Annotated[
+        bool, Option("--whole", "Time whole calls, from inputs in memory to outputs there.")
     ] = False
 
 
 @dataclass(frozen=True)
 class RoundOptions:
-    """How long and how often `bench` measures."""
+    """How long and how often it is measured."""
 
-    repeat: Annotated[int, Option("ROUNDS", "Rounds at each size.")] = ROUNDS
+    repeat: Annotated[int, Option("ROUNDS", "Rounds of each case.")] = ROUNDS
     budget: BenchBudget = BUDGET_S
     seed: Seed = 0
 
 
-@dataclass(frozen=True)
-class BenchFiles:
-    """What `bench` writes and reads."""
+def _kept() -> Any:
+    from gpgpu_legacy.measure.bench import Bench
 
-    output: ResultsFile = None
-    plot: Annotated[Path | None, plot_option("Draw GFLOPS against n.")] = None
-    recorded: RecordedFile = None
+    return Bench
+
+
+@answers("bench", plot="Draw GFLOPS, or times where a plan has none, over the cases.", kept=_kept)
+def bench_command(
+    jobs: Jobs,
+    entrants: EntrantOptions,
+    rounds: RoundOptions,
+    report: Report,
     compare: Annotated[
         tuple[Path, Path] | None,
         Option("OLD NEW", "Compare two files of recorded results; run nothing."),
-    ] = None
+    ] = None,
+) -> Bench | Comparison:
+    """Measure executors on WHAT in turn, beside peers and the reference function.
 
-
-@app.command()
-def bench(
-    entrant: EntrantOptions,
-    rounds: RoundOptions,
-    files: BenchFiles,
-    as_json: Json = False,
-    quiet: Quiet = False,
-) -> None:
-    """Measure methods on executors at several sizes, against their peers in the same run.
-
-    The peers, where this machine has them, are numpy-blas (NumPy's own product), driver-arbfp (the
-    driver's own ARB_fragment_program on the same method) and cublas (through torch or cupy, TF32
-    off). All of them run in turn, round by round. A result is the median of the computing time
-    alone, or with --whole of whole calls. A warning says if other processes used much of the
-    machine meanwhile.
+    Without WHAT, that is all products. Sweeps, as in n=256,512, are cases. A result is the median
+    of the computing time alone, with the largest errors from the reference function, from the
+    reference machine and from the first peer of --peers. Peers are, where this machine has them,
+    numpy-blas (NumPy's own product), cublas (through torch or cupy, TF32 off) and executors that
+    run the driver's own programs. A peer of --peers is a class that is constructed with the inputs
+    and the parameters that it names; start() puts everything as it was, compute() runs all passes
+    to their end and is timed, and outputs() gives the arrays.
     """
-    if files.compare is not None:
-        if (files.recorded, files.output, files.plot) != (None, None, None):
-            raise InputError("--compare prints a table; leave --from, --output and --plot out")
-        _compare(*files.compare, as_json=as_json)
-        return
-    from gpgpu_legacy.measure.bench import plot, record, table
+    if compare is not None:
+        from gpgpu_legacy.measure.bench import Bench
+        from gpgpu_legacy.measure.bench import compare as compared
+        from gpgpu_legacy.serial import read_recorded
 
-    if files.recorded is not None:
-        result = record.read_bench(files.recorded)
-        writer_to(files.output)(result)
-    else:
-        result = _measure(entrant, rounds, files.output, quiet=quiet)
-    show(result, table.bench_grids(result), as_json)
-    draw(result, plot.draw_bench, files.plot)
+        if jobs.words:
+            raise InputError("--compare runs nothing; leave WHAT out")
+        old, new = (read_recorded(path, Bench) for path in compare)
+        return compared(old, new)
+    with report.budget(rounds.budget) as budget:
+        benchmark = _benchmark(jobs, entrants, rounds)
+        with report.progress("measuring", benchmark.steps) as step:
+            bench = benchmark.measure(budget, step, report.save)
+    warn_if_busy(bench.busy_share)
+    return bench
 
 
-def _measure(
-    entrant: EntrantOptions, rounds: RoundOptions, output: Path | None, *, quiet: bool
-) -> Bench:
-    from gpgpu_legacy.measure.bench.model import count_steps, measure
-    from gpgpu_legacy.measure.entrants import entrants
+def _benchmark(jobs: Jobs, entrants: EntrantOptions, rounds: RoundOptions) -> Benchmark:
+    from gpgpu_legacy.algorithms.registry import products
+    from gpgpu_legacy.api.plan_peers import read_peers
+    from gpgpu_legacy.measure.benchmark import Benchmark, Case, tuned
+    from gpgpu_legacy.measure.rounds import Rounds
+    from gpgpu_legacy.runtime.registry import AUTO
 
-    sizes = entrant.size or BENCH_SIZES
-    with time_limit(rounds.budget) as budget:
-        entered = entrants(
-            entrant.method,
-            entrant.executor,
-            entrant.block,
-            entrant.accumulate,
-            peer_names=entrant.peer,
-            multiply=_whole_call if entrant.whole else None,
-        )
-        total = count_steps(entered, sizes, rounds.repeat)
-        with progress_bar("measuring", total, quiet=quiet) as step:
-            result = measure(
-                entered,
-                sizes,
-                rounds.repeat,
-                budget,
-                seed=rounds.seed,
-                whole=entrant.whole,
-                progress=step,
-                save=writer_to(output),
-            )
-    warn_if_busy(result.busy_share)
-    return result
+    whats, given = split(jobs.words)
+    if not whats:
+        sizes = () if {"n", "A", "B"} & given.keys() else (SIZES,)
+        jobs = Jobs((*(product.name for product in products()), *sizes, *jobs.words))
+    peers = {} if entrants.peers is None else read_peers(entrants.peers)
+    cases = []
+    for p, arrays in jobs.cases():
+        is_open = entrants.executor == (AUTO,)
+        case = tuned(p) if is_open else Case(p, executors=entrants.executor)
+        inputs = p.inputs(arrays) if arrays else None
+        cases.append(replace(case, inputs=inputs, peers=peers))
+    return Benchmark(
+        cases,
+        peers=entrants.peer or None,
+        has_reference=not entrants.no_reference,
+        call=_whole_call if entrants.whole_calls else None,
+        rounds=Rounds(rounds.repeat),
+        seed=rounds.seed,
+    )
 
 
 def _whole_call(
-    a: F32, b: F32, method: Method, options: Options, machine: Machine, executor: Executor
-) -> F32:
-    """What a user calls for a product."""
+    p: PlanBuilder, inputs: Mapping[str, F32], executor: Executor, machine: Machine
+) -> Mapping[str, F32]:
+    """What a user calls."""
     from gpgpu_legacy.api.matmul import matmul
+    from gpgpu_legacy.api.run import run
+    from gpgpu_legacy.measure.products import product_of
 
-    given = {n: v for n, v in options.given().items() if n in method.parameters}
-    return matmul(a, b, method.name, machine=machine, executor=executor.name, **given)
-
-
-def _compare(old: Path, new: Path, *, as_json: bool) -> None:
-    from gpgpu_legacy.measure.bench import record, table
-
-    compared = record.compare(record.read_bench(old), record.read_bench(new))
-    if as_json:
-        print_json(compared)
-    elif not compared.comparable:
-        print(table.why_not_comparable(compared))
-    elif not compared.ratios:
-        print("the two runs have no result in common")
-    else:
-        print_tables([table.compare_grid(compared)])
+    if p.family is None or product_of(p) is None:
+        return run(p, inputs, executor=executor.name, machine=machine).arrays
+    algorithm, given = p.family
+    own = {name: value for name, value in given.items() if name not in {"m", "l", "n"}}
+    a, b = inputs["A"], inputs["B"]
+    c = matmul(a, b, algorithm.name, machine=machine, executor=executor.name, **own)
+    return {"C": c}

@@ -40,9 +40,6 @@ SECTIONS: dict[str, dict[str, str]] = {
         "calibrate": "calibrate",
         "doctor": "machines",
         "study": "",
-        "plan": "plan",
-        "roofline": "predict",
-        "lineage": "lineage",
     },
 }
 """The file of each command, by heading."""
@@ -51,6 +48,8 @@ STUDY = "study"
 """The group of the studies."""
 
 STUDIES: dict[str, str] = {
+    "lineage": "lineage",
+    "roofline": "roofline",
     "cache-table": "cache_table",
     "tiles": "tiles",
     "figure-2": "studies",

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpgpu_legacy.cli.completion import word_names
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import integer_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -151,6 +152,22 @@ class Jobs:
                 own = {name: value for name, value in given.items() if name not in others}
             cases += [_built(algorithm, values) for values in _combinations(algorithm, own)]
         return cases
+
+
+@dataclass(frozen=True)
+class Size:
+    """The size of n×n matrices, for a study of all methods."""
+
+    words: Annotated[Several[str], Argument("[n=N]", "The size (default: the paper's, 1024).")] = ()
+
+    @property
+    def n(self) -> int:
+        """The size; InputError for other words."""
+        whats, given = split(self.words)
+        number = integer_in(given.pop("n", "1024"))
+        if whats or given or number is None:
+            raise InputError("the study has a size alone; write n=1024")
+        return number
 
 
 def _combinations(algorithm: Algorithm, given: Mapping[str, str]) -> Iterator[dict[str, str]]:

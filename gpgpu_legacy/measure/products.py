@@ -1,101 +1,19 @@
-"""Products of random matrices as jobs for the engine, each checked against float64."""
+"""Pipelines that multiply two matrices and do nothing else, so that libraries are their peers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from math import inf
+from math import cbrt, ceil
 from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.algorithms.matmul.options import Options
-from gpgpu_legacy.algorithms.matmul.options import Shape as OldShape
 from gpgpu_legacy.algorithms.matmul.product import FIELD, Shape, Stored
-from gpgpu_legacy.algorithms.operands import random_operands
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.jobs import Job, K, Ready
-from gpgpu_legacy.measure.peers import OnOperands
-from gpgpu_legacy.measure.rounds import WARM_S, wait_for_rest, warm_up
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import R32F
 
-WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to which n every row is checked, and how many above
-_SIZES_KEPT = 8  # of operands: those of a size and of its probes
-
-
-@dataclass(frozen=True)
-class Checked:
-    """A product held against float64.
-
-    max_relative_error: the largest |C - C64| over the largest |C64|, NaN where a NaN took part.
-    rows: how many rows were compared.
-    """
-
-    max_relative_error: float
-    rows: int
-
-
-class Task:
-    """Two n×n matrices in float32, and their product in float64."""
-
-    def __init__(self, size: int, seed: int) -> None:
-        """Random matrices, the same for the same seed."""
-        shape, options = OldShape(size, size, size), Options(texture_format=R32F.name)
-        self.a, self.b = random_operands(shape, options, seed)
-
-    @cached_property
-    def rows(self) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        """The rows that are checked: all, or some at random where the matrices are large."""
-        size = len(self.a)
-        if size <= WHOLE_CHECK:
-            return np.arange(size)
-        return np.random.default_rng(size).choice(size, ROWS_CHECKED, replace=False)
-
-    @cached_property
-    def _exact(self) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-        return self.a[self.rows].astype(np.float64) @ self.b.astype(np.float64)
-
-    def check(self, product: F32) -> Checked:
-        """How far a product in float32 is from the one in float64."""
-        with np.errstate(all="ignore"):
-            difference = float(np.max(np.abs(product[self.rows] - self._exact)))
-        return Checked(difference / float(np.max(np.abs(self._exact))), len(self.rows))
-
-
-class Products:
-    """Jobs that multiply random n×n matrices. Those of one size share their operands."""
-
-    def __init__(self, seed: int) -> None:
-        """seed: of all matrices."""
-        self.task = lru_cache(maxsize=_SIZES_KEPT)(lambda size: Task(size, seed))
-
-    def job(self, series: K, size: int, label: str, on_operands: OnOperands) -> Job[K, Checked]:
-        """A job that multiplies two n×n matrices."""
-
-        @contextmanager
-        def open_at(at: int) -> Iterator[Ready[Checked]]:
-            task = self.task(at)
-            with on_operands(task.a, task.b) as one_run:
-                products: list[F32] = []
-                last_s = inf
-
-                def run() -> float:
-                    nonlocal last_s
-                    seconds, product = one_run()
-                    products[:], last_s = [product], seconds
-                    return seconds
-
-                def settle() -> None:
-                    wait_for_rest()
-                    if last_s < WARM_S:
-                        warm_up(run)
-
-                yield Ready(run, lambda: task.check(products[0]), settle)
-
-        return Job(series, size, label, open_at)
+WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to how many rows each is checked, and how many above
 
 
 @dataclass(frozen=True)
@@ -104,6 +22,32 @@ class Product:
 
     shape: Shape
     stored: Stored
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes by the names that parameters have; n alone where all are equal."""
+        shape = self.shape
+        square = {"n": shape.n}
+        return square if shape.is_square else {"m": shape.m, "l": shape.l, **square}
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What is computed, by the names that parameters have."""
+        return {
+            **self.sizes,
+            "transpose_a": self.stored.transpose_a,
+            "transpose_b": self.stored.transpose_b,
+        }
+
+    @property
+    def size(self) -> int:
+        """N of the n×n product that is as much work."""
+        return self.shape.n if self.shape.is_square else ceil(cbrt(self.shape.multiply_adds))
+
+    def scaled(self, size: int) -> dict[str, int]:
+        """The sizes of a product that is as much work as one of that size."""
+        factor = size / self.size
+        return {name: max(1, round(factor * getattr(self.shape, name))) for name in "mln"}
 
     def factors(self, inputs: Mapping[str, F32]) -> tuple[F32, F32]:
         """A and B as they are multiplied."""
@@ -121,5 +65,41 @@ def product_of(p: PlanBuilder) -> Product | None:
     sides: dict[str, Any] = {
         name: given["n"] if given.get(name) is None else given[name] for name in "mln"
     }
+    if not all(sides.values()):
+        return None
     turned = (bool(given.get(f"transpose_{name}")) for name in "ab")
     return Product(Shape(**sides), Stored(*turned))
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A product held against float64.
+
+    error: the largest |C - C64| over the largest |C64|, NaN where a NaN took part. rows: how many
+    were compared; None where all were.
+    """
+
+    error: float
+    rows: int | None
+
+
+class Exact:
+    """A product in float64: all rows, or some at random where there are many."""
+
+    def __init__(self, product: Product, inputs: Mapping[str, F32]) -> None:
+        """inputs: A and B as they are given."""
+        a, b = product.factors(inputs)
+        self.rows: Any = slice(None)
+        self.count = None
+        if len(a) > WHOLE_CHECK:
+            generator = np.random.default_rng(product.size)
+            self.rows = generator.choice(len(a), ROWS_CHECKED, replace=False)
+            self.count = ROWS_CHECKED
+        self.values = a[self.rows].astype(np.float64) @ b.astype(np.float64)
+
+    def check(self, product: F32) -> Checked:
+        """How far a product in float32 is from it."""
+        with np.errstate(all="ignore"):
+            difference = float(np.max(np.abs(product[self.rows] - self.values)))
+            scale = float(np.max(np.abs(self.values)))
+        return Checked(difference / scale if scale else difference, self.count)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from gpgpu_legacy.measure.bench.record import Bench, read_bench
-from gpgpu_legacy.serial import Record, as_record
+from gpgpu_legacy.measure.bench import Bench
+from gpgpu_legacy.serial import Record, as_record, read_recorded
 from gpgpu_legacy.sources import recorded_file
-from gpgpu_legacy.studies.lineage.record import read_lineage
+from gpgpu_legacy.studies.lineage.result import Lineage
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +73,16 @@ def recordings() -> Recordings:
     found = Recordings()
     for device in DEVICES:
         for file in device.lineages:
-            lineage = read_lineage(recorded_file(file))
+            lineage = read_recorded(recorded_file(file), Lineage)
+            here = {"device": device.id, "size": lineage.size, "file": file}
             found.times.extend(
-                as_record(
-                    Time, step, device=device.id, size=lineage.size, on=step.device, file=file
-                )
+                as_record(Time, step, **here, method=step.plan, on=step.device)
                 for step in lineage.steps
                 if step.seconds is not None
             )
             found.peers[device.id, lineage.size] = {c.name: c.gflops for c in lineage.ceilings}
         for file in device.benches:
-            _add_bench(found, device, file, read_bench(recorded_file(file)))
+            _add_bench(found, device, file, read_recorded(recorded_file(file), Bench))
     return found
 
 
@@ -91,10 +90,12 @@ def _add_bench(found: Recordings, device: Device, file: str, bench: Bench) -> No
     """Add the sizes that nothing recorded before on the device has."""
     known = {size for id_, size in found.peers if id_ == device.id}
     for one in bench.results:
-        if one.size in known:
+        size = one.parameters["n"]
+        if not isinstance(size, int) or size in known:
             continue
-        if not one.peer:
+        if one.is_own:
+            here = {"device": device.id, "size": size, "file": file}
             on = one.device or bench.device
-            found.times.append(as_record(Time, one, device=device.id, on=on, file=file))
-        elif one.of is None and one.gflops is not None:
-            found.peers.setdefault((device.id, one.size), {})[one.method] = one.gflops
+            found.times.append(as_record(Time, one, **here, method=one.plan, on=on))
+        elif one.plan is None and one.gflops is not None:
+            found.peers.setdefault((device.id, size), {})[one.executor] = one.gflops

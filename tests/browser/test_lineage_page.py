@@ -18,13 +18,13 @@ OLD, NEW = "larson-mcallister", "packed-2x2"
 
 def seconds(file: str, method: str) -> float:
     steps = json.loads(recorded_file(file).read_text("utf-8"))["steps"]
-    [found] = [step["seconds"] for step in steps if step["method"] == method]
+    [found] = [step["seconds"] for step in steps if step["plan"] == method]
     return float(found)
 
 
 def time_on(bench: dict[str, Any]) -> str:
     """The device of a benchmark's own results."""
-    [device] = {result["device"] for result in bench["results"] if not result["peer"]}
+    [device] = {result["device"] for result in bench["results"] if not result["is_peer"]}
     return str(device)
 
 
@@ -67,7 +67,9 @@ def test_devices_and_sizes_are_chosen(open_page: Opener) -> None:
     choose(page, "device in colour", "cpu")
     choose(page, "size n", 4096)
     bench = json.loads(recorded_file("bench-cpu.json").read_text("utf-8"))
-    [time] = [r["seconds"] for r in bench["results"] if (r["method"], r["size"]) == (OLD, 4096)]
+    [time] = [
+        r["seconds"] for r in bench["results"] if (r["plan"], r["parameters"]["n"]) == (OLD, 4096)
+    ]
     assert f"At n = 4096 on two cores, as native code, {OLD} takes {1e3 * time:.3g} ms" in sentence(
         page
     )

@@ -17,7 +17,7 @@ COMMANDS = (
     f"exec {LIFE} --size 4 --texture 0=cells.npy --executor numpy",
     "doctor",
     "predict larson-mcallister n=4 --chip radeon-9700-pro",
-    "roofline --chip xeon-jit --size 16",
+    "study roofline --chip xeon-jit n=16",
     "cache larson-mcallister n=4",
     "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
     f"check {LIFE}",
@@ -30,7 +30,7 @@ COMMANDS = (
     "count reduction n=4",
     "check reduction n=4 --chip radeon-9700-pro",
     "plan trace reduction --set n=4 --at 0,0",
-    "plan bench reduction --set n=4 --executor jit --repeat 1 --quiet",
+    "bench reduction n=4 --executor jit --repeat 1 --quiet",
 )
 BY_NAME = {
     "by_texture",

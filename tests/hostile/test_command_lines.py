@@ -110,7 +110,7 @@ LEFT_OUT = {"--record", "--measure", "--help", "--machine", "--forget"}
 """Options that write into the checkout, take minutes, or forget what a machine has found out."""
 
 SLOW = {
-    "report", "page", "calibrate", "doctor", "tune", "audit", "bench", "lineage", "roofline",
+    "report", "page", "calibrate", "doctor", "tune", "audit", "bench",
     "study anomaly", "study cache-table", "study lineage", "study mispredictions",
     "study precision", "study roofline",
 }  # fmt: skip

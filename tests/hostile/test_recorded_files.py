@@ -28,10 +28,7 @@ from gpgpu_legacy.chips.hosts import HostsFile
 from gpgpu_legacy.chips.processors import ProcessorsFile
 from gpgpu_legacy.chips.profile import calibrated, find_profile, read_named
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
-from gpgpu_legacy.measure.bench.plot import draw_bench
-from gpgpu_legacy.measure.bench.record import compare, read_bench
-from gpgpu_legacy.measure.bench.table import bench_grids, compare_grid, why_not_comparable
-from gpgpu_legacy.measure.plan_bench.record import PlanBench
+from gpgpu_legacy.measure.bench import Bench, compare
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import tuned_here, tuning_report
 from gpgpu_legacy.papers.audit import record as audit
@@ -42,11 +39,9 @@ from gpgpu_legacy.present.grid import Grid, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.lineage.plot import draw_lineage
-from gpgpu_legacy.studies.lineage.record import read_lineage
-from gpgpu_legacy.studies.lineage.table import lineage_grid
-from gpgpu_legacy.studies.roofline.model import Roofline, _roofs, recorded, roofline
-from gpgpu_legacy.studies.roofline.plot import draw_roofline
+from gpgpu_legacy.studies.lineage.result import Lineage
+from gpgpu_legacy.studies.roofline.model import _roofs, recorded, roofline
+from gpgpu_legacy.studies.roofline.result import Roofline
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gpgpu_legacy"
@@ -73,24 +68,19 @@ def _no_constant(name: str) -> None:
 
 
 def _bench(path: Path) -> None:
-    bench, good = read_bench(path), read_bench(BENCHMARKS / "bench-cpu.json")
+    bench, good = (read_recorded(one, Bench) for one in (path, BENCHMARKS / "bench-cpu.json"))
     found = compare(good, bench)
-    _shown([*bench_grids(bench), compare_grid(found)], bench, found)
-    why_not_comparable(found)
+    _shown([*bench.grids(whole=True), *found.grids()], bench, found)
 
 
 def _lineage(path: Path) -> None:
-    lineage = read_lineage(path)
-    _shown([lineage_grid(lineage)], lineage)
+    lineage = read_recorded(path, Lineage)
+    _shown(lineage.grids(whole=True), lineage)
 
 
 def _cache_table(path: Path) -> None:
     table = read_recorded(path, CacheTable)
     _shown(table.grids(whole=True), table.judged())
-
-
-def _plan_bench(path: Path) -> None:
-    _shown([], read_recorded(path, PlanBench))
 
 
 def _tuning(path: Path) -> None:
@@ -317,7 +307,7 @@ _SOME = ATTACK.random("monsters").sample(list(_MONSTERS), ATTACK.count(5, len(_M
 
 
 @pytest.mark.parametrize("monster", _SOME)
-@pytest.mark.parametrize("use", [_bench, _lineage, _cache_table, _plan_bench, _tuning, _profile])
+@pytest.mark.parametrize("use", [_bench, _lineage, _cache_table, _tuning, _profile])
 def test_monsters_are_refused_in_one_line_and_soon(
     tmp_path: Path, use: Callable[[Path], None], monster: str
 ) -> None:
@@ -374,10 +364,10 @@ def _roofline(path: Path) -> Roofline:
 @pytest.mark.parametrize(
     ("name", "read", "draw"),
     [
-        ("bench-cpu.json", read_bench, draw_bench),
-        ("lineage-h100.json", lambda path: [read_lineage(path)], draw_lineage),
+        ("bench-cpu.json", lambda path: read_recorded(path, Bench), Bench.plot),
+        ("lineage-h100.json", lambda path: read_recorded(path, Lineage), Lineage.plot),
         ("cache-table.json", lambda path: read_recorded(path, CacheTable), CacheTable.plot),
-        ("lineage-h100.json", _roofline, draw_roofline),
+        ("lineage-h100.json", _roofline, Roofline.plot),
     ],
 )
 def test_whatever_is_read_can_be_drawn(
@@ -418,10 +408,10 @@ def _put(data: Any, place: tuple[Any, ...], value: object) -> None:
 
 def test_a_picture_has_no_more_than_can_be_seen(tmp_path: Path) -> None:
     data = json.loads((BENCHMARKS / "bench-cpu.json").read_text(encoding="utf-8"))
-    data["results"] = [{**data["results"][0], "method": f"m{n}"} for n in range(2_000)]
+    data["results"] = [{**data["results"][0], "executor": f"e{n}"} for n in range(2_000)]
     (tmp_path / "bench.json").write_text(json.dumps(data), encoding="utf-8")
     with pytest.raises(InputError, match="a picture of 2000 lines"):
-        draw_bench(read_bench(tmp_path / "bench.json"), tmp_path / "x.png")
+        read_recorded(tmp_path / "bench.json", Bench).plot(tmp_path / "x.png")
     data["results"] = []
     data["ceilings"] = data["not_run"] = [{}] * 20_000
     (tmp_path / "bench.json").write_text(json.dumps(data), encoding="utf-8")

@@ -59,7 +59,7 @@ predict govindaraju-tiled --chip h100-sxm5 n=N
 predict larson-mcallister --chip h100-sxm5 n=N largest_texture=16
 predict dobravec-bulic-shared --chip h100-sxm5 n=N
 fit hall-carr-hart-multi --chip h100-sxm5 n=N
-study roofline --size N
+study roofline n=N
 cache hall-carr-hart-multi n=N --budget 2
 cache hall-carr-hart-multi n=N --budget 2 --curve
 cache hall-carr-hart-multi n=N --budget 2 --heat-map h.png
@@ -81,7 +81,7 @@ tables n=1024 block=N --no-measure
 bench n=N --budget 2
 bench n=8 --repeat N --budget 2
 bench n=64 block=N --budget 2
-study lineage --size N --budget 2
+study lineage n=N --budget 2
 study precision n=N
 tune hall-carr-hart-multi n=N --budget 2
 calibrate --repeat N0000 --budget 2

@@ -170,7 +170,7 @@ def test_recorded_times_are_those_of_the_benchmarks() -> None:
         [median] = [
             r["seconds"]
             for r in results
-            if (r["executor"], r["method"], r["size"], r["block"]) == wanted
+            if (r["executor"], r["plan"], *map(r["parameters"].get, ("n", "block"))) == wanted
         ]
         assert run.seconds == pytest.approx(median, rel=1e-5)
     for move in times.move:

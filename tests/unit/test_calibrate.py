@@ -19,7 +19,12 @@ from gpgpu_legacy.chips.profile import (
 )
 from gpgpu_legacy.lower.analysis.fusion import AffineLookup, Draw, FusedPasses, fused_steps
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.calibration.model import calibrate, count_steps, write_calibration
+from gpgpu_legacy.measure.calibration.model import (
+    calibrate,
+    count_steps,
+    profile_of,
+    write_calibration,
+)
 from gpgpu_legacy.measure.calibration.plans import tasks
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.runtime.executor import Executor
@@ -94,12 +99,13 @@ class Tiles(Clockwork):
 
 def test_tiles_are_measured_by_what_they_share() -> None:
     """A tile has 64 by 64 fragments, and an invocation four rows of them."""
-    made = calibrate(Tiles(), runs=1)
+    tiles = Tiles()
+    made = calibrate(tiles, runs=1)
     found = {name: ceiling.median for name, ceiling in made.ceilings.items()}
     assert found["lookups_32_bits_g_per_s"] == pytest.approx(2 * 32 * 2048**2 / 1e9)
     assert found["shared_memory_gb_per_s"] == pytest.approx(16 * 32 * 1024**2 / 4 / 1e9)
     assert found["tiles_at_once"] == pytest.approx((1024 / 64) ** 2)
-    hardware = made.profile.hardware
+    hardware = profile_of(tiles, made).hardware
     assert hardware.stages_lookups is not None and hardware.stages_lookups.value
     apart = calibrate(Clockwork(), runs=1)
     assert not {"shared_memory_gb_per_s", "tiles_at_once"} & apart.ceilings.keys()
@@ -132,8 +138,10 @@ def test_a_calibrated_profile_is_found_by_its_name(
 ) -> None:
     monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path / "new"))
     assert calibrated() == ()
-    path = write_calibration(calibrate(Clockwork(), runs=1))
-    assert [each.name for each in path.parent.iterdir()] == [f"{calibrated_name('clockwork')}.toml"]
+    clock = Clockwork()
+    made = write_calibration(clock, calibrate(clock, runs=1))
+    [path] = (tmp_path / "new").iterdir()
+    assert (path.name, str(path)) == (f"{calibrated_name('clockwork')}.toml", made.file)
     found = find_profile("this-clockwork")
     assert found.title == 'a "clock", by clockwork'
     assert {fact.source for _, fact in found.facts()} == {"measured"}
@@ -146,7 +154,7 @@ def test_a_spent_budget_leaves_first_runs() -> None:
     made = calibrate(clock, runs=3, run_s=10.0, budget=Budget(0.0))
     assert all(ceiling.first_run and ceiling.runs == 1 for ceiling in made.ceilings.values())
     assert len(clock.prepared) == len(tasks(tiled=False)) - 2  # none is made longer
-    pass_us = made.profile.hardware.pass_us
+    pass_us = profile_of(clock, made).hardware.pass_us
     assert pass_us is not None and "first run" in pass_us.note
 
 

@@ -17,16 +17,15 @@ HALLS = {"hall-carr-hart-single", "hall-carr-hart-multi"}
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        ("gpgpu-legacy ro", {"roofline"}),
+        ("gpgpu-legacy study ro", {"roofline"}),
         ("gpgpu-legacy run hall", HALLS),
         ("gpgpu-legacy check --chip radeon-9700-p", {"radeon-9700-pro"}),
         ("gpgpu-legacy run x --executor gl-r", {"gl-raster"}),
         ("gpgpu-legacy audit dob", {"dobravec-bulic-2017"}),
-        ("gpgpu-legacy page figure-", {"figure-2"}),
+        ("gpgpu-legacy study figure-", {"figure-2"}),
         ("gpgpu-legacy cache x --writes a", {"allocate"}),
-        ("gpgpu-legacy plan tr", {"trace"}),
-        ("gpgpu-legacy plan run jaco", {"jacobi"}),
-        ("gpgpu-legacy bench --method larson-mcallister hall-carr-hart-multi --rep", {"--repeat"}),
+        ("gpgpu-legacy bench larson-mcallister jaco", {"jacobi"}),
+        ("gpgpu-legacy bench larson-mcallister hall-carr-hart-multi --rep", {"--repeat"}),
     ],
 )
 def test_what_may_stand_next(

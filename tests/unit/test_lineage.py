@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from commands import Command
 
-from gpgpu_legacy.algorithms.registry import methods
-from gpgpu_legacy.measure import engine
+from gpgpu_legacy.algorithms.registry import products
+from gpgpu_legacy.measure import benchmark, engine
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.peers import Peer
+from gpgpu_legacy.measure.peers import Library
+from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import json_text
+from gpgpu_legacy.serial import json_text, read_recorded
 from gpgpu_legacy.studies.lineage import model
-from gpgpu_legacy.studies.lineage.model import lineage
-from gpgpu_legacy.studies.lineage.record import Lineage, Step, read_lineage
-from gpgpu_legacy.studies.lineage.table import lineage_grid
+from gpgpu_legacy.studies.lineage.model import LineageStudy
+from gpgpu_legacy.studies.lineage.result import Lineage, Step
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8
@@ -39,7 +40,11 @@ def short_rounds() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def result() -> Lineage:
-    return lineage(N, executor="numpy")
+    return lineage(N)
+
+
+def lineage(n: int, budget_s: float = 1e9) -> Lineage:
+    return LineageStudy(n, executor="numpy").measure(Budget(budget_s))
 
 
 @pytest.fixture
@@ -48,13 +53,13 @@ def steps(result: Lineage) -> tuple[Step, ...]:
 
 
 def test_every_method_is_there_in_the_order_of_history(steps: tuple[Step, ...]) -> None:
-    assert [s.method for s in steps] == [method.name for method in methods()]
+    assert [s.plan for s in steps] == [method.name for method in products()]
     years = [s.year for s in steps]
     assert years == sorted(years)
 
 
 def test_intensity_is_multiply_adds_over_bytes_requested(steps: tuple[Step, ...]) -> None:
-    by_name = {s.method: s for s in steps}
+    by_name = {s.plan: s for s in steps}
     # Larson & McAllister: 16 bytes for each multiply-add (Table 1).
     assert by_name["larson-mcallister"].multiply_adds_per_byte == pytest.approx(1 / 16)
     # MulH loads one element of A and one of B a step, and stores n² of n³ steps: 8n³ + 4n².
@@ -80,51 +85,69 @@ def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatc
     measured = []
 
     def record(jobs: Any, *given: Any, **more: Any) -> Any:
-        measured.append([job.series.method for job in jobs])
+        measured.append([str(job) for job in jobs])
         return measure(jobs, *given, **more)
 
     monkeypatch.setattr(engine, "measure", record)
-    lineage(2, executor="numpy")
+    lineage(2)
     [together] = measured
-    assert "numpy-blas" in together
-    assert {method.name for method in methods()} < set(together)
+    assert "n = 2: numpy-blas" in together
+    assert {f"n = 2: {method.name} on numpy" for method in products()} < set(together)
 
 
 @pytest.mark.parametrize(("share", "disturbed"), [(0.01, False), (0.5, True)])
 def test_a_ceiling_below_a_method_is_none_on_a_busy_machine(
     monkeypatch: pytest.MonkeyPatch, share: float, disturbed: bool
 ) -> None:
-    @contextmanager
-    def slow(a: Any, b: Any) -> Iterator[Any]:
-        yield lambda: (10.0, a @ b)
+    def slow(a: Any, b: Any, out: Any) -> None:
+        time.sleep(0.3)
+        np.matmul(a, b, out=out)
 
-    monkeypatch.setattr(
-        model, "peers", lambda: iter([Peer("slow", "A library", "", "it", slow, np.matmul)])
-    )
+    for module in (model, benchmark):
+        monkeypatch.setattr(
+            module, "libraries", lambda: iter([Library("slow", "A library", "it", slow)])
+        )
+    monkeypatch.setattr(model, "ROUNDS", Rounds(1, longest_s=0.0))
     monkeypatch.setattr(OtherWork, "share", lambda _: share)
-    result = lineage(2, executor="numpy")
+    result = lineage(2)
     assert [c.disturbed for c in result.ceilings] == [disturbed]
     assert all((step.fraction_of_ceiling is None) is disturbed for step in result.steps)
-    assert ("A library was disturbed" in as_text([lineage_grid(result)])) is disturbed
+    assert ("A library was disturbed" in as_text(result.grids())) is disturbed
 
 
 def test_a_spent_budget_leaves_reasons() -> None:
-    result = lineage(N, executor="numpy", budget=Budget(0.0))
+    result = lineage(N, budget_s=0.0)
     assert [c.name for c in result.ceilings] == ["NumPy's BLAS"]
     assert {step.reason for step in result.steps} == {"the budget was spent"}
-    assert "the budget was spent" in as_text([lineage_grid(result)])
+    assert "the budget was spent" in as_text(result.grids())
 
 
 def test_json_and_table_have_a_row_for_each(result: Lineage, tmp_path: Path) -> None:
     data = json.loads(json_text(result))
-    assert len(data["steps"]) == len(result.steps) == len(lineage_grid(result).rows)
+    [table] = result.grids()
+    assert len(data["steps"]) == len(result.steps) == len(table.rows)
     assert data["size"] == N
     assert data["ceilings"]
     path = tmp_path / "lineage.json"
     path.write_text(json_text(result), encoding="utf-8")
-    assert read_lineage(path) == result
+    assert read_recorded(path, Lineage) == result
+
+
+def test_the_command_runs_writes_and_draws(run: Command, tmp_path: Path) -> None:
+    path, plot = tmp_path / "lineage.json", tmp_path / "lineage.png"
+    words = ("study", "lineage", "n=4", "--budget", "1", "--executor", "numpy")
+    code, out, _ = run(*words, "--output", str(path), "--quiet")
+    assert code == 0
+    assert "dobravec-bulic-host" in out
+    assert run("study", "lineage", "--from", str(path))[1] == out
+    others = [str(BENCHMARKS / f"lineage-{name}.json") for name in ("h100", "cpu-lowered")]
+    code, out, _ = run("study", "lineage", "--beside", *others, "--plot", str(plot))
+    assert code == 0
+    assert out.count("in the order of history") == 2
+    assert plot.read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("lineage-*.json")), ids=lambda p: p.name)
 def test_recorded_lineages_still_read(path: Path) -> None:
-    assert lineage_grid(read_lineage(path)).rows
+    [table] = read_recorded(path, Lineage).grids(whole=True)
+    assert table.rows

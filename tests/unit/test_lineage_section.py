@@ -60,12 +60,12 @@ def test_counts_are_those_of_the_papers(section: Section) -> None:
 def test_times_are_those_of_the_files(section: Section) -> None:
     lineage = json.loads(recorded_file("lineage-cpu-lowered.json").read_text("utf-8"))
     for step in lineage["steps"]:
-        [found] = times(section, device="cpu", n=lineage["size"], method=step["method"])
+        [found] = times(section, device="cpu", n=lineage["size"], method=step["plan"])
         assert found["seconds"] == pytest.approx(step["seconds"], rel=1e-4)
         assert found["executor"] == step["executor"]
     bench = json.loads(recorded_file("bench-cpu.json").read_text("utf-8"))
     for result in bench["results"]:
-        if result["size"] == 4096 and not result["peer"]:
-            [found] = times(section, device="cpu", n=4096, method=result["method"])
+        if result["parameters"]["n"] == 4096 and not result["is_peer"]:
+            [found] = times(section, device="cpu", n=4096, method=result["plan"])
             assert found["seconds"] == pytest.approx(result["seconds"], rel=1e-4)
             assert found["file"] == "bench-cpu.json"

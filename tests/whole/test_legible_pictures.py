@@ -16,8 +16,7 @@ from legible import check_legible, extent
 from markdown_pages import ROOT
 from matplotlib.figure import Figure
 
-from gpgpu_legacy.measure.bench.plot import draw_bench
-from gpgpu_legacy.measure.bench.record import read_bench
+from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.papers.measured.model import measured_tables
 from gpgpu_legacy.papers.measured.plot import plots
 from gpgpu_legacy.present.labels import Label, label_ends
@@ -30,8 +29,7 @@ from gpgpu_legacy.present.plot import (
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.lineage.plot import draw_lineage
-from gpgpu_legacy.studies.lineage.record import read_lineage
+from gpgpu_legacy.studies.lineage.result import Lineage, Lineages
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"
@@ -83,14 +81,14 @@ def test_words_in_any_colour_have_contrast_enough_on_white() -> None:
 def test_every_recorded_benchmark(
     path: Path, suffix: str, tmp_path: Path, drawn_figures: list[Figure]
 ) -> None:
-    bench = read_bench(path)
-    draw_bench(bench, tmp_path / f"bench{suffix}")
+    bench = read_recorded(path, Bench)
+    bench.plot(tmp_path / f"bench{suffix}")
     [figure] = drawn_figures
     check_legible(figure)
     [axes] = figure.axes
     assert axes.get_legend() is None
     assert sorted(text.get_text() for text in axes.texts) == sorted(
-        str(line.get_label()) for line in axes.get_lines()
+        str(line.get_label()) for line in axes.containers
     )
     assert bench.device.split()[0] in figure.texts[1].get_text()
 
@@ -109,15 +107,16 @@ def multiple_of(text: str) -> float:
 def test_lineages_side_by_side(
     names: tuple[str, ...], tmp_path: Path, drawn_figures: list[Figure]
 ) -> None:
-    lineages = [read_lineage(BENCHMARKS / f"lineage-{name}.json") for name in names]
-    draw_lineage(lineages, tmp_path / "lineage.png")
+    files = (BENCHMARKS / f"lineage-{name}.json" for name in names)
+    lineages = tuple(read_recorded(file, Lineage) for file in files)
+    Lineages(lineages=lineages).plot(tmp_path / "lineage.png")
     [figure] = drawn_figures
     check_legible(figure)
     assert len(figure.axes) == len(lineages)
     head = " ".join(text.get_text() for text in figure.texts)
     for axes, lineage in zip(figure.axes, lineages, strict=True):
         first = next(step for step in lineage.steps if step.gflops)
-        assert f"times those of {first.method}" in head
+        assert f"times those of {first.plan}" in head
         assert f"n = {lineage.size}" in axes.get_title(loc="left")
         written = [text.get_text() for text in axes.texts]
         multiples = [multiple_of(text) for text in written if text.endswith("×") or "/" in text]

@@ -13,20 +13,16 @@ from markdown_pages import ROOT
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import Confidence, Fact, Profile, find_profile, recorded
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.bench.record import read_bench
+from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import with_fields, write_json
+from gpgpu_legacy.serial import read_recorded, with_fields, write_json
 from gpgpu_legacy.studies.roofline import here
 from gpgpu_legacy.studies.roofline.here import measure_here
-from gpgpu_legacy.studies.roofline.model import (
-    Panel,
-    Point,
-    Product,
-    roofline,
-)
+from gpgpu_legacy.studies.roofline.model import Product, roofline
 from gpgpu_legacy.studies.roofline.model import recorded as products_of
+from gpgpu_legacy.studies.roofline.result import Panel, Point
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"
@@ -39,7 +35,7 @@ def panels(*chips: str, size: int = N, products: tuple[Product, ...] = ()) -> li
 
 
 def of_method(panel: Panel, method: str) -> Point:
-    return next(point for point in panel.points if point.method == method)
+    return next(point for point in panel.points if point.plan == method)
 
 
 # By hand -----------------------------------------------------------------------------------------
@@ -139,7 +135,7 @@ def test_methods_that_were_lowered_on_an_h100_are_under_the_roof_of_what_is_disp
 
 def test_whole_calls_and_other_files_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "whole.json"
-    write_json(path, with_fields(read_bench(BENCHMARKS / "bench-h100.json"), whole=True))
+    write_json(path, with_fields(read_recorded(BENCHMARKS / "bench-h100.json", Bench), whole=True))
     with pytest.raises(InputError, match="whole calls"):
         products_of(path)
     path.write_text("{}", "utf-8")
@@ -186,15 +182,16 @@ def test_the_roofline_is_drawn_and_names_a_point_above_its_roof(
     run: Command, tmp_path: Path
 ) -> None:
     picture = tmp_path / "roof.png"
-    chip = ("roofline", "--chip", "radeon-9800-xt", "--size", "128")
+    chip = ("study", "roofline", "--chip", "radeon-9800-xt", "n=128")
     code, _, _ = run(*chip, "--plot", str(picture))
     assert code == 0 and picture.read_bytes().startswith(b"\x89PNG")
     data = json.loads((BENCHMARKS / "lineage-h100.json").read_text("utf-8"))
-    [step] = [step for step in data["steps"] if step["method"] == MULTI]
+    [step] = [step for step in data["steps"] if step["plan"] == MULTI]
     step.update(seconds=1e-6, gflops=None)
+    step["parameters"]["n"] = 128
     data.update(size=128, steps=[step])
     path = tmp_path / "too-fast.json"
     path.write_text(json.dumps(data), "utf-8")
-    code, _, err = run(*chip, "--from", str(path))
+    code, out, _ = run(*chip, "--from", str(path))
     assert code == 1
-    assert f"{MULTI} at n = 128 is above its roof" in err
+    assert f"{MULTI} at n = 128 is above its roof" in out

@@ -184,9 +184,9 @@ def product(
     p.operations = 2 * shape.multiply_adds
     offset = 0.0 if is_unorm else 0.5
     p.samples = {
-        "A": partial(_uniform, offset, stored.transpose_a),
-        "B": partial(_uniform, offset, stored.transpose_b),
-        "C0": partial(_uniform, offset, False),
+        "A": _Uniform(offset, stored.transpose_a),
+        "B": _Uniform(offset, stored.transpose_b),
+        "C0": _Uniform(offset),
     }
     return p
 
@@ -233,16 +233,22 @@ def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = Non
     return result if C0 is None or sizes.beta is None else result + sizes.beta * C0
 
 
-def _uniform(offset: float, is_transposed: bool, rng: Any, shape: tuple[int, ...]) -> Any:
-    """A random matrix, in float32: from -0.5 to 0.5, or from 0 to 1 for unorm textures.
+@dataclass(frozen=True)
+class _Uniform:
+    """Random matrices in float32: from -0.5 to 0.5, or from 0 to 1 for unorm textures.
 
     A transposed one has the elements that it would have the other way round.
     """
-    import numpy as np
 
-    values = rng.random(shape[::-1] if is_transposed else shape, np.float32)
-    values -= np.float32(offset)
-    return values.T if is_transposed else values
+    offset: float
+    is_transposed: bool = False
+
+    def __call__(self, rng: Any, shape: tuple[int, ...]) -> Any:
+        import numpy as np
+
+        values = rng.random(shape[::-1] if self.is_transposed else shape, np.float32)
+        values -= np.float32(self.offset)
+        return values.T if self.is_transposed else values
 
 
 # The matrices, by the names that plans give them ------------------------------------------------

@@ -14,7 +14,7 @@ whole chip. The number of such tiles is the rate of all tiles over the rate of o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -42,6 +42,8 @@ from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, CACHED_MIB, TILE,
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
 from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.present.grid import Grid, Numeral
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Prepared
@@ -86,18 +88,47 @@ class Ceiling(Record):
         )
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """An executor's ceilings by their field in the profile, and the profile.
+class Calibration(Record):
+    """An executor's ceilings by their field in the profile. file: that the profile was written to.
 
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
     """
 
     executor: str
     device: str
-    ceilings: Mapping[str, Ceiling]
-    profile: Profile
+    ceilings: dict[str, Ceiling]
     busy_share: float | None
+    file: str | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its profile."""
+        return calibrated_name(self.executor)
+
+    @property
+    def title(self) -> str:
+        """The title of its profile."""
+        return f"{self.device}, by {self.executor}"
+
+    def grid(self) -> Grid:
+        """What was measured."""
+        rows = tuple(
+            (name, c.median, c.lowest, c.highest, Numeral("first") if c.first_run else c.runs)
+            for name, c in self.ceilings.items()
+        )
+        heads = ("ceiling", "median", "lowest", "highest", "runs")
+        notes = (*([f"Kept in {self.file}."] if self.file else []), *busy_notes(self.busy_share))
+        return Grid("calibration", f"{self.name}: {self.title}.", heads, rows, notes)
+
+
+class Calibrations(Result):
+    """What was measured of several executors."""
+
+    profiles: tuple[Calibration, ...]
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The ceilings of each."""
+        return [profile.grid() for profile in self.profiles]
 
 
 def calibratable(names: Sequence[str] = ()) -> list[Executor]:
@@ -135,10 +166,12 @@ def calibrate(
                 trials.append(_prepare(executor, task, run_s, limit, held))
             progress(f"{executor.name}: {task.name}")
         take_rounds(trials, lambda trial: trial.sample(limit), rounds.count, after_round)
-    ceilings = _ceilings(trials)
-    busy_share = other_work.share()
-    profile = _profile(executor, ceilings, busy_notes(busy_share))
-    return Calibration(executor.name, executor.device(), ceilings, profile, busy_share)
+    return Calibration(
+        executor=executor.name,
+        device=executor.device(),
+        ceilings=_ceilings(trials),
+        busy_share=other_work.share(),
+    )
 
 
 def count_steps(runs: int = RUNS) -> int:
@@ -154,15 +187,17 @@ def check_kept(executors: Sequence[Executor]) -> None:
         check_writable(path)
 
 
-def write_calibration(calibration: Calibration, path: Path | None = None) -> Path:
-    """Write the profile, by default where `find_profile` looks; gives the file's path.
+def write_calibration(
+    executor: Executor, calibration: Calibration, path: Path | None = None
+) -> Calibration:
+    """Write the profile, by default where `find_profile` looks; the calibration with its file.
 
     Raises InputError where it cannot be written.
     """
-    to = path or _kept_path(calibration.profile.name)
+    to = path or _kept_path(calibration.name)
     make_folder(to.parent)
-    write_text(to, toml_text(calibration.profile))
-    return to
+    write_text(to, toml_text(profile_of(executor, calibration)))
+    return with_fields(calibration, file=str(to))
 
 
 def _kept_path(name: str) -> Path:
@@ -260,18 +295,18 @@ def _ceilings(trials: Sequence[_Trial]) -> dict[str, Ceiling]:
 # The profile -----------------------------------------------------------------------------------
 
 
-def _profile(
-    executor: Executor, ceilings: Mapping[str, Ceiling], remarks: Sequence[str]
-) -> Profile:
+def profile_of(executor: Executor, calibration: Calibration) -> Profile:
     """The ceilings, and what the executor is capable of, as the profile of a chip."""
     day = f"{datetime.now(UTC):%Y-%m-%d}"
     note = f"Calibrated on {day}; each rate is that of a plan that does one thing alone."
-    rates: dict[str, Any] = {name: _fact(name, ceiling) for name, ceiling in ceilings.items()}
+    rates: dict[str, Any] = {
+        name: _fact(name, ceiling) for name, ceiling in calibration.ceilings.items()
+    }
     return Profile(
-        name=calibrated_name(executor.name),
-        title=f"{executor.device()}, by {executor.name}",
+        name=calibration.name,
+        title=calibration.title,
         kind=Kind.CHIP,
-        notes=(note, *remarks),
+        notes=(note, *busy_notes(calibration.busy_share)),
         executor=executor.name,
         provenance=Recorded(**provenance()),
         hardware=Hardware(

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
@@ -31,7 +30,7 @@ class Step:
     as they were written. counts: by size, SIZE alone where programs grow with the size.
     """
 
-    method: Method
+    method: Algorithm
     kind: str
     text: str
     files: tuple[str, ...]
@@ -42,7 +41,7 @@ class Step:
 def make_section() -> Section:
     """A timeline of the methods, and what was recorded of each."""
     recorded = recordings()
-    steps = [_step(method, recorded) for method in methods()]
+    steps = [_step(method, recorded) for method in products()]
     at = {(time.device, time.size, time.method): time for time in recorded.times}
     html = rendered(
         "sections/lineage.html.j2",
@@ -51,7 +50,7 @@ def make_section() -> Section:
         devices=DEVICES,
         size=SIZE,
         at=at,
-        gflops=lambda time: Shape.square(time.size).gflops(time.seconds),
+        gflops=lambda time: 2e-9 * time.size**3 / time.seconds,
         multiply_adds=lambda size: size**3,
         four_digits=_four_digits,
     )
@@ -59,7 +58,7 @@ def make_section() -> Section:
     return Section("lineage", "The lineage 2001–2018", html, _data(steps, recorded), scripts)
 
 
-def _step(method: Method, recorded: Recordings) -> Step:
+def _step(method: Algorithm, recorded: Recordings) -> Step:
     small = _small_plan(method)
     programs = {program.name: disassemble(program) for program in small.programs()}
     kernels = {
@@ -77,15 +76,15 @@ def _step(method: Method, recorded: Recordings) -> Step:
         tuple(texts),
         f"n = {_SMALL}{block}" if programs else "",
         {
-            n: count_plan(method.plan(Shape.square(n)))
+            n: count_plan(method.plan(n=n))
             for n in sorted({SIZE} if _grows(method) else {SIZE, *sizes})
         },
     )
 
 
-def _grows(method: Method) -> bool:
+def _grows(method: Algorithm) -> bool:
     """Whether programs have the whole sum in them, so that they take long to make for a large n."""
-    small, larger = (method.plan(Shape.square(n)).programs() for n in (_SMALL, 2 * _SMALL))
+    small, larger = (method.plan(n=n).programs() for n in (_SMALL, 2 * _SMALL))
     return [len(p.instructions) for p in small] != [len(p.instructions) for p in larger]
 
 
@@ -94,13 +93,13 @@ def _four_digits(value: float) -> str:
     return f"{float(f'{value:.4g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def _has_free_block(method: Method) -> bool:
-    return method.defaults.block is not None and not method.blocks
+def _has_free_block(method: Algorithm) -> bool:
+    return "block" in method.parameters and not method.parameters["block"].choices
 
 
-def _small_plan(method: Method) -> Plan:
-    options = Options(block=_SMALL_BLOCK) if _has_free_block(method) else Options()
-    return method.plan(Shape.square(_SMALL), options)
+def _small_plan(method: Algorithm) -> Plan:
+    block = {"block": _SMALL_BLOCK} if _has_free_block(method) else {}
+    return method.plan(n=_SMALL, **block)
 
 
 def _data(steps: list[Step], recorded: Recordings) -> dict[str, Any]:

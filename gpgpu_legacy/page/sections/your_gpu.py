@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.recordings import TITLES, recordings
 from gpgpu_legacy.page.scenes import PLAYER, Scene
 from gpgpu_legacy.page.section import Section, rendered
@@ -39,7 +39,7 @@ def make_section() -> Section:
     beside.sort(key=lambda one: -(one.gflops or 0.0))
     html = rendered("sections/your-gpu.html.j2", sizes=SIZES, beside=beside, digits=_digits)
     data = {
-        "products": [_product(find_method(name), size) for size in SIZES for name in METHODS],
+        "products": [_product(find_product(name), size) for size in SIZES for name in METHODS],
         "beside": [
             {"method": one.method, "device": one.device, "size": one.size, "gflops": one.gflops}
             for one in beside
@@ -49,17 +49,12 @@ def make_section() -> Section:
     return Section("your-gpu", "On your GPU", html, data, (*PLAYER, "sections/your-gpu.js"))
 
 
-def _product(method: Method, size: int) -> dict[str, Any]:
-    """What the page needs to run and time a product."""
-    plan = method.plan(Shape.square(size), _options(method))
-    block = method.options(_options(method)).block
-    return {"method": method.name, "size": size, "block": block, "scene": _drawn_scene(plan)}
-
-
-def _options(method: Method) -> Options:
-    """Nothing is copied from pass to pass."""
-    refuses = "accumulate" in method.refuses
-    return Options() if refuses else Options(accumulate=Accumulate.PING_PONG)
+def _product(method: Algorithm, size: int) -> dict[str, Any]:
+    """What the page needs to run and time a product. Nothing is copied from pass to pass."""
+    way = {"accumulate": Accumulate.PING_PONG} if "accumulate" in method.parameters else {}
+    p = method.builder(n=size, **way)
+    block = p.parameters.get("block")
+    return {"method": p.name, "size": size, "block": block, "scene": _drawn_scene(p.plan())}
 
 
 def _drawn_scene(plan: Plan) -> Scene:
@@ -82,7 +77,7 @@ def _recorded() -> list[Beside]:
             time.method,
             TITLES[time.device],
             time.size,
-            Shape.square(time.size).gflops(time.seconds),
+            2e-9 * time.size**3 / time.seconds,
             f"benchmarks/{time.file}, {time.executor}",
         )
         for time in recordings().times
@@ -100,7 +95,7 @@ def _published() -> list[Beside]:
                 if series.quantity is not Quantity.TIME or series.method is None or not cells:
                     continue
                 cell = max(cells, key=lambda cell: cell.size)
-                gflops = Shape.square(cell.size).gflops(cell.value / 1e3)
+                gflops = 2e-6 * cell.size**3 / cell.value if cell.value else None
                 source = f"{paper.short}, {table.where}: {series.label}"
                 found.append(Beside(series.method, "published", cell.size, gflops, source))
     return found

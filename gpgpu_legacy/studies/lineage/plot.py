@@ -19,11 +19,12 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.studies.lineage.record import Lineage, Step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
+
+    from gpgpu_legacy.studies.lineage.result import Lineage, Step
 
 MOST_PANELS = 3
 """Lineages side by side; of more, the numbers would be too small to read."""
@@ -37,7 +38,7 @@ _RATE_POINTS, _TIMES_POINTS = 42, 90  # where two columns of numbers end, right 
 _TICKS = 6  # at most, of all panels
 
 
-def draw_lineage(lineages: Sequence[Lineage], path: Path) -> None:
+def draw_lineages(lineages: Sequence[Lineage], path: Path) -> None:
     """Draw GFLOPS by method, a panel a lineage, on one logarithmic axis: PNG, SVG or PDF.
 
     The origin of bars, 1×, is the oldest method that each lineage has times of. Rates and multiples
@@ -65,7 +66,7 @@ def draw_lineage(lineages: Sequence[Lineage], path: Path) -> None:
     panels[0].set_ylim(len(rows) - 0.4, -0.6)
     _set_scale(panels[0], lineages, shown)
     figure.supxlabel("GFLOPS (2n³ over the compute time), logarithmic", fontsize=10, color=INK)
-    origins = dict.fromkeys(steps[0].method for steps in shown)
+    origins = dict.fromkeys(steps[0].plan for steps in shown)
     add_head(
         figure,
         "Matrix products by every method, in the order of history",
@@ -91,7 +92,7 @@ def _key(colours: dict[str, str]) -> list[Line2D]:
 def _names(shown: Sequence[Sequence[Step]]) -> dict[str, str]:
     """The methods of any lineage in the order of history, each with its year."""
     steps = sorted((step for steps in shown for step in steps), key=lambda step: step.year)
-    return {step.method: f"{step.method}  {step.year}" for step in steps}
+    return {step.plan: f"{step.plan}  {step.year}" for step in steps}
 
 
 def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Step], colours: dict[str, str]) -> None:
@@ -105,11 +106,9 @@ def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Step], colours: dict[str
     axes.axvline(origin, color=INK, linewidth=0.9)
     for step in steps:
         rate, colour = step.gflops or 0.0, colours[step.executor]
-        axes.plot(
-            [origin, rate], [step.method] * 2, color=colour, linewidth=5, solid_capstyle="butt"
-        )
-        axes.plot(rate, step.method, "o", color=colour, markersize=7, clip_on=False)
-        _write(axes, step.method, rate, origin)
+        axes.plot([origin, rate], [step.plan] * 2, color=colour, linewidth=5, solid_capstyle="butt")
+        axes.plot(rate, step.plan, "o", color=colour, markersize=7, clip_on=False)
+        _write(axes, step.plan, rate, origin)
     for ceiling in lineage.ceilings:
         axes.plot(
             ceiling.gflops, ceiling.name, _LIBRARY_MARK, color=INK, markersize=6, clip_on=False

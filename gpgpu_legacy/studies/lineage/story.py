@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.method import Method
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import methods
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.plan.plan import ComputePass
 
@@ -13,7 +12,7 @@ _SIZE = 1024
 
 def story() -> list[str]:
     """What the methods learned from one another, in paragraphs."""
-    every = methods()
+    every = products()
     by_year = {
         year: max(_per_byte(method) for method in every if method.year == year)
         for year in (2001, 2003)
@@ -31,14 +30,12 @@ def story() -> list[str]:
     ]
 
 
-def _per_byte(method: Method) -> float:
+def _per_byte(method: Algorithm) -> float:
     """Multiply-adds for each byte that instructions ask for."""
-    plan = method.plan(Shape(_SIZE, _SIZE, _SIZE))
-    return _SIZE**3 / count_plan(plan).bytes_requested
+    return _SIZE**3 / count_plan(method.plan(n=_SIZE)).bytes_requested
 
 
-def _shares(method: Method) -> bool:
+def _shares(method: Algorithm) -> bool:
     """Whether its kernels have shared arrays."""
-    plan = method.plan(Shape(1, 1, 1))
-    passes = (pass_ for _, pass_ in plan.weighted_passes())
+    passes = (pass_ for _, pass_ in method.plan(n=1).weighted_passes())
     return any(isinstance(pass_, ComputePass) and pass_.kernel.shared for pass_ in passes)

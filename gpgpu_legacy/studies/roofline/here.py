@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.matmul.options import Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name
-from gpgpu_legacy.measure.bench.model import measure
-from gpgpu_legacy.measure.bench.record import Bench
+from gpgpu_legacy.measure.bench import Bench
+from gpgpu_legacy.measure.benchmark import Benchmark, Case
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.calibration.model import calibrate
+from gpgpu_legacy.measure.calibration.model import calibrate, profile_of
 from gpgpu_legacy.measure.calibration.model import count_steps as steps_of_calibration
-from gpgpu_legacy.measure.entrants import Entrant, entrant_of
+from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.studies.roofline.model import bounds
 
 RUNS = 5
 """Rounds of a calibration, and of the methods."""
@@ -47,25 +45,22 @@ def measure_here(
     for number, executor in enumerate(missing):
         share = half.share(len(missing) - number)
         found = calibrate(executor, runs=RUNS, budget=share, progress=progress)
-        rates[executor.name] = found.profile
-    entered = [
-        entrant for executor in executors for entrant in _entrants(executor, rates[executor.name])
-    ]
-    bench = measure(entered, [size], RUNS, budget, progress=progress)
+        rates[executor.name] = profile_of(executor, found)
+    cases = []
+    for method in products():
+        small = method.plan(n=1)
+        able = [
+            executor.name
+            for executor in executors
+            if small.kinds <= executor.capabilities.passes
+            and predict(small, rates[executor.name]).compute_seconds is not None
+        ]
+        cases += [Case(method.builder(n=size), executors=able)] * bool(able)
+    bench = Benchmark(cases, peers=(), rounds=Rounds(RUNS)).measure(budget, progress)
     return Here(tuple(rates[executor.name] for executor in executors), bench)
 
 
 def count_steps(executors: Sequence[Executor]) -> int:
     """How often `measure_here` reports progress, at most."""
-    of_methods = len(methods()) * (1 + RUNS)
+    of_methods = len(products()) * (1 + RUNS)
     return len(executors) * (steps_of_calibration(RUNS) + of_methods)
-
-
-def _entrants(executor: Executor, profile: Profile) -> Iterator[Entrant]:
-    """The methods that the executor runs, as far as its rates bound their times."""
-    for product in bounds(profile, 1):
-        method = find_method(product.method)
-        plan = method.plan(Shape(1, 1, 1), Options())
-        has_bound = predict(plan, profile).compute_seconds is not None
-        if has_bound and plan.kinds <= executor.capabilities.passes:
-            yield entrant_of(method, Options(), executor)

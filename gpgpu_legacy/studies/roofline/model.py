@@ -21,106 +21,43 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method, methods
+from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.bench.record import Bench, read_bench
+from gpgpu_legacy.measure.bench import Bench, Setting
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.lowered import as_lowered
-from gpgpu_legacy.predict.mispredictions import Case, Origin, read_log
+from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import executors
-from gpgpu_legacy.serial import Record, as_record
-from gpgpu_legacy.studies.lineage.record import Lineage, read_lineage
+from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.studies.lineage.result import Lineage
+from gpgpu_legacy.studies.roofline.result import Panel, Point, Roof, Roofline
 
 SLACK = 1.2
 """How far a measured point may exceed its bound, as a factor: rates are medians of runs too."""
-
-
-class Roof(Record):
-    """A limit: GFLOPS at any intensity if it is flat, else GB/s, GFLOPS per unit of intensity."""
-
-    name: str
-    gflops: float | None = None
-    gb_per_s: float | None = None
-
-
-class Point(Record):
-    """A method at a size.
-
-    flops_per_byte: operations per byte that memory serves; flops_per_byte_requested: per byte that
-    instructions request. bound_gflops: what the prediction allows; None if nothing is known. binds:
-    its bottleneck, a term's name. gflops: as published or measured; None for a prediction alone.
-    kind: of origin; where: the paper's table, or the file. above: whether it exceeds its bound.
-    """
-
-    method: str
-    size: int
-    block: int | None
-    flops_per_byte: float
-    flops_per_byte_requested: float
-    bound_gflops: float | None
-    binds: str
-    gflops: float | None = None
-    kind: str = ""
-    where: str = ""
-    above: bool = False
-
-    @property
-    def place(self) -> tuple[float, float]:
-        """The intensity, and the GFLOPS: those reached, else those that are allowed, else 0."""
-        height = self.bound_gflops if self.gflops is None else self.gflops
-        return self.flops_per_byte, height or 0.0
-
-
-class Panel(Record):
-    """The roofs of one executor of a machine, and the points under them.
-
-    chip: the profile's name. title: of the machine. executor: None for a chip that draws pass by
-    pass, whoever makes it do so.
-    """
-
-    chip: str
-    title: str
-    executor: str | None
-    roofs: tuple[Roof, ...]
-    points: tuple[Point, ...]
-
-    @property
-    def above(self) -> tuple[Point, ...]:
-        """The points that cannot be right."""
-        return tuple(point for point in self.points if point.above)
-
-
-class Roofline(Record):
-    """Panels of one or several executors. size: n of the methods that are predicted alone."""
-
-    size: int
-    panels: tuple[Panel, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Product:
     """A square product. seconds: how long it took; None to predict it alone."""
 
-    method: str
-    size: int
-    options: Options
+    p: PlanBuilder
     seconds: float | None = None
     kind: str = ""
     where: str = ""
     executor: str | None = None
 
 
-def roofline(chips: Sequence[Profile], size: int, products: Iterable[Product] = ()) -> Roofline:
+def roofline(chips: Sequence[Profile], size: int, reached: Iterable[Product] = ()) -> Roofline:
     """Every method's bound on each chip at n = size, and the times known there at any size.
 
-    products: further times, such as `recorded` or `measured` gives; each is a point on the chips of
+    reached: further times, such as `recorded` or `measured` gives; each is a point on the chips of
     its executor and, unless that runs on the host, on those of data sheets. Raises InputError for a
     size of 0.
     """
-    known = tuple(products)
+    known = tuple(reached)
     panels = [panel for chip in chips for panel in _panels(chip, size, known)]
     return Roofline(size=size, panels=tuple(panels))
 
@@ -142,13 +79,13 @@ def _panels(chip: Profile, size: int, known: Sequence[Product]) -> Iterator[Pane
             yield _panel(lowered, executor.name, [*bounds(lowered, size), *own])
 
 
-def _panel(chip: Profile, executor: str | None, products: Iterable[Product]) -> Panel:
+def _panel(chip: Profile, executor: str | None, reached: Iterable[Product]) -> Panel:
     return Panel(
         chip=chip.name,
         title=chip.title,
         executor=executor,
         roofs=tuple(_roofs(chip)),
-        points=tuple(_point(chip, product) for product in products),
+        points=tuple(_point(chip, product) for product in reached),
     )
 
 
@@ -158,39 +95,36 @@ def _panel(chip: Profile, executor: str | None, products: Iterable[Product]) -> 
 def bounds(chip: Profile, size: int) -> Iterator[Product]:
     """Every method that runs on the chip."""
     kernels = chip.programs.kernels
-    for method in methods():
-        if kernels is None or kernels.value or not method.plan(Shape(1, 1, 1)).dispatches:
-            yield Product(method.name, size, Options())
+    for method in products():
+        if kernels is None or kernels.value or not method.plan(n=1).dispatches:
+            yield Product(method.builder(n=size))
 
 
 def _cases(chip: Profile) -> Iterator[Product]:
     """The published and measured times that the log of mispredictions has of the chip."""
-    return (_of_case(case) for case in read_log().case if case.chip == chip.name)
-
-
-def _of_case(case: Case) -> Product:
-    options = Options(block=case.block, accumulate=case.accumulate)
-    kind = case.kind.value
-    return Product(case.method, case.size, options, case.seconds, kind, case.where)
+    for case in read_log().case:
+        if case.chip == chip.name:
+            way = {"block": case.block, "accumulate": case.accumulate}
+            given = {name: value for name, value in way.items() if value is not None}
+            p = find_product(case.method).builder(n=case.size, **given)
+            yield Product(p, case.seconds, case.kind.value, case.where)
 
 
 def recorded(path: Path) -> tuple[Product, ...]:
     """The measurements of a file that `lineage` or `bench` wrote; InputError for any other file."""
     try:
-        return tuple(_of_lineage(read_lineage(path), str(path)))
+        lineage = read_recorded(path, Lineage)
     except InputError as no_lineage:
         try:
-            bench = read_bench(path)
+            bench = read_recorded(path, Bench)
         except InputError:
             raise no_lineage from None
-    return tuple(measured(bench, str(path)))
-
-
-def _of_lineage(lineage: Lineage, where: str) -> Iterator[Product]:
-    for step in lineage.steps:
-        if step.seconds is not None:
-            options = Options(block=step.block, accumulate=step.accumulate)
-            yield _measured(step.method, lineage.size, options, step.seconds, where, step.executor)
+        return tuple(measured(bench, str(path)))
+    return tuple(
+        _measured(step.plan, step.parameters, step.seconds, str(path), step.executor)
+        for step in lineage.steps
+        if step.seconds is not None
+    )
 
 
 def measured(bench: Bench, where: str) -> Iterator[Product]:
@@ -198,46 +132,43 @@ def measured(bench: Bench, where: str) -> Iterator[Product]:
     if bench.whole:
         raise InputError(f"{where} has the times of whole calls; give a benchmark of computing")
     for result in bench.results:
-        if not result.peer:
-            options = _options(result.block, result.accumulate, where)
-            size, executor = result.size, result.executor
-            yield _measured(result.method, size, options, result.seconds, where, executor)
+        if result.is_own and result.plan is not None:
+            executor = result.executor
+            yield _measured(result.plan, result.parameters, result.seconds, where, executor)
 
 
-def _options(block: int | None, accumulate: str | None, where: str) -> Options:
+def _measured(
+    plan: str, parameters: dict[str, Setting], seconds: float, where: str, executor: str
+) -> Product:
     try:
-        return Options(block=block, accumulate=Accumulate(accumulate) if accumulate else None)
-    except ValueError:
-        raise InputError(f"{where} has a result that accumulates by {accumulate!r}") from None
-
-
-def _measured(method: str, size: int, options: Options, seconds: float, *place: str) -> Product:
-    where, executor = place
-    return Product(method, size, options, seconds, Origin.MEASURED.value, where, executor)
+        p = find_product(plan).builder(**parameters)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return Product(p, seconds, Origin.MEASURED.value, where, executor)
 
 
 # Points and roofs --------------------------------------------------------------------------------
 
 
 def _point(chip: Profile, product: Product) -> Point:
-    size, method = product.size, find_method(product.method)
-    if not size:
+    p, plan, flops = product.p, product.p.plan(), product.p.operations
+    if not flops:
         raise InputError("a product of size 0 has no operations; give a size of at least 1")
-    shape = Shape(size, size, size)
-    plan, flops = method.plan(shape, product.options), 2 * shape.multiply_adds
     prediction = predict(plan, chip)
     seconds = prediction.compute_seconds
     bound = 1e-9 * flops / seconds if seconds else None
     gflops = 1e-9 * flops / product.seconds if product.seconds else None
-    return as_record(
-        Point,
-        product,
-        block=method.options(product.options).block,
+    return Point(
+        plan=plan.name,
+        size=plan.results[0].columns,
+        parameters=dict(p.parameters),
         flops_per_byte=flops / prediction.memory_bytes,
         flops_per_byte_requested=flops / count_plan(plan).bytes_requested,
         bound_gflops=bound,
         binds=prediction.binds or "",
         gflops=gflops,
+        kind=product.kind,
+        where=product.where,
         above=gflops is not None and bound is not None and gflops > SLACK * bound,
     )
 

@@ -25,14 +25,13 @@ from gpgpu_legacy.present.plot import (
     set_plain_numbers,
     style_axes,
 )
-from gpgpu_legacy.studies.roofline.model import Panel, Point, Roof, Roofline
-from gpgpu_legacy.studies.roofline.table import title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Annotation
 
     from gpgpu_legacy.present.labels import Label, Place
+    from gpgpu_legacy.studies.roofline.result import Panel, Point, Roof, Roofline
 
 MOST_PANELS = 6
 """Panels of a picture."""
@@ -100,7 +99,7 @@ def _draw(axes: Axes, panel: Panel) -> None:
     set_plain_numbers(axes)
     axes.set_xlabel("arithmetic intensity: 2n³ operations per byte that memory serves")
     axes.set_ylabel("GFLOPS")
-    title = "\n".join(lines_of(title_of(panel), WIDTH - 1.5, _TITLE))
+    title = "\n".join(lines_of(panel.name, WIDTH - 1.5, _TITLE))
     axes.set_title(title, loc="left", fontsize=_TITLE, color=INK)
     low, high = axes.get_xlim()
     roofs = [[(x, _rate(roof, x)) for x in (low, high)] for roof in panel.roofs]
@@ -195,7 +194,7 @@ def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
     series: dict[str, list[Point]] = {}
     for point in sorted(points, key=lambda point: (point.flops_per_byte, point.size)):
         if point.gflops is not None:
-            series.setdefault(point.method, []).append(point)
+            series.setdefault(point.plan, []).append(point)
     return series
 
 
@@ -211,7 +210,7 @@ def _draw_points(axes: Axes, points: Sequence[Point]) -> list[list[Place]]:
         axes.plot(*zip(*line, strict=True), color=colours[name], linewidth=0.8, alpha=0.6)
         joins.append(line)
     for point in points:
-        colour = colours.get(point.method, GREY)
+        colour = colours.get(point.plan, GREY)
         if point.gflops is not None:
             mark = _MARKS.get(point.kind, "o")
             axes.plot(*point.place, mark, markersize=5.5, color=colour)
@@ -229,7 +228,7 @@ def _draw_points(axes: Axes, points: Sequence[Point]) -> list[list[Place]]:
 
 def _reached_there(bound: Point, points: Sequence[Point]) -> Iterator[Point]:
     for point in points:
-        if point.gflops and (point.method, point.size) == (bound.method, bound.size):
+        if point.gflops and (point.plan, point.size) == (bound.plan, bound.size):
             yield point
 
 
@@ -248,8 +247,8 @@ def _labels(points: Sequence[Point]) -> list[Label]:
         first = alone[0]
         here = [point for point in alone if _is_same(first, point)]
         alone = [point for point in alone if point not in here]
-        text = "\n".join(point.method for point in here)
-        colour = colours.get(first.method, SOFT)
+        text = "\n".join(point.plan for point in here)
+        colour = colours.get(first.plan, SOFT)
         labels.append(Label(*first.place, text, colour))
     return labels
 

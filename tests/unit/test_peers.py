@@ -1,25 +1,26 @@
-"""Peers of plans: from Python files, measured in turn with executors, and compared."""
+"""Peers: libraries, and those of Python files, measured in turn with executors and compared."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from commands import Command
 from markdown_pages import ROOT
-from test_plan_bench import Known, by_name, clearing, only, two_numbers
+from test_benchmark import Known, bench, by_name, clearing, made, only, two_numbers
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.api.plan_peers import read_peers
-from gpgpu_legacy.cli import app
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.plan_bench.model import Case, bench_plans
-from gpgpu_legacy.measure.plan_bench.record import PlanBench
-from gpgpu_legacy.measure.plan_bench.table import plan_bench_grids
+from gpgpu_legacy.measure.bench import Bench
+from gpgpu_legacy.measure.benchmark import Case
+from gpgpu_legacy.measure.peers import libraries
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import read_recorded
 
@@ -127,16 +128,15 @@ def test_a_peer_takes_its_turn_and_is_compared(monkeypatch: pytest.MonkeyPatch) 
         raise ImportError("there is no such library")
 
     peers = {"missing": missing, "answer": lambda *_: answer}
-    case = Case("a case", clearing(), {}, two_numbers, {}, peers)
-    bench = bench_plans([case], repeat=2)
-    found = by_name(bench)
+    result = bench(Case(made(clearing(), two_numbers), {}, peers=peers), rounds=2)
+    found = by_name(result)
     assert list(found) == ["two_numbers", "answer", "one", "two"]
     assert [name for name, result in found.items() if result.is_peer] == ["answer"]
     assert found["answer"].max_error == 0.25  # |5 - 4| / 4
     assert found["answer"].max_peer_difference == 0.0
     assert found["one"].max_peer_difference == 0.0
     assert found["two"].max_peer_difference == 0.2  # |4 - 5| / 5
-    assert [(skipped.executor, skipped.reason) for skipped in bench.not_run] == [
+    assert [(skipped.executor, skipped.reason) for skipped in result.not_run] == [
         ("missing", "there is no such library")
     ]
     calls = [call for call in answer.calls if call != "outputs"]
@@ -147,12 +147,11 @@ def test_a_peer_takes_its_turn_and_is_compared(monkeypatch: pytest.MonkeyPatch) 
 def test_ratios_are_to_the_peers_of_the_same_case(monkeypatch: pytest.MonkeyPatch) -> None:
     only(monkeypatch, Known("one", [1.0, 4.0]))
     peers = {"answer": lambda *_: Answer([1.0, 4.0])}
-    cases = [Case(f"{k} passes", clearing(k), {}, two_numbers, {}, peers) for k in (1, 3)]
-    bench = bench_plans(cases, repeat=1)
-    seconds = {(r.case, r.executor): r.seconds for r in bench.results}
-    [_, ratios] = plan_bench_grids(bench)
+    result = bench(*(Case(made(clearing(k), two_numbers, k=k), {}, peers=peers) for k in (1, 3)))
+    seconds = {(r.case, r.executor): r.seconds for r in result.results}
+    [_, ratios] = result.grids()
     assert ratios.heads == ("case", "executor", ": answer")
-    assert [row[:2] for row in ratios.rows] == [("1 passes", "one"), ("3 passes", "one")]
+    assert [row[:2] for row in ratios.rows] == [("k = 1", "one"), ("k = 3", "one")]
     for case, _, shown in ratios.rows:
         wanted = seconds[str(case), "answer"] / seconds[str(case), "one"]
         assert float(shown.text) == pytest.approx(wanted, rel=0.01)  # type: ignore[union-attr]
@@ -173,18 +172,70 @@ def test_the_peer_of_jacobi_on_the_cpu_has_the_bits_of_the_program(n: int, passe
     assert np.array_equal(peer.outputs(), wanted)
 
 
-def test_the_command_measures_peers_and_shows_them_again(tmp_path: Path) -> None:
-    path = tmp_path / "jacobi.json"
-    words = [
-        "plan", "bench", "jacobi", "--over", "n=4", "--executor", "jit", "--no-reference",
-        "--peers", str(JACOBI), "--repeat", "1", "--quiet", "--output", str(path),
-    ]  # fmt: skip
-    measured = CliRunner().invoke(app, words)
-    assert measured.exit_code == 0
-    bench = read_recorded(path, PlanBench)
+def test_the_command_measures_peers_and_shows_them_again(run: Command, tmp_path: Path) -> None:
+    path = str(tmp_path / "jacobi.json")
+    words = ("jacobi", "n=4", "--executor", "jit", "--no-reference", "--repeat", "1", "--quiet")
+    code, measured, _ = run("bench", *words, "--peers", str(JACOBI), "--output", path)
+    assert code == 0
+    bench = read_recorded(Path(path), Bench)
     assert {r.executor for r in bench.results} - {"CupyKernels"} == {"NumbaLoop", "jit"}
     assert all(r.max_peer_difference == 0.0 for r in bench.results)
-    shown = CliRunner().invoke(app, ["plan", "bench", "--from", str(path)])
-    assert shown.exit_code == 0
-    assert ": NumbaLoop" in shown.stdout
-    assert shown.stdout in measured.stdout
+    assert ": NumbaLoop" in measured
+    assert run("bench", "--from", path) == (0, measured, "")
+
+
+# Libraries ---------------------------------------------------------------------------------------
+
+
+class Torch(ModuleType):
+    """As much of torch as there has to be, with NumPy for a GPU."""
+
+    def __init__(self, *, allow_tf32: bool) -> None:
+        super().__init__("torch")
+        self.waits = 0
+        matmul = SimpleNamespace(allow_tf32=allow_tf32)
+        self.backends = SimpleNamespace(cuda=SimpleNamespace(matmul=matmul))
+        self.cuda = SimpleNamespace(
+            is_available=lambda: True, get_device_name=lambda: "a GPU", synchronize=self.wait
+        )
+
+    def wait(self) -> None:
+        self.waits += 1
+
+    class Tensor:
+        def __init__(self, values: Any) -> None:
+            self.values = values
+
+        def cuda(self) -> Any:
+            return self
+
+        cpu = cuda
+
+        def numpy(self) -> Any:
+            return self.values
+
+    def from_numpy(self, values: Any) -> Any:
+        return self.Tensor(values)
+
+    def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
+        return self.Tensor(np.matmul(a.values, b.values, out=out and out.values))
+
+
+@pytest.mark.parametrize("allow_tf32", [False, True])
+def test_cublas_is_a_library_where_torch_has_a_gpu_and_computes_in_float32(
+    monkeypatch: pytest.MonkeyPatch, allow_tf32: bool
+) -> None:
+    torch = Torch(allow_tf32=allow_tf32)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    numpy, *others = libraries()
+    assert numpy.name == "numpy-blas"
+    assert [library.name for library in others] == ["cublas"] * (not allow_tf32)
+    for cublas in others:
+        assert (cublas.device, cublas.on_gpu) == ("a GPU, through torch", True)
+        a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
+        run = cublas.opened(a, b)
+        run.start()
+        run.compute()
+        assert run.outputs().tolist() == cublas.whole(a, b).tolist() == b.tolist()
+        assert torch.waits == 2  # before and after

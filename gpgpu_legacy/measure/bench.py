@@ -1,0 +1,413 @@
+"""A benchmark: who took how long on what, as it is recorded, shown and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+from gpgpu_legacy.bounded import (
+    LARGEST,
+    LARGEST_COUNT,
+    Limit,
+    Line,
+    Meta,
+    NotNegative,
+    Positive,
+    Several,
+    Share,
+    Spread,
+    Whole,
+)
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.platform import settings_in_words
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import RecordedResult, Result
+from gpgpu_legacy.serial import Record, as_record
+
+Setting = (
+    Line
+    | Annotated[int, Meta(ge=-LARGEST_COUNT, le=LARGEST_COUNT)]
+    | Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+    | bool
+    | None
+)
+"""The value of a parameter."""
+
+UNSTEADY = 4.0
+"""A run that takes over so many times as long as another of its kind was disturbed."""
+
+
+class Run(Record):
+    """Who did what.
+
+    case: what all who have that case computed, such as `n = 512`. plan: by which plan, or in place
+    of which; None for a library, which multiplies in place of any. parameters: that the plan was
+    built with; of a library, the sizes. executor: its name, or the peer's or the function's.
+    """
+
+    case: Line
+    plan: Line | None
+    parameters: dict[Line, Setting]
+    executor: Line
+
+
+class Timed(Run):
+    """An executor on a plan, a peer of the plan's, or its reference function, and its times.
+
+    is_reference: whether it is the function, which has float64 numbers and no preparation or
+    transfers. is_peer: whether executors are measured against it: a program of today's, or an
+    executor that runs the driver's own. seconds: the median of `samples`, of computing alone or, in
+    a benchmark of whole calls, of those. spread: seconds of the fastest and the slowest sample.
+    runs: how many samples there are. first_run: whether the only sample is a first run, because the
+    budget ended before any that is measured. gflops: the plan's operations over the seconds; None
+    where nobody says how many there are. prepare_s: the first preparation. upload_s, readback_s:
+    medians. max_error: the largest difference from the reference function, over its largest
+    magnitude; of rows_checked rows of a product, where it was not of whole outputs. max_difference:
+    the same from the reference machine; 0 where all bits agree. max_peer_difference: the same from
+    the first peer that is no executor. None where there is nothing to compare with, or where an
+    infinity or a NaN takes part.
+    """
+
+    is_reference: bool
+    is_peer: bool
+    device: Line | None
+    seconds: Positive
+    spread: Spread
+    runs: Whole
+    first_run: bool
+    samples: tuple[NotNegative, ...]
+    gflops: NotNegative | None
+    prepare_s: NotNegative | None
+    upload_s: NotNegative | None
+    readback_s: NotNegative | None
+    max_error: Limit | None
+    rows_checked: Whole | None
+    max_difference: Limit | None
+    max_peer_difference: Limit | None
+
+    @property
+    def name(self) -> str:
+        """What people call who was measured."""
+        return f"{self.executor}()" if self.is_reference else self.executor
+
+    @property
+    def is_own(self) -> bool:
+        """Whether it is measured against others."""
+        return not (self.is_peer or self.is_reference)
+
+    @property
+    def transfers_s(self) -> float | None:
+        """Seconds of the transfers."""
+        up_s, back_s = self.upload_s, self.readback_s
+        return None if up_s is None or back_s is None else up_s + back_s
+
+    @property
+    def is_unsteady(self) -> bool:
+        """Whether a run of it was disturbed."""
+        fastest, slowest = self.spread
+        return slowest > UNSTEADY * fastest
+
+
+class Skipped(Run):
+    """Somebody without a result, and why."""
+
+    reason: Line
+
+
+class Bench(RecordedResult, kw_only=True):
+    """A benchmark, and what makes it reproducible.
+
+    device: of the machine; results have their own. versions: of Python and the packages that times
+    depend on. settings: what else they depend on; see measure/platform.py. whole: whether times are
+    those of whole calls, from inputs in memory to outputs there. arithmetic, exact: of the machine
+    that plans ran on. repeat: rounds. budget_s, spent_s: seconds; budget_s is None without a limit.
+    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
+    """
+
+    WHAT = "a benchmark that `gpgpu-legacy bench --output` recorded"
+
+    device: Line
+    versions: dict[Line, Line]
+    settings: dict[Line, Line]
+    whole: bool
+    arithmetic: Line
+    exact: bool
+    seed: Whole
+    repeat: Whole
+    budget_s: Limit | None
+    spent_s: NotNegative
+    busy_share: Share | None
+    results: Several[Timed]
+    not_run: Several[Skipped]
+
+    def __repr__(self) -> str:
+        times = ", ".join(f"{r.name} {1e3 * r.seconds:.4g} ms" for r in self.results[:4])
+        more = ", …" if len(self.results) > 4 else ""
+        return f"<Bench {', '.join(self.plans)}: {times}{more}>"
+
+    @property
+    def plans(self) -> tuple[str, ...]:
+        """The names of the plans."""
+        return tuple(dict.fromkeys(r.plan for r in (*self.results, *self.not_run) if r.plan))
+
+    @property
+    def where(self) -> str:
+        """The machine in words."""
+        return f"{self.device}{settings_in_words(self.settings)}"
+
+    def peers_of(self, result: Timed) -> dict[str, Timed]:
+        """By name, the peers that computed the same in place of the same plan, or of any."""
+        return {
+            peer.executor: peer
+            for peer in self.results
+            if peer.is_peer
+            and peer.case == result.case
+            and (
+                peer.plan is None
+                or (peer.plan, peer.parameters) == (result.plan, result.parameters)
+            )
+        }
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The times, the ratios to the peers, and what was not run; each if it has rows."""
+        grids = (self._times(whole), self._ratios(), self._left_out())
+        return [grid for grid in grids if grid.rows]
+
+    def plot(self, path: Path) -> None:
+        """Draw GFLOPS, or the times, over the cases."""
+        from gpgpu_legacy.measure.bench_plot import draw_bench
+
+        draw_bench(self, path)
+
+    def _times(self, whole: bool) -> Grid:
+        columns: list[_Column] = [
+            *_who(self.results),
+            ("executor", lambda r: r.name),
+            ("ms", lambda r: _milliseconds(r.seconds)),
+            ("GFLOPS", lambda r: r.gflops),
+            ("error", lambda r: _short(r.max_error, 2)),
+            ("difference", lambda r: _short(r.max_difference, 2)),
+            ("from the peer", lambda r: _short(r.max_peer_difference, 2)),
+            ("runs", lambda r: Numeral("first") if r.first_run else r.runs),
+        ]
+        if whole:
+            columns += [
+                ("fastest", lambda r: _milliseconds(r.spread[0])),
+                ("slowest", lambda r: _milliseconds(r.spread[1])),
+                ("over fastest", lambda r: self._over(r, lambda other: other.is_own)),
+                ("over function", lambda r: self._over(r, lambda other: other.is_reference)),
+                ("prepare, ms", lambda r: _milliseconds(r.prepare_s)),
+                ("transfers, ms", lambda r: _milliseconds(r.transfers_s)),
+            ]
+        cases = dict.fromkeys(r.case for r in self.results)
+        one = f", {next(iter(cases))}" if len(cases) == 1 and self.plans != (*cases,) else ""
+        caption = f"{', '.join(self.plans)}{one}, on {self.where}."
+        return _grid("bench", caption, columns, self.results, tuple(self._notes(whole)))
+
+    def _over(self, result: Timed, is_other: Callable[[Timed], bool]) -> Numeral | None:
+        """A result's time over the fastest of others of its case and plan."""
+        same = [
+            other.seconds
+            for other in self.results
+            if (other.case, other.plan) == (result.case, result.plan) and is_other(other)
+        ]
+        return _short(result.seconds / min(same), 3) if same and min(same) > 0.0 else None
+
+    def _notes(self, whole: bool) -> Iterator[str]:
+        timed = "whole calls, from inputs in memory to outputs there" if self.whole else "computing"
+        machine = "exact " * self.exact + self.arithmetic
+        yield f"Times are medians of runs in turn, of {timed}. Driver: {self.driver}."
+        if whole:
+            yield f"Fastest and slowest are single runs. Arithmetic: {machine}."
+        if any(r.is_reference for r in self.results):
+            yield "The reference function has a name with (). It computes on float64 in memory."
+        if any(r.max_error is not None for r in self.results):
+            yield "Errors are from float64, relative to the largest magnitude."
+        if any(r.max_difference is not None for r in self.results):
+            yield "Differences are from the reference machine; 0 is bit for bit."
+        sampled = dict.fromkeys(r.case for r in self.results if r.rows_checked)
+        if sampled:
+            yield f"At {'; '.join(sampled)} the error is that of rows chosen at random."
+        if any(r.first_run for r in self.results):
+            yield (
+                "“First” is a first run: the budget ended before a measured one. Loading and "
+                "clocks that wake up may be in its time."
+            )
+        unsteady = dict.fromkeys(r.name for r in self.results if r.is_unsteady)
+        if unsteady:
+            yield (
+                f"Some runs of {', '.join(unsteady)} took over {UNSTEADY:g} times as long as "
+                "others: the machine was busy, and ratios may be wrong."
+            )
+        yield from busy_notes(self.busy_share)
+
+    def _ratios(self) -> Grid:
+        """How many times as fast as each peer the executors are; no rows without peers."""
+        peers = dict.fromkeys(r.executor for r in self.results if r.is_peer)
+        own = [r for r in self.results if peers and r.is_own]
+
+        def ratio(name: str, result: Timed) -> Numeral | None:
+            peer = self.peers_of(result).get(name)
+            return _short(peer.seconds / result.seconds, 3) if peer and result.seconds else None
+
+        columns: list[_Column] = [
+            *_who(self.results),
+            ("executor", lambda r: r.executor),
+            *((f": {name}", partial(ratio, name)) for name in peers),
+        ]
+        caption = "How many times as fast as its peers, in the same run."
+        return _grid("bench-ratios", caption, columns, own, ("Above 1 the executor is faster.",))
+
+    def _left_out(self) -> Grid:
+        """A row for each executor and reason, with all plans and cases that it applies to."""
+        runs: dict[tuple[str, str], list[Skipped]] = {}
+        for one in self.not_run:
+            runs.setdefault((one.executor, one.reason), []).append(one)
+        rows = tuple(
+            (
+                executor,
+                ", ".join(dict.fromkeys(one.plan for one in of if one.plan)) or None,
+                "; ".join(dict.fromkeys(one.case for one in of)),
+                reason,
+            )
+            for (executor, reason), of in runs.items()
+        )
+        budget = "" if self.budget_s is None else f"; the budget was {self.budget_s:g} s"
+        heads = ("executor", "plan", "case", "why")
+        return Grid("bench-not-run", f"Not run{budget}.", heads, rows)
+
+
+_Column = tuple[str, Callable[[Any], Entry]]
+"""A head, and the entry of a Run."""
+
+
+def varying(runs: Iterable[Run]) -> tuple[str, ...]:
+    """The parameters that differ among runs of one case by one plan."""
+    found: dict[tuple[str, str | None, str], set[Setting]] = {}
+    for run in runs:
+        for name, value in run.parameters.items():
+            found.setdefault((run.case, run.plan, name), set()).add(value)
+    return tuple(dict.fromkeys(key[2] for key, values in found.items() if len(values) > 1))
+
+
+def _who(runs: Sequence[Run]) -> Iterator[_Column]:
+    """The columns that say what was run, where these are not alike in all rows."""
+    if len({run.case for run in runs}) > 1:
+        yield "case", lambda run: run.case
+    if len({run.plan for run in runs} - {None}) > 1:
+        yield "plan", lambda run: run.plan
+    for name in varying(runs):
+        yield name, partial(_parameter, name)
+
+
+def _parameter(name: str, run: Run) -> Setting:
+    return run.parameters.get(name)
+
+
+def _grid(
+    id_: str,
+    caption: str,
+    columns: Iterable[_Column],
+    runs: Sequence[Run],
+    notes: tuple[str, ...],
+) -> Grid:
+    """A row for each run; of the columns, those with an entry."""
+    cells = {head: [entry(run) for run in runs] for head, entry in columns}
+    shown = {head: column for head, column in cells.items() if any(c is not None for c in column)}
+    return Grid(id_, caption, tuple(shown), tuple(zip(*shown.values(), strict=True)), notes)
+
+
+def _milliseconds(seconds: float | None) -> Numeral | None:
+    return None if seconds is None else Numeral(f"{1e3 * seconds:.4g}")
+
+
+def _short(number: float | None, digits: int) -> Numeral | None:
+    return None if number is None else Numeral(f"{number:.{digits}g}")
+
+
+# Two benchmarks ----------------------------------------------------------------------------------
+
+
+class SpeedUp(Run):
+    """A result that both benchmarks have. ratio: of the seconds, old over new."""
+
+    old_seconds: float
+    new_seconds: float
+    ratio: float
+
+
+class Comparison(Result):
+    """A comparison of two benchmarks.
+
+    differences: between the machines, or in what is timed; where there are any, times cannot be
+    compared, and there are no ratios. Each is what differs, then and now. only_old, only_new: how
+    many results only one of them has.
+    """
+
+    differences: tuple[tuple[str, str, str], ...]
+    ratios: tuple[SpeedUp, ...]
+    only_old: int
+    only_new: int
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The ratios, or why there are none."""
+        if self.differences:
+            heads = ("what", "then", "now")
+            return [Grid("bench-compared", "The two runs differ.", heads, self.differences)]
+        columns: list[_Column] = [
+            *_who(self.ratios),
+            ("executor", lambda one: one.executor),
+            ("old, ms", lambda one: _milliseconds(one.old_seconds)),
+            ("new, ms", lambda one: _milliseconds(one.new_seconds)),
+            ("old / new", lambda one: _short(one.ratio, 3)),
+        ]
+        alone = (("old", self.only_old), ("new", self.only_new))
+        notes = (
+            "Above 1 the new run is faster.",
+            *(f"Results in the {name} run alone: {count}." for name, count in alone if count),
+        )
+        caption = "Two runs on one device and driver."
+        return [_grid("bench-compared", caption, columns, self.ratios, notes)]
+
+    def plot(self, path: Path) -> None:
+        """InputError: there is nothing to see in it."""
+        raise InputError("two runs that are compared are a table; leave --plot out")
+
+
+def compare(old: Bench, new: Bench) -> Comparison:
+    """The times of two benchmarks and their ratios, for what both have."""
+    facts = (
+        ("device", old.device, new.device),
+        ("driver", str(old.driver), str(new.driver)),
+        ("timed", _timed(old), _timed(new)),
+    )
+    differences = tuple(fact for fact in facts if fact[1] != fact[2])
+    earlier, later = ({_key(r): r for r in bench.results} for bench in (old, new))
+    both = [] if differences else [key for key in later if key in earlier]
+    return Comparison(
+        differences=differences,
+        ratios=tuple(_speed_up(earlier[key], later[key]) for key in both),
+        only_old=len(earlier.keys() - later.keys()),
+        only_new=len(later.keys() - earlier.keys()),
+    )
+
+
+def _key(run: Run) -> tuple[object, ...]:
+    return run.case, run.plan, run.executor, frozenset(run.parameters.items())
+
+
+def _timed(bench: Bench) -> str:
+    return "whole calls" if bench.whole else "computing alone"
+
+
+def _speed_up(old: Timed, new: Timed) -> SpeedUp:
+    return as_record(
+        SpeedUp,
+        new,
+        old_seconds=old.seconds,
+        new_seconds=new.seconds,
+        ratio=old.seconds / new.seconds,
+    )

@@ -1,1 +1,0 @@
-"""Methods measured against one another and against their peers."""

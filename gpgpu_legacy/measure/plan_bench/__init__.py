@@ -1,1 +1,0 @@
-"""Any plan measured on the executors, in turn with a reference function."""

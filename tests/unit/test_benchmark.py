@@ -1,0 +1,564 @@
+"""Pipelines measured on executors, in turn with peers and a reference function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from fakes import Clock, FakeExecutor
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from matplotlib.figure import Figure
+from plans import Made, plans
+from sorting import shuffled, sort_plan
+
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.errors import ExecutorUnavailableError, InputError, PlanError
+from gpgpu_legacy.measure.bench import Bench, Timed
+from gpgpu_legacy.measure.benchmark import Benchmark, Case
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.measure.work import beginning, least_size, size_of
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.expand import expand
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.numbers import Table
+from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan, Repeat
+from gpgpu_legacy.plan.textures import (
+    ONE_PER_TEXEL,
+    Extent,
+    Matrix,
+    MovingRect,
+    Output,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+)
+from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.present.grid import as_text
+from gpgpu_legacy.runtime import registry
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
+from gpgpu_legacy.runtime.prepared import F32, Prepared, Result, Timings
+
+
+class Known(FakeExecutor):
+    """Gives outputs that are known, after times that are known: so much a pass."""
+
+    def __init__(
+        self,
+        name: str,
+        values: list[float],
+        pass_s: float = 1.0,
+        *,
+        is_reference: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__()
+        self.name = name  # type: ignore[misc]
+        self.capabilities = Capabilities(  # type: ignore[misc]
+            FRAGMENT_PASSES, is_reference=is_reference
+        )
+        self.values, self.pass_s, self.clock = values, pass_s, clock or Clock()
+        self.passes_run: list[int] = []
+
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        self.passes_run.append(plan.pass_count)
+        compute_s = self.pass_s * plan.pass_count
+        self.clock.now += compute_s
+        y = np.array([self.values], np.float32)
+        return Result({"y": y}, Timings(0.5, compute_s, 0.25, 2.0))
+
+
+class Absent(Known):
+    def device(self) -> str:
+        raise ExecutorUnavailableError("there is no such device")
+
+
+class Refusing(Known):
+    def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
+        raise PlanError("it has no room for the texture")
+
+
+class Failing(Known):
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        raise RuntimeError("the driver gave up")
+
+
+def clearing(count: int = 1, side: int = 2) -> Plan:
+    """`count` clears of side × side texels; y is the first two texels."""
+    texture = Texture("T", TextureKind.RECT, Extent(side, side), R32F)
+    output = Output("y", Region(0, 0, 1, 2), "T", Rect(0, 0, 2, 1), ONE_PER_TEXEL)
+    steps = (Repeat(count, (ClearPass("T"),)),)
+    return Plan("clearing", (), (Matrix("y", 1, 2),), (texture,), (), steps, (output,))
+
+
+def made(plan: Plan, reference: Callable[..., Any] | None = None, **parameters: Any) -> PlanBuilder:
+    p = PlanBuilder.continuing(plan)
+    p.reference, p.parameters = reference, parameters
+    return p
+
+
+def only(monkeypatch: pytest.MonkeyPatch, *fakes: Executor) -> None:
+    monkeypatch.setattr(registry, "executors", lambda: fakes)
+
+
+def bench(
+    *cases: Case | PlanBuilder, rounds: int = 1, budget: Budget | None = None, **more: Any
+) -> Bench:
+    wanted = [case if isinstance(case, Case) else Case(case, {}) for case in cases]
+    return Benchmark(wanted, rounds=Rounds(rounds), **more).measure(budget)
+
+
+def by_name(found: Bench) -> dict[str, Timed]:
+    return {result.executor: result for result in found.results}
+
+
+def two_numbers() -> list[list[float]]:
+    return [[1.0, 4.0]]
+
+
+# Results -----------------------------------------------------------------------------------------
+
+
+def test_errors_and_differences_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(
+        monkeypatch,
+        Known("machine", [1.0, 5.0], is_reference=True),
+        Known("other", [1.5, 3.0]),
+        Known("same", [1.0, 5.0]),
+    )
+    found = by_name(bench(made(clearing(), two_numbers)))
+    assert list(found) == ["two_numbers", "machine", "other", "same"]
+    assert {name: r.max_error for name, r in found.items()} == {
+        "two_numbers": None,
+        "machine": 0.25,  # |5 - 4| / 4
+        "other": 0.25,  # |3 - 4| / 4, more than |1.5 - 1| / 4
+        "same": 0.25,
+    }
+    assert {name: r.max_difference for name, r in found.items()} == {
+        "two_numbers": None,
+        "machine": 0.0,
+        "other": 0.4,  # |3 - 5| / 5
+        "same": 0.0,
+    }
+
+
+def test_what_is_not_finite_alike_does_not_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing = [np.nan, np.inf]
+    only(
+        monkeypatch,
+        Known("machine", nothing, is_reference=True),
+        Known("same", nothing),
+        Known("other", [0.0, np.inf]),
+    )
+    found = by_name(bench(made(clearing(), two_numbers)))
+    assert [r.max_difference for r in found.values()] == [None, 0.0, 0.0, None]
+    assert all(r.max_error is None for r in found.values())
+
+
+def test_times_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Known("quick", [1.0, 4.0], 2.0), Known("slow", [1.0, 4.0], 3.0))
+    p = made(clearing(2), two_numbers, n=2)
+    p.operations = 12 * 10**9
+    result = bench(p, rounds=2)
+    found = by_name(result)
+    assert (found["quick"].seconds, found["slow"].seconds) == (4.0, 6.0)
+    assert (found["quick"].gflops, found["slow"].gflops) == (3.0, 2.0)
+    assert found["two_numbers"].is_reference
+    assert (found["slow"].prepare_s, found["slow"].upload_s, found["slow"].readback_s) == (
+        2.0, 0.5, 0.25,
+    )  # fmt: skip
+    assert found["slow"].spread == (6.0, 6.0)
+    assert [r.max_difference for r in result.results] == [None, None, None]
+    assert (result.repeat, result.plans) == (2, ("clearing",))
+    assert found["slow"].parameters == {"n": 2}
+    [times] = result.grids(whole=True)
+    shown = {row[0]: dict(zip(times.heads, row, strict=True)) for row in times.rows}
+    assert shown["slow"]["over fastest"].text == "1.5"  # type: ignore[union-attr]
+
+
+def test_cases_have_operands_and_functions_of_their_own() -> None:
+    cases = [
+        Case(
+            made(sort_plan(side, side), ordered, n=side * side),
+            {"values": shuffled(side, side)},
+            ["numpy", "jit"],
+        )
+        for side in (8, 4)
+    ]
+    found = bench(*cases)
+    assert [(r.case, r.executor) for r in found.results] == [
+        (case, name) for case in ("n = 64", "n = 16") for name in ("ordered", "numpy", "jit")
+    ]
+    executed = [r for r in found.results if not r.is_reference]
+    assert all(r.max_error == r.max_difference == 0.0 for r in executed)
+    assert all(r.prepare_s and r.upload_s and r.readback_s for r in executed)
+    without = bench(*cases, has_reference=False)
+    assert [r.executor for r in without.results] == ["numpy", "jit"] * 2
+    assert all(r.max_error is None for r in without.results)
+
+
+def ordered(values: np.ndarray) -> np.ndarray:
+    assert values.dtype == np.float64
+    return np.sort(values, axis=None).reshape(values.shape)
+
+
+# Products, on a clock that goes by what is run ---------------------------------------------------
+
+
+class Multiplying(FakeExecutor):
+    """Gives the product, but for `wrong` in a row, after seconds that it is told."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        name: str,
+        seconds: Iterator[float] | Callable[[int], float],
+        wrong: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.name, self.clock = name, clock  # type: ignore[misc]
+        self.seconds, self.wrong = seconds, wrong
+        self.sizes: list[int] = []
+
+    def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
+        a, b = operands["A"].astype(float), operands["B"].astype(float)
+        self.sizes.append(len(a))
+        RUNS.append(self.name)
+        spent = self.seconds(len(a)) if callable(self.seconds) else next(self.seconds)
+        self.clock.now += spent
+        product = (a @ b).astype(np.float32)
+        product[0] += np.float32(self.wrong)
+        return Result({"C": product}, Timings(0.0, spent, 0.0))
+
+
+RUNS: list[str] = []
+"""Who ran, in order."""
+
+
+def products(
+    monkeypatch: pytest.MonkeyPatch,
+    *executors: Multiplying,
+    sizes: tuple[int, ...] = (8,),
+    rounds: int = 1,
+    budget_s: float = 1e9,
+    **more: Any,
+) -> Bench:
+    only(monkeypatch, *executors)
+    RUNS.clear()
+    method = find_product("larson-mcallister")
+    cases = [Case(method.builder(n=n)) for n in sizes]
+    budget = Budget(budget_s, executors[0].clock)
+    return bench(*cases, rounds=rounds, budget=budget, peers=(), **more)
+
+
+def test_entrants_take_turns_and_a_result_is_the_median_of_what_is_measured(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    one = Multiplying(clock, "one", iter([9.0, 9.0, 1.0, 5.0, 3.0]))  # a first run and a warm-up
+    two = Multiplying(clock, "two", repeat(2.0))
+    found = products(monkeypatch, one, two, rounds=3)
+    assert RUNS == ["one", "one", "two", "two"] + ["one", "two"] * 3
+    assert [score.samples for score in found.results] == [(1.0, 5.0, 3.0), (2.0, 2.0, 2.0)]
+    assert [score.seconds for score in found.results] == [3.0, 2.0]
+    assert found.results[1].gflops == pytest.approx(2 * 8**3 / 2.0 / 1e9)
+    assert found.results[0].spread == (1.0, 5.0)
+    assert found.spent_s == clock.now
+    assert found.not_run == ()
+
+
+def test_short_runs_are_repeated_within_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, round_s = Clock(), Rounds().round_s
+    short = Multiplying(clock, "short", repeat(round_s / 4.5))
+    shorter = Multiplying(clock, "shorter", repeat(round_s / 1e6))
+    found = products(monkeypatch, short, shorter, rounds=2)
+    assert [len(score.samples) for score in found.results] == [2 * 4, 2 * Rounds().most_runs]
+    most, warming = Rounds().most_runs, 2  # of which each takes 11 ms
+    assert RUNS[4:] == (["short"] * (warming + 4) + ["shorter"] * (most + most)) * 2
+
+
+def test_products_that_do_not_fit_the_budget_are_not_begun_and_are_listed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    cubic = Multiplying(clock, "cubic", lambda n: 1e-6 * n**3)
+    quick = Multiplying(clock, "quick", lambda n: 1e-9 * n**3)
+    found = products(monkeypatch, cubic, quick, sizes=(64, 512), rounds=5, budget_s=10.0)
+    assert [(r.case, r.executor) for r in found.results] == [
+        ("n = 64", "cubic"), ("n = 64", "quick"), ("n = 512", "quick")
+    ]  # fmt: skip
+    [missing] = found.not_run
+    assert (missing.case, missing.executor) == ("n = 512", "cubic")
+    assert "up to 134 s" in missing.reason
+    assert 512 not in cubic.sizes
+    assert clock.now <= 10.0
+
+
+def test_the_budget_can_end_between_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Multiplying(Clock(), "one", repeat(1.0))
+    found = products(monkeypatch, one, rounds=5, budget_s=4.5)
+    assert found.results[0].samples == (1.0, 1.0)  # after a first run and a warm-up
+    assert found.not_run == ()
+
+
+@pytest.mark.parametrize(("size", "rows"), [(1024, None), (1025, 64)])
+def test_the_error_of_a_product_is_against_float64_and_of_rows_where_it_is_large(
+    monkeypatch: pytest.MonkeyPatch, size: int, rows: int | None
+) -> None:
+    off = Multiplying(Clock(), "off", repeat(100.0))
+    [score] = products(monkeypatch, off, sizes=(size,)).results
+    assert score.rows_checked == rows
+    assert score.max_error is not None and score.max_error < 2.0**-24  # it was rounded once
+
+
+def test_an_error_is_relative_to_the_largest_element(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = Multiplying(Clock(), "wrong", repeat(1.0), wrong=0.25)
+    [score] = products(monkeypatch, wrong, sizes=(32,), seed=3).results
+    generator = np.random.default_rng(3)
+    a, b = (generator.random((32, 32), np.float32).astype(float) - 0.5 for _ in range(2))
+    assert score.max_error == pytest.approx(0.25 / np.abs(a @ b).max(), rel=1e-5)
+
+
+def test_libraries_run_once_for_all_products_of_a_size_and_are_peers_of_each() -> None:
+    methods = [find_product(name) for name in ("larson-mcallister", "hall-carr-hart-multi")]
+    wide = {"m": 4, "l": 6, "n": 3, "transpose_a": True}
+    cases = [Case(m.builder(**p), executors=["jit"]) for p in ({"n": 4}, wide) for m in methods]
+    found = bench(*cases, peers=["numpy-blas"])
+    case = ("n = 4", "m = 4, l = 6, n = 3, transpose_a = True")
+    assert [(r.case.split(", transpose_b")[0], r.plan, r.executor) for r in found.results] == [
+        (f"{label}, transpose_a = False" if label == "n = 4" else label, plan, executor)
+        for label in case
+        for plan, executor in (
+            (None, "numpy-blas"),
+            ("larson-mcallister", "jit"),
+            ("hall-carr-hart-multi", "jit"),
+        )
+    ]
+    for own in (r for r in found.results if r.is_own):
+        assert list(found.peers_of(own)) == ["numpy-blas"]
+        assert found.peers_of(own)["numpy-blas"].case == own.case
+    assert all(r.max_error is not None and r.max_error < 1e-6 for r in found.results)
+    with pytest.raises(InputError, match="there is no library mkl here; choose from numpy-blas"):
+        bench(*cases, peers=["mkl"])
+
+
+def test_whole_calls_are_timed_from_inputs_to_outputs() -> None:
+    calls: list[str] = []
+
+    def call(p: PlanBuilder, inputs: Mapping[str, F32], executor: Executor, _: Machine) -> Any:
+        calls.append(executor.name)
+        return {"C": inputs["A"] @ inputs["B"]}
+
+    p = find_product("larson-mcallister").builder(n=16)
+    found = bench(Case(p, executors=["jit"]), call=call, peers=["numpy-blas"])
+    assert found.whole
+    assert set(calls) == {"jit"}
+    assert [r.executor for r in found.results] == ["numpy-blas", "jit"]
+    assert found.results[1].prepare_s is None
+    assert "whole calls" in as_text(found.grids())
+
+
+# What is not run ---------------------------------------------------------------------------------
+
+
+def test_executors_that_cannot_run_are_listed_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawing = Known("drawing", [])
+    drawing.capabilities = Capabilities(frozenset())  # type: ignore[misc]
+    only(
+        monkeypatch,
+        Known("good", [1.0, 4.0]),
+        Refusing("refusing", []),
+        Failing("failing", []),
+        drawing,
+        Absent("absent", []),
+    )
+    found = bench(made(clearing(), two_numbers))
+    assert list(by_name(found)) == ["two_numbers", "good"]
+    assert [(entry.executor, entry.reason) for entry in found.not_run] == [
+        ("refusing", "it has no room for the texture"),
+        ("failing", "the driver gave up"),
+        ("drawing", "it does not run clears"),
+        ("absent", "there is no such device"),
+    ]
+
+
+GIVEN = "the reference of clearing gives"
+
+
+def raising() -> list[float]:
+    raise ValueError("no such axis")
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (raising, "no such axis"),
+        (lambda: [1.0], f"{GIVEN} y as a vector of 1; the output is 1×2"),
+        (lambda: [[1j, 0]], f"{GIVEN} y as a list; give an array of real numbers"),
+        (lambda: {"z": 1.0}, f"{GIVEN} z; the outputs are y"),
+    ],
+)
+def test_a_function_that_fails_leaves_the_executors_alone(
+    monkeypatch: pytest.MonkeyPatch, function: Callable[..., object], reason: str
+) -> None:
+    only(monkeypatch, Known("good", [1.0, 4.0]))
+    found = bench(made(clearing(), function))
+    assert [r.executor for r in found.results] == ["good"]
+    assert found.results[0].max_error is None
+    [entry] = found.not_run
+    assert entry.reason == reason
+    assert entry.executor == ("raising" if function is raising else "reference")
+
+
+def test_what_cannot_be_measured_is_refused_before_anything_runs() -> None:
+    one, sort = made(clearing(), n=1), made(sort_plan(4, 4))
+    for cases, message in (
+        ((), "there is nothing to measure; give one case at least"),
+        ((one, one), "two cases are clearing at clearing; give it once"),
+        ((Case(sort, {}),), "plan bitonic-sort needs the inputs values; "),
+        ((Case(one, {}, ["gpu"]),), "there is no executor gpu; choose from auto, "),
+    ):
+        with pytest.raises(InputError, match=message):
+            bench(*cases)
+
+
+# The budget --------------------------------------------------------------------------------------
+
+
+def test_a_plan_that_would_outlast_the_budget_is_probed_and_left_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Clearing 64 × 64 texels 10,000 times has the work of a product of n = 345: its probes have
+    64³ and 256³ of 345³, which is 64 and 4096 of the clears.
+    """
+    clock = Clock()
+    slow, quick = (
+        Known(name, [1.0, 4.0], pass_s, clock=clock)
+        for name, pass_s in (("slow", 1e-2), ("quick", 1e-4))
+    )
+    only(monkeypatch, slow, quick)
+    found = bench(made(clearing(10_000, 64)), rounds=2, budget=Budget(20.0, clock))
+    assert list(by_name(found)) == ["quick"]
+    [entry] = found.not_run
+    assert entry.executor == "slow"
+    assert entry.reason.startswith("a run would take up to ")
+    assert set(slow.passes_run) == {64}
+    assert set(quick.passes_run) == {64, 4096, 10_000}
+    assert found.spent_s == clock.now <= 20.0
+    assert found.budget_s == 20.0
+
+
+def test_progress_and_results_come_as_they_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Known("one", [1.0, 4.0]), Known("two", [1.0, 4.0]))
+    cases = [Case(made(clearing(), two_numbers, k=1), {}), Case(made(clearing(2), k=2), {})]
+    told: list[str] = []
+    saved: list[Bench] = []
+    benchmark = Benchmark(cases, rounds=Rounds(2))
+    found = benchmark.measure(progress=told.append, save=saved.append)
+    assert len(told) == benchmark.steps
+    assert set(told) == {
+        "k = 1: two_numbers", "k = 1: clearing on one", "k = 1: clearing on two",
+        "k = 2: clearing on one", "k = 2: clearing on two",
+    }  # fmt: skip
+    assert saved[-1] == found
+    assert len(saved[0].results) < len(found.results)
+
+
+# The work of a plan ------------------------------------------------------------------------------
+
+
+def test_the_size_is_the_cube_root_of_the_work() -> None:
+    """A clear of 64 × 64 texels of four bytes is 4096 words: 64 of them make 64³."""
+    assert size_of(clearing(64, 64)) == 64
+    assert least_size(clearing(64, 64)) == 16
+    assert beginning(clearing(64, 64), 32).pass_count == 8
+    assert beginning(clearing(64, 64), 1).pass_count == 1
+
+
+def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:
+    """Copies of 16 × 16, 8 × 8 and 4 × 4 texels, two words each: 512, 128 and 32 words."""
+    side = Table((16, 8, 4))
+    moving = MovingRect(0, 0, side, side)
+    extent = Extent(16, 16)
+    textures = (
+        Texture("A", TextureKind.RECT, extent, R32F, (1.0,) * 4),
+        Texture("B", TextureKind.RECT, extent, R32F),
+    )
+    output = Output("y", Region(0, 0, 16, 16), "B", Rect(0, 0, 16, 16), ONE_PER_TEXEL)
+    steps = (Repeat(3, (CopyPass("A", moving, "B", moving),)),)
+    plan = Plan("reduce", (), (Matrix("y", 16, 16),), textures, (), steps, (output,))
+    assert size_of(plan) == 9  # 8³ < 672 <= 9³
+    assert least_size(plan) == 8
+    first = beginning(plan, 8)
+    validate(first)
+    assert first.steps == (
+        Repeat(1, (CopyPass("A", Rect(0, 0, 16, 16), "B", Rect(0, 0, 16, 16)),)),
+    )
+    assert beginning(plan, 9).textures[1].initial == (0.0,) * 4
+    assert expand(beginning(plan, 9)).steps == expand(plan).steps
+
+
+@settings(max_examples=20)
+@given(plans(), st.integers(1, 40))
+def test_a_beginning_is_a_valid_plan_of_the_first_passes(made: Made, size: int) -> None:
+    first = beginning(made.plan, size)
+    validate(first)
+    steps, all_steps = expand(first).steps, expand(made.plan).steps
+    assert steps == all_steps[: len(steps)]
+    assert steps or not all_steps
+    assert size_of(first) <= max(size, least_size(made.plan))
+
+
+# Tables and pictures -----------------------------------------------------------------------------
+
+
+def test_the_table_has_what_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    only(monkeypatch, Known("one", [1.0, 5.0], is_reference=True), Absent("two", []))
+    found = bench(made(clearing(3), two_numbers))
+    times, not_run = found.grids(whole=True)
+    assert times.caption.startswith("clearing, on ")
+    rows = {row[0]: dict(zip(times.heads, row, strict=True)) for row in times.rows}
+    assert list(rows) == ["two_numbers()", "one"]
+    shown = as_text([times])
+    for text in ("3000", "750", "0.25"):  # three passes of 1 s; transfers; the error
+        assert text in shown
+    assert not_run.rows == (("two", "clearing", "clearing", "there is no such device"),)
+    short = found.grids()[0]
+    assert set(short.heads) < set(times.heads)
+
+
+def test_a_figure_has_a_line_for_each_executor_over_the_cases(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    only(monkeypatch, Known("one", [1.0, 4.0]), Known("two", [1.0, 4.0]))
+    cases = [made(clearing(k), two_numbers, n=4 * k, way="short") for k in (2, 1, 8)]
+    found = bench(*cases)
+    found.plot(tmp_path / "bench.png")
+    [axes] = drawn_figures[0].axes
+    assert [text.get_text() for text in axes.texts] == ["two_numbers()", "one", "two"]
+    assert axes.get_xlabel() == "n"
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["4", "8", "32"]
+    one = axes.containers[1].lines[0]
+    assert one.get_xydata().tolist() == [[4.0, 1e3], [8.0, 2e3], [32.0, 8e3]]
+
+
+def test_a_figure_of_what_has_operations_shows_gflops(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, drawn_figures: list[Figure]
+) -> None:
+    only(monkeypatch, Known("one", [1.0, 4.0]))
+    cases = [made(clearing(k), n=k) for k in (1, 2)]
+    for p in cases:
+        p.operations = 8 * 10**9
+    bench(*cases).plot(tmp_path / "bench.png")
+    [axes] = drawn_figures[0].axes
+    assert axes.get_ylabel().startswith("GFLOPS")
+    assert axes.containers[0].lines[0].get_xydata().tolist() == [[1.0, 8.0], [2.0, 4.0]]
