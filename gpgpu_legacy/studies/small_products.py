@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -15,35 +16,35 @@ from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.storage import Sample
 
 
+def require_small(p: PlanBuilder, largest: int) -> None:
+    """InputError for a product of more rows or columns than a picture shows."""
+    for name, matrix in p.operands.items():
+        if not all(1 <= size <= largest for size in matrix.array_shape):
+            raise InputError(
+                f"{name} is {shape_in_words(matrix.array_shape)}; the picture shows matrices of 1 "
+                f"to {largest} rows and columns"
+            )
+
+
 def matrices_for(
     p: PlanBuilder,
     given: Mapping[str, ArrayLike],
     own: Mapping[str, ArrayLike],
     samples: Mapping[str, Sample],
-    *,
     seed: int | None,
-    largest: int,
 ) -> dict[str, F32]:
     """A and B of a product that a picture shows, by name.
 
     own: the picture's, where nothing is given and the product has their sizes. samples: make those
-    of other sizes, and of any size where there is a seed. largest: the most rows and columns.
-    Raises InputError for larger ones, and for those that do not fit the product.
+    of other sizes, and of any size where there is a seed. Raises InputError for matrices that do
+    not fit the product.
     """
-    shapes = {name: matrix.array_shape for name, matrix in p.operands.items()}
-    for name, shape in shapes.items():
-        if not all(1 <= size <= largest for size in shape):
-            raise InputError(
-                f"{name} is {shape_in_words(shape)}; the picture shows matrices of 1 to {largest} "
-                "rows and columns"
-            )
-    plan = p.plan()
     if given:
-        return as_operands(plan, given)
-    side = len(own["A"])  # type: ignore[arg-type]
-    if seed is None and {*shapes.values()} == {(side, side)}:
-        return as_operands(plan, own)
-    return sample_inputs(plan, samples, seed or 0)
+        return as_operands(p.plan(), given)
+    fits = all(p.operands[name].array_shape == np.shape(matrix) for name, matrix in own.items())
+    if seed is None and fits:
+        return as_operands(p.plan(), own)
+    return sample_inputs(p.plan(), samples, seed or 0)
 
 
 def refuse_others(p: PlanBuilder, method: Algorithm, names: Container[str]) -> None:

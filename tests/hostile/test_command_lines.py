@@ -132,8 +132,12 @@ def commands() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in cli.app.list_commands(click.Context(cli.app)):
         command = cli.app.get_command(click.Context(cli.app), name)
-        verbs = getattr(command, "commands", None)
-        found |= {name: command} if verbs is None else {f"{name} {v}": c for v, c in verbs.items()}
+        if isinstance(command, click.Group):
+            within = click.Context(command)
+            own = command.list_commands(within)
+            found |= {f"{name} {one}": command.get_command(within, one) for one in own}
+        else:
+            found[name] = command
     return found
 
 
@@ -171,7 +175,7 @@ def case(random: Random, name: str) -> list[str]:
             tail += [spelling] if word is None else [spelling, word]
     head: list[str] = []
     for argument in [p for p in command.params if p.param_type_name == "argument"]:
-        if argument.nargs < 0 and argument.metavar.startswith(("WHAT", "[NAME=")):
+        if argument.nargs < 0 and argument.metavar.startswith(("WHAT", "[NAME=", "[PAPER", "[n=")):
             what = random.choice(WHAT).split() if argument.metavar.startswith("WHAT") else ["n=4"]
             head += [*what, *random.sample(NAMED, random.choice((0, 0, 1, 2)))]
         elif argument.required or random.random() < 0.3:

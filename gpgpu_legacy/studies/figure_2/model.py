@@ -27,7 +27,7 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.small_products import matrices_for
+from gpgpu_legacy.studies.small_products import matrices_for, require_small
 
 METHOD = find_product("larson-mcallister")
 
@@ -119,6 +119,7 @@ def demonstrate(
     Raises InputError for other sizes, and for a product of several framebuffers.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_A))
+    require_small(p, LARGEST)
     own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
     drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
     if len(p.operands) > len(own) or len({pass_.targets for pass_ in drawn}) > 1:
@@ -126,7 +127,7 @@ def demonstrate(
             "the picture shows one framebuffer that adds up A × B; leave alpha, beta and "
             "largest_texture out"
         )
-    operands = matrices_for(p, given or {}, own, {}, seed=seed, largest=LARGEST)
+    operands = matrices_for(p, given or {}, own, {}, seed)
     a, b = (
         operands[name].T if p.parameters[f"transpose_{name.lower()}"] else operands[name]
         for name in own

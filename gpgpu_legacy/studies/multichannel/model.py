@@ -35,7 +35,7 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.small_products import matrices_for, refuse_others
+from gpgpu_legacy.studies.small_products import matrices_for, refuse_others, require_small
 
 METHOD = find_product("hall-carr-hart-multi")
 
@@ -162,10 +162,11 @@ def demonstrate(
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_X))
     sizes = {name: p.parameters[name] for name in ("m", "l", "n")}
+    require_small(p, LARGEST)
     refuse_others(p, METHOD, sizes)
     own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
     digits = dict.fromkeys(own, _digits)
-    operands = matrices_for(p, given or {}, own, digits, seed=seed, largest=LARGEST)
+    operands = matrices_for(p, given or {}, own, digits, seed)
     plan = METHOD.plan(**sizes, block=-(-len(operands["B"]) // 2))
     z = executor.run(plan, operands, _MACHINE).outputs["C"]
     extents = [plan.texture(name).extent for name in ("A", "B", "C")]
