@@ -40,7 +40,7 @@ class ShownOptions:
 
     as_json: Annotated[bool, Option("--json", "Print JSON, for other programs.")] = False
     whole: Annotated[bool, Option("--all", "Show everything, not only what decides.")] = False
-    table_format: Annotated[TableFormat, Option("--as", "How to write the tables.")] = (
+    table_format: Annotated[TableFormat, Option("--format", "How to write the tables.")] = (
         TableFormat.TEXT
     )
 
@@ -123,6 +123,9 @@ class Answer(Command):
             field.name: values.pop(field.name) for kind in self.frame for field in fields(kind)
         }
         plot, recorded = values.pop("plot", None), given.get("recorded")
+        table_format = given["table_format"]
+        if given["as_json"] and table_format is not TableFormat.TEXT:
+            raise InputError(f"give --json or --format {table_format.value}, not both")
         save = writer_to(given.get("output"))
         if recorded is not None and self.kept is not None:
             self.refuse_beside_recorded(ctx)
@@ -139,7 +142,7 @@ class Answer(Command):
         if given["as_json"]:
             print_json(result)
         else:
-            print_tables(result.grids(whole=given["whole"]), given["table_format"])
+            print_tables(result.grids(whole=given["whole"]), table_format)
         if plot is not None:
             result.plot(plot)
             print(f"wrote {plot}", file=sys.stderr)

@@ -313,7 +313,7 @@ def test_strict_names_a_changed_cell(
 ) -> None:
     changed = with_a_change(paper, *change)
     monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
-    code, out, _ = run("audit", paper, "--strict", "--as", "csv")
+    code, out, _ = run("audit", paper, "--strict", "--format", "csv")
     assert code == 1
     assert f'changes,"{paper} {claim}: published was' in out
 
@@ -370,7 +370,7 @@ def test_the_short_list_has_what_differs_and_all_has_every_claim(run: Command) -
         (("--all",), [f.claim.id for f in findings], left_out),
         (("--verdict", "possible"), possible, 0),
     ):
-        code, out, _ = run("audit", MALI, "--as", "csv", *options)
+        code, out, _ = run("audit", MALI, "--format", "csv", *options)
         rows = list(csv.reader(out.splitlines()))
         assert code == 0
         assert [row[1] for row in rows if row[0] == MALI and row[1] != MALI] == claims

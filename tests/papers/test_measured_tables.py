@@ -319,7 +319,7 @@ def test_measurements_as_json() -> None:
     [(OPENGL, "text", "75.05"), (DOBRAVEC, "latex", "2169"), (MALI, "json", "1316.41")],
 )
 def test_published_tables_in_formats(run: Command, paper: str, kind: str, number: str) -> None:
-    form = ("--json",) if kind == "json" else ("--as", kind)
+    form = ("--json",) if kind == "json" else ("--format", kind)
     code, out, _ = run("tables", paper, "--no-measure", *form)
     assert code == 0
     assert number in out.replace("\u202f", "").replace(r"\,", "")

@@ -183,7 +183,7 @@ def test_the_command_refuses_in_one_line(run: Any, arguments: tuple[str, ...], w
 
 def test_the_table_has_the_numbers_of_the_typical_fragment(run: Any) -> None:
     """Fragment (0, 1) of equation (8): D and H are the lower right quadrants of X and Y."""
-    code, out, _ = run("study", "multichannel", "--executor", "numpy", "--as", "csv")
+    code, out, _ = run("study", "multichannel", "--executor", "numpy", "--format", "csv")
     assert code == 0
     first, *rows = out.splitlines()
     assert first.startswith("table,X looked up")
@@ -191,7 +191,7 @@ def test_the_table_has_the_numbers_of_the_typical_fragment(run: Any) -> None:
     product = x @ y
     total = [product[i, j] for i in (0, 2) for j in (1, 3)]
     assert len(rows) == 4 and rows[-1].endswith(",{} {} {} {}".format(*total))
-    code, out, _ = run("study", "multichannel", "--executor", "numpy", "--as", "csv", "--all")
+    code, out, _ = run("study", "multichannel", "--executor", "numpy", "--format", "csv", "--all")
     assert out.count(first) == 4
 
 

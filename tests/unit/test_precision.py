@@ -278,7 +278,7 @@ def test_the_command_writes_json_csv_and_a_plot(run: Any, tmp_path: Path) -> Non
     assert {r["size"] for r in rows} == {2, 3, 4}
     assert {r["arithmetic"] for r in rows} == {"fp32", "rc9"}
     assert {r["texture_format"] for r in rows} == {"r32f", "unorm8"}
-    code, out, _ = run(*words, "texture_format=r32f", "--all", "--as", "csv")
+    code, out, _ = run(*words, "texture_format=r32f", "--all", "--format", "csv")
     assert code == 0
     lines = list(csv.reader(out.splitlines()))
     assert lines[0][1:4] == ["arithmetic", "data", "n"]

@@ -64,7 +64,7 @@ def test_a_digit_that_differs_is_said_to() -> None:
 
 
 def test_table_and_json_say_the_same(run: Command) -> None:
-    code, out, _ = run("study", "sdk-example", "--executor", "numpy", "--as", "csv")
+    code, out, _ = run("study", "sdk-example", "--executor", "numpy", "--format", "csv")
     assert code == 0
     assert [line.rpartition(",")[2] for line in out.splitlines()] == ["equal", *["true"] * 16]
     code, out, _ = run("study", "sdk-example", "--executor", "numpy", "--json")
