@@ -18,6 +18,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from gpgpu_legacy.algorithms.registry import find_algorithm, shipped_algorithms
+from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.runtime.registry import available
+
 SIZES = (64, 128, 256, 512, 1024, 2048)
 LIMIT_S = 20.0
 RATIO, GRACE_S = 1.5, 0.02
@@ -44,7 +48,9 @@ def run(what: str, parameters: dict[str, int], name: str, folder: str) -> tuple[
     words = [sys.executable, "-c", CHILD, what, json.dumps(parameters), name]
     environment = {**os.environ, "XDG_CACHE_HOME": folder, "GPGPU_LEGACY_TUNING": "off"}
     try:
-        done = subprocess.run(words, capture_output=True, text=True, env=environment, timeout=60)
+        done = subprocess.run(
+            words, capture_output=True, text=True, env=environment, timeout=60, check=False
+        )
     except subprocess.TimeoutExpired:
         return "over a minute"
     if done.returncode:
@@ -55,8 +61,6 @@ def run(what: str, parameters: dict[str, int], name: str, folder: str) -> tuple[
 
 def cases(names: list[str]) -> list[tuple[str, dict[str, int]]]:
     """Shipped algorithms, or files, at all sizes that their first parameter takes."""
-    from gpgpu_legacy.algorithms.registry import find_algorithm, shipped_algorithms
-
     found = [find_algorithm(name) for name in names] or shipped_algorithms()
     sizes = []
     for algorithm in found:
@@ -73,9 +77,6 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="algorithms or FILE.py[:function]; default: all")
     parser.add_argument("-o", "--output", type=Path)
     given = parser.parse_args()
-    from gpgpu_legacy.measure.platform import this_platform
-    from gpgpu_legacy.runtime.registry import available
-
     others = [one.name for one in available() if not one.capabilities.runs_driver_programs]
     rows, slow = [], set()
     for what, parameters in cases(given.names):
@@ -85,11 +86,11 @@ def main() -> None:
             if (what, name) in slow:
                 continue
             with tempfile.TemporaryDirectory() as folder:
-                for state in times:
+                for state, by_name in times.items():
                     answer = run(what, parameters, name, folder)
                     if isinstance(answer, str):
                         break
-                    times[state][name] = answer[1]
+                    by_name[name] = answer[1]
                     if name == "auto":
                         chosen[state] = answer[0]
                     if answer[1] > LIMIT_S:
@@ -102,14 +103,11 @@ def main() -> None:
             rows.append({"what": what, **parameters, "state": state, "auto": chosen[state],
                          "good": good, "seconds": by_name})  # fmt: skip
             shown = ", ".join(f"{name} {1e3 * s:.0f}" for name, s in by_name.items())
-            print(
-                f"{what} {parameters} {state}: {chosen[state]} {'good' if good else 'BAD'}; ms: {shown}",
-                flush=True,
-            )
+            verdict = f"{chosen[state]} {'good' if good else 'BAD'}"
+            print(f"{what} {parameters} {state}: {verdict}; ms: {shown}", flush=True)
     good = sum(row["good"] for row in rows)
-    print(
-        f"{good} of {len(rows)} choices are within {RATIO} times the best, or {1e3 * GRACE_S:.0f} ms"
-    )
+    limit = f"{RATIO} times the best, or {1e3 * GRACE_S:.0f} ms"
+    print(f"{good} of {len(rows)} choices are within {limit}")
     if given.output is not None:
         platform = this_platform()
         text = json.dumps(

@@ -146,20 +146,3 @@ def _names(algorithms: tuple[Algorithm, ...]) -> dict[str, Algorithm]:
 def _warn(unavailable: tuple[Unavailable, ...]) -> None:
     for one in unavailable:
         warnings.warn(one.text, GpgpuLegacyWarning, stacklevel=3)
-
-
-# Names that are about to go ---------------------------------------------------------------------
-
-DEFAULT_METHOD = DEFAULT_PRODUCT
-
-
-@cache
-def methods():  # type: ignore[no-untyped-def]
-    from gpgpu_legacy.algorithms.matmul.method import Method
-
-    return tuple(map(Method, products()))
-
-
-def find_method(name: str):  # type: ignore[no-untyped-def]
-    algorithm = find_product(name)
-    return next(m for m in methods() if m.algorithm is algorithm)

@@ -117,13 +117,6 @@ def _script(context: click.Context, option: Any, shell: str) -> tuple[str, str]:
 # Names ------------------------------------------------------------------------------------------
 
 
-def method_names() -> Names:
-    """Methods of matrix products, and their aliases."""
-    from gpgpu_legacy.algorithms.registry import methods
-
-    return ((name, m.paper) for m in methods() for name in (m.name, *m.aliases))
-
-
 def chip_names() -> Names:
     """Chips and APIs: ours, and those that were calibrated here."""
     from gpgpu_legacy.chips.profile import calibrated, profiles

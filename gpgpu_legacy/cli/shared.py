@@ -6,15 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import Enum
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import click
 
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
 from gpgpu_legacy.cli.commands import SECTIONS, STUDIES, STUDY, Commands
 from gpgpu_legacy.cli.completion import (
     PROGRAM,
@@ -22,19 +20,14 @@ from gpgpu_legacy.cli.completion import (
     chip_names,
     completion_options,
     executor_names,
-    format_names,
-    method_names,
 )
-from gpgpu_legacy.cli.file_options import PICTURE, RECORD
-from gpgpu_legacy.cli.options import Argument, Option, Several
-from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.cli.file_options import PICTURE
+from gpgpu_legacy.cli.options import Option, Several
 from gpgpu_legacy.numerals import natural_in
-from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.present.grid import Grid
     from gpgpu_legacy.runtime.machine import Machine
 
@@ -136,13 +129,6 @@ def print_tables(grids: list[Grid], table_format: TableFormat = TableFormat.TEXT
             print(as_latex(grids), end="")
 
 
-def draw(result: R, draw_to: Callable[[R, Path], object], path: Path | None) -> None:
-    """Draw a result to a file, where one is named, and say so."""
-    if path is not None:
-        draw_to(result, path)
-        print(f"wrote {path}", file=sys.stderr)
-
-
 def plot_option(shows: str) -> Any:
     """The option `--plot`, the same for every picture that has lines. shows: what it shows."""
     return Option("--plot", PICTURE, shows)
@@ -173,18 +159,6 @@ def warn_if_busy(share: float | None) -> None:
     warning = busy_warning(share)
     if warning is not None:
         print(f"gpgpu-legacy: {warning}", file=sys.stderr)
-
-
-@contextmanager
-def time_limit(seconds: float | None) -> Iterator[Budget]:
-    """A budget for the block, None being without a limit; a line on stderr where it took longer."""
-    from gpgpu_legacy.measure.budget import Budget
-
-    budget = Budget(inf if seconds is None else seconds)
-    yield budget
-    overrun = budget.overrun
-    if overrun is not None:
-        print(f"gpgpu-legacy: {overrun}", file=sys.stderr)
 
 
 @contextmanager
@@ -255,30 +229,7 @@ ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
 
 # Options that several commands have -----------------------------------------------------------
 
-METHOD_HELP = "See `gpgpu-legacy methods`."
 BLOCK_HELP = "The paper's b, the steps of the sum in one pass"
-MethodName = Annotated[str, Argument("METHOD", METHOD_HELP, complete=method_names)]
-OWN_BLOCK_HELP = f"{BLOCK_HELP} (default: the method's own)."
-Block = Annotated[int | None, Option("B", OWN_BLOCK_HELP)]
-Blocks = Annotated[Several[int], Option("B …", OWN_BLOCK_HELP)]
-TILE_HELP = "Draw tiles of T×T texels one after another, each in all of its passes"
-DrawnTile = Annotated[int | None, Option("T", f"{TILE_HELP} (default: the method's own).")]
-AccumulateBy = Annotated[
-    Accumulate | None,
-    Option("How the partial sum gets from pass to pass (default: the method's own)."),
-]
-TextureFormat = Annotated[
-    str | None,
-    Option(
-        "FORMAT",
-        f"Format of textures and framebuffer: {', '.join(FORMATS)} (default: the method's own).",
-        complete=format_names,
-    ),
-]
-TransposeA = Annotated[bool, Option("A is stored transposed and read so; no texel is moved.")]
-TransposeB = Annotated[bool, Option("B is stored transposed and read so; no texel is moved.")]
-AsPrinted = Annotated[bool, Option("Use the texture coordinates exactly as the paper prints them.")]
-Largest = Annotated[int, Option("TEXELS", "Width and height of the largest texture, in texels.")]
 ExecutorName = Annotated[
     str, Option("NAME", "What runs it; see `gpgpu-legacy doctor`.", complete=executor_names)
 ]
@@ -287,7 +238,6 @@ ChipName = Annotated[str, Option("NAME", CHIP_HELP, complete=chip_names)]
 PredictedChip = Annotated[
     str, Option("NAME", "See `gpgpu-legacy chips`; `this` is this machine.", complete=chip_names)
 ]
-Json = Annotated[bool, Option("--json", "Print JSON, for other programs.")]
 OutputFile = Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")]
 Quiet = Annotated[bool, Option("Show no progress bars.")]
 CACHE_HELP = (
@@ -301,12 +251,6 @@ IN_FLIGHT_HELP = (
     "each its write."
 )
 SIZE_HELP = "Multiply N×N matrices"
-QUICK_SIZE_HELP = f"{SIZE_HELP} (default: {QUICK_SIZE}, which takes seconds)."
-PaperSize = Annotated[
-    int | None, Option("N", f"{SIZE_HELP} (default: {PAPER_SIZE}, as in the paper).")
-]
-QuickSize = Annotated[int | None, Option("N", QUICK_SIZE_HELP)]
-ShapeOption = Annotated[tuple[int, int, int] | None, Option("M L N", "Multiply M×L by L×N.")]
 MeasuredExecutors = Annotated[
     Several[str],
     Option(
@@ -314,9 +258,6 @@ MeasuredExecutors = Annotated[
         "See `gpgpu-legacy doctor` (default: all that work here but the reference).",
         complete=executor_names,
     ),
-]
-ResultsFile = Annotated[
-    Path | None, Option("-o", "--output", RECORD, "Write the results to this file as they come in.")
 ]
 BenchBudget = Annotated[
     float,
@@ -329,9 +270,6 @@ SimulationBudget = Annotated[
     Option(
         "SECONDS", "Stop after this time (default: no limit, since a simulation measures nothing)."
     ),
-]
-RecordedFile = Annotated[
-    Path | None, Option("--from", "JSON", "Show recorded results; run nothing.")
 ]
 Seed = Annotated[int, Option("SEED", "Seed of the random matrices.")]
 
@@ -361,55 +299,3 @@ class MachineOptions:
 
         arithmetic = find_arithmetic(self.arithmetic)
         return Machine(self.exact, arithmetic, denormals=not self.flush_denormals)
-
-
-def shape_of(size: int | None, shape: tuple[int, int, int] | None, default: int) -> Shape:
-    """The shape that --size or --shape asks for; without them, n×n with n = default."""
-    if size is not None and shape is not None:
-        raise InputError("give --size or --shape, not both")
-    m, l, n = shape or (default if size is None else size,) * 3  # noqa: E741
-    if min(m, l, n) < 0:
-        raise InputError(f"the sizes are {m}, {l}, {n}; a matrix has no negative size")
-    return Shape(m, l, n).checked()
-
-
-def operand_files(
-    a: Path | None, b: Path | None, size: int | None, shape: tuple[int, int, int] | None
-) -> tuple[Path, Path] | None:
-    """The files of A and B; None without. InputError for one alone, or where a size is given too.
-
-    size, shape: of --size and --shape, which are for random matrices.
-    """
-    if (a is None) != (b is None):
-        raise InputError("give both matrices, A and B, or neither")
-    if a is None or b is None:
-        return None
-    if size is not None or shape is not None:
-        raise InputError("A and B have sizes of their own; leave --size and --shape out")
-    return a, b
-
-
-def options_from(group: object, **others: Any) -> Options:
-    """The options of a product: what a group of options has of them, and others."""
-    for field in fields(Options):
-        if hasattr(group, field.name):
-            others.setdefault(field.name, getattr(group, field.name))
-    return Options(**others)
-
-
-@dataclass(frozen=True)
-class ProductOptions:
-    """A product that is planned, but not run."""
-
-    size: PaperSize = None
-    shape: ShapeOption = None
-    accumulate: AccumulateBy = None
-    texture_format: TextureFormat = None
-    largest_texture: Largest = LARGEST_TEXTURE
-    tile: DrawnTile = None
-
-    def dimensions(self) -> Shape:
-        return shape_of(self.size, self.shape, PAPER_SIZE)
-
-    def options(self, block: int | None = None) -> Options:
-        return options_from(self, block=block)

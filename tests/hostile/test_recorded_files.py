@@ -20,8 +20,7 @@ from typing import Any
 import pytest
 from attacks import ATTACK, mutated_bytes, mutated_json, mutated_text
 
-from gpgpu_legacy.algorithms.matmul.options import Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips import catalogue
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.hosts import HostsFile
@@ -46,7 +45,7 @@ from gpgpu_legacy.studies.roofline.result import Roofline
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "gpgpu_legacy"
 BENCHMARKS = ROOT / "benchmarks"
-PLAN = find_method("hall-carr-hart-multi").plan(Shape(16, 16, 16))
+PLAN = find_product("hall-carr-hart-multi").plan(n=16)
 
 LONGEST_S = 40.0
 """Of one file, on a busy machine."""

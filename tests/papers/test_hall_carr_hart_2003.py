@@ -16,8 +16,8 @@ from gpgpu_legacy.algorithms.matmul import (
     hall_carr_hart_single,
     larson_mcallister,
 )
-from gpgpu_legacy.algorithms.matmul.options import Accumulate, Options, Shape
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
@@ -126,9 +126,8 @@ def test_the_values_are_the_formulas_at_the_size_and_block(
 def test_plans_of_other_sizes_are_counted_as_the_formulas_say(
     table: str, method: str, n: int, b: int
 ) -> None:
-    way = None if method == LM else Accumulate.COPY
-    options = Options(block=None if method == LM else b, accumulate=way)
-    counts = count_plan(find_method(method).plan(Shape(n, n, n), options))
+    own = {} if method == LM else {"block": b, "accumulate": Accumulate.COPY}
+    counts = count_plan(find_product(method).plan(n=n, **own))
     passes, area, each, total = (f(Fraction(n), Fraction(b)) for f in PRINTED[table, method])
     quantity = counts.bytes_requested if table == TABLE_1 else counts.arithmetic
     assert counts.passes == passes
@@ -160,8 +159,7 @@ def test_copies_stand_in_a_column_of_their_own(
     """A read and a write of each texel, pass by pass, and none of it in the paper's total."""
     counts = row_of(tables, TABLE_1, method).counts
     assert counts.copy_bytes == 2 * texel * counts.fragments
-    ping_pong = Options(block=B, accumulate=Accumulate.PING_PONG)
-    other = count_plan(find_method(method).plan(Shape(N, N, N), ping_pong))
+    other = count_plan(find_product(method).plan(n=N, block=B, accumulate="ping-pong"))
     assert other.copy_bytes == 0
     assert other.bytes_requested == counts.bytes_requested
 

@@ -12,7 +12,7 @@ from commands import Command
 from fakes import Clock, FakeExecutor
 from PIL import Image
 
-from gpgpu_legacy.algorithms.registry import find_method
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.measured.model import measure_paper, measured_tables
 from gpgpu_legacy.papers.measured.result import MeasuredTables, Status, Taken
@@ -131,7 +131,7 @@ def test_every_cell_says_where_it_stands_and_how_it_was_repaired() -> None:
         for published in paper.measured:
             assert published.id.startswith(f"{paper.id}/")
             for series in published.series:
-                assert series.method is None or find_method(series.method).name == series.method
+                assert series.method is None or find_product(series.method).name == series.method
 
 
 # What follows from the published numbers ---------------------------------------------------------
