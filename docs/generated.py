@@ -10,11 +10,25 @@ import ast
 import inspect
 import json
 import re
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import NoneType, UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Literal,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import gpgpu_legacy
 from gpgpu_legacy.present.grid import as_markdown
@@ -84,6 +98,137 @@ def as_markdown_text(text: str) -> str:
 
 def _code(text: str) -> str:
     return f"`{text}`".replace("|", r"\|")
+
+
+# JSON outputs ---------------------------------------------------------------------------------
+
+
+def json_outputs() -> str:
+    """What each command prints with `--json`: the fields of its results, and of what is in them."""
+    from gpgpu_legacy.cli import app
+    from gpgpu_legacy.cli.commands import SECTIONS, STUDIES, STUDY
+
+    context = app.make_context("gpgpu-legacy", [], resilient_parsing=True)
+    studies: Any = app.get_command(context, STUDY)
+    commands = [
+        *((name, app.get_command(context, name)) for part in SECTIONS.values() for name in part),
+        *((f"{STUDY} {name}", studies.get_command(context, name)) for name in STUDIES),
+    ]
+    parts: list[str] = []
+    told: dict[type, str] = {}
+    for name, command in commands:
+        kinds = _results(getattr(command, "function", None))
+        if kinds:
+            parts.append(f"## {name}\n")
+        for kind in kinds:
+            lead, meanings = _explained(kind)
+            parts += [f"{as_markdown_text(lead)}\n", "| field | value | |", "| --- | --- | --- |"]
+            parts += _field_rows(kind, "", meanings, told, f"[{name}](#{anchor(name)})")
+            parts.append("")
+    return "\n".join(parts)
+
+
+def _results(function: Any) -> list[type]:
+    """The records that a command may return, by its annotation, whose imports are for types."""
+    returned = str(getattr(function, "__annotations__", {}).get("return", None))
+    source = ast.parse(inspect.getsource(sys.modules[function.__module__])) if function else None
+    homes = {
+        alias.asname or alias.name: (node.module, alias.name)
+        for node in ast.walk(source or ast.Module([], []))
+        if isinstance(node, ast.ImportFrom) and node.module
+        for alias in node.names
+    }
+    found = (homes[name] for name in map(str.strip, returned.split("|")) if name in homes)
+    return [getattr(import_module(module), name) for module, name in found]
+
+
+def _explained(kind: Any) -> tuple[str, dict[str, str]]:
+    """What the docstring of a record says of it, and of each field: `name, name: meaning.`"""
+    text = " ".join(inspect.getdoc(kind).split())
+    names = {name for base in kind.__mro__ for name in getattr(base, "__annotations__", ())}
+    marks = [
+        mark
+        for mark in re.finditer(r"(?:^|(?<=[.;] )|(?<=\.\) ))((?:\w+, )*\w+): ", text)
+        if names.issuperset(mark[1].split(", "))
+    ]
+    starts = [*(mark.start() for mark in marks), len(text)]
+    meanings: dict[str, str] = {}
+    for mark, end in zip(marks, starts[1:], strict=True):
+        said = re.sub(r"\bNone\b", "null", text[mark.end() : end].strip(" .;"))
+        meanings |= dict.fromkeys(mark[1].split(", "), said)
+    return text[: starts[0]].strip(), meanings
+
+
+def _field_rows(
+    kind: Any, before: str, meanings: dict[str, str], told: dict[type, str], where: str
+) -> Iterator[str]:
+    """A row for each field, then those of the records in it that no row has told of yet."""
+    told[kind] = f"{where}'s `{before.rstrip('.')}`" if before else where
+    hints = get_type_hints(kind, include_extras=True)
+    for field, written in _names(kind):
+        path, meaning = f"{before}{written}", meanings.get(field, "")
+        inner = [one for one in _records_in(hints[field]) if one is not kind]
+        known = [told[one] for one in inner if one in told]
+        told_of = f"; as {' or '.join(known)}" if known else ""
+        words = as_markdown_text(_type_in_words(hints[field]))
+        yield f"| `{path}` | {words}{told_of} | {as_markdown_text(meaning)} |"
+        for one in inner:
+            if one not in told:
+                yield from _field_rows(one, f"{path}.", _explained(one)[1], told, where)
+
+
+def _names(kind: Any) -> list[tuple[str, str]]:
+    """The names of the fields, here and in JSON, without those that every kept result has."""
+    from gpgpu_legacy.serial import Recorded
+
+    if not hasattr(kind, "__struct_fields__"):
+        return [(field.name, field.name) for field in fields(kind)]
+    common = Recorded.__struct_fields__ if issubclass(kind, Recorded) else ()
+    both = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    return [(name, written) for name, written in both if name not in common]
+
+
+def _records_in(hint: Any) -> list[Any]:
+    """The records that a value of this type has, at once or in a list or an object."""
+    bare = get_origin(hint) or hint
+    if isinstance(bare, type) and (hasattr(bare, "__struct_fields__") or is_dataclass(bare)):
+        return [bare]
+    return list(dict.fromkeys(one for part in get_args(hint) for one in _records_in(part)))
+
+
+_PLAIN = {
+    str: "text",
+    bool: "true or false",
+    int: "whole number",
+    float: "number",
+    NoneType: "null",
+}
+_MANY = {"text": "texts", "whole number": "whole numbers", "number": "numbers", "object": "objects"}
+
+
+def _type_in_words(hint: Any) -> str:
+    """What a value of a type is in JSON."""
+    parts, origin = get_args(hint), get_origin(hint)
+    if origin is Annotated:
+        words = _type_in_words(parts[0])
+    elif origin is Literal:
+        words = " or ".join(f"`{json.dumps(value)}`" for value in parts)
+    elif origin in (Union, UnionType):
+        whole = {int} if float in parts else set()
+        words = " or ".join(dict.fromkeys(_type_in_words(p) for p in parts if p not in whole))
+    elif origin is tuple and parts[-1] is not ...:
+        kinds = ", ".join(dict.fromkeys(map(_type_in_words, parts)))
+        words = f"list of {len(parts)}: {kinds}"
+    elif origin in (tuple, list):
+        one = _type_in_words(parts[0])
+        words = f"list of {_MANY.get(one) or one.replace('list', 'lists')}"
+    elif origin is not None and issubclass(origin, Mapping):
+        words = f"object by name: {_type_in_words(parts[1])}"
+    elif isinstance(hint, type) and issubclass(hint, Enum):
+        words = " or ".join(f"`{member.value}`" for member in hint)
+    else:
+        words = "value" if isinstance(hint, TypeVar) else _PLAIN.get(hint, "object")
+    return words
 
 
 # The language ---------------------------------------------------------------------------------
@@ -301,7 +446,7 @@ def _value(number: Any) -> str:
     return f"{number:,}".replace(",", " ") if isinstance(number, int) else f"{number:g}"
 
 
-# Chips, methods, executors --------------------------------------------------------------------
+# Chips, algorithms, executors --------------------------------------------------------------------
 
 
 def chips() -> str:
@@ -319,19 +464,8 @@ def chips() -> str:
     return "\n".join(parts)
 
 
-def methods() -> str:
-    """The methods of matrix products, oldest first."""
-    from gpgpu_legacy.algorithms.registry import products
-
-    lines = ["| method | year | from | what it does |", "| --- | ---: | --- | --- |"]
-    for method in products():
-        names = ", ".join(f"`{name}`" for name in (method.name, *method.aliases))
-        lines.append(f"| {names} | {method.year} | {method.source} | {method.summary} |")
-    return "\n".join(lines) + "\n"
-
-
 def lineage_story() -> str:
-    """What the methods learned from one another."""
+    """What the products learned from one another."""
     from gpgpu_legacy.studies.lineage.story import story
 
     return "\n\n".join(story()) + "\n"
@@ -407,6 +541,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     function.__name__: function
     for function in (
         commands,
+        json_outputs,
         opcodes,
         state,
         formats,
@@ -414,7 +549,6 @@ GENERATED: dict[str, Callable[[], str]] = {
         plan_values,
         plan_limits,
         chips,
-        methods,
         lineage_story,
         algorithms,
         executors,

@@ -1,4 +1,4 @@
-"""The page of JSON outputs names every field that a command prints."""
+"""The page of JSON outputs, which is made from types, names every field that a command prints."""
 
 from __future__ import annotations
 
@@ -8,62 +8,57 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markdown_pages import ROOT
+from markdown_pages import ROOT, generated
 
 PAGE = ROOT / "docs" / "reference" / "json.md"
 LIFE = str(ROOT / "shaders" / "examples" / "life.fp")
 COMMANDS = (
-    "run larson-mcallister --size 4 --executor numpy",
-    f"exec {LIFE} --size 4 --texture 0=cells.npy --executor numpy",
-    "doctor",
-    "predict larson-mcallister n=4 --chip radeon-9700-pro",
-    "study roofline --chip xeon-jit n=16",
-    "cache larson-mcallister n=4",
-    "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
-    f"check {LIFE}",
+    "run larson-mcallister n=4 --executor numpy",
+    "run reduction n=4 --executor numpy",
+    f"exec {LIFE} --size 4 --texture 0=cells.npy --executor numpy --trace 1,1",
+    "count larson-mcallister n=4 --over n",
     f"count {LIFE}",
-    "methods",
+    "check reduction n=4 --chip radeon-9700-pro",
+    f"check {LIFE} --chip radeon-9700-pro",
+    "predict reduction n=4 --chip radeon-9700-pro",
+    "cache larson-mcallister n=4",
+    "cache reduction n=4,8",
+    "bench reduction n=4 --executor jit --repeat 1 --quiet",
+    "trace reduction n=4 --texel 0,0 --instructions",
     "algorithms",
+    "algorithms jacobi",
     "chips",
     "fit hall-carr-hart-multi --chip radeon-9700-pro",
-    "plan run reduction --set n=4 --executor numpy",
-    "count reduction n=4",
-    "check reduction n=4 --chip radeon-9700-pro",
-    "plan trace reduction --set n=4 --at 0,0",
-    "bench reduction n=4 --executor jit --repeat 1 --quiet",
+    "doctor",
+    "study roofline --chip xeon-jit",
+    "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
+    "study mispredictions",
+    "tables n=4 --no-measure",
+    "audit mali-sdk-sgemm",
 )
-BY_NAME = {
-    "by_texture",
-    "parameters",
-    "outputs",
-    "formulas",
-    "resources",
-    "opcodes",
-    "sources",
-    "versions",
-}
-"""Objects whose keys are names of the user's, or of a list elsewhere."""
-LIKE = {"plan run": "run", "count": "run"}
-"""Sections that refer to another."""
+EVERYWHERE = {"schema", "package", "commit", "driver", "date", "busy_share"}
+"""What kept results and measurements have, by the page's first paragraphs."""
 
 
-def sections() -> dict[str, set[str]]:
-    """The words between backticks in each section, and those of the page's first paragraph."""
-    first, *parts = re.split(r"^## ", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    common = set(re.findall(r"`([\w.]+)`", first))
-    return {part.splitlines()[0]: common | set(re.findall(r"`([\w.]+)`", part)) for part in parts}
+def words_of(section: str, sections: dict[str, str]) -> set[str]:
+    """The fields that a section names, and those of the sections that it refers to."""
+    text = sections[section]
+    others = set(re.findall(r"\]\(#([\w-]+)\)", text)) - {generated.anchor(section)}
+    referred = [name for name in sections if generated.anchor(name) in others]
+    found = {word for words in re.findall(r"`([\w.-]+)`", text) for word in words.split(".")}
+    return found.union(*(words_of(name, sections) for name in referred))
 
 
-def fields(data: object, depth: int = 2) -> Iterator[str]:
-    """The fields of an object, and of the objects directly in it."""
+def fields(data: object, by_name: set[str]) -> Iterator[str]:
+    """The fields of an object, and of the objects in it; but for those whose keys are names."""
     if isinstance(data, list):
-        for one in data[:1]:
-            yield from fields(one, depth)
-    elif isinstance(data, dict) and depth:
+        for one in data:
+            yield from fields(one, by_name)
+    elif isinstance(data, dict):
         for name, value in data.items():
             yield name
-            if name not in BY_NAME:
-                yield from fields(value, depth - 1)
+            inner = [*value.values()] if name in by_name and isinstance(value, dict) else value
+            yield from fields(inner, by_name)
 
 
 @pytest.mark.parametrize("line", COMMANDS)
@@ -77,9 +72,12 @@ def test_every_field_of_a_command_is_on_the_page(
 
     monkeypatch.chdir(tmp_path)
     np.save("cells.npy", np.zeros((4, 4, 4), np.float32))
+    text = generated.with_generated(PAGE.read_text(encoding="utf-8"))
+    first, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    sections = {part.splitlines()[0]: part for part in parts}
     words = line.split()
-    name = " ".join(words[:2]) if words[0] in {"plan", "study"} else words[0]
-    known = sections()
-    elsewhere = known.get(LIKE.get(name, ""), set())
-    printed = set(fields(run_json(*words)))
-    assert printed - known[name] - elsewhere == set()
+    name = " ".join(words[:2]) if words[0] == "study" else words[0]
+    assert set(re.findall(r"`(\w+)`", first)) >= EVERYWHERE
+    by_name = set(re.findall(r"^\| `(?:\w+\.)*(\w+)` \| object by name", text, re.MULTILINE))
+    printed = set(fields(run_json(*words), by_name))
+    assert printed - words_of(name, sections) - EVERYWHERE == set()
