@@ -31,9 +31,14 @@ COMMANDS = (
     "fit hall-carr-hart-multi --chip radeon-9700-pro",
     "doctor",
     "study roofline --chip xeon-jit",
+    "study figure-2 --executor numpy",
+    "study multichannel --executor numpy",
+    "study sdk-example --executor numpy",
+    "study precision packed-2x2 n=4",
     "study tiles --size 16 --tile 4 --cache 1K,fully,64B",
     "study mispredictions",
     "tables n=4 --no-measure",
+    "tables opengl-compute --no-measure",
     "audit mali-sdk-sgemm",
 )
 EVERYWHERE = {"schema", "package", "commit", "driver", "date", "busy_share"}
