@@ -33,7 +33,7 @@ from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Outcome, Ready, c
 from gpgpu_legacy.measure.peers import Library, OpenPeer, PeerRun, libraries
 from gpgpu_legacy.measure.platform import settings, this_platform, versions
 from gpgpu_legacy.measure.pool import bytes_of, fit_at_once
-from gpgpu_legacy.measure.products import Checked, Exact, product_of
+from gpgpu_legacy.measure.products import product_of, rows_checked
 from gpgpu_legacy.measure.rounds import (
     DEFAULT_ROUNDS,
     WARM_S,
@@ -58,7 +58,7 @@ from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, names_of
-from gpgpu_legacy.runtime.prepared import Timings
+from gpgpu_legacy.runtime.prepared import Prepared, Result, Timings
 from gpgpu_legacy.serial import as_record, provenance
 
 DEFAULT_BUDGET_S = 60.0
@@ -68,8 +68,8 @@ Arrays = Mapping[str, F32]
 WholeCall = Callable[[PlanBuilder, Arrays, Executor, Machine], Arrays]
 """A run of a pipeline as a user calls for it, from inputs in memory to outputs there."""
 
-Once = Callable[[], tuple[float, Callable[[], Arrays]]]
-"""Runs something once: its seconds, and what gives its outputs."""
+Checked = tuple[float, int | None] | None
+"""How far a product is from one in float64, and of how many rows; None: of all. None: unchecked."""
 
 
 @dataclass(frozen=True)
@@ -98,127 +98,116 @@ def tuned(pipeline: PlanBuilder, executor: str = registry.AUTO) -> Case:
     return Case(p, executors=(choice.executor,), machine=choice.machine)
 
 
-# Inputs ------------------------------------------------------------------------------------------
-
-
-class _Inputs:
-    """The inputs of pipelines that have the same ones, and the exact product of them."""
-
-    def __init__(self, arrays: Arrays) -> None:
-        self.arrays = arrays
-        self.exact = lru_cache(maxsize=1)(lambda product: Exact(product, arrays))
-
-
-_SAMPLES_KEPT = 8  # those of a size and of its probes
-
-
-class _Samples:
-    """Sample inputs, the same ones for all pipelines that sample them alike."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed, self.kept = seed, dict[object, _Inputs]()
-
-    def of(self, p: PlanBuilder) -> _Inputs:
-        key = (*p.operands.values(), *p.samples.items())
-        if key not in self.kept:
-            if len(self.kept) >= _SAMPLES_KEPT:
-                del self.kept[next(iter(self.kept))]
-            self.kept[key] = _Inputs(sample_inputs(p.plan(), p.samples, self.seed))
-        return self.kept[key]
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """What is run: a case, or a smaller one to probe."""
-
-    p: PlanBuilder
-    inputs: _Inputs
-    is_probe: bool
-
-
-# Cases -------------------------------------------------------------------------------------------
+# Cases while they are measured -------------------------------------------------------------------
 
 
 class _Subject:
     """A case while it is measured: what outputs are compared with, and what was found so far.
 
-    compared: with what outputs are compared, by the fields of a Timed. found: how far they are from
-    it, for each entrant. timings: of every run.
+    standards: what outputs are compared with, by the fields of a Timed; compared: those that there
+    will be. found: how far each entrant's outputs are from them. timings: of every run.
     """
 
-    def __init__(self, case: Case, label: str, samples: _Samples, *, is_checked: bool) -> None:
-        """is_checked: whether results are compared with the reference function."""
-        self.case, self.label, self.samples = case, label, samples
-        self.is_checked = is_checked
-        self.p, self.plan, self.product = (
-            case.pipeline,
-            case.pipeline.plan(),
-            product_of(case.pipeline),
-        )
+    def __init__(self, case: Case, label: str, bench: Benchmark) -> None:
+        self.case, self.label, self.bench = case, label, bench
+        self.p, self.plan = case.pipeline, case.pipeline.plan()
+        self.product = product_of(self.p)
         self.size = size_of(self.plan) if self.product is None else self.product.size
-        given = case.inputs
-        self.given = None if given is None else _Inputs(as_operands(self.plan, given))
-        self.smaller = lru_cache(maxsize=2)(self._smaller)
-        self.timings: dict[_Entrant, list[Timings]] = defaultdict(list)
-        self.found: dict[_Entrant, dict[str, float]] = defaultdict(dict)
+        self.given = None if case.inputs is None else as_operands(self.plan, case.inputs)
+        self.at = lru_cache(maxsize=3)(self._at)
         self.compared: set[str] = set()
+        self.standards: dict[str, Arrays] = {}
+        self.found: dict[_Entrant, dict[str, float]] = defaultdict(dict)
+        self.timings: dict[_Entrant, list[Timings]] = defaultdict(list)
         self._outputs: dict[_Entrant, Arrays] = {}  # that have more to be compared with
-        self._distance: dict[str, Callable[[Arrays], float]] = {}
 
-    def at(self, size: int) -> _Problem:
-        """The case; of a smaller size, a smaller one of its kind."""
+    def _at(self, size: int) -> PlanBuilder:
+        """The pipeline; of a smaller size, a smaller one of its kind to probe."""
         if size >= self.size:
-            return _Problem(self.p, self.given or self.samples.of(self.p), is_probe=False)
-        p = self.smaller(size)
-        if self.product is None:
-            return _Problem(p, self.given or self.samples.of(self.p), is_probe=True)
-        return _Problem(p, self.samples.of(p), is_probe=True)
-
-    def _smaller(self, size: int) -> PlanBuilder:
+            return self.p
         if self.product is None or self.p.family is None:
             return PlanBuilder.continuing(beginning(self.plan, size))
         algorithm, given = self.p.family
         built: PlanBuilder = algorithm.builder(**{**given, **self.product.scaled(size)})
         return built
 
+    def inputs(self, p: PlanBuilder) -> Arrays:
+        """Of the pipeline or a smaller one; the same samples where others sample alike."""
+        of = p if self.product is not None else self.p
+        if self.given is not None and of is self.p:
+            return self.given
+        inputs: Arrays = self.bench.remembered(
+            (*of.operands.values(), *of.samples.items()),
+            lambda: sample_inputs(of.plan(), of.samples, self.bench.seed),
+        )
+        return inputs
+
     def keep(self, entrant: _Entrant, outputs: Arrays) -> None:
         """Keep outputs that are to be compared, or to be compared with."""
-        if self.compared:
+        if entrant.standard is not None:
+            self.standards.setdefault(entrant.standard, outputs)
+        if self.compared and not entrant.is_reference:
             self._outputs[entrant] = outputs
-        if entrant.is_reference_machine:
-            self._distance["max_difference"] = _from(outputs)
-        if entrant.peer is not None:
-            self._distance.setdefault("max_peer_difference", _from(outputs))
-
-    def expect(self, given: Any) -> Arrays:
-        """Compare with what the reference function gave; it has no outputs to compare."""
-        wanted = as_outputs(self.plan, given)
-        self._distance["max_error"] = lambda outputs: largest_error(outputs, wanted)
-        return {}
 
     def compare(self) -> None:
         """Compare what can be compared by now, and let go of what needs no more comparing."""
         for entrant, outputs in list(self._outputs.items()):
             found = self.found[entrant]
-            for name in self._distance.keys() - found.keys():
-                found[name] = self._distance[name](outputs)
+            for name in self.standards.keys() - found.keys():
+                found[name] = _distance(outputs, self.standards[name])
             if found.keys() >= self.compared:
                 del self._outputs[entrant]
 
 
-def _from(others: Arrays) -> Callable[[Arrays], float]:
-    """How far outputs are from others; 0 where all bits agree."""
-    wanted = in_float64(others)
-
-    def distance(outputs: Arrays) -> float:
-        if all(np.array_equal(outputs[name], wanted[name], equal_nan=True) for name in wanted):
-            return 0.0
-        return largest_error(outputs, wanted)
-
-    return distance
+def _distance(outputs: Arrays, standard: Arrays) -> float:
+    """How far outputs are from others; 0 where all numbers agree."""
+    wanted = in_float64(standard)
+    if all(np.array_equal(outputs[name], wanted[name], equal_nan=True) for name in wanted):
+        return 0.0
+    return largest_error(outputs, wanted)
 
 
 # Who takes part ----------------------------------------------------------------------------------
+
+
+@dataclass
+class _Calls:
+    """A PeerRun of a function."""
+
+    call: Callable[[], Any]
+    found: Any = None
+
+    def start(self) -> None:
+        """Nothing has to be put anywhere."""
+
+    def compute(self) -> None:
+        """Call it."""
+        self.found = self.call()
+
+    def outputs(self) -> Any:
+        """What it returned."""
+        return self.found
+
+
+@dataclass
+class _Passes:
+    """A PeerRun of a prepared plan, of which the passes alone are timed."""
+
+    prepared: Prepared
+    inputs: Arrays
+    result: Result
+
+    def start(self) -> None:
+        """A run uploads its operands itself."""
+
+    def compute(self) -> None:
+        """Run it."""
+        self.result = self.prepared.run(self.inputs)
+
+    def outputs(self) -> Arrays:
+        """The outputs of the last run."""
+        results = self.prepared.plan.results
+        return {m.name: self.result.outputs[m.name].reshape(m.array_shape) for m in results}
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,16 +227,20 @@ class _Entrant:
         return self.executor is None and self.peer is None and self.library is None
 
     @property
-    def is_reference_machine(self) -> bool:
-        """Whether it is the executor that defines what the others must give."""
-        return self.executor is not None and self.executor.capabilities.is_reference
-
-    @property
     def is_peer(self) -> bool:
         """Whether executors are measured against it: a peer, or the driver's own programs."""
         if self.executor is not None:
             return self.executor.capabilities.runs_driver_programs
         return not self.is_reference
+
+    @property
+    def standard(self) -> str | None:
+        """What others are compared with, if its outputs are that: the field of a Timed."""
+        if self.executor is not None:
+            return "max_difference" if self.executor.capabilities.is_reference else None
+        if self.library is not None:
+            return None
+        return "max_error" if self.is_reference else "max_peer_difference"
 
     @property
     def who(self) -> dict[str, Any]:
@@ -258,8 +251,8 @@ class _Entrant:
             return {**who, "plan": None, "parameters": product.sizes}
         return {**who, "plan": p.name, "parameters": p.parameters}
 
-    def job(self, call: WholeCall | None) -> Job[object, Checked | None]:
-        """What the engine measures. call: what whole calls are, where these are timed."""
+    def job(self) -> Job[object, Checked]:
+        """What the engine measures."""
         subject, p = self.subject, self.subject.p
         series: tuple[object, ...] = (self.name,)
         least, label = subject.size, self.name
@@ -272,31 +265,63 @@ class _Entrant:
             series += p.name, *((n, v) for n, v in p.parameters.items() if n not in sizes)
 
         @contextmanager
-        def open_at(size: int) -> Iterator[Ready[Checked | None]]:
-            problem = subject.at(size)
-            with self._opened(problem, call) as once:
-                yield self._ready(problem, once)
+        def open_at(size: int) -> Iterator[Ready[Checked]]:
+            at = subject.at(size)
+            inputs = subject.inputs(at)
+            with self._opened(at, inputs) as runs:
+                yield self._ready(at, inputs, runs)
 
         return Job(series, subject.size, label, open_at, least=least, case=subject.label)
 
-    def _ready(self, problem: _Problem, once: Once) -> Ready[Checked | None]:
-        product = product_of(problem.p)
+    @contextmanager
+    def _opened(self, p: PlanBuilder, inputs: Arrays) -> Iterator[PeerRun]:
+        """What runs a pipeline as often as wanted."""
+        call, machine = self.subject.bench.call, self.subject.case.machine
+        if self.library is not None and self.subject.product is not None:
+            a, b = self.subject.product.factors(inputs)
+            whole = partial(self.library.whole, a, b)
+            yield self.library.opened(a, b) if call is None else _Calls(whole)
+        elif self.peer is not None:
+            yield self.peer(inputs, p.parameters)
+        elif self.executor is None:
+            assert p.reference is not None
+            yield _Calls(partial(called, p.reference, in_float64(inputs)))
+        elif call is not None:
+            yield _Calls(partial(call, p, inputs, self.executor, machine))
+        else:
+            with self.executor.prepare(p.plan(), machine) as prepared:
+                yield _Passes(prepared, inputs, Result({}, Timings(0.0, 0.0, 0.0)))
+
+    def _ready(self, p: PlanBuilder, inputs: Arrays, runs: PeerRun) -> Ready[Checked]:
+        subject, product = self.subject, product_of(p)
         first: Arrays | None = None
         last_s = inf
 
         def run() -> float:
             nonlocal first, last_s
-            last_s, outputs = once()
+            runs.start()
+            started = perf_counter()
+            runs.compute()
+            last_s = perf_counter() - started
+            if isinstance(runs, _Passes):
+                last_s = runs.result.timings.compute_s
+                if p is subject.p:
+                    subject.timings[self].append(runs.result.timings)
             if first is None:
-                first = outputs() if product or not problem.is_probe else {}
-                if first and not problem.is_probe:
-                    self.subject.keep(self, first)
+                first = self._outputs(p, runs) if product or p is subject.p else {}
+                if p is subject.p:
+                    subject.keep(self, first)
             return last_s
 
-        def check() -> Checked | None:
-            if product is None or first is None or not self.subject.is_checked:
+        def check() -> Checked:
+            if product is None or not first or not subject.bench.has_reference:
                 return None
-            return problem.inputs.exact(product).check(first["C"])
+            rows, number = rows_checked(product)
+            key = "exact", id(inputs), product.stored
+            _, wanted = subject.bench.remembered(
+                key, lambda: (inputs, product.exact(inputs, rows))
+            )
+            return largest_error({"C": first["C"][rows]}, {"C": wanted}), number
 
         def settle() -> None:
             wait_for_rest()
@@ -305,65 +330,22 @@ class _Entrant:
 
         return Ready(run, check, settle)
 
-    @contextmanager
-    def _opened(self, problem: _Problem, call: WholeCall | None) -> Iterator[Once]:
-        """What runs a problem once."""
-        p, arrays, machine = problem.p, problem.inputs.arrays, self.subject.case.machine
-        if self.library is not None and self.subject.product is not None:
-            a, b = self.subject.product.factors(arrays)
-            if call is None:
-                yield _of_peer(self.library.opened(a, b), lambda outputs: {"C": outputs})
-            else:
-                yield _timed(partial(self.library.whole, a, b), lambda product: {"C": product})
-        elif self.peer is not None:
-            peer = self.peer(arrays, p.parameters)
-            yield _of_peer(peer, lambda outputs: _in_float32(p, outputs))
-        elif self.executor is None:
-            assert p.reference is not None
-            function = partial(called, p.reference, in_float64(arrays))
-            yield _timed(function, self.subject.expect)
-        elif call is not None:
-            yield _timed(partial(call, p, arrays, self.executor, machine), dict)
-        else:
-            with self.executor.prepare(p.plan(), machine) as prepared:
-
-                def once() -> tuple[float, Callable[[], Arrays]]:
-                    result = prepared.run(arrays)
-                    if not problem.is_probe:
-                        self.subject.timings[self].append(result.timings)
-                    return result.timings.compute_s, lambda: _in_shape(p, result.outputs)
-
-                yield once
-
-
-def _timed(compute: Callable[[], Any], outputs: Callable[[Any], Arrays]) -> Once:
-    def once() -> tuple[float, Callable[[], Arrays]]:
-        started = perf_counter()
-        found = compute()
-        return perf_counter() - started, lambda: outputs(found)
-
-    return once
-
-
-def _of_peer(peer: PeerRun, outputs: Callable[[Any], Arrays]) -> Once:
-    timed = _timed(peer.compute, lambda _: outputs(peer.outputs()))
-
-    def once() -> tuple[float, Callable[[], Arrays]]:
-        peer.start()
-        return timed()
-
-    return once
-
-
-def _in_shape(p: PlanBuilder, outputs: Arrays) -> Arrays:
-    return {m.name: outputs[m.name].reshape(m.array_shape) for m in p.plan().results}
-
-
-def _in_float32(p: PlanBuilder, outputs: Any) -> Arrays:
-    return {n: array.astype(np.float32) for n, array in as_outputs(p.plan(), outputs).items()}
+    def _outputs(self, p: PlanBuilder, runs: PeerRun) -> Arrays:
+        """What a run gave, by name; float64 of the function, which is compared with."""
+        found = runs.outputs()
+        if self.library is not None:
+            return {"C": found}
+        if self.executor is not None:
+            return dict(found)
+        kind = np.float64 if self.is_reference else np.float32
+        return {n: array.astype(kind) for n, array in as_outputs(p.plan(), found).items()}
 
 
 # A benchmark -------------------------------------------------------------------------------------
+
+
+_REMEMBERED = 16
+"""Inputs and exact products: those of a size and of its probes."""
 
 
 class Benchmark:
@@ -389,11 +371,11 @@ class Benchmark:
         """
         if not cases:
             raise InputError("there is nothing to measure; give one case at least")
-        self.rounds, self.seed, self.is_whole = rounds, seed, call is not None
-        self.machine, samples = cases[0].machine, _Samples(seed)
+        self.has_reference, self.call, self.rounds, self.seed = has_reference, call, rounds, seed
+        self.memory: dict[object, Any] = {}
         groups: dict[str, list[_Subject]] = {}
         for case, label in zip(cases, _labels([c.pipeline for c in cases]), strict=True):
-            subject = _Subject(case, label, samples, is_checked=has_reference)
+            subject = _Subject(case, label, self)
             groups.setdefault(label, []).append(subject)
             if any(_is_alike(subject, other) for other in groups[label][:-1]):
                 raise InputError(f"two cases are {subject.p.name} at {label}; give it once")
@@ -406,12 +388,12 @@ class Benchmark:
             for entrants in (_of_libraries(group, chosen), *map(self._entered, group))
             for entrant in entrants
         ]
-        self.entered = {entrant.job(call): entrant for entrant in entered}
+        self.entered = {entrant.job(): entrant for entrant in entered}
 
     def _entered(self, subject: _Subject) -> Iterator[_Entrant]:
         """Who takes part in a case, but for libraries."""
         case, p = subject.case, subject.p
-        if p.reference is not None and subject.is_checked and subject.product is None:
+        if p.reference is not None and self.has_reference and subject.product is None:
             subject.compared.add("max_error")
             yield _Entrant(subject, _name_of(p.reference), processor())
         for name, peer in case.peers.items():
@@ -425,6 +407,14 @@ class Benchmark:
         for name, reason in others:
             who = _Entrant(subject, name, "").who
             self.unsuitable.append(Skipped(**who, reason=reason))
+
+    def remembered(self, key: object, make: Callable[[], Any]) -> Any:
+        """What was made for that key, such as inputs; that of few is kept."""
+        if key not in self.memory:
+            if len(self.memory) >= _REMEMBERED:
+                del self.memory[next(iter(self.memory))]
+            self.memory[key] = make()
+        return self.memory[key]
 
     @property
     def steps(self) -> int:
@@ -443,7 +433,7 @@ class Benchmark:
         called with the results so far whenever there are new ones, and with all of them at the end.
         """
         within = budget or Budget(DEFAULT_BUDGET_S)
-        listener: Listener[object, Checked | None] = Listener(
+        listener: Listener[object, Checked] = Listener(
             progress, lambda measured: save(self._bench(measured, within))
         )
         jobs = list(self.entered)
@@ -456,8 +446,8 @@ class Benchmark:
         """How many prepared plans of a size fit in memory at once; at least 1."""
         return fit_at_once(max(bytes_of(s.plan) for s in self.subjects if s.size == size))
 
-    def _bench(self, measured: Measured[object, Checked | None], budget: Budget) -> Bench:
-        platform = this_platform()
+    def _bench(self, measured: Measured[object, Checked], budget: Budget) -> Bench:
+        platform, machine = this_platform(), self.subjects[0].case.machine
         for subject in self.subjects:
             subject.compare()
         return as_record(
@@ -467,9 +457,9 @@ class Benchmark:
             **provenance(platform.driver),
             versions=versions(),
             settings=settings(),
-            whole=self.is_whole,
-            arithmetic=self.machine.arithmetic.name,
-            exact=self.machine.exact,
+            whole=self.call is not None,
+            arithmetic=machine.arithmetic.name,
+            exact=machine.exact,
             seed=self.seed,
             repeat=self.rounds.count,
             budget_s=budget.seconds if isfinite(budget.seconds) else None,
@@ -483,10 +473,11 @@ class Benchmark:
             ),
         )
 
-    def _timed(self, outcome: Outcome[object, Checked | None]) -> Timed:
-        entrant, seconds, checked = self.entered[outcome.job], outcome.seconds, outcome.checked
+    def _timed(self, outcome: Outcome[object, Checked]) -> Timed:
+        entrant, seconds = self.entered[outcome.job], outcome.seconds
         found, runs = entrant.subject.found[entrant], entrant.subject.timings[entrant]
         timings = median_timings(runs) if runs else None
+        error, rows = outcome.checked or (found.get("max_error"), None)
         operations = entrant.subject.p.operations
         return as_record(
             Timed,
@@ -499,8 +490,8 @@ class Benchmark:
             prepare_s=runs[0].prepare_s if runs else None,
             upload_s=timings.upload_s if timings else None,
             readback_s=timings.readback_s if timings else None,
-            max_error=_finite(checked.error if checked else found.get("max_error")),
-            rows_checked=checked.rows if checked else None,
+            max_error=_finite(error),
+            rows_checked=rows,
             max_difference=_finite(found.get("max_difference")),
             max_peer_difference=_finite(found.get("max_peer_difference")),
         )

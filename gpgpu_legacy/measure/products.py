@@ -12,6 +12,7 @@ import numpy as np
 from gpgpu_legacy.algorithms.matmul.product import FIELD, Shape, Stored
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.reference import F64
 
 WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to how many rows each is checked, and how many above
 
@@ -54,6 +55,12 @@ class Product:
         a, b = self.stored.turned(inputs["A"], inputs["B"])
         return a, b
 
+    def exact(self, inputs: Mapping[str, F32], rows: Any) -> F64:
+        """These rows of the product in float64."""
+        a, b = self.factors(inputs)
+        product: F64 = a[rows].astype(np.float64) @ b.astype(np.float64)
+        return product
+
 
 def product_of(p: PlanBuilder) -> Product | None:
     """The product that a pipeline computes; None for one that computes anything else."""
@@ -71,35 +78,10 @@ def product_of(p: PlanBuilder) -> Product | None:
     return Product(Shape(**sides), Stored(*turned))
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A product held against float64.
-
-    error: the largest |C - C64| over the largest |C64|, NaN where a NaN took part. rows: how many
-    were compared; None where all were.
-    """
-
-    error: float
-    rows: int | None
-
-
-class Exact:
-    """A product in float64: all rows, or some at random where there are many."""
-
-    def __init__(self, product: Product, inputs: Mapping[str, F32]) -> None:
-        """inputs: A and B as they are given."""
-        a, b = product.factors(inputs)
-        self.rows: Any = slice(None)
-        self.count = None
-        if len(a) > WHOLE_CHECK:
-            generator = np.random.default_rng(product.size)
-            self.rows = generator.choice(len(a), ROWS_CHECKED, replace=False)
-            self.count = ROWS_CHECKED
-        self.values = a[self.rows].astype(np.float64) @ b.astype(np.float64)
-
-    def check(self, product: F32) -> Checked:
-        """How far a product in float32 is from it."""
-        with np.errstate(all="ignore"):
-            difference = float(np.max(np.abs(product[self.rows] - self.values)))
-            scale = float(np.max(np.abs(self.values)))
-        return Checked(difference / scale if scale else difference, self.count)
+def rows_checked(product: Product) -> tuple[Any, int | None]:
+    """The rows that are checked, and how many: all (None), or some at random of many."""
+    count = product.shape.m
+    if count <= WHOLE_CHECK:
+        return slice(None), None
+    generator = np.random.default_rng(product.size)
+    return generator.choice(count, ROWS_CHECKED, replace=False), ROWS_CHECKED
