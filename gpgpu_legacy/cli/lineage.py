@@ -48,11 +48,11 @@ def lineage_command(size: Size, what: LineageOptions, report: Report) -> Lineage
         from gpgpu_legacy.studies.lineage.result import Lineage, Lineages
 
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
-    from gpgpu_legacy.studies.lineage.model import LineageStudy
+    from gpgpu_legacy.studies.lineage.model import benchmark_of, lineage_of
 
     with report.budget(what.budget) as budget:
-        study = LineageStudy(size.n, what.seed, what.executor)
-        with report.progress("lineage", study.steps) as step:
-            result = study.measure(budget, step, report.save)
-    warn_if_busy(result.busy_share)
-    return result
+        benchmark = benchmark_of(size.n, what.seed, what.executor)
+        with report.progress("lineage", benchmark.steps) as step:
+            bench = benchmark.measure(budget, step, report.save)
+    warn_if_busy(bench.busy_share)
+    return lineage_of(bench)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,12 +61,16 @@ def tune_command(
 
     if show and forget:
         raise InputError("give --show or --forget, not both")
-    names = [find_algorithm(what).name for what in split(jobs.words)[0]]
     if show or forget:
+        names = [find_algorithm(what).name for what in split(jobs.words)[0]]
         return tuning_report(names, forget=forget)
-    pipelines = _pipelines(jobs)
-    busy_share = _search(pipelines, search, report)
-    return tuning_report([p.family[0].name for p in pipelines if p.family], busy_share=busy_share)
+    from gpgpu_legacy.measure.tune import tune
+
+    pipelines, among = _pipelines(jobs), search.executor
+    with report.budget(search.budget) as budget, _seconds_bar(budget, report) as step:
+        found = tune(pipelines, budget, executors=among, seed=search.seed, progress=step)
+    warn_if_busy(found.busy_share)
+    return found
 
 
 def _pipelines(jobs: Jobs) -> list[Pipeline]:
@@ -80,23 +83,6 @@ def _pipelines(jobs: Jobs) -> list[Pipeline]:
         Pipeline.of(algorithm, {**({"n": PAPER_SIZE} if algorithm in products() else {}), **given})
         for algorithm, given in families
     ]
-
-
-def _search(pipelines: list[Pipeline], search: SearchOptions, report: Report) -> float | None:
-    """Search, and give the share of the processors' time that other processes took meanwhile."""
-    from gpgpu_legacy.measure.tune import tune
-
-    with report.budget(search.budget) as budget, _seconds_bar(budget, report) as step:
-        result = tune(pipelines, budget, executors=search.executor, seed=search.seed, progress=step)
-    cut_short = [tuned.algorithm for tuned, found in result.found if not found.finished]
-    if cut_short:
-        print(
-            f"the budget ended the search for {', '.join(cut_short)}; a larger --budget may find "
-            "a faster way",
-            file=sys.stderr,
-        )
-    warn_if_busy(result.busy_share)
-    return result.busy_share
 
 
 @contextmanager

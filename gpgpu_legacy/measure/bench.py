@@ -138,15 +138,15 @@ class Bench(RecordedResult, kw_only=True):
     seed: Whole
     repeat: Whole
     budget_s: Limit | None
-    spent_s: NotNegative
+    spent_s: NotNegative | None
     busy_share: Share | None
     results: Several[Timed]
     not_run: Several[Skipped]
 
     def __repr__(self) -> str:
-        times = ", ".join(f"{r.name} {1e3 * r.seconds:.4g} ms" for r in self.results[:4])
-        more = ", …" if len(self.results) > 4 else ""
-        return f"<Bench {', '.join(self.plans)}: {times}{more}>"
+        more = ", …" if len(self.plans) > 3 else ""
+        kind, plans = type(self).__name__, ", ".join(self.plans[:3])
+        return f"<{kind} of {plans}{more}: {len(self.results)} results on {self.device}>"
 
     @property
     def plans(self) -> tuple[str, ...]:

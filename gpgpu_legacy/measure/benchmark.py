@@ -318,9 +318,7 @@ class _Entrant:
                 return None
             rows, number = rows_checked(product)
             key = "exact", id(inputs), product.stored
-            _, wanted = subject.bench.remembered(
-                key, lambda: (inputs, product.exact(inputs, rows))
-            )
+            _, wanted = subject.bench.remembered(key, lambda: (inputs, product.exact(inputs, rows)))
             return largest_error({"C": first["C"][rows]}, {"C": wanted}), number
 
         def settle() -> None:

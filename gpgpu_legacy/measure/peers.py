@@ -44,19 +44,16 @@ It may raise anything, such as where the device or a library is missing: a bench
 class Library:
     """A library's own product of two float32 matrices.
 
-    name: what results call it. title: what people call it. device: in words. matmul: as NumPy's.
-    bring, back: arrays to the device, and from it. wait: until the device is done. on_gpu: whether
-    the device is a GPU.
+    name: what results call it. device: in words. matmul: as NumPy's.
+    bring, back: arrays to the device, and from it. wait: until the device is done.
     """
 
     name: str
-    title: str
     device: str
     matmul: Callable[..., Any]
     bring: Callable[[F32], Any] = lambda array: array
     back: Callable[[Any], F32] = lambda array: array
     wait: Callable[[], object] = lambda: None
-    on_gpu: bool = False
 
     def opened(self, a: F32, b: F32) -> Multiplication:
         """The product of two matrices, which are on the device then."""
@@ -91,12 +88,13 @@ class Multiplication:
         return self.library.back(self.product)
 
 
-_CUBLAS = "cuBLAS sgemm, no TF32"
+TITLES = {"numpy-blas": "NumPy's BLAS", "cublas": "cuBLAS sgemm, no TF32"}
+"""What people call libraries, by the names that results have."""
 
 
 def libraries() -> Iterator[Library]:
     """The libraries that this machine has."""
-    yield Library("numpy-blas", "NumPy's BLAS", processor(), np.matmul)
+    yield Library("numpy-blas", processor(), np.matmul)
     cublas = _through_cupy() or _through_torch()  # a call through torch takes longer to begin
     if cublas is not None:
         yield cublas
@@ -112,13 +110,11 @@ def _through_torch() -> Library | None:
         return None
     return Library(
         "cublas",
-        _CUBLAS,
         f"{torch.cuda.get_device_name()}, through torch",
         torch.matmul,
         lambda array: torch.from_numpy(array).cuda(),
         lambda tensor: tensor.cpu().numpy(),
         torch.cuda.synchronize,
-        on_gpu=True,
     )
 
 
@@ -136,11 +132,9 @@ def _through_cupy() -> Library | None:
         return None
     return Library(
         "cublas",
-        _CUBLAS,
         f"{name.decode() if isinstance(name, bytes) else name}, through cupy",
         cupy.matmul,
         cupy.asarray,
         cupy.asnumpy,
         cupy.cuda.get_current_stream().synchronize,
-        on_gpu=True,
     )

@@ -26,6 +26,7 @@ from gpgpu_legacy.lower.content import group_content
 from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.other_work import OtherWork
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.pool import Pool, bytes_of, fit_at_once
 from gpgpu_legacy.measure.products import product_of
 from gpgpu_legacy.measure.rounds import take_rounds
@@ -33,10 +34,12 @@ from gpgpu_legacy.measure.tuned import (
     OFF,
     VARIABLE,
     Tuned,
+    TuningReport,
     Way,
     check_tuning_file,
     is_off,
     keep,
+    tuning_report,
 )
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
@@ -45,7 +48,7 @@ from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.runtime.machine import Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import Prepared, Result
 from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
-from gpgpu_legacy.serial import with_fields
+from gpgpu_legacy.serial import as_record, with_fields
 
 ROUNDS = 5  # for ways that are compared
 HOPELESS = 1.5  # a way whose run takes this many times as long as the best one's is not repeated
@@ -295,17 +298,6 @@ def _tiles(way: Way) -> list[Way]:
 # A search ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class TuneResult:
-    """What tuning has found: for each algorithm what is kept, and how the search went.
-
-    busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1.
-    """
-
-    found: tuple[tuple[Tuned, SearchResult], ...]
-    busy_share: float | None
-
-
 def tune(
     pipelines: Sequence[PlanBuilder],
     budget: Budget,
@@ -313,7 +305,7 @@ def tune(
     executors: Sequence[str] = (),
     seed: int = 0,
     progress: Callable[[str], object] = lambda _: None,
-) -> TuneResult:
+) -> TuningReport:
     """Search for the fastest way of each algorithm. An interrupt leaves the fastest ones so far.
 
     budget: pipelines share it in equal parts. executors: to search; if empty, all that work here
@@ -327,17 +319,17 @@ def tune(
         for p, named in ((p, executors_of(p, executors)) for p in pipelines)
     ]
     check_tuning_file()
-    other_work, done = OtherWork(), []
+    other_work = OtherWork()
     for number, (p, axes, start) in enumerate(wanted):
         share = budget.share(len(wanted) - number)
         try:
             with WayRunner(p, seed) as runner:
                 search = Search(axes, runner.run, share, progress, partial(_keep, p))
-                result = search.descend(start)
+                _keep(p, search.descend(start))
         except RefusedError as error:
             raise InputError(f"{p.name} on {start.executor}: {error}") from None
-        done.append((_keep(p, result), result))
-    return TuneResult(tuple(done), other_work.share())
+    names = [family_of(p)[0].name for p in pipelines]
+    return tuning_report(names, busy_share=other_work.share())
 
 
 def start_of(p: PlanBuilder, executor: str) -> Way:
@@ -350,12 +342,14 @@ def start_of(p: PlanBuilder, executor: str) -> Way:
     )
 
 
-def _keep(p: PlanBuilder, result: SearchResult) -> Tuned:
+def _keep(p: PlanBuilder, result: SearchResult) -> None:
     """Keep what a search has found, in place of what was kept for the algorithm before."""
     algorithm, given = family_of(p)
-    tuned = Tuned(
+    tuned = as_record(
+        Tuned,
+        result,
+        this_platform(),
         algorithm=algorithm.name,
-        way=result.way,
         parameters={name: p.parameters[name] for name in given},
         seconds=max(result.seconds, SHORTEST_S),
         default_seconds=max(result.default_seconds, SHORTEST_S),
@@ -363,7 +357,6 @@ def _keep(p: PlanBuilder, result: SearchResult) -> Tuned:
         date=datetime.now(UTC).date().isoformat(),
     )
     keep(tuned)
-    return tuned
 
 
 def executors_of(p: PlanBuilder, names: Sequence[str] = ()) -> list[str]:

@@ -8,7 +8,7 @@ names another file, or is `off`: then nothing is kept or used.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -90,28 +90,29 @@ class Way(Record, kw_only=False):
 
 
 class Tuned(Record):
-    """The fastest way found for an algorithm.
+    """The fastest way found for an algorithm on a machine.
 
     parameters: that the algorithm was given for the search, such as its size. seconds,
     default_seconds: medians of samples taken in turn: by this way, and by the one that is used
-    where nothing is tuned. trials: how many ways were tried. date: ISO 8601.
+    where nothing is tuned. trials: how many ways were tried. finished: whether the search ended
+    before its budget did. date: ISO 8601.
     """
 
+    device: OneLine
+    driver: OneLine
     algorithm: OneLine
     way: Way
     parameters: dict[Line, Line | int | float | bool | None]
     seconds: Positive
     default_seconds: Positive
     trials: Whole
+    finished: bool
     date: OneLine
 
-
-class TunedPlatform(Record):
-    """The tuning results of one machine."""
-
-    device: OneLine
-    driver: OneLine
-    kept: Several[Tuned]
+    @property
+    def is_here(self) -> bool:
+        """Whether it is of this machine."""
+        return Platform(self.device, self.driver) == this_platform()
 
 
 class TuningFile(Recorded, kw_only=True):
@@ -119,7 +120,7 @@ class TuningFile(Recorded, kw_only=True):
 
     WHAT = "what `gpgpu-legacy tune` kept"
 
-    places: Several[TunedPlatform]
+    kept: Several[Tuned]
 
 
 def is_off() -> bool:
@@ -133,40 +134,29 @@ def tuning_file() -> Path:
     return Path(given) if given else data_folder() / "tuning.json"
 
 
-_Everywhere = dict[Platform, dict[str, Tuned]]
-
-
-def _read() -> _Everywhere:
+def _read() -> tuple[Tuned, ...]:
     """All that is kept. Raises InputError, with how to mend it, for a file that is damaged."""
     try:
         path = tuning_file()
     except InputError:  # a user without a home has kept nothing
-        return {}
+        return ()
     if not os.path.exists(path):  # noqa: PTH110 - of any name, however long
-        return {}
-    everywhere: _Everywhere = {}
+        return ()
     try:
-        for place in read_recorded(path, TuningFile).places:
-            for tuned in place.kept:
-                if tuned.way.executor not in executor_names():
-                    raise InputError(f"there is no executor {tuned.way.executor}")
-            platform = Platform(place.device, place.driver)
-            everywhere[platform] = {tuned.algorithm: tuned for tuned in place.kept}
+        kept = read_recorded(path, TuningFile).kept
+        for tuned in kept:
+            if tuned.way.executor not in executor_names():
+                raise InputError(f"there is no executor {tuned.way.executor}")
     except InputError as error:
         about = str(error) if str(path) in str(error) else f"{path}: {error}"
         raise InputError(
             f"{about}; remove the file, or name another one in {VARIABLE}, which may be {OFF}"
         ) from None
-    return everywhere
+    return kept
 
 
-def _write(everywhere: _Everywhere) -> None:
-    places = tuple(
-        as_record(TunedPlatform, platform, kept=tuple(kept.values()))
-        for platform, kept in everywhere.items()
-        if kept
-    )
-    write_json(tuning_file(), TuningFile(**provenance(), places=places))
+def _write(kept: Iterable[Tuned]) -> None:
+    write_json(tuning_file(), TuningFile(**provenance(), kept=tuple(kept)))
 
 
 def check_tuning_file() -> None:
@@ -179,16 +169,15 @@ def check_tuning_file() -> None:
 
 def tuned_here() -> dict[str, Tuned]:
     """What is kept for this machine, by the algorithm's name; empty where tuning is off."""
-    everywhere = {} if is_off() else _read()
-    return everywhere.get(this_platform(), {}) if everywhere else {}
+    kept = () if is_off() else _read()
+    return {tuned.algorithm: tuned for tuned in kept if tuned.is_here}
 
 
-def keep(tuned: Tuned) -> None:
+def keep(new: Tuned) -> None:
     """Keep an algorithm's way for later processes, in place of the one before."""
     make_folder(tuning_file().parent)
-    everywhere = _read()
-    everywhere.setdefault(this_platform(), {})[tuned.algorithm] = tuned
-    _write(everywhere)
+    of = new.device, new.driver, new.algorithm
+    _write([*(old for old in _read() if (old.device, old.driver, old.algorithm) != of), new])
 
 
 class TuningReport(Result):
@@ -228,6 +217,11 @@ class TuningReport(Result):
             "`--executor auto` takes these ways; GPGPU_LEGACY_TUNING=off switches that off."
             if rows
             else "Nothing is tuned; `gpgpu-legacy tune` does it.",
+            *(
+                f"The budget ended the search for {t.algorithm}; a larger one may find more."
+                for t in self.kept
+                if not t.finished
+            ),
             *busy_notes(self.busy_share),
         ]
         if self.off:
@@ -244,22 +238,20 @@ def tuning_report(
 
     forget: whether to forget it first.
     """
-    platform, here = this_platform(), tuned_here()
-    kept = {name: tuned for name, tuned in here.items() if not names or name in names}
-    gone = tuple(kept) if forget else ()
-    if gone:
-        _write({**_read(), platform: {name: t for name, t in here.items() if name not in gone}})
+    kept = [tuned for name, tuned in tuned_here().items() if not names or name in names]
+    if forget and kept:
+        _write(tuned for tuned in _read() if tuned not in kept)
     try:
         file = str(tuning_file())
     except InputError:
         file = None
     return as_record(
         TuningReport,
-        platform,
+        this_platform(),
         file=file,
         off=is_off(),
-        kept=() if forget else tuple(kept.values()),
-        forgotten=gone if forget else None,
+        kept=() if forget else tuple(kept),
+        forgotten=tuple(tuned.algorithm for tuned in kept) if forget else None,
         busy_share=busy_share,
     )
 

@@ -17,7 +17,7 @@ OLD, NEW = "larson-mcallister", "packed-2x2"
 
 
 def seconds(file: str, method: str) -> float:
-    steps = json.loads(recorded_file(file).read_text("utf-8"))["steps"]
+    steps = json.loads(recorded_file(file).read_text("utf-8"))["results"]
     [found] = [step["seconds"] for step in steps if step["plan"] == method]
     return float(found)
 

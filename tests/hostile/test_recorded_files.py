@@ -134,33 +134,31 @@ def _text(path: Path) -> str:
 
 # The files, and what each is for ------------------------------------------------------------------
 
+_FOUND = {
+    "device": this_platform().device, "driver": this_platform().driver, "finished": True,
+    "parameters": {"n": 64}, "seconds": 1e-3, "default_seconds": 2e-3, "trials": 7,
+    "date": "2003-07-27",
+}  # fmt: skip
 _TUNING = {
     "schema": 1, "package": "1.0", "commit": None, "driver": None, "date": "2003-07-27",
-    "places": [
+    "kept": [
         {
-            "device": this_platform().device, "driver": this_platform().driver,
-            "kept": [
-                {
-                    "method": "hall-carr-hart-multi", "size": 64, "seconds": 1e-3,
-                    "default_seconds": 2e-3, "trials": 7, "date": "2003-07-27",
-                    "way": {
-                        "executor": "jit", "block": 32, "accumulate": "copy", "group": None,
-                        "tile": [3, 2],
-                    },
+            **_FOUND, "algorithm": "hall-carr-hart-multi",
+            "way": {
+                "executor": "jit", "block": 32, "accumulate": "copy", "group": None,
+                "tile": [3, 2],
+            },
+        },
+        {
+            **_FOUND, "algorithm": "larson-mcallister",
+            "way": {
+                "executor": "gl-compute", "block": None, "accumulate": None, "tile": None,
+                "group": {
+                    "threads": [8, 8], "columns": 2, "rows": 4, "k_depth": 8, "unroll": 2,
+                    "adjacent": 2,
                 },
-                {
-                    "method": "larson-mcallister", "size": 64, "seconds": 1e-3,
-                    "default_seconds": 2e-3, "trials": 7, "date": "2003-07-27",
-                    "way": {
-                        "executor": "gl-compute", "block": None, "accumulate": None, "tile": None,
-                        "group": {
-                            "threads": [8, 8], "columns": 2, "rows": 4, "k_depth": 8, "unroll": 2,
-                            "adjacent": 2,
-                        },
-                    },
-                },
-            ],
-        }
+            },
+        },
     ],
 }  # fmt: skip
 
@@ -277,7 +275,7 @@ _MONSTERS = {
     "deep in a field": b'{"results":' + b"[" * _MILLION,
     "deep in an unknown field": b'{"zz":' + b"[" * _MILLION + b"]" * _MILLION + b"}",
     "many entries": b'{"results":[' + b"0," * 10**7 + b"0]}",
-    "many objects": b'{"places":[' + b"{}," * _MILLION + b"{}]}",
+    "many objects": b'{"kept":[' + b"{}," * _MILLION + b"{}]}",
     "digits": b'{"schema":' + b"9" * _MILLION + b"}",
     "digits with a point": b'{"schema":0.' + b"9" * _MILLION + b"}",
     "twice": b'{"schema":1,"schema":1,"results":[],"device":"","driver":""}',
@@ -317,6 +315,11 @@ def test_monsters_are_refused_in_one_line_and_soon(
     if monster != "nothing" or use != _tuning:
         assert is_refused(use, path)
     assert time.perf_counter() - started < 5.0
+
+
+def test_the_tuning_file_that_is_damaged_is_one_before(tmp_path: Path) -> None:
+    (tmp_path / "tuning.json").write_text(json.dumps(_TUNING), encoding="utf-8")
+    assert set(tuned_here()) == {"hall-carr-hart-multi", "larson-mcallister"}
 
 
 def test_a_tuning_file_that_is_none_is_not_read(

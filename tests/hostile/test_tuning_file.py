@@ -9,7 +9,9 @@ import pytest
 from attacks import ATTACK, mutated_bytes
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import Tuned, Way, keep, tuned_here
+from gpgpu_legacy.serial import as_record
 
 Command = Callable[..., tuple[int, str, str]]
 
@@ -17,7 +19,10 @@ WAY = Way("jit", 8)
 
 
 def tuned(algorithm: str, seconds: float = 1e-3) -> Tuned:
-    return Tuned(
+    return as_record(
+        Tuned,
+        this_platform(),
+        finished=True,
         algorithm=algorithm,
         way=WAY,
         parameters={"n": 64},

@@ -47,9 +47,9 @@ def test_published_times_are_the_papers(case: Case) -> None:
 @pytest.mark.parametrize("case", [c for c in CASES if c.kind is Origin.MEASURED], ids=name)
 def test_measured_times_are_the_recorded_ones(case: Case) -> None:
     data = json.loads((ROOT / case.where).read_text("utf-8"))
-    if "steps" in data:
-        assert data["size"] == case.size
-        step = next(s for s in data["steps"] if s["plan"] == case.method)
+    if "results" in data:
+        step = next(r for r in data["results"] if r["plan"] == case.method)
+        assert step["parameters"]["n"] == case.size
         block = step["parameters"].get("block")
     else:
         executor = case.chip.partition("-")[2]

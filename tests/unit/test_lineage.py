@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,10 +20,10 @@ from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.peers import Library
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import json_text, read_recorded
+from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.lineage import model
-from gpgpu_legacy.studies.lineage.model import LineageStudy
-from gpgpu_legacy.studies.lineage.result import Lineage, Step
+from gpgpu_legacy.studies.lineage.model import benchmark_of, lineage_of
+from gpgpu_legacy.studies.lineage.result import Lineage
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8
@@ -44,40 +43,39 @@ def result() -> Lineage:
 
 
 def lineage(n: int, budget_s: float = 1e9) -> Lineage:
-    return LineageStudy(n, executor="numpy").measure(Budget(budget_s))
+    return lineage_of(benchmark_of(n, executor="numpy").measure(Budget(budget_s)))
 
 
-@pytest.fixture
-def steps(result: Lineage) -> tuple[Step, ...]:
-    return result.steps
+def rows(lineage: Lineage) -> dict[Any, dict[str, Any]]:
+    """The rows of the table, by method."""
+    [table] = lineage.grids()
+    shown = [dict(zip(table.heads, row, strict=True)) for row in table.rows]
+    return {row["method"]: row for row in shown}
 
 
-def test_every_method_is_there_in_the_order_of_history(steps: tuple[Step, ...]) -> None:
-    assert [s.plan for s in steps] == [method.name for method in products()]
-    years = [s.year for s in steps]
+def test_every_method_is_there_in_the_order_of_history(result: Lineage) -> None:
+    assert [s.plan for s in result.steps] == [method.name for method in products()]
+    assert list(rows(result)) == [method.name for method in products()]
+    years = [row["year"] for row in rows(result).values()]
     assert years == sorted(years)
 
 
-def test_intensity_is_multiply_adds_over_bytes_requested(steps: tuple[Step, ...]) -> None:
-    by_name = {s.plan: s for s in steps}
+def test_intensity_is_multiply_adds_over_bytes_requested(result: Lineage) -> None:
+    per_byte = {name: row["multiply-adds / byte"] for name, row in rows(result).items()}
     # Larson & McAllister: 16 bytes for each multiply-add (Table 1).
-    assert by_name["larson-mcallister"].multiply_adds_per_byte == pytest.approx(1 / 16)
+    assert per_byte["larson-mcallister"] == pytest.approx(1 / 16)
     # MulH loads one element of A and one of B a step, and stores n² of n³ steps: 8n³ + 4n².
-    assert by_name["dobravec-bulic-host"].multiply_adds_per_byte == pytest.approx(
-        N**3 / (8 * N**3 + 4 * N**2)
-    )
+    assert per_byte["dobravec-bulic-host"] == pytest.approx(N**3 / (8 * N**3 + 4 * N**2))
 
 
 def test_fractions_are_of_the_ceiling(result: Lineage) -> None:
     """Of the host's library, as all steps ran on the host; a GPU's may stand beside it."""
-    ceilings = {ceiling.name: ceiling for ceiling in result.ceilings}
-    [name] = {step.ceiling for step in result.steps}
-    ceiling = ceilings[name]
-    assert "BLAS" in name
-    assert ceiling.gflops > 0
+    host = next(library for library in result.libraries if library.executor == "numpy-blas")
+    assert all(result.ceiling_of(step) is host for step in result.steps)
+    best = 2e-9 * N**3 / host.spread[0]
     for step in result.steps:
         assert step.gflops is not None
-        assert step.fraction_of_ceiling == pytest.approx(step.gflops / ceiling.gflops)
+        assert result.fraction(step) == pytest.approx(step.gflops / best)
 
 
 def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,34 +101,21 @@ def test_a_ceiling_below_a_method_is_none_on_a_busy_machine(
         time.sleep(0.3)
         np.matmul(a, b, out=out)
 
-    for module in (model, benchmark):
-        monkeypatch.setattr(
-            module, "libraries", lambda: iter([Library("slow", "A library", "it", slow)])
-        )
+    monkeypatch.setattr(benchmark, "libraries", lambda: iter([Library("slow", "it", slow)]))
     monkeypatch.setattr(model, "ROUNDS", Rounds(1, longest_s=0.0))
     monkeypatch.setattr(OtherWork, "share", lambda _: share)
     result = lineage(2)
-    assert [c.disturbed for c in result.ceilings] == [disturbed]
-    assert all((step.fraction_of_ceiling is None) is disturbed for step in result.steps)
-    assert ("A library was disturbed" in as_text(result.grids())) is disturbed
+    assert [result.is_disturbed(library) for library in result.libraries] == [disturbed]
+    assert all((result.fraction(step) is None) is disturbed for step in result.steps)
+    assert ("slow was disturbed" in as_text(result.grids())) is disturbed
 
 
 def test_a_spent_budget_leaves_reasons() -> None:
     result = lineage(N, budget_s=0.0)
-    assert [c.name for c in result.ceilings] == ["NumPy's BLAS"]
-    assert {step.reason for step in result.steps} == {"the budget was spent"}
+    assert [library.executor for library in result.libraries] == ["numpy-blas"]
+    assert {skipped.reason for skipped in result.not_run} == {"the budget was spent"}
+    assert list(rows(result)) == [method.name for method in products()]
     assert "the budget was spent" in as_text(result.grids())
-
-
-def test_json_and_table_have_a_row_for_each(result: Lineage, tmp_path: Path) -> None:
-    data = json.loads(json_text(result))
-    [table] = result.grids()
-    assert len(data["steps"]) == len(result.steps) == len(table.rows)
-    assert data["size"] == N
-    assert data["ceilings"]
-    path = tmp_path / "lineage.json"
-    path.write_text(json_text(result), encoding="utf-8")
-    assert read_recorded(path, Lineage) == result
 
 
 def test_the_command_runs_writes_and_draws(run: Command, tmp_path: Path) -> None:
@@ -149,5 +134,6 @@ def test_the_command_runs_writes_and_draws(run: Command, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("lineage-*.json")), ids=lambda p: p.name)
 def test_recorded_lineages_still_read(path: Path) -> None:
-    [table] = read_recorded(path, Lineage).grids(whole=True)
-    assert table.rows
+    recorded = read_recorded(path, Lineage)
+    assert recorded.steps and recorded.libraries
+    assert len(recorded.grids(whole=True)[0].rows) == len(recorded.steps) + len(recorded.not_run)

@@ -43,7 +43,7 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import from_json, json_text, with_fields
+from gpgpu_legacy.serial import as_record, from_json, json_text, with_fields
 
 MULTI = find_product("hall-carr-hart-multi")
 JIT_TILE = Way("jit", 32, Accumulate.COPY, tile=(2, 3))
@@ -254,10 +254,9 @@ def test_every_group_gives_the_product(ready: Callable[[str], Any], group: Group
 
 
 def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
-    [(found, search_found)] = tune([MULTI.builder(n=32)], Budget(1.0), executors=["jit"]).found
+    [found] = tune([MULTI.builder(n=32)], Budget(1.0), executors=["jit"]).kept
     assert found.way.executor == "jit"
     assert found.seconds <= found.default_seconds
-    assert all(not trial.reason for trial in search_found.trials)
     assert kept.is_file()
     assert tuned_here() == {MULTI.name: found}
     assert found.parameters == {"n": 32}
@@ -267,7 +266,7 @@ def test_a_small_search_keeps_a_way_that_gives_the_product(kept: Path) -> None:
 
 def test_any_algorithm_is_tuned_but_what_is_built_by_hand_is_not() -> None:
     sort = find_algorithm("bitonic-sort").builder(n=64)
-    [(found, _)] = tune([sort], Budget(1.0), executors=["jit", "numpy"]).found
+    [found] = tune([sort], Budget(1.0), executors=["jit", "numpy"]).kept
     assert found.way.executor in {"jit", "numpy"}
     assert choose(find_algorithm("bitonic-sort"), {"n": 256}).executor == found.way.executor
     with pytest.raises(InputError, match="by hand is of no algorithm"):
@@ -339,7 +338,10 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 
 
 def remembered(way: Way = JIT_TILE) -> Tuned:
-    return Tuned(
+    return as_record(
+        Tuned,
+        tuned.this_platform(),
+        finished=True,
         algorithm=MULTI.name,
         way=way,
         parameters={"n": 64},

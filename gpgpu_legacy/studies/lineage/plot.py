@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.bench import Timed
 from gpgpu_legacy.present.plot import (
     COLOURS,
     INK,
@@ -19,12 +21,11 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
+from gpgpu_legacy.studies.lineage.result import Lineage, method_of, rate_of, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-
-    from gpgpu_legacy.studies.lineage.result import Lineage, Step
 
 MOST_PANELS = 3
 """Lineages side by side; of more, the numbers would be too small to read."""
@@ -52,7 +53,8 @@ def draw_lineages(lineages: Sequence[Lineage], path: Path) -> None:
         raise InputError("no method has GFLOPS, so there is nothing to draw; see the table")
     check_count(len(lineages), MOST_PANELS, "lineages")
     names = _names(shown)
-    rows = [*names, *dict.fromkeys(c.name for lineage in lineages for c in lineage.ceilings)]
+    libraries = [library for lineage in lineages for library in lineage.libraries]
+    rows = [*names, *dict.fromkeys(map(title_of, libraries))]
     executors = dict.fromkeys(step.executor for steps in shown for step in steps)
     colours = dict(zip(executors, COLOURS[1:], strict=False))
     figure = new_figure(height_inches=_ROW * len(rows) + _FRAME)
@@ -66,7 +68,7 @@ def draw_lineages(lineages: Sequence[Lineage], path: Path) -> None:
     panels[0].set_ylim(len(rows) - 0.4, -0.6)
     _set_scale(panels[0], lineages, shown)
     figure.supxlabel("GFLOPS (2n³ over the compute time), logarithmic", fontsize=10, color=INK)
-    origins = dict.fromkeys(steps[0].plan for steps in shown)
+    origins = dict.fromkeys(str(steps[0].plan) for steps in shown)
     add_head(
         figure,
         "Matrix products by every method, in the order of history",
@@ -89,13 +91,13 @@ def _key(colours: dict[str, str]) -> list[Line2D]:
     return [*handles, library]
 
 
-def _names(shown: Sequence[Sequence[Step]]) -> dict[str, str]:
+def _names(shown: Sequence[Sequence[Timed]]) -> dict[str, str]:
     """The methods of any lineage in the order of history, each with its year."""
-    steps = sorted((step for steps in shown for step in steps), key=lambda step: step.year)
-    return {step.plan: f"{step.plan}  {step.year}" for step in steps}
+    methods = {method_of(step) for steps in shown for step in steps}
+    return {m.name: f"{m.name}  {m.year}" for m in products() if m in methods}
 
 
-def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Step], colours: dict[str, str]) -> None:
+def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Timed], colours: dict[str, str]) -> None:
     """The origin as a line, a bar from it for each method, and a mark for each library."""
     style_axes(axes)
     axes.set_xscale("log")
@@ -105,15 +107,14 @@ def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Step], colours: dict[str
     origin = steps[0].gflops or 0.0
     axes.axvline(origin, color=INK, linewidth=0.9)
     for step in steps:
-        rate, colour = step.gflops or 0.0, colours[step.executor]
-        axes.plot([origin, rate], [step.plan] * 2, color=colour, linewidth=5, solid_capstyle="butt")
-        axes.plot(rate, step.plan, "o", color=colour, markersize=7, clip_on=False)
-        _write(axes, step.plan, rate, origin)
-    for ceiling in lineage.ceilings:
-        axes.plot(
-            ceiling.gflops, ceiling.name, _LIBRARY_MARK, color=INK, markersize=6, clip_on=False
-        )
-        _write(axes, ceiling.name, ceiling.gflops, origin)
+        rate, colour, name = step.gflops or 0.0, colours[step.executor], str(step.plan)
+        axes.plot([origin, rate], [name] * 2, color=colour, linewidth=5, solid_capstyle="butt")
+        axes.plot(rate, name, "o", color=colour, markersize=7, clip_on=False)
+        _write(axes, name, rate, origin)
+    for library in lineage.libraries:
+        rate, name = rate_of(library), title_of(library)
+        axes.plot(rate, name, _LIBRARY_MARK, color=INK, markersize=6, clip_on=False)
+        _write(axes, name, rate, origin)
 
 
 def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
@@ -129,17 +130,17 @@ def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
         )  # fmt: skip
 
 
-def _title(lineage: Lineage, steps: Sequence[Step], width_inches: float) -> str:
+def _title(lineage: Lineage, steps: Sequence[Timed], width_inches: float) -> str:
     """The size and the devices, in lines as wide as a panel."""
-    devices = "; ".join(dict.fromkeys(step.device for step in steps))
+    devices = "; ".join(dict.fromkeys(str(step.device) for step in steps))
     return "\n".join(lines_of(f"n = {lineage.size} on {devices}", width_inches, _SMALL))
 
 
-def _set_scale(axes: Axes, lineages: Sequence[Lineage], shown: Sequence[Sequence[Step]]) -> None:
+def _set_scale(axes: Axes, lineages: Sequence[Lineage], shown: Sequence[Sequence[Timed]]) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
     rates = [step.gflops or 0.0 for steps in shown for step in steps]
-    rates += [ceiling.gflops for lineage in lineages for ceiling in lineage.ceilings]
+    rates += [rate_of(library) for lineage in lineages for library in lineage.libraries]
     axes.set_xlim(min(rates) / _ROOM, max(rates) * _ROOM)
     axes.xaxis.set_major_locator(LogLocator(numticks=_TICKS // len(lineages)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))

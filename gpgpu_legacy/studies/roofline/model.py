@@ -25,14 +25,13 @@ from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.bench import Bench, Setting
+from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.lineage.result import Lineage
 from gpgpu_legacy.studies.roofline.result import Panel, Point, Roof, Roofline
 
 SLACK = 1.2
@@ -111,20 +110,8 @@ def _cases(chip: Profile) -> Iterator[Product]:
 
 
 def recorded(path: Path) -> tuple[Product, ...]:
-    """The measurements of a file that `lineage` or `bench` wrote; InputError for any other file."""
-    try:
-        lineage = read_recorded(path, Lineage)
-    except InputError as no_lineage:
-        try:
-            bench = read_recorded(path, Bench)
-        except InputError:
-            raise no_lineage from None
-        return tuple(measured(bench, str(path)))
-    return tuple(
-        _measured(step.plan, step.parameters, step.seconds, str(path), step.executor)
-        for step in lineage.steps
-        if step.seconds is not None
-    )
+    """The measurements of a file that `bench` or `lineage` wrote; InputError for any other file."""
+    return tuple(measured(read_recorded(path, Bench), str(path)))
 
 
 def measured(bench: Bench, where: str) -> Iterator[Product]:
@@ -132,19 +119,13 @@ def measured(bench: Bench, where: str) -> Iterator[Product]:
     if bench.whole:
         raise InputError(f"{where} has the times of whole calls; give a benchmark of computing")
     for result in bench.results:
-        if result.is_own and result.plan is not None:
-            executor = result.executor
-            yield _measured(result.plan, result.parameters, result.seconds, where, executor)
-
-
-def _measured(
-    plan: str, parameters: dict[str, Setting], seconds: float, where: str, executor: str
-) -> Product:
-    try:
-        p = find_product(plan).builder(**parameters)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    return Product(p, seconds, Origin.MEASURED.value, where, executor)
+        if result.is_own:
+            try:
+                p = find_product(str(result.plan)).builder(**result.parameters)
+            except InputError as error:
+                raise InputError(f"{where}: {error}") from None
+            kind = Origin.MEASURED.value
+            yield Product(p, result.seconds, kind, where, result.executor)
 
 
 # Points and roofs --------------------------------------------------------------------------------
