@@ -23,7 +23,7 @@ from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, Reference, expected, output_error, worst
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
-from gpgpu_legacy.present.grid import Entry, Grid
+from gpgpu_legacy.present.grid import Entry, Grid, plain
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
@@ -120,54 +120,67 @@ class Run(Result, dict=True):
         return _holding(with_fields(self, errors=errors), held)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Its outputs and times, and what was counted. whole: all counts."""
-        return [self._outputs(), self._times(), *([self._counted(whole)] if self.counts else [])]
+        """Its outputs, what they took and what was counted. whole: as tables, with all counts."""
+        shown = [self._outputs(() if whole else (self._took(), self._cost()))]
+        if whole:
+            shown.append(Grid("seconds", "Times", ("part", "ms"), tuple(self._parts().items())))
+            counted = [] if self.counts is None else [f.name for f in fields(Counts)]
+            rows = ((name.replace("_", " "), getattr(self.counts, name)) for name in counted)
+            kept = tuple(row for row in rows if row[1])
+            shown.append(Grid("counts", "Counted", ("what", "number"), kept))
+        return shown
 
-    def _outputs(self) -> Grid:
+    def _outputs(self, more: tuple[str, ...]) -> Grid:
         heads: tuple[str, ...] = ("output", "shape", "min", "max")
         rows: list[tuple[Entry, ...]] = [
             (name, " × ".join(map(str, one.shape)), one.min, one.max)
             for name, one in self.outputs.items()
         ]
-        notes = [f"Run by {self.executor} on {self.device}, in {self.arithmetic}."]
-        notes += [self.choice] * bool(self.choice)
+        notes = [f"Run by {self.executor} on {self.device}, in {self.arithmetic}.", *more]
         if self.errors is not None:
             heads += ("error", "at")
             of = {one.output: one for one in self.errors}
             places = {n: None if one.at is None else str([*one.at]) for n, one in of.items()}
             rows = [(*row, of[str(row[0])].error, places[str(row[0])]) for row in rows]
             kinds = " or ".join(dict.fromkeys(one.kind.value for one in self.errors))
-            notes.append(f"The largest error against the reference function, {kinds}.")
+            notes.append(f"The error is the largest against the reference function, {kinds}.")
         caption = titled(self.plan, self.parameters)
         return Grid("outputs", caption, heads, tuple(rows), tuple(notes))
 
-    def _times(self) -> Grid:
+    def _parts(self) -> dict[str, float]:
+        """The times in ms."""
         seconds = self.seconds
-        parts = {
-            "prepare": seconds.prepare_s, "upload": seconds.upload_s,
-            "compute": seconds.compute_s, "read back": seconds.readback_s,
-        }  # fmt: skip
-        rates = [
-            f"{rate:.4g} {unit}"
-            for rate, unit in ((self.gflops, "GFLOPS"), (self.gigabytes_per_s, "GB/s requested"))
-            if rate is not None
-        ]
-        notes = (f"Computing at {' and '.join(rates)}.",) if rates else ()
-        rows = tuple((part, 1e3 * value) for part, value in parts.items())
-        return Grid("seconds", "Times", ("part", "ms"), rows, notes)
+        parts = (seconds.prepare_s, seconds.upload_s, seconds.compute_s, seconds.readback_s)
+        return {name: 1e3 * s for name, s in zip(_PARTS, parts, strict=True)}
 
-    def _counted(self, whole: bool) -> Grid:
-        names = [f.name for f in fields(Counts)] if whole else _DECIDING
-        counted = ((name.replace("_", " "), getattr(self.counts, name)) for name in names)
-        rows = tuple(row for row in counted if row[1])
-        return Grid("counts", "Counted", ("what", "number"), rows)
+    def _took(self) -> str:
+        rates = ((self.gflops, "GFLOPS"), (self.gigabytes_per_s, "GB/s requested"))
+        times = ", ".join(f"{ms:.4g} ms to {name}" for name, ms in self._parts().items())
+        paces = ", ".join(f"{rate:.4g} {unit}" for rate, unit in rates if rate is not None)
+        return f"It took {times}{': ' * bool(paces)}{paces}."
+
+    def _cost(self) -> str:
+        if self.counts is None:
+            return "What it costs depends on the data."
+        counts = ((words, getattr(self.counts, name)) for name, words in _DECIDING.items())
+        return (
+            f"Counted: {', '.join(f'{words} {plain(n)}' for words, n in counts if n) or 'nothing'}."
+        )
 
 
-_DECIDING = (
-    "passes", "fragments", "dispatches", "invocations", "arithmetic", "lookup", "bytes_requested",
-    "copy_bytes",
-)  # fmt: skip
-"""The counts that a run shows in short."""
+_PARTS = ("prepare", "upload", "compute", "read back")
+
+_DECIDING = {
+    "passes": "passes",
+    "fragments": "fragments",
+    "dispatches": "dispatches",
+    "invocations": "invocations",
+    "arithmetic": "arithmetic instructions",
+    "lookup": "lookups",
+    "bytes_requested": "bytes requested",
+    "copy_bytes": "bytes copied",
+}
+"""The counts that a run shows in short, in words."""
 
 
 @dataclass(frozen=True, eq=False)
