@@ -129,7 +129,7 @@ def executor_names() -> Names:
     """Executors, whether they work here or not, and `auto`."""
     from gpgpu_legacy.runtime.registry import AUTO, executors
 
-    yield AUTO, "the first that fits"
+    yield AUTO, "what is expected to be done first"
     yield from ((executor.name, executor.summary) for executor in executors())
 
 

@@ -57,11 +57,11 @@ def figure_2_command(shown: ShownProduct) -> Demonstration:
     It is made from the paper's words, not after its picture. Matrices have up to 16 rows and
     columns.
     """
-    from gpgpu_legacy.runtime.registry import find_executor
+    from gpgpu_legacy.predict.auto import executor_for
     from gpgpu_legacy.studies.figure_2.model import METHOD, demonstrate
 
     p, given = shown.built(METHOD.name)
-    return demonstrate(find_executor(shown.executor), p, given, shown.seed)
+    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
 
 
 @answers("study multichannel", plot="Draw a fragment; a .gif shows them all.", picture=FILM)
@@ -71,11 +71,11 @@ def multichannel_command(shown: ShownProduct) -> Multichannel:
     That is equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8 rows
     and columns.
     """
-    from gpgpu_legacy.runtime.registry import find_executor
+    from gpgpu_legacy.predict.auto import executor_for
     from gpgpu_legacy.studies.multichannel.model import METHOD, demonstrate
 
     p, given = shown.built(METHOD.name)
-    return demonstrate(find_executor(shown.executor), p, given, shown.seed)
+    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
 
 
 # Numbers ----------------------------------------------------------------------------------------

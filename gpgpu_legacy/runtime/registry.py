@@ -73,8 +73,6 @@ def find_executor(name: str, plan: Plan | None = None) -> Executor:
     executor that does not support the plan's passes, ExecutorUnavailableError for one that cannot
     run here.
     """
-    if name == AUTO:  # to go, with its callers, which ask predict/auto.py
-        return reference()
     by_name = {executor.name: executor for executor in executors()}
     if name not in by_name:
         raise InputError(f"there is no executor {name}; choose from {', '.join(executor_names())}")

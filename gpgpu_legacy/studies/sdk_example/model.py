@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.predict.auto import executor_for
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 
 F64 = NDArray[np.float64]
@@ -166,7 +167,7 @@ def sdk_example(executor: str = AUTO) -> Example:
     """Generate the inputs, find the scalars, run mali-sgemm with them, compare with the page."""
     (alpha, beta), residual = fitted(*map(printed, PRINTED))
     plan = find_product("mali-sgemm").plan(n=ORDER, alpha=round(alpha, 4), beta=round(beta, 4))
-    runs_on = find_executor(executor, plan)
+    runs_on = executor_for(executor, plan)
     a, b, c = generated_inputs()
     result = runs_on.run(plan, {"A": a, "B": b, "C0": c}, Machine()).outputs["C"]
     matrices = {"A": a, "B": b, "C": c, "result": result}
