@@ -186,35 +186,35 @@ class Bench(RecordedResult, kw_only=True):
         columns: list[_Column] = [
             *_who(self.results),
             ("executor", lambda r: r.name),
-            ("ms", lambda r: _milliseconds(r.seconds)),
+            ("ms", lambda r: _ms(r.seconds)),
             ("GFLOPS", lambda r: r.gflops),
-            ("error", lambda r: _short(r.max_error, 2)),
-            ("difference", lambda r: _short(r.max_difference, 2)),
-            ("from the peer", lambda r: _short(r.max_peer_difference, 2)),
+            ("error", lambda r: r.max_error),
+            ("difference", lambda r: r.max_difference),
+            ("from the peer", lambda r: r.max_peer_difference),
             ("runs", lambda r: Numeral("first") if r.first_run else r.runs),
         ]
         if whole:
             columns += [
-                ("fastest", lambda r: _milliseconds(r.spread[0])),
-                ("slowest", lambda r: _milliseconds(r.spread[1])),
+                ("fastest", lambda r: _ms(r.spread[0])),
+                ("slowest", lambda r: _ms(r.spread[1])),
                 ("over fastest", lambda r: self._over(r, lambda other: other.is_own)),
                 ("over function", lambda r: self._over(r, lambda other: other.is_reference)),
-                ("prepare, ms", lambda r: _milliseconds(r.prepare_s)),
-                ("transfers, ms", lambda r: _milliseconds(r.transfers_s)),
+                ("prepare, ms", lambda r: _ms(r.prepare_s)),
+                ("transfers, ms", lambda r: _ms(r.transfers_s)),
             ]
         cases = dict.fromkeys(r.case for r in self.results)
         one = f", {next(iter(cases))}" if len(cases) == 1 and self.plans != (*cases,) else ""
         caption = f"{', '.join(self.plans)}{one}, on {self.where}."
         return _grid("bench", caption, columns, self.results, tuple(self._notes(whole)))
 
-    def _over(self, result: Timed, is_other: Callable[[Timed], bool]) -> Numeral | None:
+    def _over(self, result: Timed, is_other: Callable[[Timed], bool]) -> float | None:
         """A result's time over the fastest of others of its case and plan."""
         same = [
             other.seconds
             for other in self.results
             if (other.case, other.plan) == (result.case, result.plan) and is_other(other)
         ]
-        return _short(result.seconds / min(same), 3) if same and min(same) > 0.0 else None
+        return result.seconds / min(same) if same and min(same) > 0.0 else None
 
     def _notes(self, whole: bool) -> Iterator[str]:
         timed = "whole calls, from inputs in memory to outputs there" if self.whole else "computing"
@@ -249,9 +249,9 @@ class Bench(RecordedResult, kw_only=True):
         peers = dict.fromkeys(r.executor for r in self.results if r.is_peer)
         own = [r for r in self.results if peers and r.is_own]
 
-        def ratio(name: str, result: Timed) -> Numeral | None:
+        def ratio(name: str, result: Timed) -> float | None:
             peer = self.peers_of(result).get(name)
-            return _short(peer.seconds / result.seconds, 3) if peer and result.seconds else None
+            return peer.seconds / result.seconds if peer and result.seconds else None
 
         columns: list[_Column] = [
             *_who(self.results),
@@ -320,12 +320,8 @@ def _grid(
     return Grid(id_, caption, tuple(shown), tuple(zip(*shown.values(), strict=True)), notes)
 
 
-def _milliseconds(seconds: float | None) -> Numeral | None:
-    return None if seconds is None else Numeral(f"{1e3 * seconds:.4g}")
-
-
-def _short(number: float | None, digits: int) -> Numeral | None:
-    return None if number is None else Numeral(f"{number:.{digits}g}")
+def _ms(seconds: float | None) -> float | None:
+    return None if seconds is None else 1e3 * seconds
 
 
 # Two benchmarks ----------------------------------------------------------------------------------
@@ -360,9 +356,9 @@ class Comparison(Result):
         columns: list[_Column] = [
             *_who(self.ratios),
             ("executor", lambda one: one.executor),
-            ("old, ms", lambda one: _milliseconds(one.old_seconds)),
-            ("new, ms", lambda one: _milliseconds(one.new_seconds)),
-            ("old / new", lambda one: _short(one.ratio, 3)),
+            ("old, ms", lambda one: _ms(one.old_seconds)),
+            ("new, ms", lambda one: _ms(one.new_seconds)),
+            ("old / new", lambda one: one.ratio),
         ]
         alone = (("old", self.only_old), ("new", self.only_new))
         notes = (

@@ -374,9 +374,11 @@ class Benchmark:
         groups: dict[str, list[_Subject]] = {}
         for case, label in zip(cases, _labels([c.pipeline for c in cases]), strict=True):
             subject = _Subject(case, label, self)
-            groups.setdefault(label, []).append(subject)
-            if any(_is_alike(subject, other) for other in groups[label][:-1]):
-                raise InputError(f"two cases are {subject.p.name} at {label}; give it once")
+            group = groups.setdefault(label, [])
+            name, parameters = subject.p.name, subject.p.parameters
+            if any((other.p.name, other.p.parameters) == (name, parameters) for other in group):
+                raise InputError(f"two cases are {name} at {label}; give it once")
+            group.append(subject)
         chosen = _libraries(peers)
         self.subjects = [subject for group in groups.values() for subject in group]
         self.unsuitable: list[Skipped] = []
@@ -397,14 +399,20 @@ class Benchmark:
         for name, peer in case.peers.items():
             subject.compared.add("max_peer_difference")
             yield _Entrant(subject, name, this_platform().device, peer=peer)
-        suitable, others = _suitable(subject)
-        for executor in suitable:
-            if executor.capabilities.is_reference:
+        named = (executor_for(name, subject.plan, case.machine, MANY) for name in case.executors)
+        for executor in dict.fromkeys(named) or registry.executors():
+            is_reference, reason = executor.capabilities.is_reference, ""
+            if not case.executors:
+                if is_reference and subject.product is not None:
+                    continue
+                reason = _why_not(executor, subject)
+            if reason:
+                who = _Entrant(subject, executor.name, "").who
+                self.unsuitable.append(Skipped(**who, reason=reason))
+                continue
+            if is_reference:
                 subject.compared.add("max_difference")
             yield _Entrant(subject, executor.name, executor.device(), executor)
-        for name, reason in others:
-            who = _Entrant(subject, name, "").who
-            self.unsuitable.append(Skipped(**who, reason=reason))
 
     def remembered(self, key: object, make: Callable[[], Any]) -> Any:
         """What was made for that key, such as inputs; that of few is kept."""
@@ -518,10 +526,6 @@ def _labels(pipelines: Sequence[PlanBuilder]) -> list[str]:
     return labels
 
 
-def _is_alike(one: _Subject, other: _Subject) -> bool:
-    return (one.p.name, one.p.parameters) == (other.p.name, other.p.parameters)
-
-
 def _name_of(function: Reference) -> str:
     """What results call a reference function: its name, if it has one."""
     name = str(getattr(function, "__name__", "")).strip("_")
@@ -544,28 +548,14 @@ def _of_libraries(group: Sequence[_Subject], chosen: Sequence[Library]) -> Itera
             yield _Entrant(subject, library.name, library.device, library=library)
 
 
-def _suitable(subject: _Subject) -> tuple[list[Executor], list[tuple[str, str]]]:
-    """The executors to measure on a case, and of the others the names and the reasons."""
-    plan, machine, names = subject.plan, subject.case.machine, subject.case.executors
-    if names:
-        found = dict.fromkeys(executor_for(name, plan, machine, MANY) for name in names)
-        return list(found), []
-    able, others = list[Executor](), list[tuple[str, str]]()
-    for executor in registry.executors():
-        if subject.product is not None and executor.capabilities.is_reference:
-            continue
-        missing = plan.kinds - executor.capabilities.passes
-        if missing:
-            others.append((executor.name, f"it does not run {names_of(missing)}"))
-            continue
-        try:
-            executor.device()
-            inexact = executor.why_inexact(plan, machine) if machine.exact else ""
-        except ExecutorUnavailableError as error:
-            others.append((executor.name, str(error)))
-            continue
-        if inexact:
-            others.append((executor.name, f"it is not exact: {inexact}"))
-        else:
-            able.append(executor)
-    return able, others
+def _why_not(executor: Executor, subject: _Subject) -> str:
+    """Why an executor does not run a case; empty where it does."""
+    machine, missing = subject.case.machine, subject.plan.kinds - executor.capabilities.passes
+    if missing:
+        return f"it does not run {names_of(missing)}"
+    try:
+        executor.device()
+        inexact = executor.why_inexact(subject.plan, machine) if machine.exact else ""
+    except ExecutorUnavailableError as error:
+        return str(error)
+    return inexact and f"it is not exact: {inexact}"

@@ -77,26 +77,17 @@ Axes = Callable[[Way], Iterator[tuple[str, list[Way]]]]
 
 
 @dataclass(frozen=True)
-class Trial:
-    """A way that was tried: the median of its runs in seconds, or the reason why there is none."""
-
-    way: Way
-    seconds: float | None
-    reason: str = ""
-
-
-@dataclass(frozen=True)
 class SearchResult:
     """What a search has found.
 
     seconds, default_seconds: medians of the best way and of the first one, in rounds at the end.
-    finished: whether the search ended before the budget did.
+    trials: how many ways were tried. finished: whether the search ended before the budget did.
     """
 
     way: Way
     seconds: float
     default_seconds: float
-    trials: tuple[Trial, ...]
+    trials: int
     finished: bool
 
 
@@ -106,9 +97,9 @@ class Search:
 
     run: called once for a way before that way is measured. budget: no run starts that is expected
     to outlast it; the first way is run whatever the budget. progress: called after each run.
-    improved: called with the result so far whenever a faster way is found. wall_s: seconds of a
-    way's last run, transfers and the check included. cut_short: whether the budget has kept a run
-    from starting.
+    improved: called with the result so far whenever a faster way is found. tried: the ways that
+    were, and why one was refused. wall_s: seconds of a way's last run, transfers and the check
+    included. cut_short: whether the budget has kept a run from starting.
     """
 
     axes: Axes
@@ -116,7 +107,7 @@ class Search:
     budget: Budget
     progress: Callable[[str], object] = lambda _: None
     improved: Callable[[SearchResult], object] = lambda _: None
-    trials: dict[Way, Trial] = field(default_factory=dict)
+    tried: dict[Way, str] = field(default_factory=dict)
     wall_s: dict[Way, float] = field(default_factory=dict)
     cut_short: bool = False
 
@@ -124,17 +115,17 @@ class Search:
         """What is found from that way on. Raises RefusedError where the way is refused."""
         self.once(start)
         first = best = self.once(start)
-        self.trials[start] = Trial(start, first)
+        self.tried[start] = ""
         way, before = start, None
         while way != before and self.may_run():
             before, number = way, 0
             while self.may_run() and number < len(axes := list(self.axes(way))):
                 fastest, best = self.along(way, best, axes[number][1])
                 if fastest != way:
-                    way, tried = fastest, tuple(self.trials.values())
-                    self.improved(SearchResult(way, best, first, tried, finished=False))
+                    way = fastest
+                    self.improved(SearchResult(way, best, first, len(self.tried), finished=False))
                 number += 1
-        trials, finished = tuple(self.trials.values()), not self.cut_short
+        trials, finished = len(self.tried), not self.cut_short
         if way == start:
             return SearchResult(start, best, best, trials, finished)
         samples = self.rounds([start, way])
@@ -161,7 +152,7 @@ class Search:
     def along(self, way: Way, best: float, others: Sequence[Way]) -> tuple[Way, float]:
         """The best of a way and of those beside it on an axis, and its time."""
         promising = [
-            other for other in others if other not in self.trials and self.is_promising(other, best)
+            other for other in others if other not in self.tried and self.is_promising(other, best)
         ]
         if not promising:
             return way, best
@@ -169,9 +160,6 @@ class Search:
         if not samples[way]:
             return way, best
         medians = {sampled: median(times) for sampled, times in samples.items() if times}
-        for other in promising:
-            if other in medians:
-                self.trials[other] = Trial(other, medians[other])
         fastest = min(medians, key=lambda sampled: medians[sampled])
         if fastest != way and medians[fastest] < GAIN * medians[way]:
             return fastest, medians[fastest]
@@ -181,14 +169,14 @@ class Search:
         """Whether a way gives the results, and in a time that is not hopeless."""
         if not self.may_run():
             return False
+        self.tried[way] = ""
         try:
             seconds = self.once(way)  # the first run may be a slow one
             if seconds < 2.0 * HOPELESS * best and self.may_run(way):
                 seconds = self.once(way)
         except RefusedError as error:
-            self.trials[way] = Trial(way, None, str(error))
+            self.tried[way] = str(error)
             return False
-        self.trials[way] = Trial(way, seconds)
         return seconds < HOPELESS * best
 
     def rounds(self, ways: Sequence[Way]) -> dict[Way, list[float]]:
@@ -353,7 +341,6 @@ def _keep(p: PlanBuilder, result: SearchResult) -> None:
         parameters={name: p.parameters[name] for name in given},
         seconds=max(result.seconds, SHORTEST_S),
         default_seconds=max(result.default_seconds, SHORTEST_S),
-        trials=len(result.trials),
         date=datetime.now(UTC).date().isoformat(),
     )
     keep(tuned)

@@ -154,7 +154,7 @@ def test_ratios_are_to_the_peers_of_the_same_case(monkeypatch: pytest.MonkeyPatc
     assert [row[:2] for row in ratios.rows] == [("k = 1", "one"), ("k = 3", "one")]
     for case, _, shown in ratios.rows:
         wanted = seconds[str(case), "answer"] / seconds[str(case), "one"]
-        assert float(shown.text) == pytest.approx(wanted, rel=0.01)  # type: ignore[union-attr]
+        assert shown == wanted
 
 
 # Those of benchmarks/ ----------------------------------------------------------------------------
@@ -232,7 +232,7 @@ def test_cublas_is_a_library_where_torch_has_a_gpu_and_computes_in_float32(
     assert numpy.name == "numpy-blas"
     assert [library.name for library in others] == ["cublas"] * (not allow_tf32)
     for cublas in others:
-        assert (cublas.device, cublas.on_gpu) == ("a GPU, through torch", True)
+        assert cublas.device == "a GPU, through torch"
         a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
         run = cublas.opened(a, b)
         run.start()

@@ -131,7 +131,7 @@ def test_an_interrupt_leaves_the_fastest_way_so_far(
     monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
     def interrupted(search: tuning.Search, _: Way) -> None:
-        search.improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, (), finished=False))
+        search.improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, 7, finished=False))
         raise KeyboardInterrupt
 
     monkeypatch.setattr(tuning.Search, "descend", interrupted)
@@ -148,9 +148,11 @@ def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
         return 1.0 - way.block / 1000
 
     land = Landscape(seconds)
-    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
+    search = Search(axes, land.run, Budget(1e9, land.clock))
+    found = search.descend(Way("jit", 8))
     assert found.way.block == 64
-    assert {t.reason for t in found.trials if t.way.block == 128} == {"too long a program"}
+    assert found.trials == len(search.tried)
+    assert {why for way, why in search.tried.items() if way.block == 128} == {"too long a program"}
 
 
 def test_a_gain_within_the_noise_is_none() -> None:
