@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,13 @@ EVERYWHERE = {"schema", "package", "commit", "driver", "date", "busy_share"}
 """What kept results and measurements have, by the page's first paragraphs."""
 
 
+@cache
+def page() -> str:
+    """The text of the page, with what is made from types."""
+    text: str = generated.with_generated(PAGE.read_text(encoding="utf-8"))
+    return text
+
+
 def words_of(section: str, sections: dict[str, str]) -> set[str]:
     """The fields that a section names, and those of the sections that it refers to."""
     text = sections[section]
@@ -77,12 +85,11 @@ def test_every_field_of_a_command_is_on_the_page(
 
     monkeypatch.chdir(tmp_path)
     np.save("cells.npy", np.zeros((4, 4, 4), np.float32))
-    text = generated.with_generated(PAGE.read_text(encoding="utf-8"))
-    first, *parts = re.split(r"^## ", text, flags=re.MULTILINE)
+    first, *parts = re.split(r"^## ", page(), flags=re.MULTILINE)
     sections = {part.splitlines()[0]: part for part in parts}
     words = line.split()
     name = " ".join(words[:2]) if words[0] == "study" else words[0]
     assert set(re.findall(r"`(\w+)`", first)) >= EVERYWHERE
-    by_name = set(re.findall(r"^\| `(?:\w+\.)*(\w+)` \| object by name", text, re.MULTILINE))
+    by_name = set(re.findall(r"^\| `(?:\w+\.)*(\w+)` \| object by name", page(), re.MULTILINE))
     printed = set(fields(run_json(*words), by_name))
     assert printed - words_of(name, sections) - EVERYWHERE == set()
