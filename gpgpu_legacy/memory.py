@@ -7,7 +7,7 @@ answer is of this moment: another process may take the same memory a second late
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -59,20 +59,6 @@ def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
         raise NoRoomError(f"{what} needs about {in_words(needed_bytes)}, and {room}; {remedy}")
 
 
-def require_memory_for_size(cost: Callable[[int], int], size: int, what: str) -> None:
-    """NoRoomError where a problem of that size needs more bytes than are there.
-
-    cost: the bytes of a problem of any size, which grow with it. what: the problem, in words.
-    """
-    needed_bytes = cost(size)
-    if needed_bytes <= SURELY_THERE:
-        return
-    room = free_memory()
-    require_memory(
-        needed_bytes, what, f"try a size of {_largest(cost, size, room.size_bytes)} or less"
-    )
-
-
 def require_addresses(needed_bytes: int, what: str) -> None:
     """ExecutorUnavailableError where the process may not map that many bytes more.
 
@@ -95,17 +81,6 @@ def in_words(size_bytes: int) -> str:
         value, unit = value / 1000.0, larger
     digits = 1 if value < 9.95 and unit != "bytes" else 0
     return f"{value:,.{digits}f} {unit}"
-
-
-def _largest(cost: Callable[[int], int], size: int, room_bytes: int) -> int:
-    """The largest size that fits, to two digits; at least 1."""
-    low, high = 1, size
-    while high - low > max(1, low // 100):
-        middle = (low + high) // 2
-        low, high = (middle, high) if cost(middle) <= room_bytes else (low, middle)
-    digits = 10 ** max(0, len(str(low)) - 2)
-    rounded: int = low // digits * digits
-    return rounded
 
 
 # What there is ---------------------------------------------------------------------------------

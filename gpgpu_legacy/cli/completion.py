@@ -178,10 +178,3 @@ def arithmetic_names() -> Names:
     from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 
     return ((name, "") for name in ARITHMETICS)
-
-
-def format_names() -> Names:
-    """The formats of texels."""
-    from gpgpu_legacy.plan.formats import FORMATS
-
-    return ((name, "") for name in FORMATS)

@@ -1,4 +1,4 @@
-"""Tables, text and lines as HTML for notebooks; whatever they hold is escaped.
+"""Tables as HTML for notebooks; whatever they hold is escaped.
 
 A notebook shows the HTML in a page of its own making, light or dark: nothing here sets a colour of
 text or of paper.
@@ -6,7 +6,7 @@ text or of paper.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -50,21 +50,3 @@ def _grid_html(grid: Grid) -> str:
         f"{escape(grid.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
         f"</table></div>{below}"
     )
-
-
-def pairs_html(caption: str, pairs: Sequence[tuple[str, str]]) -> str:
-    """Names and what they stand for, in two columns."""
-    rows = "".join(
-        f'<tr><th scope="row" style="text-align: left">{escape(name)}</th>'
-        f'<td style="text-align: left">{escape(text)}</td></tr>'
-        for name, text in pairs
-    )
-    return (
-        f'<table><caption style="text-align: left">{escape(caption)}</caption>'
-        f"<tbody>{rows}</tbody></table>"
-    )
-
-
-def lines_html(text: str) -> str:
-    """Text whose columns are aligned, as it is."""
-    return f'<pre style="overflow-x: auto">{escape(text)}</pre>'
