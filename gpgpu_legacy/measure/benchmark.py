@@ -3,8 +3,8 @@
 Computing alone is timed: an executor's `Timings.compute_s`, a peer's computing on inputs that are
 on its device already. Every run of an executor packs and uploads its operands first, while a GPU
 idles; so an executor's times on a GPU are those of a single run, and show a clock that drops while
-the GPU idles. A peer's runs follow one another closely. Whole calls may be timed instead, with all
-of that in their times.
+the GPU idles. A library's product is read back after each run, too; the runs of other peers follow
+one another closely. Whole calls may be timed instead, with all of that in their times.
 
 Products of one size are measured together, in turn with the libraries' own, and are compared with a
 product in float64. Other pipelines are compared with what their function and the reference machine
@@ -311,6 +311,8 @@ class _Entrant:
                 first = self._outputs(p, runs) if product or p is subject.p else {}
                 if p is subject.p:
                     subject.keep(self, first)
+            elif self.library is not None:
+                runs.outputs()  # so that its device rests between runs, as an executor's does
             return last_s
 
         def check() -> Checked:
