@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.measure.rounds import as_repeat
 from gpgpu_legacy.measure.tuned import choose
@@ -330,7 +330,7 @@ def prepared_for(
         for candidate in fit:
             try:
                 ready = held.enter_context(prepared(candidate, plan, machine))
-            except PlanError:  # what one has no room for, the next may have
+            except (PlanError, ExecutorUnavailableError):  # what one cannot, the next may do
                 if candidate is fit[-1]:
                     raise
                 continue

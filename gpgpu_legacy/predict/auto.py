@@ -17,13 +17,17 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine, Task
+from gpgpu_legacy.runtime.machine import Device, Machine, Task
 from gpgpu_legacy.runtime.registry import AUTO, executors, find_executor, reference
 
 DEFAULT_MACHINE = Machine()
 
 HESITATION = 1.4
 """By how much a driver that draws on the CPU must be faster than what has our own bits."""
+
+ASKED_S = 0.5
+"""Seconds that the CPU has to take before drivers that nobody has used yet are asked what they are:
+starting one takes a part of a second."""
 
 MANY = 1000
 """Runs among which preparing is forgotten: whoever measures asks for the fastest executor."""
@@ -32,30 +36,47 @@ MANY = 1000
 def ranked(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> dict[Executor, float]:
     """The executors that `auto` takes for a plan, with the seconds that it expects of each.
 
-    Where one has no room for the plan, the next may.
-
-    They are in the order in which so many runs are expected to be done, preparing included. What
-    could not even start before another is done is left out, so that no driver is loaded for
-    nothing. The reference, which refuses no valid plan, comes last.
+    They are in the order in which so many runs are expected to be done, preparing included; where
+    one has no room for the plan, the next may. What could not even start before another is done is
+    left out, so that no driver is loaded for nothing. The reference, which refuses no valid plan,
+    comes last.
     """
     last = reference()
     if machine.arithmetic.rounds and not plan.dispatches:
         return {last: 0.0}
     task = task_of(plan)
-    seconds = {last: expected_s(last, plan, task, runs)}
-    for executor in sorted(executors(), key=lambda one: one.capabilities.start_s):
-        can = executor.capabilities
-        if (
-            not can.runs_driver_programs
-            and plan.kinds <= can.passes
-            and can.start_s < min(seconds.values())
-            and executor.works()
-            and not (machine.exact and executor.why_inexact(plan, machine))
-        ):
-            seconds[executor] = expected_s(executor, plan, task, runs)
-            if not can.is_of_host and not executor.is_hardware():
-                seconds[executor] *= HESITATION
+    seconds = {last: expected_s(last, Device.HOST, plan, task, runs)}
+    for executor in sorted(executors(), key=lambda one: not one.capabilities.is_of_host):
+        can, best = executor.capabilities, min(seconds.values())
+        if can.runs_driver_programs or not plan.kinds <= can.passes:
+            continue
+        device = Device.HOST if can.is_of_host else device_of(executor, may_ask=best > ASKED_S)
+        if device is Device.NONE or executor.pace(device).start_s >= best:
+            continue
+        if machine.exact and executor.why_inexact(plan, machine):
+            continue
+        seconds[executor] = expected_s(executor, device, plan, task, runs)
+        if device is Device.SOFTWARE:
+            seconds[executor] *= HESITATION
     return {e: s for e, s in sorted(seconds.items(), key=lambda it: it[1]) if s <= seconds[last]}
+
+
+def device_of(executor: Executor, *, may_ask: bool) -> Device:
+    """Where a driver computes, as it was found before; NONE where that is not known.
+
+    may_ask: whether the driver may be started to find out, which takes a while.
+    """
+    key = f"where {executor.name} computes"
+    kept = code_cache.read(key)
+    if kept is not None:
+        return Device(kept.decode())
+    if not may_ask:
+        return Device.NONE
+    found = Device.NONE
+    if executor.works():
+        found = Device.GPU if executor.is_hardware() else Device.SOFTWARE
+    code_cache.keep(key, found.value.encode())
+    return found
 
 
 def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> list[Executor]:
@@ -84,9 +105,9 @@ def executor_for(
     return find_executor(name, plan)
 
 
-def expected_s(executor: Executor, plan: Plan, task: Task, runs: int = 1) -> float:
+def expected_s(executor: Executor, device: Device, plan: Plan, task: Task, runs: int = 1) -> float:
     """Seconds until so many runs are done, preparing included."""
-    pace = executor.pace()
+    pace = executor.pace(device)
     is_kept = code_cache.read(_key(executor.name, plan)) is not None
     return pace.prepare_s(task, is_kept=is_kept, is_started=executor.is_started) + (
         runs * pace.run_s(task)
@@ -95,6 +116,8 @@ def expected_s(executor: Executor, plan: Plan, task: Task, runs: int = 1) -> flo
 
 def note(executor: Executor, plan: Plan) -> None:
     """Remember that an executor has compiled a plan's code, which is then kept for later runs."""
+    if not executor.capabilities.is_of_host:
+        device_of(executor, may_ask=True)
     _note(executor.name, _code(plan))
 
 

@@ -26,7 +26,7 @@ from gpgpu_legacy.runtime.denormals import (
     thread_keeps_denormals,
 )
 from gpgpu_legacy.runtime.exactness import inexact_among, instructions_of
-from gpgpu_legacy.runtime.machine import Capabilities, Machine, Pace, names_of
+from gpgpu_legacy.runtime.machine import Capabilities, Device, Machine, Pace, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
 from gpgpu_legacy.runtime.registry import exact_executors, reference
 
@@ -62,8 +62,8 @@ class Executor(ABC):
         """Whether the device is a GPU; ExecutorUnavailableError if the executor cannot run here."""
         return False
 
-    def pace(self) -> Pace:
-        """How fast it works here, roughly."""
+    def pace(self, device: Device) -> Pace:
+        """How fast it works there, roughly."""
         return Pace()
 
     @abstractmethod

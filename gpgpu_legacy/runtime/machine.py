@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
@@ -50,6 +51,15 @@ class Machine:
     arithmetic: Arithmetic = FP32
     tuning: Tuning | None = None
     denormals: bool = True
+
+
+class Device(Enum):
+    """Where an executor computes. NONE: nowhere, or nobody knows."""
+
+    HOST = "host"
+    SOFTWARE = "software"
+    GPU = "gpu"
+    NONE = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +142,7 @@ class Capabilities:
     tuning: the fields of Tuning that products are tuned by.
     is_reference: whether it defines what the others must give. runs_driver_programs: whether the
     driver gets the program's own text, so that it is a peer to compare with.
-    is_of_host: whether it computes on the CPU, whatever GPU there is. start_s: what it takes at
-    least to start, whatever the device.
+    is_of_host: whether it computes on the CPU, whatever GPU there is.
     """
 
     passes: frozenset[type[Pass]]
@@ -145,7 +154,6 @@ class Capabilities:
     is_reference: bool = False
     runs_driver_programs: bool = False
     is_of_host: bool = False
-    start_s: float = 0.0
 
     @property
     def stages_texels(self) -> bool:

@@ -13,7 +13,7 @@ from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine, Pace, Task
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Device, Machine, Pace, Task
 from gpgpu_legacy.runtime.prepared import Result
 
 
@@ -25,10 +25,10 @@ class Paced(FakeExecutor):
         self.name = name  # type: ignore[misc]
         self._pace = pace
         self.capabilities = Capabilities(  # type: ignore[misc]
-            ALL_PASSES, start_s=pace.start_s, **{"is_of_host": True, **capabilities}
+            ALL_PASSES, **{"is_of_host": True, **capabilities}
         )
 
-    def pace(self) -> Pace:
+    def pace(self, device: Device) -> Pace:
         return self._pace
 
     def result(self, plan: Plan, operands: Mapping[str, F32], machine: Machine) -> Result:
@@ -42,7 +42,18 @@ SOFTWARE = Paced("software", Pace(1.0, code_s=1.0, kept_s=0.001, per_s=1.2e9), i
 
 
 @pytest.fixture
-def among(monkeypatch: pytest.MonkeyPatch) -> list[Executor]:
+def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
+    """What would be kept on disk."""
+    kept: dict[str, bytes] = {}
+    monkeypatch.setattr(auto.code_cache, "read", kept.get)
+    monkeypatch.setattr(auto.code_cache, "keep", kept.__setitem__)
+    auto._note.cache_clear()
+    return kept
+
+
+@pytest.fixture
+def among(monkeypatch: pytest.MonkeyPatch, kept: dict[str, bytes]) -> list[Executor]:
+    assert not kept
     executors: list[Executor] = [SLOW, FAST, DRIVER]
     monkeypatch.setattr(auto, "executors", lambda: executors)
     monkeypatch.setattr(auto, "reference", lambda: SLOW)
@@ -64,11 +75,8 @@ def test_the_first_to_be_done_is_taken() -> None:
 
 
 @pytest.mark.usefixtures("among")
-def test_code_that_was_kept_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_code_that_was_kept_counts() -> None:
     plan = find_algorithm("jacobi").plan(n=512, passes=1)  # 2.6 s by SLOW, 1 s and ten for code
-    kept: set[str] = set()
-    monkeypatch.setattr(auto.code_cache, "read", lambda key: b"" if key in kept else None)
-    monkeypatch.setattr(auto.code_cache, "keep", lambda key, _: kept.add(key))
     assert names(plan) == ["slow"]
     auto.note(FAST, plan)
     assert names(plan) == ["fast", "slow"]
@@ -79,12 +87,17 @@ def test_a_driver_that_draws_on_the_cpu_has_to_be_much_faster(among: list[Execut
     assert names(find_algorithm("jacobi").plan(n=4096, passes=1))[0] == "fast"
 
 
-def test_nothing_is_started_that_could_not_be_first(
-    among: list[Executor], monkeypatch: pytest.MonkeyPatch
+def test_a_driver_is_asked_what_it_is_once_and_not_for_little(
+    among: list[Executor], kept: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(FAST, "device", lambda: pytest.fail("it was asked for its device"))
-    assert among
-    assert names(find_algorithm("jacobi").plan(n=64, passes=1)) == ["slow"]
+    asked = []
+    monkeypatch.setattr(SOFTWARE, "is_hardware", lambda: asked.append(1) or True)
+    among.append(SOFTWARE)
+    small, large = (find_algorithm("jacobi").plan(n=n, passes=1) for n in (64, 8192))
+    assert names(small) == ["slow"]
+    assert (asked, kept) == ([], {})
+    assert names(large) == names(large) == ["software", "fast", "slow"]
+    assert (asked, kept) == ([1], {"where software computes": b"gpu"})
 
 
 def test_a_single_invocation_is_no_work_for_a_vector_machine() -> None:

@@ -21,7 +21,7 @@ from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime import denormals
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine, Pace
+from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Device, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Result
 from gpgpu_legacy.runtime.registry import executors, find_executor
 
@@ -106,7 +106,7 @@ class Flushing(FakeExecutor):
         super().__init__()
         self.paths = frozenset(paths)
 
-    def pace(self) -> Pace:
+    def pace(self, device: Device) -> Pace:
         return Pace(per_s=inf)
 
     def flushed_paths(self) -> frozenset[DataPath]:

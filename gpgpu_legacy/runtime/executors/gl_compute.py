@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine, Pace
+from gpgpu_legacy.runtime.machine import (
+    ALL_PASSES,
+    EVERY_ARITHMETIC,
+    Capabilities,
+    Device,
+    Machine,
+    Pace,
+)
 from gpgpu_legacy.runtime.prepared import Prepared
 
 
@@ -19,7 +26,6 @@ class GlComputeExecutor(Executor):
         has_driver_functions=True,
         fuses_passes=True,
         tuning=frozenset({"group"}),
-        start_s=0.1,
     )
 
     def device(self) -> str:
@@ -34,10 +40,10 @@ class GlComputeExecutor(Executor):
 
         return gl.compute_context().is_hardware
 
-    def pace(self) -> Pace:
+    def pace(self, device: Device) -> Pace:
         """Llvmpipe compiles compute shaders slowly, and runs them so; a GPU is fast at both."""
-        if self.is_hardware():
-            return Pace(0.3, code_s=1e-3, kept_s=1e-4, kernel_s=0.1, step_s=1e-3, pass_s=1e-5,
+        if device is Device.GPU:
+            return Pace(0.28, code_s=2e-3, kept_s=1e-4, kernel_s=0.1, step_s=1e-3, pass_s=1e-5,
                         per_s=1e12, kernels_per_s=1e12, statement_s=1e-7)  # fmt: skip
         return Pace(0.1, code_s=1e-2, kept_s=4e-4, kernel_s=0.1, step_s=1e-3, pass_s=1e-4,
                     per_s=3e8, kernels_per_s=2e8, statement_s=1e-8)  # fmt: skip

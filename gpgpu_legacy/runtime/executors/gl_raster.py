@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import (
     EVERY_ARITHMETIC,
     FRAGMENT_PASSES,
     Capabilities,
+    Device,
     Machine,
     Pace,
 )
@@ -21,9 +20,7 @@ class GlRasterExecutor(Executor):
 
     name = "gl-raster"
     summary = "framebuffers and fragment shaders, through OpenGL"
-    capabilities = Capabilities(
-        FRAGMENT_PASSES, EVERY_ARITHMETIC, has_driver_functions=True, start_s=0.06
-    )
+    capabilities = Capabilities(FRAGMENT_PASSES, EVERY_ARITHMETIC, has_driver_functions=True)
 
     def device(self) -> str:
         """The GL renderer and version; ExecutorUnavailableError where there is none."""
@@ -37,10 +34,11 @@ class GlRasterExecutor(Executor):
 
         return gl.context().is_hardware
 
-    def pace(self) -> Pace:
+    def pace(self, device: Device) -> Pace:
         """A driver starts slowly and draws fast; llvmpipe does so with the cores of the CPU."""
-        software = Pace(0.06, code_s=6e-4, kept_s=5e-5, step_s=1e-3, pass_s=1e-4, per_s=1.2e9)
-        return replace(software, start_s=0.3, per_s=5e10) if self.is_hardware() else software
+        if device is Device.GPU:
+            return Pace(0.16, code_s=8e-4, kept_s=1e-4, step_s=1e-3, pass_s=2e-5, per_s=6.5e10)
+        return Pace(0.06, code_s=6e-4, kept_s=5e-5, step_s=1e-3, pass_s=1e-4, per_s=1.2e9)
 
     def memory_bytes(self, plan: Plan) -> int:
         """Packed texels and results; textures, too, where a software renderer draws."""

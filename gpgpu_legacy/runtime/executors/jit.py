@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.devices import processor
+from gpgpu_legacy.runtime.devices import processor, thread_count
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine, Pace
+from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Device, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Prepared
 
 
@@ -18,17 +18,18 @@ class JitExecutor(Executor):
     name = "jit"
     summary = "native code on all cores of the CPU, compiled by LLVM and numba"
     capabilities = Capabilities(
-        ALL_PASSES, fuses_passes=True, tuning=frozenset({"tile"}), is_of_host=True, start_s=0.11
+        ALL_PASSES, fuses_passes=True, tuning=frozenset({"tile"}), is_of_host=True
     )
 
     def device(self) -> str:
         """The processor, as the operating system names it, and how many threads work."""
         return processor()
 
-    def pace(self) -> Pace:
+    def pace(self, device: Device) -> Pace:
         """LLVM compiles programs; kernels need numba, which is loaded slowly."""
+        rate = 1e10 * thread_count()
         return Pace(
-            start_s=0.11,
+            start_s=0.09,
             kernel_start_s=0.6,
             code_s=1.3e-3,
             kept_s=2e-4,
@@ -36,8 +37,8 @@ class JitExecutor(Executor):
             kept_kernel_s=0.05,
             step_s=2e-3,
             pass_s=2e-5,
-            per_s=2e10,
-            kernels_per_s=2e10,
+            per_s=rate,
+            kernels_per_s=rate,
             statement_s=1e-9,
         )
 

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Pass, Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import ALL_PASSES, EVERY_ARITHMETIC, Capabilities, Machine, Pace
+from gpgpu_legacy.runtime.machine import (
+    ALL_PASSES,
+    EVERY_ARITHMETIC,
+    Capabilities,
+    Device,
+    Machine,
+    Pace,
+)
 from gpgpu_legacy.runtime.prepared import Prepared
 
 if TYPE_CHECKING:
@@ -25,7 +32,7 @@ class NumpyExecutor(Executor):
         """The processor, as the operating system names it."""
         return processor_name()
 
-    def pace(self) -> Pace:
+    def pace(self, device: Device) -> Pace:
         """An operation of NumPy for each instruction and pass, of kernels for each statement."""
         return Pace(
             pass_s=2.5e-4, instruction_s=2.5e-5, per_s=3e8, kernels_per_s=6e8, statement_s=5e-6
