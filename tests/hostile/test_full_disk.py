@@ -19,9 +19,9 @@ CALL = [sys.executable, "-m", "gpgpu_legacy"]
 DISK_BYTES = 64 << 10
 
 COMMANDS = (
-    "tables --no-measure -o {}/out.tex",
-    "tables --no-measure --json -o {}/out.json",
-    "tables --paper dobravec-bulic-2017 --no-measure --plots {}/plots",
+    "translate shaders/examples/phong.fp --to glsl -o {}/out.frag",
+    "disassemble shaders/examples/phong.fp -o {}/out.fp",
+    "tables dobravec-bulic-2017 --no-measure --plot {}/plots",
     "run larson-mcallister n=128 --executor numpy -o {}/out.npy",
     "run larson-mcallister n=128 --executor numpy -o {}/out.png",
     "dump jacobi -o {}/dump",

@@ -12,7 +12,6 @@ import pytest
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX files")
 
 FILES = {
-    "tables --no-measure --output {}": ".txt",
     "translate prog.fp --to numpy --output {}": ".py",
     "exec prog.fp --size 4 --output {}": ".png",
     "exec prog.fp --size 4 --animate {}": ".gif",
@@ -25,7 +24,7 @@ FILES = {
 
 FOLDERS = {
     "dump jacobi --output {}": ("plan.json", "shader-0.frag"),
-    "tables --paper dobravec-bulic-2017 --no-measure --plots {}": (),
+    "tables dobravec-bulic-2017 --no-measure --plot {}": (),
 }
 """Commands that write a folder, and files that they write there."""
 
@@ -91,7 +90,7 @@ def read_only(room: Path) -> Iterator[Path]:
 
 
 def test_a_disk_that_can_only_be_read(read_only: Path, room: Path, run: Call) -> None:
-    for command in ("tables --no-measure -o {}/out.txt", "dump jacobi -o {}/out"):
+    for command in ("translate prog.fp --to numpy -o {}/out.txt", "dump jacobi -o {}/out"):
         _refused(run, room, command, "disk", "the folder disk cannot be written to")
 
 
