@@ -18,9 +18,10 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX disks an
 CALL = [sys.executable, "-m", "gpgpu_legacy"]
 DISK_BYTES = 64 << 10
 
+PHONG = Path(__file__).parents[2] / "shaders" / "examples" / "phong.fp"
 COMMANDS = (
-    "translate shaders/examples/phong.fp --to glsl -o {}/out.frag",
-    "disassemble shaders/examples/phong.fp -o {}/out.fp",
+    f"translate {PHONG} --to glsl -o {{}}/out.frag",
+    f"disassemble {PHONG} -o {{}}/out.fp",
     "tables dobravec-bulic-2017 --no-measure --plot {}/plots",
     "run larson-mcallister n=128 --executor numpy -o {}/out.npy",
     "run larson-mcallister n=128 --executor numpy -o {}/out.png",
@@ -28,7 +29,7 @@ COMMANDS = (
     "figure jacobi --executor numpy --animate {}/out.gif",
     "study roofline --plot {}/out.pdf",
     "cache larson-mcallister n=16 --heat-map {}/out.png",
-    "report --no-measure --size 64 --block 4 -o {}/report",
+    "report n=64 block=4 --no-measure -o {}/report",
 )
 SHARE = 2
 

@@ -52,7 +52,7 @@ RUNNING = (
     "study roofline --plot {out}/roofline.svg",
     "study cache-table --size 16 --budget 5",
     "bench larson-mcallister n=16 --budget 2",
-    "report -o {out}/report --size 16 --no-measure",
+    "report n=16 -o {out}/report --no-measure",
     "tune --show",
     "tune --forget",
 )
