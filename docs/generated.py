@@ -144,19 +144,21 @@ def _results(function: Any) -> list[type]:
 
 def _explained(kind: Any) -> tuple[str, dict[str, str]]:
     """What the docstring of a record says of it, and of each field: `name, name: meaning.`"""
-    text = " ".join(inspect.getdoc(kind).split())
     names = {name for base in kind.__mro__ for name in getattr(base, "__annotations__", ())}
-    marks = [
-        mark
-        for mark in re.finditer(r"(?:^|(?<=[.;] )|(?<=\.\) ))((?:\w+, )*\w+): ", text)
-        if names.issuperset(mark[1].split(", "))
-    ]
-    starts = [*(mark.start() for mark in marks), len(text)]
-    meanings: dict[str, str] = {}
-    for mark, end in zip(marks, starts[1:], strict=True):
-        said = re.sub(r"\bNone\b", "null", text[mark.end() : end].strip(" .;"))
-        meanings |= dict.fromkeys(mark[1].split(", "), said)
-    return text[: starts[0]].strip(), meanings
+    lead, meanings = [], dict[str, str]()
+    for paragraph in inspect.getdoc(kind).split("\n\n"):
+        text = " ".join(paragraph.split())
+        marks = [mark for mark in _TOLD.finditer(text) if names.issuperset(mark[1].split(", "))]
+        starts = [*(mark.start() for mark in marks), len(text)]
+        lead.append(text[: starts[0]].strip())
+        for mark, end in zip(marks, starts[1:], strict=True):
+            said = re.sub(r"\bNone\b", "null", text[mark.end() : end].strip(" .;"))
+            meanings |= dict.fromkeys(mark[1].split(", "), said)
+    return " ".join(filter(None, lead)), meanings
+
+
+_TOLD = re.compile(r"(?:^|(?<=[.;] )|(?<=\.\) ))((?:\w+, )*\w+): ")
+"""Where a docstring begins to tell of fields."""
 
 
 def _field_rows(
@@ -217,8 +219,13 @@ def _type_in_words(hint: Any) -> str:
         whole = {int} if float in parts else set()
         words = " or ".join(dict.fromkeys(_type_in_words(p) for p in parts if p not in whole))
     elif origin is tuple and parts[-1] is not ...:
-        kinds = ", ".join(dict.fromkeys(map(_type_in_words, parts)))
-        words = f"list of {len(parts)}: {kinds}"
+        kinds = [*dict.fromkeys(map(_type_in_words, parts))]
+        several = (
+            _MANY.get(kinds[0]) or kinds[0].replace("list", "lists")
+            if len(kinds) == 1
+            else f"values: {', '.join(kinds)}"
+        )
+        words = f"list of {len(parts)} {several}"
     elif origin in (tuple, list):
         one = _type_in_words(parts[0])
         words = f"list of {_MANY.get(one) or one.replace('list', 'lists')}"
