@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
 from gpgpu_legacy.cli.options import Group
+from gpgpu_legacy.errors import InputError
 
 SECTIONS: dict[str, dict[str, str]] = {
     "Verbs": {
@@ -78,6 +80,14 @@ class Commands(Group):
         if file := self.files.get(cmd_name):
             import_module(f"gpgpu_legacy.cli.{file}")
         return super().get_command(ctx, cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that is called; an unknown one gets the nearest, or the list."""
+        if args[0] not in self.files and not args[0].startswith("-"):
+            close = get_close_matches(args[0], self.files, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(self.files)}"
+            raise InputError(f"there is no command {args[0]}; {hint}")
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an interrupt has an exit code, where click would write an empty line."""

@@ -197,8 +197,14 @@ def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, di
     return pipeline.sized(arrays), arrays
 
 
+_OPTIONS = ("executor", "exact", "arithmetic", "repeat", "seed", "chip", "output", "json")
+"""Options of verbs that one may take for parameters."""
+
+
 def _unknown(name: str, algorithm: Algorithm, pipeline: Pipeline) -> str:
     known = [*algorithm.parameters, *pipeline.operands]
+    if name in _OPTIONS:
+        return f"{algorithm.name} has no {name}; it is an option, as in --{name}"
     close = get_close_matches(name, known, n=1)
     has = (
         f"its parameters are {', '.join(algorithm.parameters) or 'none'}, its inputs "

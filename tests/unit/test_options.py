@@ -115,7 +115,7 @@ def test_a_group_of_commands_shows_its_help(run: Call) -> None:
     [
         ("run", "there is nothing to ask about; give one algorithm's name"),
         ("fit mali-sgemm", "missing option '--chip'; see `gpgpu-legacy fit --help`"),
-        ("runn", "no such command 'runn'. Did you mean 'run'"),
+        ("runn", "there is no command runn; did you mean run?"),
         ("exec m --sise 3", "no such option '--sise'. (Did you mean one of: '--passes', '--size'"),
         ("run m --seed", "option '--seed' requires an argument; see"),
         ("chips a b", "got unexpected extra argument (b); see `gpgpu-legacy chips --help`"),

@@ -164,7 +164,7 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> No
     ("words", "message"),
     [
         (("run", "stps"), "there is no algorithm stps"),
-        (("runn", "steps.py"), "no such command 'runn'. Did you mean 'run'"),
+        (("runn", "steps.py"), "there is no command runn; did you mean run?"),
         (("run", "steps.py", "n="), "n= has no value; give one, as in n=512"),
         (("run", "steps.py", "y=x.npy"), "steps.py:steps has no y; its parameters are n, passes"),
         (("run", "steps.py", "n=2,4"), "n=2,4 is a sweep, and one value is wanted here"),

@@ -46,6 +46,7 @@ def test_a_path_is_no_parameter() -> None:
         (("jacobi", "pases=3"), "jacobi has no pases; did you mean passes?"),
         (("jacobi", "block=3"), "jacobi has no block; its parameters are n, passes, its inputs b"),
         (("jacobi", "n=b.npy"), "jacobi: n is 'b.npy'; give a whole number"),
+        (("jacobi", "executor=jit"), "jacobi has no executor; it is an option, as in --executor"),
         (("jacobi", "b=5"), "5 is not an array; give one of .npy"),
     ],
 )
