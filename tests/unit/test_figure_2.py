@@ -16,8 +16,7 @@ from gpgpu_legacy.studies.figure_2.model import (
     METHOD,
     demonstrate,
 )
-from gpgpu_legacy.studies.figure_2.plot import draw_figure_2
-from gpgpu_legacy.studies.figure_2.scales import scales_of
+from gpgpu_legacy.studies.figure_2.plot import draw_figure_2, scales_of
 
 SIZES = [(1, 1, 1), (2, 16, 5), (16, 3, 1), (16, 16, 16)]
 RED = (204, 52, 64)

@@ -20,14 +20,12 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.small_products import matrices_for, require_small
+from gpgpu_legacy.studies.pages import EXACT, drawn_alone, matrices_for, write_picture
 
 METHOD = find_product("larson-mcallister")
 
@@ -96,7 +94,6 @@ class Demonstration(Result):
     def plot(self, path: Path) -> None:
         """Draw the passes one below the other, or as a .gif one after another."""
         from gpgpu_legacy.studies.figure_2.plot import animated_figure_2, draw_figure_2
-        from gpgpu_legacy.studies.pages import write_picture
 
         write_picture(path, lambda: draw_figure_2(self), lambda: animated_figure_2(self))
 
@@ -119,7 +116,6 @@ def demonstrate(
     Raises InputError for other sizes, and for a product of several framebuffers.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_A))
-    require_small(p, LARGEST)
     own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
     drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
     if len(p.operands) > len(own) or len({pass_.targets for pass_ in drawn}) > 1:
@@ -127,53 +123,35 @@ def demonstrate(
             "the picture shows one framebuffer that adds up A × B; leave alpha, beta and "
             "largest_texture out"
         )
-    operands = matrices_for(p, given or {}, own, {}, seed)
-    a, b = (
-        operands[name].T if p.parameters[f"transpose_{name.lower()}"] else operands[name]
-        for name in own
-    )
-    frames = _frames(executor, plan, drawn, operands)
-    return Demonstration(parameters=p.parameters, a=a, b=b, frames=frames)
-
-
-def _frozen(values: F32) -> F32:
-    """A read-only copy."""
-    copy = np.array(values, np.float32)
-    copy.setflags(write=False)
-    return copy
-
-
-# Frames are the same on every machine: nothing is contracted or reordered.
-_MACHINE = Machine(exact=True, denormals=False)
-
-
-def _frames(
-    executor: Executor, plan: Plan, drawn: list[FragmentPass], given: dict[str, F32]
-) -> tuple[Frame, ...]:
-    framebuffers: list[F32] = []
+    operands = matrices_for(p, LARGEST, given, own=own, samples={}, seed=seed)
+    sums: list[F32] = []
 
     def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
         if isinstance(pass_, FragmentPass):
-            framebuffers.append(_frozen(read(pass_.target)[..., 0]))
+            sums.append(np.array(read(pass_.target)[..., 0]))
 
-    executor.run(plan, given, _MACHINE, observe)
+    executor.run(plan, operands, EXACT, observe)
 
     def alone(pass_: FragmentPass, program: Program) -> F32:
         """What the pass draws with another program, onto an empty framebuffer."""
-        one_pass = replace(plan, steps=(replace(pass_, program=program, blend=Blend.NONE),))
-        validate(one_pass)
-        return _frozen(executor.run(one_pass, given, _MACHINE).outputs["C"])
+        drawing = replace(pass_, program=program, blend=Blend.NONE)
+        return drawn_alone(executor, plan, drawing, operands)[..., 0]
 
-    column, row = _lookup(0), _lookup(1)
-    return tuple(
+    column, row = map(_lookup, range(2))
+    frames = tuple(
         Frame(
             column=alone(pass_, column),
             row=alone(pass_, row),
             product=alone(pass_, pass_.program),
             framebuffer=framebuffer,
         )
-        for pass_, framebuffer in zip(drawn, framebuffers, strict=True)
+        for pass_, framebuffer in zip(drawn, sums, strict=True)
     )
+    a, b = (
+        operands[name].T if p.parameters[f"transpose_{name.lower()}"] else operands[name]
+        for name in own
+    )
+    return Demonstration(parameters=p.parameters, a=a, b=b, frames=frames)
 
 
 def _lookup(unit: int) -> Program:

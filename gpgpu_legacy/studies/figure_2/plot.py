@@ -6,38 +6,45 @@ uniformly white"; the text says what a pass combines. The layout is ours: a line
 the column of A and the row of B that it replicates over a rectangle, their product, and the
 framebuffer that adds the products up. Every panel was read back from an executor; the figure
 computes nothing itself. Matrices are drawn with row 0 at the top, and each texel has its value in
-it. A panel's greys reach from 0 to 1, or as far as its values do: scales.py says how far.
+it. A panel's greys reach from 0 to 1, or as far as its values do.
+
+A scale begins at 0, or at the least value if that is negative. It ends at 1 if the values fill a
+quarter of that or more without exceeding it, and else at the greatest value. A, B, and the results
+(products and framebuffers) have scales of their own where these differ.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from PIL import Image, ImageDraw
+from numpy.typing import NDArray
+from PIL import Image
+from PIL.ImageDraw import ImageDraw
 
 from gpgpu_legacy.files import Write
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.pictures import animation_of
-from gpgpu_legacy.present.pixel_text import Font, draw_line, wrap
-from gpgpu_legacy.studies.figure_2.scales import Scale, Values, scale_for, scales_of
+from gpgpu_legacy.present.pixel_text import Font, draw_line
 from gpgpu_legacy.studies.pages import (
     INK,
     MARGIN,
     MARK,
-    PAPER,
-    RULE,
     SOFT_INK,
     SPACE,
     draw_centred,
-    draw_lines,
+    draw_operators,
+    page,
 )
 
 if TYPE_CHECKING:
     from gpgpu_legacy.studies.figure_2.model import Demonstration
+
+Values = NDArray[np.floating]
 
 # Only the accents have a hue. They stand out against every grey level, and are never blended with
 # another colour: the palette of the animation relies on that.
@@ -68,7 +75,6 @@ _HEADS = (
     ("their", "product"),
     ("framebuffer", "after the pass"),
 )
-_OPERATORS = ("×", "=", "→")
 
 
 def draw_figure_2(demonstration: Demonstration) -> Image.Image:
@@ -95,24 +101,26 @@ class _Page:
 
     def __init__(self, demonstration: Demonstration) -> None:
         self._demonstration = demonstration
+        self._operands = {"A": demonstration.a, "B": demonstration.b}
         self._scales = scales_of(demonstration)
+        self._scale = {name: scale for scale in self._scales for name in scale.names}
         text = max(Font.SMALL.width(text) for scale in self._scales for text in scale.texts)
-        m, n = demonstration.frames[0].product.shape
-        counts = (m, n, *demonstration.a.shape, *demonstration.b.shape)
+        (m, l), (_, n) = demonstration.a.shape, demonstration.b.shape  # noqa: E741
+        most, rows = max(m, l, n), max(m, l)
         smallest = max(text, Font.SMALL.line_height) + 2 * _CELL_PADDING
-        fitting = _SMALLEST_PANEL // max(counts)
-        self._cell = max(smallest, min(_LARGEST_CELL, fitting))
-        self._panel = max(_SMALLEST_PANEL, _span(max(counts), self._cell))
-        self._pitch = self._panel + _GAP
+        self._cell = max(smallest, min(_LARGEST_CELL, _SMALLEST_PANEL // most))
+        self._panel = max(_SMALLEST_PANEL, _span(most, self._cell))
+        first = MARGIN + _LABELS + self._panel // 2
+        self._centres = [first + column * (self._panel + _GAP) for column in range(len(_HEADS))]
         self._width = 2 * MARGIN + _LABELS + 4 * self._panel + 3 * _GAP
-        self._line_height = max(_span(m, self._cell), _label_height(demonstration))
+        largest = min(_THUMBNAILS_WIDTH // (l + n), _THUMBNAILS_HEIGHT // rows)
+        self._thumbnail_cell = min(_LARGEST_THUMBNAIL_CELL, largest)
+        label = 2 * Font.BODY.line_height + SPACE // 2 + _span(rows, self._thumbnail_cell)
+        self._label_height = label
+        self._line_height = max(_span(m, self._cell), label)
         self._legend_height = len(self._scales) * _LEGEND_PITCH - SPACE
-        rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
-        self._operands_height = (
-            Font.BODY_BOLD.line_height
-            + SPACE // 2
-            + max(_span(rows, self._cell), self._legend_height)
-        )
+        self._name_height = Font.BODY_BOLD.line_height + SPACE // 2
+        self._operands_height = max(_span(rows, self._cell), self._legend_height)
 
     def drawn(self, shown: Sequence[int], marked: int | None = None) -> Image.Image:
         """Title, operands, the passes that are shown, caption.
@@ -120,115 +128,91 @@ class _Page:
         marked: the column of A and the row of B to put a frame around; if None, each pass has a
         small picture of both beside it.
         """
+
+        def draw_operands(draw: ImageDraw, y: int) -> None:
+            middle = (2 * (y + self._name_height) + self._operands_height) // 2
+            for name, centre in zip(self._operands, self._centres, strict=False):
+                panel = self._panel_of(name)
+                corner = panel.draw(draw, centre, middle)
+                draw_centred(draw, centre, corner[1] - self._name_height, name, Font.BODY_BOLD)
+                if marked is not None:
+                    panel.mark(draw, corner, name, marked)
+            self._draw_legend(draw, middle)
+
+        def draw_passes(draw: ImageDraw, y: int) -> None:
+            for number in shown:
+                middle = y + self._line_height // 2
+                self._draw_pass(draw, middle, number, thumbnails=marked is None)
+                y += self._line_height + 2 * SPACE
+
         demonstration = self._demonstration
-        white = scale_for(self._scales, "framebuffer").white
-        words = _caption(demonstration, white, thumbnails=marked is None)
-        caption = wrap(words, Font.BODY, self._width - 2 * MARGIN)
+        count = len(demonstration.frames)
+        return page(
+            self._width,
+            "Larson-McAllister matrix multiplication",
+            [f"C = A × B, {demonstration.sizes}, in {count} pass{'es' * (count > 1)}"],
+            upper=(self._name_height + self._operands_height, draw_operands),
+            heads=dict(zip(self._centres, _HEADS, strict=True)),
+            lower=(len(shown) * (self._line_height + 2 * SPACE), draw_passes),
+            caption=_caption(
+                demonstration, self._scale["framebuffer"].white, thumbnails=marked is None
+            ),
+        )
 
-        title = MARGIN
-        operands = title + Font.TITLE.line_height + Font.BODY.line_height + 2 * SPACE
-        heads = operands + self._operands_height + 3 * SPACE
-        lines = heads + 2 * Font.BODY_BOLD.line_height + SPACE
-        foot = lines + len(shown) * (self._line_height + 2 * SPACE)
-        height = foot + SPACE + len(caption) * Font.BODY.line_height + MARGIN
+    def _panel_of(self, name: str, values: Values | None = None, cell: int = 0) -> _Panel:
+        """The panel of an operand or of other values; with a cell, a small one without texts."""
+        shown = self._operands[name] if values is None else values
+        return _Panel(shown, self._scale[name], cell or self._cell, with_text=not cell)
 
-        image = Image.new("RGB", (self._width, height), PAPER)
-        draw = ImageDraw.Draw(image)
-        _draw_title(draw, title, demonstration)
-        self._draw_operands(draw, operands, marked)
-        self._draw_rule(draw, heads - 3 * SPACE // 2)
-        self._draw_heads(draw, heads)
-        for place, number in enumerate(shown):
-            middle = lines + place * (self._line_height + 2 * SPACE) + self._line_height // 2
-            self._draw_pass(draw, middle, number, thumbnails=marked is None)
-        self._draw_rule(draw, foot - SPACE // 2)
-        draw_lines(draw, foot + SPACE, caption)
-        return image
+    def _draw_pass(self, draw: ImageDraw, middle: int, number: int, *, thumbnails: bool) -> None:
+        """One line of panels, centred on the y `middle`, with its label.
 
-    def _centre(self, column: int) -> int:
-        """The x of a column's middle; columns are counted from 0, without the labels'."""
-        return MARGIN + _LABELS + column * self._pitch + self._panel // 2
-
-    def _draw_rule(self, draw: ImageDraw.ImageDraw, y: int) -> None:
-        draw.line((MARGIN, y, self._width - MARGIN, y), fill=RULE)
-
-    def _draw_operands(self, draw: ImageDraw.ImageDraw, y: int, marked: int | None) -> None:
-        demonstration = self._demonstration
-        top = y + Font.BODY_BOLD.line_height + SPACE // 2
-        middle = (top + y + self._operands_height) // 2
-        for column, (name, values) in enumerate((("A", demonstration.a), ("B", demonstration.b))):
-            panel = _Panel(values, scale_for(self._scales, name), self._cell)
-            corner = panel.draw(draw, self._centre(column), middle)
-            above = corner[1] - Font.BODY_BOLD.line_height - SPACE // 2
-            draw_centred(draw, self._centre(column), above, name, Font.BODY_BOLD)
-            if marked is not None:
-                panel.mark(draw, corner, name, marked)
-        self._draw_legend(draw, middle)
-
-    def _draw_heads(self, draw: ImageDraw.ImageDraw, y: int) -> None:
-        for column, head in enumerate(_HEADS):
-            for place, line in enumerate(head):
-                at = y + place * Font.BODY_BOLD.line_height
-                draw_centred(draw, self._centre(column), at, line, Font.BODY_BOLD)
-
-    def _draw_pass(
-        self, draw: ImageDraw.ImageDraw, middle: int, number: int, *, thumbnails: bool
-    ) -> None:
-        """One line of panels, centred on the y `middle`, with its label."""
-        demonstration = self._demonstration
-        top = middle - (_label_height(demonstration) // 2 if thumbnails else Font.BODY.line_height)
-        label = f"pass {number + 1} of {len(demonstration.frames)}"
+        thumbnails: with A and B, the pass's column and row framed.
+        """
+        top = middle - (self._label_height // 2 if thumbnails else Font.BODY.line_height)
+        label = f"pass {number + 1} of {len(self._demonstration.frames)}"
         draw_line(draw, MARGIN, top, label, Font.BODY_BOLD, fill=INK)
         draw_line(draw, MARGIN, top + Font.BODY.line_height, f"i = {number}", fill=SOFT_INK)
         if thumbnails:
-            self._draw_thumbnails(draw, top + 2 * Font.BODY.line_height + SPACE // 2, number)
-        frame = demonstration.frames[number]
-        panels = (
-            ("A", frame.column),
-            ("B", frame.row),
-            ("product", frame.product),
-            ("framebuffer", frame.framebuffer),
-        )
-        for column, (name, values) in enumerate(panels):
-            panel = _Panel(values, scale_for(self._scales, name), self._cell)
-            panel.draw(draw, self._centre(column), middle)
-        for column, operator in enumerate(_OPERATORS):
-            x = self._centre(column) + self._pitch // 2
-            y = middle - Font.TITLE.line_height // 2
-            draw_centred(draw, x, y, operator, Font.TITLE)
+            x, cell = MARGIN, self._thumbnail_cell
+            y = top + 2 * Font.BODY.line_height + SPACE // 2
+            for name, values in self._operands.items():
+                height, width = (_span(count, cell) for count in values.shape)
+                panel = self._panel_of(name, cell=cell)
+                corner = panel.draw(draw, x + width // 2, y + height // 2)
+                panel.mark(draw, corner, name, number)
+                x += width + SPACE
+        frame = self._demonstration.frames[number]
+        panels = {
+            "A": frame.column,
+            "B": frame.row,
+            "product": frame.product,
+            "framebuffer": frame.framebuffer,
+        }
+        for centre, (name, values) in zip(self._centres, panels.items(), strict=True):
+            self._panel_of(name, values).draw(draw, centre, middle)
+        draw_operators(draw, self._centres, middle, "×=→")
 
-    def _draw_thumbnails(self, draw: ImageDraw.ImageDraw, y: int, number: int) -> None:
-        """A and B without their values, the pass's column and row framed, with their tops at y."""
-        demonstration = self._demonstration
-        cell = _thumbnail_cell(demonstration)
-        x = MARGIN
-        for name, values in (("A", demonstration.a), ("B", demonstration.b)):
-            rows, columns = values.shape
-            panel = _Panel(values, scale_for(self._scales, name), cell, with_text=False)
-            centre, middle = x + _span(columns, cell) // 2, y + _span(rows, cell) // 2
-            panel.mark(draw, panel.draw(draw, centre, middle), name, number)
-            x += _span(columns, cell) + SPACE
-
-    def _draw_legend(self, draw: ImageDraw.ImageDraw, middle: int) -> None:
+    def _draw_legend(self, draw: ImageDraw, middle: int) -> None:
         """The grey levels of each scale, beside the operands; NaN only where there is one."""
         length = _span(_LEGEND_CELLS, _LEGEND_CELL)
-        left = self._centre(2) - self._panel // 2
+        left = self._centres[2] - self._panel // 2
         centre = left + length // 2
         for place, scale in enumerate(self._scales):
             top = middle - self._legend_height // 2 + place * _LEGEND_PITCH
             draw_centred(draw, centre, top, scale.title)
             across = top + Font.BODY.line_height + SPACE // 2 + _LEGEND_CELL // 2
-            levels = np.linspace(scale.black, scale.white, _LEGEND_CELLS)[None, :]
-            _Panel(levels, scale, _LEGEND_CELL, with_text=False).draw(draw, centre, across)
             below = across + _LEGEND_CELL // 2 + SPACE // 2
+            cells = {centre: np.linspace(scale.black, scale.white, _LEGEND_CELLS)[None, :]}
             for tick, label in zip((0, 0.5, 1), scale.ticks, strict=True):
                 x = left + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
                 draw_centred(draw, x, below, label)
             if scale.has_nan:
                 x = left + length + 2 * _LEGEND_CELL
-                nan = np.full((1, 1), np.nan, np.float32)
-                _Panel(nan, scale, _LEGEND_CELL, with_text=False).draw(draw, x, across)
+                cells[x] = np.full((1, 1), np.nan)
                 draw_centred(draw, x, below, "NaN")
+            for x, values in cells.items():
+                _Panel(values, scale, _LEGEND_CELL, with_text=False).draw(draw, x, across)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -240,7 +224,7 @@ class _Panel:
     cell: int
     with_text: bool = True
 
-    def draw(self, draw: ImageDraw.ImageDraw, centre: int, middle: int) -> tuple[int, int]:
+    def draw(self, draw: ImageDraw, centre: int, middle: int) -> tuple[int, int]:
         """Centred on a point; returns the left and the upper edge."""
         rows, columns = self.values.shape
         cell = self.cell
@@ -261,9 +245,7 @@ class _Panel:
                 draw_centred(draw, middle_x, text_y, text, Font.SMALL, fill=ink)
         return left, upper
 
-    def mark(
-        self, draw: ImageDraw.ImageDraw, corner: tuple[int, int], name: str, number: int
-    ) -> None:
+    def mark(self, draw: ImageDraw, corner: tuple[int, int], name: str, number: int) -> None:
         """A frame around column `number` of A, or row `number` of B."""
         rows, columns = self.values.shape
         first = (0, number) if name == "A" else (number, 0)
@@ -276,20 +258,6 @@ class _Panel:
 def _span(count: int, cell: int) -> int:
     """The length of a row of cells, in pixels, with a line on either side of each."""
     return count * cell + 1
-
-
-def _thumbnail_cell(demonstration: Demonstration) -> int:
-    rows: int = max(demonstration.a.shape[0], demonstration.b.shape[0])
-    columns = demonstration.a.shape[1] + demonstration.b.shape[1]
-    largest: int = min(_THUMBNAILS_WIDTH // columns, _THUMBNAILS_HEIGHT // rows)
-    return min(_LARGEST_THUMBNAIL_CELL, largest)
-
-
-def _label_height(demonstration: Demonstration) -> int:
-    """Two lines of text and the small pictures of A and B below."""
-    rows = max(demonstration.a.shape[0], demonstration.b.shape[0])
-    thumbnail = _span(rows, _thumbnail_cell(demonstration))
-    return 2 * Font.BODY.line_height + SPACE // 2 + thumbnail
 
 
 def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) -> str:
@@ -322,14 +290,6 @@ def _caption(demonstration: Demonstration, white: float, *, thumbnails: bool) ->
     return " ".join(sentences)
 
 
-def _draw_title(draw: ImageDraw.ImageDraw, y: int, demonstration: Demonstration) -> None:
-    title = "Larson-McAllister matrix multiplication"
-    draw_line(draw, MARGIN, y, title, Font.TITLE, fill=INK)
-    count = len(demonstration.frames)
-    sizes = f"C = A × B, {demonstration.sizes}, in {count} pass{'es' * (count > 1)}"
-    draw_lines(draw, y + Font.TITLE.line_height, [sizes])
-
-
 def _indexed(image: Image.Image) -> Image.Image:
     """The image with a palette of greys and accents, the same in every frame of an animation.
 
@@ -345,3 +305,118 @@ def _indexed(image: Image.Image) -> Image.Image:
     indexed = Image.fromarray(indices)
     indexed.putpalette(palette)
     return indexed
+
+
+# Scales -----------------------------------------------------------------------------------------
+
+_ALL_PANELS = ("A", "B", "product", "framebuffer")
+_LEAST_FILLED = 0.25
+_SMALL = 5
+_MANY_DECIMALS = 3
+_FEW_DECIMALS = 2
+_LARGEST_PLAIN = 1e4
+_SMALLEST_PLAIN = 0.1
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Greys and texts for some panels.
+
+    names: of the panels. values: all that they show. black, white: the values at the ends.
+    most_decimals: of a value in a cell.
+    """
+
+    names: tuple[str, ...]
+    values: Values
+    black: float
+    white: float
+    most_decimals: int
+
+    @property
+    def title(self) -> str:
+        """What the panels are, for the legend."""
+        if self.names == _ALL_PANELS:
+            return "value of a texel"
+        return " and ".join(self.names)
+
+    @property
+    def has_nan(self) -> bool:
+        """Whether a value is NaN."""
+        return bool(np.isnan(self.values).any())
+
+    @property
+    def ticks(self) -> tuple[str, str, str]:
+        """The values at the ends and in the middle."""
+        low, high = self.values.min(initial=0.0), self.values.max(initial=0.0)
+        middle = (self.black + self.white) / 2
+        return (
+            f"{'≤ ' if low < self.black else ''}{self.black:.3g}",
+            f"{middle:.3g}",
+            f"{'≥ ' if high > self.white else ''}{self.white:.3g}",
+        )
+
+    def level(self, value: float) -> int | None:
+        """The grey, from 0 to 255; None for NaN, which has none."""
+        if np.isnan(value):
+            return None
+        share = (value - self.black) / (self.white - self.black)
+        return round(255 * min(max(share, 0.0), 1.0))
+
+    @cached_property
+    def _decimals(self) -> int | None:
+        """As few as show all values exactly, but not more than `most_decimals`.
+
+        None where the largest values are so large or small that a power of ten tells more.
+        """
+        finite = self.values[np.isfinite(self.values)].astype(np.float64)
+        if not _SMALLEST_PLAIN <= np.abs(finite).max(initial=_SMALLEST_PLAIN) < _LARGEST_PLAIN:
+            return None
+        for decimals in range(self.most_decimals):
+            if np.array_equal(np.round(finite, decimals), finite):
+                return decimals
+        return self.most_decimals
+
+    def text(self, value: float) -> str:
+        """A value as it is written in its cell."""
+        if not np.isfinite(value):
+            return f"{value:g}"
+        return f"{value:.1e}" if self._decimals is None else f"{value:.{self._decimals}f}"
+
+    @property
+    def texts(self) -> Iterable[str]:
+        """The texts of all values."""
+        return map(self.text, map(float, self.values.flat))
+
+
+def scales_of(demonstration: Demonstration) -> tuple[Scale, ...]:
+    """The scales of a demonstration: panels that can share one do."""
+    frames = demonstration.frames
+    groups: dict[tuple[str, ...], list[Values]] = {
+        ("A",): [demonstration.a, *(frame.column for frame in frames)],
+        ("B",): [demonstration.b, *(frame.row for frame in frames)],
+        ("product", "framebuffer"): [
+            *(frame.product for frame in frames),
+            *(frame.framebuffer for frame in frames),
+        ],
+    }
+    largest = (*demonstration.a.shape, *demonstration.b.shape)
+    shared: dict[tuple[float, float], Scale] = {}
+    for names, panels in groups.items():
+        values = np.concatenate([panel.ravel() for panel in panels])
+        ends = _ends(values)
+        before = shared.get(ends)
+        shared[ends] = Scale(
+            names if before is None else (*before.names, *names),
+            values if before is None else np.concatenate([before.values, values]),
+            *ends,
+            _FEW_DECIMALS if max(largest) > _SMALL else _MANY_DECIMALS,
+        )
+    return tuple(shared.values())
+
+
+def _ends(values: Values) -> tuple[float, float]:
+    finite = values[np.isfinite(values)].astype(np.float64)
+    low, high = finite.min(initial=0.0), finite.max(initial=0.0)
+    span = max(high, -low)
+    white = 1.0 if span == 0 or (_LEAST_FILLED <= high <= 1) else float(high)
+    return float(low), white

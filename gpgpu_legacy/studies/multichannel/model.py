@@ -5,21 +5,21 @@ Every array was read back from an executor, by running the program up to some in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import (
     Dst,
     Instruction,
     Parameter,
     ParameterSpace,
-    Program,
     ResultKind,
     ResultRegister,
     Src,
@@ -28,14 +28,12 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.expand import passes
-from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.validate import validate
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.small_products import matrices_for, refuse_others, require_small
+from gpgpu_legacy.studies.pages import EXACT, drawn_alone, matrices_for, write_picture
 
 METHOD = find_product("hall-carr-hart-multi")
 
@@ -138,7 +136,6 @@ class Demonstration(Result):
     def plot(self, path: Path) -> None:
         """Draw what the typical fragment does, or as a .gif what all do, one after another."""
         from gpgpu_legacy.studies.multichannel.plot import animated_multichannel, draw_multichannel
-        from gpgpu_legacy.studies.pages import write_picture
 
         write_picture(path, lambda: draw_multichannel(self), lambda: animated_multichannel(self))
 
@@ -162,30 +159,27 @@ def demonstrate(
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_X))
     sizes = {name: p.parameters[name] for name in ("m", "l", "n")}
-    require_small(p, LARGEST)
-    refuse_others(p, METHOD, sizes)
+    for name, value in p.parameters.items():
+        if name not in sizes and value != METHOD.parameters[name].plain_default:
+            raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
     own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
     digits = dict.fromkeys(own, _digits)
-    operands = matrices_for(p, given or {}, own, digits, seed)
+    operands = matrices_for(p, LARGEST, given, own=own, samples=digits, seed=seed)
     plan = METHOD.plan(**sizes, block=-(-len(operands["B"]) // 2))
-    z = executor.run(plan, operands, _MACHINE).outputs["C"]
     extents = [plan.texture(name).extent for name in ("A", "B", "C")]
     x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
     return Demonstration(
         x=operands["A"],
         y=operands["B"],
-        z=z,
+        z=executor.run(plan, operands, EXACT).outputs["C"],
         halves=(x_half, y_half, z_half),
-        multiply_adds=tuple(_multiply_adds(_Probe(executor, plan, operands))),
+        multiply_adds=tuple(_multiply_adds(executor, plan, operands)),
     )
 
 
 def _digits(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
     return rng.integers(0, 10, shape).astype(np.float32)
 
-
-# The numbers are the same on every machine: nothing is contracted or reordered.
-_MACHINE = Machine(exact=True, denormals=False)
 
 _COLOR = Dst(ResultRegister(ResultKind.COLOR))
 
@@ -194,85 +188,53 @@ _NOTHING = Src(Parameter(ParameterSpace.CONSTANT))
 _MATRICES = {"A": "X", "B": "Y"}  # the plan's names, and the equations'
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Probe:
-    """Runs the only pass of a plan up to an instruction, and reads what it has computed."""
-
-    executor: Executor
-    plan: Plan
-    given: dict[str, F32]
-
-    @property
-    def drawing(self) -> FragmentPass:
-        return next(pass_ for pass_ in passes(self.plan) if isinstance(pass_, FragmentPass))
-
-    @property
-    def program(self) -> Program:
-        return self.drawing.program
-
-    def matrix(self, unit: int) -> str:
-        """The matrix in a texture image unit: X or Y."""
-        name = next(b.texture for b in self.drawing.bindings if b.unit == unit)
-        return _MATRICES[name]
-
-    def value(self, index: int, src: Src) -> F32:
-        """A source operand as instruction `index` would fetch it, (H, W, 4)."""
-        return self.result(index, Instruction("MOV", _COLOR, (src,)))
-
-    def result(self, index: int, last: Instruction) -> F32:
-        """What `last` writes in place of instruction `index`, where the program then ends."""
-        program = replace(self.program, instructions=(*self.program.instructions[:index], last))
-        drawing = replace(self.drawing, program=program)
-        shortened = replace(self.plan, steps=(drawing,))
-        validate(shortened)
-        seen: list[F32] = []
-
-        def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
-            seen.append(np.array(read(drawing.target)))
-
-        self.executor.run(shortened, self.given, _MACHINE, observe)
-        return seen[-1]
-
-
-def _multiply_adds(probe: _Probe) -> Iterator[MultiplyAdd]:
+def _multiply_adds(executor: Executor, plan: Plan, given: dict[str, F32]) -> Iterator[MultiplyAdd]:
     """The instructions that add to a product of two looked-up texels, in the program's order."""
+    drawing = next(pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass))
+    instructions = drawing.program.instructions
+    textures = {binding.unit: binding.texture for binding in drawing.bindings}
     looked_up: dict[Temporary, int] = {}
-    for index, instruction in enumerate(probe.program.instructions):
-        factors = [src.register for src in instruction.srcs[:-1]]
-        if len(factors) == 2 and all(factor in looked_up for factor in factors):
-            yield _multiply_add(probe, index, looked_up)
-        if instruction.dst is None or not isinstance(instruction.dst.register, Temporary):
+
+    def result(index: int, last: Instruction) -> F32:
+        """What `last` writes in place of instruction `index`, where the program then ends."""
+        program = replace(drawing.program, instructions=(*instructions[:index], last))
+        return drawn_alone(executor, plan, replace(drawing, program=program), given)
+
+    def value(index: int, src: Src) -> F32:
+        """A source operand as instruction `index` would fetch it, (H, W, 4)."""
+        return result(index, Instruction("MOV", _COLOR, (src,)))
+
+    def operand(index: int, src: Src) -> Operand:
+        assert isinstance(src.register, Temporary)
+        at = looked_up[src.register]
+        lookup = instructions[at]
+        assert lookup.texture is not None
+        place = np.floor(value(at, lookup.srcs[0]))
+        return Operand(
+            matrix=_MATRICES[textures[lookup.texture.unit]],
+            register=src.register.name,
+            channels="".join(CHANNELS[selector.value] for selector in src.swizzle),
+            rows=place[..., 1],
+            columns=place[..., 0],
+            texel=value(index, Src(src.register)),
+            swizzled=value(index, src),
+        )
+
+    for index, instruction in enumerate(instructions):
+        target = instruction.dst and instruction.dst.register
+        if not isinstance(target, Temporary):
             continue
-        looked_up.pop(instruction.dst.register, None)
+        factors = instruction.srcs[:-1]
+        if len(factors) == 2 and all(src.register in looked_up for src in factors):
+            alone = replace(instruction, dst=_COLOR, srcs=(*factors, _NOTHING))
+            x, y = (operand(index, src) for src in factors)
+            yield MultiplyAdd(
+                x=x,
+                y=y,
+                product=result(index, alone),
+                register=target.name,
+                total=value(index + 1, Src(target)),
+            )
+        looked_up.pop(target, None)
         if OPCODES[instruction.mnemonic].form is Form.SAMPLE:
-            looked_up[instruction.dst.register] = index
-
-
-def _multiply_add(probe: _Probe, index: int, looked_up: dict[Temporary, int]) -> MultiplyAdd:
-    instruction = probe.program.instructions[index]
-    assert instruction.dst is not None and isinstance(instruction.dst.register, Temporary)
-    first, second, _ = instruction.srcs
-    alone = replace(instruction, dst=_COLOR, srcs=(first, second, _NOTHING))
-    return MultiplyAdd(
-        x=_operand(probe, index, first, looked_up),
-        y=_operand(probe, index, second, looked_up),
-        product=probe.result(index, alone),
-        register=instruction.dst.register.name,
-        total=probe.value(index + 1, Src(instruction.dst.register)),
-    )
-
-
-def _operand(probe: _Probe, index: int, src: Src, looked_up: dict[Temporary, int]) -> Operand:
-    assert isinstance(src.register, Temporary)
-    lookup = probe.program.instructions[looked_up[src.register]]
-    assert lookup.texture is not None
-    place = np.floor(probe.value(looked_up[src.register], lookup.srcs[0]))
-    return Operand(
-        matrix=probe.matrix(lookup.texture.unit),
-        register=src.register.name,
-        channels="".join(CHANNELS[selector.value] for selector in src.swizzle),
-        rows=place[..., 1],
-        columns=place[..., 0],
-        texel=probe.value(index, Src(src.register)),
-        swizzled=probe.value(index, src),
-    )
+            looked_up[target] = index
