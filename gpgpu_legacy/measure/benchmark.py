@@ -251,7 +251,7 @@ class _Entrant:
             return {**who, "plan": None, "parameters": product.sizes}
         return {**who, "plan": p.name, "parameters": p.parameters}
 
-    def job(self) -> Job[object, Checked]:
+    def job(self) -> Job:
         """What the engine measures."""
         subject, p = self.subject, self.subject.p
         series: tuple[object, ...] = (self.name,)
@@ -265,7 +265,7 @@ class _Entrant:
             series += p.name, *((n, v) for n, v in p.parameters.items() if n not in sizes)
 
         @contextmanager
-        def open_at(size: int) -> Iterator[Ready[Checked]]:
+        def open_at(size: int) -> Iterator[Ready]:
             at = subject.at(size)
             inputs = subject.inputs(at)
             with self._opened(at, inputs) as runs:
@@ -292,7 +292,7 @@ class _Entrant:
             with self.executor.prepare(p.plan(), machine) as prepared:
                 yield _Passes(prepared, inputs, Result({}, Timings(0.0, 0.0, 0.0)))
 
-    def _ready(self, p: PlanBuilder, inputs: Arrays, runs: PeerRun) -> Ready[Checked]:
+    def _ready(self, p: PlanBuilder, inputs: Arrays, runs: PeerRun) -> Ready:
         subject, product = self.subject, product_of(p)
         first: Arrays | None = None
         last_s = inf
@@ -441,7 +441,7 @@ class Benchmark:
         called with the results so far whenever there are new ones, and with all of them at the end.
         """
         within = budget or Budget(DEFAULT_BUDGET_S)
-        listener: Listener[object, Checked] = Listener(
+        listener: Listener = Listener(
             progress, lambda measured: save(self._bench(measured, within))
         )
         jobs = list(self.entered)
@@ -454,7 +454,7 @@ class Benchmark:
         """How many prepared plans of a size fit in memory at once; at least 1."""
         return fit_at_once(max(bytes_of(s.plan) for s in self.subjects if s.size == size))
 
-    def _bench(self, measured: Measured[object, Checked], budget: Budget) -> Bench:
+    def _bench(self, measured: Measured, budget: Budget) -> Bench:
         platform, machine = this_platform(), self.subjects[0].case.machine
         for subject in self.subjects:
             subject.compare()
@@ -481,7 +481,7 @@ class Benchmark:
             ),
         )
 
-    def _timed(self, outcome: Outcome[object, Checked]) -> Timed:
+    def _timed(self, outcome: Outcome) -> Timed:
         entrant, seconds = self.entered[outcome.job], outcome.seconds
         found, runs = entrant.subject.found[entrant], entrant.subject.timings[entrant]
         timings = median_timings(runs) if runs else None

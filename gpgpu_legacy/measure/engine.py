@@ -19,10 +19,10 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from math import inf
-from typing import Generic
+from typing import Any
 
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.jobs import C, Job, K, Listener, Measured, NotRun, Order, Outcome, Ready
+from gpgpu_legacy.measure.jobs import Job, Listener, Measured, NotRun, Order, Outcome, Ready
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.pool import products_at_once
 from gpgpu_legacy.measure.rounds import DEFAULT_ROUNDS, Rounds, take_rounds
@@ -31,15 +31,15 @@ PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the ratio of the 
 
 
 def measure(
-    jobs: Sequence[Job[K, C]],
+    jobs: Sequence[Job],
     budget: Budget,
     rounds: Rounds = DEFAULT_ROUNDS,
     *,
     order: Order = Order.SIZE,
-    listener: Listener[K, C] | None = None,
+    listener: Listener | None = None,
     room: Callable[[int], int] = products_at_once,
     last_resort_s: float = inf,
-) -> Measured[K, C]:
+) -> Measured:
     """Measure jobs, as far as the budget goes.
 
     room: how many jobs of a size may be open at once. last_resort_s: if no job fits the budget, the
@@ -73,7 +73,7 @@ class _Cost:
 
 
 @dataclass(slots=True, eq=False)
-class _Contender(Generic[K, C]):
+class _Contender:
     """A job while its size is measured.
 
     open_s: seconds to open it. run_s: seconds of its last run, transfers included. unmeasured:
@@ -81,16 +81,16 @@ class _Contender(Generic[K, C]):
     has left the rounds.
     """
 
-    job: Job[K, C]
+    job: Job
     open_s: float
     run_s: float
-    checked: C
+    checked: Any
     unmeasured: list[float]
-    ready: Ready[C] | None = None
+    ready: Ready | None = None
     samples: list[float] = field(default_factory=list)
     error: str | None = None
 
-    def result(self) -> Outcome[K, C] | NotRun[K, C]:
+    def result(self) -> Outcome | NotRun:
         """Its result by now."""
         if self.error is not None and not self.samples:
             return NotRun(self.job, self.error, is_refused=True)
@@ -98,29 +98,27 @@ class _Contender(Generic[K, C]):
         return Outcome(self.job, samples, self.checked, not self.samples)
 
 
-class _Measurement(Generic[K, C]):
+class _Measurement:
     """The state of a measurement: what is known of each series, and the results so far."""
 
     def __init__(
         self,
         budget: Budget,
         rounds: Rounds,
-        listener: Listener[K, C],
+        listener: Listener,
         room: Callable[[int], int],
     ) -> None:
         self.budget, self.rounds, self.listener, self.room = budget, rounds, listener, room
         self.other_work = OtherWork()
-        self.rank: dict[Job[K, C], int] = {}  # the order of results, where it is fixed
+        self.rank: dict[Job, int] = {}  # the order of results, where it is fixed
         self.known: dict[Hashable, _Cost] = {}
-        self.outcomes: list[Outcome[K, C]] = []
-        self.not_run: list[NotRun[K, C]] = []
-        self.contenders: list[_Contender[K, C]] = []
+        self.outcomes: list[Outcome] = []
+        self.not_run: list[NotRun] = []
+        self.contenders: list[_Contender] = []
         self.closing_s = 0.0  # what closing all open jobs takes
         self.longest_close_s = 0.0  # stands for a series that has not been closed yet
 
-    def measure(
-        self, jobs: Sequence[Job[K, C]], order: Order, last_resort_s: float
-    ) -> Measured[K, C]:
+    def measure(self, jobs: Sequence[Job], order: Order, last_resort_s: float) -> Measured:
         if order is Order.SIZE:
             self.rank = {job: rank for rank, job in enumerate(jobs)}
             for size in sorted({job.size for job in jobs}):
@@ -131,7 +129,7 @@ class _Measurement(Generic[K, C]):
             self.cheapest_in_any_case(last_resort_s)
         return self.so_far()
 
-    def so_far(self) -> Measured[K, C]:
+    def so_far(self) -> Measured:
         """The results by now."""
         results = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
         results.sort(key=lambda result: self.rank.get(result.job, 0))
@@ -150,7 +148,7 @@ class _Measurement(Generic[K, C]):
 
     # The order of jobs ---------------------------------------------------------------------------
 
-    def cheapest_first(self, pending: list[Job[K, C]]) -> None:
+    def cheapest_first(self, pending: list[Job]) -> None:
         """Each job by itself. A probe may show that another job is cheaper."""
         while pending:
             job = min(pending, key=self.order)
@@ -165,7 +163,7 @@ class _Measurement(Generic[K, C]):
             else:
                 self.tell_first(job, has_rounds=False)
 
-    def order(self, job: Job[K, C]) -> tuple[float, int]:
+    def order(self, job: Job) -> tuple[float, int]:
         """What sorts jobs by their cost, as far as it is known."""
         cost = self.known.get(job.series)
         if cost is not None:
@@ -173,7 +171,7 @@ class _Measurement(Generic[K, C]):
         first = min(job.size, PROBE_SIZE)
         return (job.expected_s or 0.0) * (first / job.size) ** 3, job.size
 
-    def expected_s(self, job: Job[K, C]) -> float:
+    def expected_s(self, job: Job) -> float:
         """Seconds that running a job once may take, as far as is known; 0 if nothing is."""
         cost = self.known.get(job.series)
         return job.expected_s or 0.0 if cost is None else cost.at(job.size)
@@ -197,7 +195,7 @@ class _Measurement(Generic[K, C]):
 
     # One group of jobs ---------------------------------------------------------------------------
 
-    def together(self, jobs: Sequence[Job[K, C]], size: int) -> None:
+    def together(self, jobs: Sequence[Job], size: int) -> None:
         """The first runs and all rounds of jobs of one size."""
         fits = self.room(size) >= len(jobs)
         try:
@@ -209,14 +207,14 @@ class _Measurement(Generic[K, C]):
         finally:
             self.finish()
 
-    def cheapest_of(self, jobs: Sequence[Job[K, C]]) -> list[Job[K, C]]:
+    def cheapest_of(self, jobs: Sequence[Job]) -> list[Job]:
         """Jobs of one size, the cheapest first, then those of unknown cost.
 
         Probes tell the costs. They use at most half of the budget that is left; further probes
         wait until their jobs start.
         """
         probing = self.budget.share(2)
-        failed: list[Job[K, C]] = []
+        failed: list[Job] = []
         for job in jobs:
             with self.errors_of(job) as reasons:
                 while not probing.is_over and (size := self.next_probe(job)) is not None:
@@ -240,18 +238,18 @@ class _Measurement(Generic[K, C]):
         self.contenders, self.closing_s = [], 0.0
         self.tell_results()
 
-    def tell_first(self, job: Job[K, C], *, has_rounds: bool) -> None:
+    def tell_first(self, job: Job, *, has_rounds: bool) -> None:
         """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
             self.listener.progress(str(job))
         if has_rounds:
             self.tell_results()
 
-    def after_round(self, _: int) -> Sequence[_Contender[K, C]]:
+    def after_round(self, _: int) -> Sequence[_Contender]:
         self.tell_results()
         return self.contenders
 
-    def start(self, job: Job[K, C], held: ExitStack | None) -> bool:
+    def start(self, job: Job, held: ExitStack | None) -> bool:
         """The first run of a job, if it fits; whether it took place.
 
         held: closes the job. Without it the job is closed at once.
@@ -275,7 +273,7 @@ class _Measurement(Generic[K, C]):
         return False
 
     @contextmanager
-    def errors_of(self, job: Job[K, C]) -> Iterator[list[str]]:
+    def errors_of(self, job: Job) -> Iterator[list[str]]:
         """Turn an error into the reason why a job was not run. The list then holds the reason."""
         failed: list[str] = []
         try:
@@ -286,7 +284,7 @@ class _Measurement(Generic[K, C]):
 
     # Probes --------------------------------------------------------------------------------------
 
-    def next_probe(self, job: Job[K, C]) -> int | None:
+    def next_probe(self, job: Job) -> int | None:
         """The size to probe before a job starts; None if none is needed, or if none fits."""
         cost = self.known.get(job.series)
         if cost is None:
@@ -297,7 +295,7 @@ class _Measurement(Generic[K, C]):
             return None
         return following
 
-    def probe(self, job: Job[K, C], size: int) -> None:
+    def probe(self, job: Job, size: int) -> None:
         """Run a smaller size once to learn its cost.
 
         The very first run of a series may load libraries. If it seems too long for the next size,
@@ -320,7 +318,7 @@ class _Measurement(Generic[K, C]):
 
     # Runs ----------------------------------------------------------------------------------------
 
-    def open(self, job: Job[K, C], held: ExitStack, *, again: bool = True) -> _Contender[K, C]:
+    def open(self, job: Job, held: ExitStack, *, again: bool = True) -> _Contender:
         """Open a job, run it and check the result. held: closes it.
 
         again: the very first run of a series may load libraries, so another one follows if it fits.
@@ -354,7 +352,7 @@ class _Measurement(Generic[K, C]):
         self.longest_close_s = max(self.longest_close_s, close_s)
         self.known[series] = replace(self.known[series], close_s=close_s)
 
-    def take(self, contender: _Contender[K, C]) -> None:
+    def take(self, contender: _Contender) -> None:
         """A job's part of a round, as far as the budget goes."""
         job = contender.job
         is_long = contender.unmeasured[-1] >= self.rounds.longest_s
@@ -365,7 +363,7 @@ class _Measurement(Generic[K, C]):
                 contender.error = _reason(error)
         self.listener.progress(str(job))
 
-    def sample(self, contender: _Contender[K, C]) -> None:
+    def sample(self, contender: _Contender) -> None:
         """The measured runs of a round, after an unmeasured one if the job is opened again."""
         if contender.ready is not None:
             self.runs_of(contender, contender.ready)
@@ -376,7 +374,7 @@ class _Measurement(Generic[K, C]):
                 ready.run()
                 self.runs_of(contender, ready)
 
-    def runs_of(self, contender: _Contender[K, C], ready: Ready[C]) -> None:
+    def runs_of(self, contender: _Contender, ready: Ready) -> None:
         fastest = min(*contender.unmeasured, *contender.samples, contender.run_s)
         ready.settle()
         for _ in range(self.rounds.runs(fastest)):

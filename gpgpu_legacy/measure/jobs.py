@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from statistics import median
-from typing import Generic, TypeVar
+from typing import Any
 
 from gpgpu_legacy.measure.rounds import Rounds
 
-K = TypeVar("K", bound=Hashable)
-C = TypeVar("C")
-
 
 @dataclass(frozen=True)
-class Ready(Generic[C]):
+class Ready:
     """A job that is open.
 
     run: runs it once and gives the seconds of computing, without transfers. check: what the
@@ -25,25 +22,25 @@ class Ready(Generic[C]):
     """
 
     run: Callable[[], float]
-    check: Callable[[], C]
+    check: Callable[[], Any]
     settle: Callable[[], object] = lambda: None
 
 
 @dataclass(frozen=True)
-class Job(Generic[K, C]):
+class Job:
     """What to run at a size.
 
-    series: what is run, apart from its size. label: names the series to people. open: prepares runs
-    of any size, since smaller ones are probed. expected_s: a guess at the seconds of a run, such as
-    a paper's time; it decides which job is tried first until the engine knows more. least: the
-    smallest size that can be opened; `size`, where there is no smaller one to probe. case: what is
-    run at this size, in words, if not a product of n×n matrices.
+    series: what is run, apart from its size; hashable. label: names the series to people. open:
+    prepares runs of any size, since smaller ones are probed. expected_s: a guess at the seconds of
+    a run, such as a paper's time; it decides which job is tried first until the engine knows more.
+    least: the smallest size that can be opened; `size`, where there is no smaller one to probe.
+    case: what is run at this size, in words, if not a product of n×n matrices.
     """
 
-    series: K
+    series: Any
     size: int
     label: str
-    open: Callable[[int], AbstractContextManager[Ready[C]]]
+    open: Callable[[int], AbstractContextManager[Ready]]
     expected_s: float | None = None
     least: int = 1
     case: str | None = None
@@ -54,7 +51,7 @@ class Job(Generic[K, C]):
 
 
 @dataclass(frozen=True)
-class Outcome(Generic[K, C]):
+class Outcome:
     """A job's result.
 
     samples: seconds of the measured runs, in order. checked: what the job's check gave after its
@@ -62,9 +59,9 @@ class Outcome(Generic[K, C]):
     otherwise not be measured.
     """
 
-    job: Job[K, C]
+    job: Job
     samples: tuple[float, ...]
-    checked: C
+    checked: Any
     is_first_run: bool = False
 
     @property
@@ -79,24 +76,24 @@ class Outcome(Generic[K, C]):
 
 
 @dataclass(frozen=True)
-class NotRun(Generic[K, C]):
+class NotRun:
     """A job without a result, and why. is_refused: a driver or a library raised an error."""
 
-    job: Job[K, C]
+    job: Job
     reason: str
     is_refused: bool = False
 
 
 @dataclass(frozen=True)
-class Measured(Generic[K, C]):
+class Measured:
     """The results of a measurement, or those so far.
 
     spent_s: seconds of the budget. busy_share: the part of the processors' time that other
     processes took, from 0 to 1; None for a measurement too short to tell.
     """
 
-    outcomes: tuple[Outcome[K, C], ...]
-    not_run: tuple[NotRun[K, C], ...]
+    outcomes: tuple[Outcome, ...]
+    not_run: tuple[NotRun, ...]
     spent_s: float
     busy_share: float | None
 
@@ -113,7 +110,7 @@ class Order(Enum):
 
 
 @dataclass(frozen=True)
-class Listener(Generic[K, C]):
+class Listener:
     """Who is told while a measurement runs.
 
     progress: called with a description, `count_steps` times in all. results: called with all
@@ -121,9 +118,9 @@ class Listener(Generic[K, C]):
     """
 
     progress: Callable[[str], object] = lambda _: None
-    results: Callable[[Measured[K, C]], object] = lambda _: None
+    results: Callable[[Measured], object] = lambda _: None
 
 
-def count_steps(jobs: Sequence[Job[K, C]], rounds: Rounds) -> int:
+def count_steps(jobs: Sequence[Job], rounds: Rounds) -> int:
     """How often `measure` reports progress."""
     return len(jobs) * (1 + rounds.count)

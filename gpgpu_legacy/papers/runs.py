@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import Any
 
-from gpgpu_legacy.measure.jobs import Job, K, Ready
+from gpgpu_legacy.measure.jobs import Job, Ready
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.runtime.executor import Executor
@@ -14,13 +15,13 @@ from gpgpu_legacy.runtime.prepared import Timings
 
 
 def product_job(
-    series: K,
+    series: Any,
     product: Product,
     executor: Executor,
     *,
     expected_s: float | None = None,
     seed: int = 0,
-) -> Job[K, list[Timings]]:
+) -> Job:
     """A product of random n×n matrices on an executor.
 
     series, expected_s: the job's. Its check gives the timings of its runs in order, in a list that
@@ -29,7 +30,7 @@ def product_job(
     timings: list[Timings] = []
 
     @contextmanager
-    def open_at(at: int) -> Iterator[Ready[list[Timings]]]:
+    def open_at(at: int) -> Iterator[Ready]:
         p = replace(product, size=at).builder
         plan = p.plan()
         operands = sample_inputs(plan, p.samples, seed)

@@ -47,11 +47,11 @@ class World:
         check_s: float = 0.0,
         closing_s: float = 0.0,
         expected_s: float | None = None,
-    ) -> Job[str, int]:
+    ) -> Job:
         """A job whose run takes what it is told to; its check gives the size."""
 
         @contextmanager
-        def open_at(at: int) -> Iterator[Ready[int]]:
+        def open_at(at: int) -> Iterator[Ready]:
             def run() -> float:
                 self.runs.append((name, at))
                 compute_s = seconds(at) if callable(seconds) else next(seconds)
@@ -78,7 +78,7 @@ def key(entry: Any) -> tuple[str, int]:
     return entry.job.series, entry.job.size
 
 
-def results(measured: Measured[Any, Any]) -> list[tuple[str, int]]:
+def results(measured: Measured) -> list[tuple[str, int]]:
     return [key(outcome) for outcome in measured.outcomes]
 
 
@@ -211,7 +211,7 @@ def test_what_has_no_room_is_closed_between_rounds() -> None:
 
 def test_results_come_as_they_are_measured_and_an_interrupt_leaves_them() -> None:
     world = World()
-    seen: list[Measured[Any, Any]] = []
+    seen: list[Measured] = []
 
     def seconds(size: int) -> float:
         if len(world.runs) == 8:

@@ -14,7 +14,6 @@ from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import able
 from gpgpu_legacy.serial import Record, as_record
 
@@ -131,7 +130,7 @@ def _able() -> list[Executor]:
     return able(Product(METHOD, 8, 4).plan)
 
 
-def _jobs(executors: Sequence[Executor]) -> list[Job[str, list[Timings]]]:
+def _jobs(executors: Sequence[Executor]) -> list[Job]:
     return [
         product_job(executor.name, Product(METHOD, size, BLOCK), executor)
         for executor in executors

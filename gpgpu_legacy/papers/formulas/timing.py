@@ -13,7 +13,6 @@ from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import ROUNDS, Measured, MethodTimes, NotRun
 from gpgpu_legacy.papers.runs import product_job
-from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import able, find_executor
 
 _Run = tuple[str, str]  # a method's name and an executor's
@@ -38,7 +37,7 @@ def time_methods(
     block is out of range.
     """
     jobs = _jobs(size, block, seed)
-    listener = Listener[_Run, list[Timings]](progress or (lambda _: None))
+    listener = Listener(progress or (lambda _: None))
     results = measure(jobs, budget or Budget(inf), ROUNDS, listener=listener)
     left_out = [(*left.job.series, left.reason) for left in results.not_run]
     return MethodTimes(
@@ -48,7 +47,7 @@ def time_methods(
     )
 
 
-def _jobs(size: int, block: int, seed: int = 0) -> list[Job[_Run, list[Timings]]]:
+def _jobs(size: int, block: int, seed: int = 0) -> list[Job]:
     as_positive("the size", size)
     products = [Product(name, size, block) for name in methods_of_tables()]
     return [
@@ -58,7 +57,7 @@ def _jobs(size: int, block: int, seed: int = 0) -> list[Job[_Run, list[Timings]]
     ]
 
 
-def _measured(outcome: Outcome[_Run, list[Timings]], block: int) -> Measured:
+def _measured(outcome: Outcome, block: int) -> Measured:
     method, executor = outcome.job.series
     size, seconds = outcome.job.size, outcome.seconds
     requested = Product(method, size, block).counts.bytes_requested

@@ -34,7 +34,6 @@ from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Interpolation, Quantity, Rate, Ratio
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.runtime.registry import available
 from gpgpu_legacy.serial import as_record, provenance, with_fields
 
@@ -117,9 +116,9 @@ def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]
     return tuple(named or able)
 
 
-def _jobs(paper: Paper, candidates: Candidates) -> list[Job[_Run, list[Timings]]]:
+def _jobs(paper: Paper, candidates: Candidates) -> list[Job]:
     """A job for each product on each executor, once even where several tables have it."""
-    jobs: dict[_Run, Job[_Run, list[Timings]]] = {}
+    jobs: dict[_Run, Job] = {}
     for table in paper.measured:
         for series in table.series:
             for cell in series.cells:
@@ -136,12 +135,12 @@ def _jobs(paper: Paper, candidates: Candidates) -> list[Job[_Run, list[Timings]]
     return list(jobs.values())
 
 
-def _run(job: Job[_Run, list[Timings]]) -> _Run:
+def _run(job: Job) -> _Run:
     product, executor = job.series
     return replace(product, size=job.size), executor
 
 
-def _outcomes(measured: Measured[_Run, list[Timings]]) -> dict[_Run, Taken]:
+def _outcomes(measured: Measured) -> dict[_Run, Taken]:
     taken = {
         _run(outcome.job): Taken(
             executor=outcome.job.series[1],
