@@ -21,7 +21,7 @@ from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record
 
@@ -271,8 +271,7 @@ class CacheSweep(Result):
         grids = [_sweep_grid(runs, whole=whole)] if runs else []
         for curve in curves:
             grids += curve.grids(whole=whole)
-        rows = tuple((one.title(), one.reason) for one in self.not_run)
-        return [*grids, Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else grids
+        return [*grids, *not_run_grids((one.title(), one.reason) for one in self.not_run)]
 
     def plot(self, path: Path) -> None:
         """Draw bytes from memory and hit ratios over what varies, or the curves."""

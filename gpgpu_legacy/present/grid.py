@@ -58,6 +58,12 @@ class Grid:
         return grids_html([self])
 
 
+def not_run_grids(cases: Iterable[tuple[str, str]]) -> list[Grid]:
+    """A table of what was not run, and why; none where there is nothing."""
+    rows = tuple(cases)
+    return [Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else []
+
+
 # How entries are written -----------------------------------------------------------------------
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")

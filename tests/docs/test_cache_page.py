@@ -22,10 +22,8 @@ from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.published.schema import PlanChange
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, IN_FLIGHT
-from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
 from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.cache_table.rows import Setting
-from gpgpu_legacy.studies.cache_table.verdict import verdict
+from gpgpu_legacy.studies.cache_table.rows import Judgement, Measure, Setting
 
 PAGE = ROOT / "docs" / "explanation" / "caches.md"
 SCANNED, IN_TILES = ("scan", "linear", "8K,4way,64B"), ("tiled:8x8", "8x8", "8K,4way,64B")
@@ -37,8 +35,7 @@ TABLES = {256: "cache-table-256.json", 1024: "cache-table.json"}
 def table(size: int) -> CacheTable:
     found = read_recorded(ROOT / "benchmarks" / TABLES[size], CacheTable)
     assert found.size == size and not found.not_run
-    assert found.verdict is not None
-    assert found.verdict.sentences == tuple(verdict(found))
+    assert found.verdict and found.verdict == found.judged().verdict
     return found
 
 
@@ -46,7 +43,7 @@ def table(size: int) -> CacheTable:
 def shares(size: int) -> dict[tuple[str, str, str], dict[tuple[str, int], float]]:
     """By raster order, layout and cache, then by method and number in flight: at the paper's b."""
     found: dict[tuple[str, str, str], dict[tuple[str, int], float]] = {}
-    for judgement in judge(table(size)):
+    for judgement in table(size).judge():
         where, compared = judgement.setting, judgement.at(DEFAULT_BLOCK)
         assert compared is not None
         at = found.setdefault((where.raster, where.layout, where.cache), {})
@@ -145,7 +142,7 @@ def words() -> str:
 
 def counts(size: int, holds: Callable[[Judgement], bool], *methods: str) -> str:
     """In how many settings with each number in flight all of these methods are better."""
-    judged = [one for one in judge(table(size)) if one.method in methods]
+    judged = [one for one in table(size).judge() if one.method in methods]
     fails = {one.setting for one in judged if not holds(one)}
     every = {one.setting for one in judged}
     found = [sum(setting.in_flight == n for setting in every - fails) for n in IN_FLIGHT]

@@ -26,8 +26,8 @@ from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.serial import read_recorded, write_json
 from gpgpu_legacy.studies.cache_table import model as cache_table
-from gpgpu_legacy.studies.cache_table.judgement import judge
-from gpgpu_legacy.studies.cache_table.result import CacheTable, Verdict
+from gpgpu_legacy.studies.cache_table.result import CacheTable
+from gpgpu_legacy.studies.cache_table.rows import Measure
 
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
 TABLE = ("study", "cache-table")
@@ -72,7 +72,7 @@ def test_the_table_at_a_small_size(run: Command, run_json: JsonCommand, tmp_path
     code, out, _ = run(*TABLE, "--from", str(recorded), "--all")
     assert code == 0
     text = " ".join(out.split())
-    for sentence in data["verdict"]["sentences"]:
+    for sentence in data["verdict"]:
         assert f"• {sentence}" in text
 
 
@@ -90,11 +90,14 @@ def record(case: tuple[str, int | None, str], *counts: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def verdict_of(path: Path) -> Verdict:
-    """The verdict on the rows of a recorded table."""
-    verdict = read_recorded(path, CacheTable).judged().verdict
-    assert verdict is not None
-    return verdict
+def read_rows(path: Path, rows: list[dict[str, Any]]) -> CacheTable:
+    """A table of these rows, from its file."""
+    data = {
+        "size": 64, "accumulate": "ping-pong", "rows": rows, "not_run": [], "budget_s": 1.0,
+        "spent_s": 1.0,
+    }  # fmt: skip
+    path.write_text(json.dumps(data))
+    return read_recorded(path, CacheTable)
 
 
 def test_the_verdict_by_hand(tmp_path: Path) -> None:
@@ -109,39 +112,20 @@ def test_the_verdict_by_hand(tmp_path: Path) -> None:
         record((SINGLE, 16, large), 200, 100, 720),
         record((SINGLE, 32, large), 100, 50, 730),
     ]
-    path = tmp_path / "table.json"
-    data = {
-        "size": 64, "accumulate": "ping-pong", "rows": rows, "not_run": [], "budget_s": 1.0,
-        "spent_s": 1.0,
-    }  # fmt: skip
-    path.write_text(json.dumps(data))
-    verdict = verdict_of(path)
-    first, second = verdict.settings
-    assert (first.cache, first.best_block, second.best_block) == (small, 8, 32)
-    assert (first.bytes_from_memory, first.largest_over_best) == (0.5, 8.0)
-    for quantity in ("fewer_bytes_at", "higher_read_hit_ratio_at", "more_reuse_at"):
-        assert (getattr(first, quantity), getattr(second, quantity)) == ((8,), (8, 16, 32))
-    said = verdict.sentences
-    text = "\n".join(said)
+    table = read_rows(tmp_path / "table.json", rows)
+    first, second = table.judge()
+    assert (first.setting.cache, first.best.block, second.best.block) == (small, 8, 32)
+    for measure in Measure:
+        assert (first.blocks(measure), second.blocks(measure)) == ((8,), (8, 16, 32))
+    [grid] = [grid for grid in table.grids(whole=True) if grid.id == "cache-verdict"]
+    measured = ("8", "8", "8", 8, 0.5, 1.0, 0.5, "16, 32", 8.0)
+    assert grid.rows[0] == ("scan", "linear", small, 1, "single", *measured)
+    measured = (*["8, 16, 32"] * 3, 32, 0.125, 1.0, 0.125, "none", 1.0)
+    assert grid.rows[1] == ("scan", "linear", large, 1, "single", *measured)
     assert (
-        f"{SINGLE} has fewer bytes from memory at every b in 1 of 2 settings (scan, linear with "
-        f"{large}); at some b only in 1, the largest such b being 8 with {small}." in said
-    )
-    assert (
-        f"{SINGLE} reads the fewest bytes from memory at b = 8 with {small}, 32 with {large}; by "
-        "raster order and layout, at b = 8 to 32 with scan and linear; by fragments in flight, at "
-        "b = 8 to 32 with 1. At its best b it reads "
-        f"0.125 ({large}, scan, linear) to 0.5 ({small}, scan, linear) times the bytes of {LM}."
-        in said
-    )
-    assert f"1 of 2 settings (scan, linear with {small}); the first such b is 16 with " in text
-    assert f"b = 32 reads 8 times the bytes of b = 8 ({small}, scan, linear)" in text
-    assert "its texels hold one element" in text
-    assert f"0.125 to 0.5 with 1 in flight, as a multiple of that of {LM}" in text
-    assert (
-        f"Overall, {SINGLE} has a higher hit ratio of reads at every b in 1 of 2 settings (scan, "
-        f"linear with {large}); at the b with the fewest bytes in 2 of 2 settings; at b = 32, the "
-        f"paper's choice, in 1 of 2 settings (scan, linear with {large})." in said
+        f"Overall, {SINGLE} has a higher hit ratio of reads at every b in 1 of 2 settings with 1 "
+        "in flight; at the b with the fewest bytes in 2 of 2 settings with 1 in flight; at b = 32, "
+        "the paper's choice, in 1 of 2 settings with 1 in flight." in table.judged().verdict
     )
 
 
@@ -152,7 +136,7 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
     checked = []
     monkeypatch.setattr(cache_table, "plan_trace", lambda plan, line, _: checked.append(line))
     where = cache_table.settings(
-        ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8")
+        ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8"), (1,)
     )
     products = cache_table.Products(8, (1, 2), Accumulate.COPY)
     table = cache_table.make_table(products, where, Budget(0.0))
@@ -165,7 +149,7 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
 ) -> None:
     monkeypatch.setattr(cache_table, "SAVE_EVERY_S", 0.0)
     products = cache_table.Products(8, (1, 2), Accumulate.COPY)
-    where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",))
+    where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",), (1,))
     path, saved, stopped = tmp_path / "a.json", list[CacheTable](), Event()
     simulate, begun = cache_table._simulate, count()
 
@@ -213,16 +197,14 @@ def test_a_table_is_resumed_and_judged_where_it_is_whole(
         row["bytes_to_memory"] for row in data["rows"]
     ]
     assert [each["cache"] for each in partly["not_run"]] == ["512,2way,32B"] * 3
-    assert [each["cache"] for each in partly["verdict"]["settings"]] == ["256,2way,32B"] * 2
-    assert partly["verdict"]["sentences"][-1] == (
-        "3 cases were not simulated. The verdict therefore leaves out 1 of 2 settings: scan, "
-        "linear with 512,2way,32B."
+    assert partly["verdict"][-1] == (
+        "3 cases were not simulated. The verdict therefore leaves out 1 of 2 settings."
     )
     whole = run_json(*words, *both, str(larger), "-o", str(all_of_it))
     assert len(whole["rows"]) == 6
     assert whole["not_run"] == []
     assert whole["rows"][3]["bytes_to_memory"] == first["rows"][0]["bytes_to_memory"] + 1
-    assert len(whole["verdict"]["settings"]) == 4
+    assert " 2 of 2 settings " in " ".join(whole["verdict"])
     other = ("--cache", "512,2way,32B", "--in-flight", "4", "--resume", str(all_of_it))
     more = run_json(*words[:-2], *other)
     assert more["rows"][:6] == whole["rows"]
@@ -249,27 +231,13 @@ def test_the_verdict_says_how_many_fragments_it_takes(run: Command, tmp_path: Pa
         for method, block, taken in ((LM, None, 500), (SINGLE, 32, ours))
     ]
     path = tmp_path / "table.json"
-    data = {
-        "size": 64, "accumulate": "ping-pong", "rows": rows, "not_run": [], "budget_s": 1.0,
-        "spent_s": 1.0,
-    }  # fmt: skip
-    path.write_text(json.dumps(data))
-    said = verdict_of(path).sentences
+    said = read_rows(path, rows).judged().verdict
     reuse = "more reuse of A and B (a smaller share of their bytes from memory)"
     assert (
         "10 settings of cache, raster order, layout and fragments in flight (1, 16 and 64)"
         in (said[0])
     )
-    assert (
-        f"In 3 combinations of cache, raster order and layout, at b = 32, the paper's choice, "
-        f"{SINGLE} has {reuse} with 1, 16 and 64 in flight in 1 (scan, linear with 8K,fully,64B); "
-        "with 16 and 64 in flight in 1 (scan, linear with 1K,4way,64B); with none of 1, 16 and 64 "
-        "in flight in 1 (scan, linear with 8K,4way,64B)." in said
-    )
-    assert (
-        f"{SINGLE} has {reuse} at every b in 2 of 4 with 1, 2 of 3 with 16 and 2 of 3 with 64 in "
-        "flight; at no b in 2 of 4 with 1, 1 of 3 with 16 and 1 of 3 with 64 in flight." in said
-    )
+    assert f"{SINGLE} has {reuse} at every b in 2, 2 and 2 of 4, 3 and 3 settings with " in said[3]
     code, out, _ = run(*TABLE, "--from", str(path))
     assert code == 0
     assert re.search(r"1K,4way,64B +│? *1\.2 +│? *0\.8 +│? *0\.2", out)
@@ -279,7 +247,7 @@ def test_the_verdict_says_how_many_fragments_it_takes(run: Command, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--workers", "0"), "give at least 1"),
+        (("--workers", "0"), "workers is 0; it must be at least 1"),
         (("--resume", "{tmp}/x.json"), "there is no file"),
         (("--block", "0"), "it must be at least 1"),
         (("--in-flight", "65537"), "in_flight is 65537; it must be at most 65536"),
@@ -305,5 +273,5 @@ def test_the_recorded_tables_of_the_repository_read() -> None:
     for name in ("cache-table-256", "cache-table"):
         table = read_recorded(folder / f"{name}.json", CacheTable)
         assert len(table.rows) == settings * (1 + 2 * 8)
-        assert len(judge(table)) == 2 * settings
+        assert len(table.judge()) == 2 * settings
         assert table.not_run == ()

@@ -21,11 +21,9 @@ from gpgpu_legacy.studies.cache_table.defaults import (
     LAYOUTS,
     RASTERS,
 )
-from gpgpu_legacy.studies.cache_table.judgement import Measure, judge
 from gpgpu_legacy.studies.cache_table.model import Products, settings
-from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.cache_table.rows import Row, Setting
-from gpgpu_legacy.studies.cache_table.verdict import CLAIM, PAPER, in_all
+from gpgpu_legacy.studies.cache_table.result import CLAIM, PAPER, CacheTable, in_all
+from gpgpu_legacy.studies.cache_table.rows import Measure, Row, Setting
 
 RECORDED = ("cache-table.json", "cache-table-256.json")
 SHOWN = Setting(cache="8K,4way,64B", raster="tiled:8x8", layout="8x8", in_flight=64)
@@ -52,7 +50,7 @@ def make_section() -> Section:
         others=[claim for claim in _behind_caches(paper) if claim.id != CLAIM],
         link=lambda claim: f"#audit.claim={paper.id}/{claim.id}",
         table=tables[0],
-        verdict=in_all(Measure.MORE_REUSE, judge(tables[0])),
+        verdict=in_all(Measure.MORE_REUSE, tables[0].judge()),
         method=_METHOD,
         before=BEFORE,
         block=DEFAULT_BLOCK,

@@ -18,24 +18,22 @@ look up the same texels of A and B one after another, before any other texel evi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 from math import inf
-from os import cpu_count
 from threading import Event
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate, Sizes
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.cache.access import Access
+from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
-from gpgpu_legacy.cache.layout import parse_layout
-from gpgpu_legacy.cache.raster import parse_raster
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import as_record, provenance
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, BLOCKS, SIZE
 from gpgpu_legacy.studies.cache_table.result import CacheTable
@@ -44,63 +42,55 @@ from gpgpu_legacy.studies.cache_table.rows import Case, NotRun, Row, Setting
 SAVE_EVERY_S = 2.0
 MOST_WORKERS = 256
 """The most simulations at a time: each takes memory, and processors have no more cores."""
-ACCUMULATE = Accumulate.PING_PONG
-"""Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately request just
-that."""
-
-
-# Cases --------------------------------------------------------------------------------------------
 
 
 def settings(
-    caches: Iterable[str],
-    rasters: Iterable[str],
-    layouts: Iterable[str],
-    in_flight: Iterable[int] = (1,),
+    caches: Iterable[str], rasters: Iterable[str], layouts: Iterable[str], in_flight: Iterable[int]
 ) -> tuple[Setting, ...]:
     """Every combination of these spellings; those that differ only in the cache are adjacent.
 
     Raises InputError for unknown spellings, and for a number in flight that Access refuses.
     """
-    known = [str(parse_cache(text)) for text in caches]
-    orders = [parse_raster(text).name for text in rasters]
-    places = [parse_layout(text).name for text in layouts]
-    numbers = [Access(in_flight=number).in_flight for number in in_flight]
-    combined = product(
-        dict.fromkeys(orders), dict.fromkeys(places), dict.fromkeys(numbers), dict.fromkeys(known)
+    orders = dict.fromkeys(
+        parse_access(layout, raster, in_flight=number)
+        for raster, layout, number in product(rasters, layouts, in_flight)
     )
     return tuple(
-        Setting(cache=cache, raster=raster, layout=layout, in_flight=number)
-        for raster, layout, number, cache in combined
+        Setting(
+            cache=cache,
+            raster=access.raster.name,
+            layout=access.layout.name,
+            in_flight=access.in_flight,
+        )
+        for access, cache in product(
+            orders, dict.fromkeys(str(parse_cache(text)) for text in caches)
+        )
     )
-
-
-# Running ------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Products:
-    """The products of a table: n×n matrices, by the blocked methods at several blocks."""
+    """The products of a table: n×n matrices, by the blocked methods at several blocks.
+
+    accumulate: Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately
+    request just that.
+    """
 
     size: int = SIZE
     blocks: tuple[int, ...] = BLOCKS
-    accumulate: Accumulate = ACCUMULATE
-
-    def __post_init__(self) -> None:
-        as_positive("the size", self.size)
+    accumulate: Accumulate = Accumulate.PING_PONG
 
     def cases(self, where: Iterable[Setting]) -> tuple[Case, ...]:
         """All cases, setting by setting, the method before the paper first."""
         names = [(BEFORE, None), *product(BLOCKED, dict.fromkeys(self.blocks))]
         return tuple(setting.case_of(method, block) for setting in where for method, block in names)
 
-    def plan(self, case: Case, size: int | None = None) -> Plan:
+    def plan(self, case: Case) -> Plan:
         """The plan of a case; InputError where the block does not fit the method."""
-        n = self.size if size is None else size
         product_of = find_product(case.method)
         if case.block is None:
-            return product_of.plan(n=n)
-        return product_of.plan(n=n, block=case.block, accumulate=self.accumulate)
+            return product_of.plan(n=self.size)
+        return product_of.plan(n=self.size, block=case.block, accumulate=self.accumulate)
 
 
 def make_table(
@@ -111,7 +101,7 @@ def make_table(
     known: CacheTable | None = None,
     workers: int | None = None,
     progress: Callable[[str], object] = lambda _: None,
-    save: Callable[[CacheTable], None] | None = None,
+    save: Callable[[CacheTable], object] = lambda _: None,
 ) -> CacheTable:
     """Simulate every case, several at a time, as far as the budget goes.
 
@@ -122,19 +112,15 @@ def make_table(
     numbers out of range, and for cases that cannot be simulated.
     """
     size, accumulate = products.size, products.accumulate
-    assert Sizes(size).shape.is_square  # checked
+    as_positive("the size", Sizes(size).shape.n)
     if known is not None and (known.size, known.accumulate) != (size, accumulate):
         raise InputError(
             f"the recorded rows are of n = {known.size}, {known.accumulate.value}, and not of "
             f"n = {size}, {accumulate.value}"
         )
-    if workers is not None and workers < 1:
-        raise InputError(f"there are {workers} workers; give at least 1")
-    if workers is not None and workers > MOST_WORKERS:
+    if workers is not None and as_positive("workers", workers) > MOST_WORKERS:
         raise InputError(f"there are {workers} workers; give at most {MOST_WORKERS}")
     wanted = products.cases(where)
-    rows_known = {row.case: row for row in known.rows} if known else {}
-    others = _others(known, wanted) if known else []
     _check(products, wanted)
     started, saved, stopped = budget.spent_s, -inf, Event()
 
@@ -142,13 +128,23 @@ def make_table(
         if stopped.is_set():
             raise _StoppedError
 
-    reached: dict[Case, Row | NotRun] = {
-        case: rows_known[case] for case in wanted if case in rows_known
-    }
+    these = {*wanted}
+    reached: dict[Case, Row | NotRun] = {}
+    others: list[Row | NotRun] = []
+    recorded: list[Row | NotRun] = [*known.rows, *known.not_run] if known else []
+    for record in recorded:
+        case = as_record(Case, record)
+        if case not in these:
+            others.append(record)
+        elif isinstance(record, Row):
+            reached[case] = record
+            progress(str(case))
 
     def table() -> CacheTable:
         why = "the simulation was stopped before it"
-        outcomes = [*others, *(reached.get(case) or _not_run(case, why) for case in wanted)]
+        outcomes = [
+            *others, *(reached.get(case) or as_record(NotRun, case, reason=why) for case in wanted),
+        ]  # fmt: skip
         spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
         return CacheTable(
             **provenance(),
@@ -160,38 +156,20 @@ def make_table(
             not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
         ).judged()
 
-    for case in reached:
+    def done(case: Case, outcome: Row | NotRun) -> None:
+        nonlocal saved
+        reached[case] = outcome
         progress(str(case))
-    with ThreadPoolExecutor(workers or cpu_count() or 1) as pool:
-        futures = {
-            pool.submit(_simulate, products, case, budget, report): case
-            for case in wanted
-            if case not in reached
-        }
-        try:
-            for future in as_completed(futures):
-                case = futures[future]
-                reached[case] = future.result()
-                progress(str(case))
-                is_row = isinstance(reached[case], Row)
-                if save is not None and is_row and budget.spent_s - saved >= SAVE_EVERY_S:
-                    save(table())
-                    saved = budget.spent_s
-        except BaseException:
-            stopped.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+        if isinstance(outcome, Row) and budget.spent_s - saved >= SAVE_EVERY_S:
+            save(table())
+            saved = budget.spent_s
+
+    left = [case for case in wanted if case not in reached]
+    try:
+        for_each(partial(_simulate, products, budget, report), left, done, workers)
+    finally:
+        stopped.set()
     return table()
-
-
-def _others(known: CacheTable, wanted: Iterable[Case]) -> list[Row | NotRun]:
-    """What a table says of other cases."""
-    these, all_of = set(wanted), list[Row | NotRun]([*known.rows, *known.not_run])
-    return [record for record in all_of if as_record(Case, record) not in these]
-
-
-def _not_run(case: Case, reason: str) -> NotRun:
-    return as_record(NotRun, case, reason=reason)
 
 
 class _StoppedError(Exception):
@@ -207,15 +185,15 @@ def _check(products: Products, wanted: Iterable[Case]) -> None:
         (case.method, case.block, parse_cache(case.cache).line_bytes): case for case in wanted
     }
     for (_, _, line_bytes), case in different.items():
-        plan_trace(products.plan(case, size=1), line_bytes, case.setting.access)
+        plan_trace(replace(products, size=1).plan(case), line_bytes, case.setting.access)
 
 
 def _simulate(
-    products: Products, case: Case, budget: Budget, report: Callable[[float], None]
+    products: Products, budget: Budget, report: Callable[[float], None], case: Case
 ) -> Row | NotRun:
     refusal = budget.refusal()
     if refusal is not None:
-        return _not_run(case, refusal)
+        return as_record(NotRun, case, reason=refusal)
     plan = products.plan(case)
     result = cache_run(
         plan,
@@ -227,7 +205,7 @@ def _simulate(
     if not result.exact:
         left_out, iterations = result.iterations_left_out, result.iterations
         why = f"the budget was spent {left_out} of {iterations} iterations before the end"
-        return _not_run(case, why)
+        return as_record(NotRun, case, reason=why)
     operands = operand_tallies(plan, result)
     return as_record(
         Row,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
-from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
+from gpgpu_legacy.studies.cache_table.rows import Judgement, Measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 
 MOST_PANELS = 36
 """Panels of a picture, which has a size on the screen."""
-
-MOST_LINES = 12
-"""Numbers of fragments in flight, each of which has a label at its line."""
 
 _COLUMNS = 3
 _PANEL_HEIGHT, _FRAME = 2.0, 0.4  # inches
@@ -47,41 +44,51 @@ def draw_cache_table(table: CacheTable, path: Path) -> None:
     of fragments in flight; the other caches are grey. Where a curve is below 1 the paper's claim
     holds. Raises InputError where there is nothing to draw, or too much to tell apart.
     """
-    judged = judge(table)
+    judged = table.judge()
     if not judged:
         raise InputError(
             f"no blocked method has complete rows beside {BEFORE}, so there is nothing to plot; "
             "see the table"
         )
     cache = _shown(judged)
-    drawn = [compared for judgement in judged for compared in judgement.compared]
-    blocks = sorted({compared.block for compared in drawn})
-    shares = [1.0, *(compared.operand_share for compared in drawn)]
+    own = [judgement for judgement in judged if judgement.setting.cache == cache]
+    by_number: dict[int, list[Judgement]] = {}
+    for judgement in sorted(own, key=lambda judgement: judgement.setting.in_flight):
+        by_number.setdefault(judgement.setting.in_flight, []).append(judgement)
+    shares = [1.0, *(one.operand_share for judgement in judged for one in judgement.compared)]
     bounds = min(shares) / _MARGIN, max(shares) * _MARGIN
+    panels: dict[tuple[str, str, str], list[Judgement]] = {}
     methods = list(dict.fromkeys(judgement.method for judgement in judged))
-    kinds = sorted(dict.fromkeys(map(_kind, judged)), key=lambda kind: methods.index(kind[0]))
-    check_count(len(kinds), MOST_PANELS, "methods, raster orders and layouts")
-    colours = _colours(judged)
-    columns = min(_COLUMNS, len(kinds))
-    lines = -(-len(kinds) // columns)
+    for judgement in sorted(judged, key=lambda judgement: methods.index(judgement.method)):
+        setting = judgement.setting
+        kind = judgement.method, setting.raster, setting.layout
+        panels.setdefault(kind, []).append(judgement)
+    check_count(len(panels), MOST_PANELS, "methods, raster orders and layouts")
+    colours = _colours(list(by_number))
+    columns = min(_COLUMNS, len(panels))
+    lines = -(-len(panels) // columns)
     figure = new_figure(height_inches=_PANEL_HEIGHT * lines + _FRAME)
-    panels = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
-    for number, axes in enumerate(panels.flat):
-        if number >= len(kinds):
-            axes.set_axis_off()
-            continue
-        own = [judgement for judgement in judged if _kind(judgement) == kinds[number]]
-        _draw_panel(axes, own, cache, colours, bounds)
-        method, raster, layout = kinds[number]
+    places = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
+    for axes in places.flat[len(panels) :]:
+        axes.set_axis_off()
+    for axes, ((method, raster, layout), alike) in zip(places.flat, panels.items(), strict=False):
+        _draw_panel(axes, alike, cache, colours, bounds)
         axes.set_title(f"{method}\n{raster}, {layout}", fontsize=_SMALL, loc="left")
-    for axes in panels[-1]:
+    for axes in places[-1]:
         axes.set_xlabel("b", fontsize=_SMALL)
     figure.supylabel(f"share of A and B from memory, over that of {BEFORE}", fontsize=10)
-    dotted = f" Dotted: b = {DEFAULT_BLOCK}, the paper's choice." if DEFAULT_BLOCK in blocks else ""
+    has_printed = own[0].at(DEFAULT_BLOCK) is not None
+    block = DEFAULT_BLOCK if has_printed else own[0].compared[-1].block
+    dotted = f" Dotted: b = {DEFAULT_BLOCK}, the paper's choice." if has_printed else ""
+    held = ", ".join(
+        f"{_held(here)} of {len(here)} with {number} in flight"
+        for number, here in by_number.items()
+    )
     add_head(
         figure,
         "Do larger blocks reuse more of A and B?",
-        *_sentences(judged, cache),
+        f"Below 1, in green, the blocked method reuses more than {BEFORE}. At b = {block} with "
+        f"{cache}, it does so in {held}; with all caches in {_held(judged)} of {len(judged)}.",
         f"By method, raster order and layout, at n = {table.size}. In colour: {cache}, each line "
         f"with its number of fragments in flight. Grey: the other caches.{dotted}",
     )
@@ -90,53 +97,26 @@ def draw_cache_table(table: CacheTable, path: Path) -> None:
 
 def _shown(judged: Sequence[Judgement]) -> str:
     """The cache to show in colour: that in the middle, by how often the claim holds."""
-    caches = dict.fromkeys(judgement.setting.cache for judgement in judged)
-    order = sorted(caches, key=lambda cache: _held(_of_cache(judged, cache)))
+    by_cache: dict[str, list[Judgement]] = {}
+    for judgement in judged:
+        by_cache.setdefault(judgement.setting.cache, []).append(judgement)
+    order = sorted(by_cache, key=lambda cache: _held(by_cache[cache]))
     return order[len(order) // 2]
 
 
-def _of_cache(judged: Sequence[Judgement], cache: str) -> list[Judgement]:
-    return [judgement for judgement in judged if judgement.setting.cache == cache]
-
-
 def _held(judged: Sequence[Judgement]) -> int:
-    """In how many settings the blocked method reuses more, at the paper's block."""
-    return sum(_holds(judgement) for judgement in judged)
-
-
-def _holds(judgement: Judgement) -> bool:
-    """Whether the blocked method reuses more at the paper's block, or at the largest without it."""
-    compared = judgement.at(DEFAULT_BLOCK) or judgement.compared[-1]
-    return Measure.MORE_REUSE.sign(compared) > 0
-
-
-def _sentences(judged: Sequence[Judgement], cache: str) -> Iterator[str]:
-    """What to see: where the blocked methods reuse more, by the number in flight."""
-    own = _of_cache(judged, cache)
-    numbers = sorted({judgement.setting.in_flight for judgement in own})
-    parts = []
-    for number in numbers:
-        here = [judgement for judgement in own if judgement.setting.in_flight == number]
-        parts.append(f"{_held(here)} of {len(here)} with {number} in flight")
-    block = DEFAULT_BLOCK if own[0].at(DEFAULT_BLOCK) else own[0].compared[-1].block
-    yield (
-        f"Below 1, in green, the blocked method reuses more than {BEFORE}. At b = {block} with "
-        f"{cache}, it does so in {', '.join(parts)}; with all caches in {_held(judged)} of "
-        f"{len(judged)}."
+    """In how many the blocked method reuses more at the paper's block, or at the largest."""
+    return sum(
+        Measure.MORE_REUSE.sign(judgement.at(DEFAULT_BLOCK) or judgement.compared[-1]) > 0
+        for judgement in judged
     )
 
 
-def _kind(judgement: Judgement) -> tuple[str, str, str]:
-    return judgement.method, judgement.setting.raster, judgement.setting.layout
-
-
-def _colours(judged: Sequence[Judgement]) -> dict[int, str]:
+def _colours(numbers: Sequence[int]) -> dict[int, str]:
     """A colour for each number of fragments in flight."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
-    numbers = sorted({judgement.setting.in_flight for judgement in judged})
-    check_count(len(numbers), MOST_LINES, "numbers of fragments in flight")
     step = (_LIGHTEST - _DARKEST) / max(1, len(numbers) - 1)
     return {n: to_hex(colormaps["plasma"](_DARKEST + i * step)) for i, n in enumerate(numbers)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -11,60 +11,27 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.bounded import Limit, NotNegative, OneLine, Several, Size
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
 from gpgpu_legacy.present.result import RecordedResult
 from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.serial import Record, as_record, with_fields
+from gpgpu_legacy.serial import with_fields
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
-from gpgpu_legacy.studies.cache_table.judgement import Judgement, Measure, judge
-from gpgpu_legacy.studies.cache_table.rows import NotRun, Row, Setting
-from gpgpu_legacy.studies.cache_table.verdict import (
-    CLAIM,
-    PAPER,
-    blocks_run,
-    blocks_text,
-    verdict,
+from gpgpu_legacy.studies.cache_table.rows import (
+    Comparison,
+    Judgement,
+    Measure,
+    NotRun,
+    Row,
+    Setting,
 )
 
-_MB = 1e6
-_DIGITS = 6  # behind the point, of numbers that follow from others
-
-
-class JudgedSetting(Setting, kw_only=True):
-    """A blocked method in a setting, against the method before it.
-
-    bytes_from_memory to operand_share: at its best block, over the other method's. …_at: blocks.
-    largest_over_best: bytes from memory at the largest block over those at the best one.
-    """
-
-    method: str
-    best_block: int
-    bytes_from_memory: float
-    bytes_requested: float
-    operand_bytes_requested: float
-    operand_share: float
-    read_hit_ratio: float
-    read_hit_ratio_before: float
-    fewer_bytes_at: tuple[int, ...]
-    higher_read_hit_ratio_at: tuple[int, ...]
-    more_reuse_at: tuple[int, ...]
-    more_bytes_than_next_smaller_at: tuple[int, ...]
-    largest_over_best: float
-
-
-class Verdict(Record):
-    """What the rows said about the paper's claim, and the judgements that it sums up."""
-
-    claim: OneLine
-    against: OneLine
-    sentences: Several[OneLine]
-    settings: Several[JudgedSetting] = ()
+PAPER, CLAIM = "hall-carr-hart-2003", "section-6-cache-coherence"
 
 
 class CacheTable(RecordedResult, kw_only=True):
     """The table: n×n matrices, complete simulations only. spent_s: seconds in total.
 
-    verdict: None in a table that was not recorded whole.
+    verdict: what the rows say of the paper's claim; () in a table that was not recorded whole.
     """
 
     WHAT = "a table that `gpgpu-legacy study cache-table --output` recorded"
@@ -76,48 +43,85 @@ class CacheTable(RecordedResult, kw_only=True):
     spent_s: NotNegative
     rows: Several[Row]
     not_run: Several[NotRun]
-    verdict: Verdict | None = None
+    verdict: Several[OneLine] = ()
 
     def __repr__(self) -> str:
         return (
             f"<CacheTable of n = {self.size}: {len(self.rows)} rows, {len(self.not_run)} not run>"
         )
 
-    @property
-    def multiply_adds(self) -> int:
-        """The multiply-adds of each product."""
-        return self.size**3
+    def judge(self) -> list[Judgement]:
+        """Every blocked method in every complete setting."""
+        incomplete = {case.setting for case in self.not_run}
+        before: dict[Setting, Row] = {}
+        blocked: dict[tuple[Setting, str], list[Row]] = {}
+        for row in self.rows:
+            if row.method == BEFORE:
+                before[row.setting] = row
+            elif row.setting not in incomplete:
+                blocked.setdefault((row.setting, row.method), []).append(row)
+        return [
+            Judgement(
+                setting,
+                method,
+                tuple(
+                    Comparison(row, before[setting])
+                    for row in sorted(rows, key=lambda row: row.block or 0)
+                ),
+            )
+            for (setting, method), rows in blocked.items()
+            if setting in before
+        ]
 
     def judged(self) -> CacheTable:
         """The table with the verdict on its rows."""
-        said = Verdict(
-            claim=find_paper(PAPER).claim(CLAIM).quote,
-            against=BEFORE,
-            sentences=tuple(verdict(self)),
-            settings=tuple(map(_judged_setting, judge(self))),
+        return with_fields(self, verdict=tuple(self._verdict(self.judge())))
+
+    def _verdict(self, judged: Sequence[Judgement]) -> Iterator[str]:
+        paper = find_paper(PAPER)
+        claim = paper.claim(CLAIM)
+        claimed = f"“{claim.quote}” ({paper.short}, {claim.where})"
+        if not judged:
+            yield f"{claimed}: no setting of cache, order and layout is complete. No verdict."
+            return
+        numbers = sorted({judgement.setting.in_flight for judgement in judged})
+        yield (
+            f"{claimed}: compared with {BEFORE} at n = {self.size}, in {len(_settings(judged))} "
+            "settings of cache, raster order, layout and fragments in flight "
+            f"({_series(numbers)}), of which both methods have the same. “At every b” means better "
+            "at one b or more and worse at none."
         )
-        return with_fields(self, verdict=said)
+        for measure in Measure:
+            yield in_all(measure, judged)
+        if incomplete := {case.setting for case in self.not_run}:
+            yield (
+                f"{len(self.not_run)} cases were not simulated. The verdict therefore leaves out "
+                f"{len(incomplete)} of {len(incomplete | _settings(judged))} settings."
+            )
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """What the verdict rests on, and the verdict below it; whole: every row and sentence."""
-        judged = judge(self)
+        """What the verdict rests on, and the verdict below it; whole: every row."""
+        judged = self.judge()
         grids = []
         if whole or not judged:
             places = dict.fromkeys(with_fields(row.setting, cache="") for row in self.rows)
             grids += [_place_grid(self, place) for place in places]
-        at_printed = _printed_block_grids(self, judged)
-        if whole or not at_printed:
-            at_printed += [_judgement_grid(self, judged)] if judged else []
-        grids += at_printed
-        if self.not_run:
-            grids.append(_not_run_grid(self))
+        at_printed = {
+            (with_fields(judgement.setting, in_flight=1), judgement.method,
+             judgement.setting.in_flight): compared.operand_share
+            for judgement in judged
+            if (compared := judgement.at(DEFAULT_BLOCK))
+        }  # fmt: skip
+        if at_printed:
+            grids.append(_printed_block_grid(self, at_printed))
+        if judged and (whole or not at_printed):
+            grids.append(_judgement_grid(judged))
+        grids += not_run_grids((str(case), case.reason) for case in self.not_run)
         if not grids:
             return []
-        first, *sentences = verdict(self)
-        said = [first, *(sentences if whole else sentences[: len(Measure)])]
-        last = grids[-1]
-        notes = (*last.notes, *(f"• {sentence}" for sentence in said))
-        return [*grids[:-1], replace(last, notes=notes)]
+        *others, last = grids
+        said = (f"• {sentence}" for sentence in self._verdict(judged))
+        return [*others, replace(last, notes=(*last.notes, *said))]
 
     def plot(self, path: Path) -> None:
         """Draw the share of A and B from memory over b."""
@@ -126,25 +130,49 @@ class CacheTable(RecordedResult, kw_only=True):
         draw_cache_table(self, path)
 
 
-def _judged_setting(judgement: Judgement) -> JudgedSetting:
-    best, setting = judgement.best, judgement.setting
-    return as_record(
-        JudgedSetting,
-        judgement,
-        setting,
-        best_block=best.block,
-        bytes_from_memory=round(best.bytes_from_memory, _DIGITS),
-        bytes_requested=round(best.bytes_requested, _DIGITS),
-        operand_bytes_requested=round(best.operand_bytes_requested, _DIGITS),
-        operand_share=round(best.operand_share, _DIGITS),
-        read_hit_ratio=round(best.row.read_hit_ratio, _DIGITS),
-        read_hit_ratio_before=round(best.before.read_hit_ratio, _DIGITS),
-        fewer_bytes_at=judgement.blocks(Measure.FEWER_BYTES),
-        higher_read_hit_ratio_at=judgement.blocks(Measure.HIGHER_HIT_RATIO),
-        more_reuse_at=judgement.blocks(Measure.MORE_REUSE),
-        more_bytes_than_next_smaller_at=judgement.worse_blocks,
-        largest_over_best=round(judgement.largest_over_best, _DIGITS),
+# The verdict --------------------------------------------------------------------------------------
+
+
+def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
+    """The settings in which every blocked method is better by this measure."""
+    methods = dict.fromkeys(judgement.method for judgement in judged)
+
+    def where(holds: Callable[[Judgement], bool]) -> str:
+        """How many settings with each number of fragments in flight."""
+        every = _settings(judged)
+        some = every - _settings(judgement for judgement in judged if not holds(judgement))
+        numbers = sorted({setting.in_flight for setting in every})
+        counts, totals = (
+            [sum(setting.in_flight == number for setting in settings) for number in numbers]
+            for settings in (some, every)
+        )
+        of = totals if len({*totals}) > 1 else totals[:1]
+        return f"{_series(counts)} of {_series(of)} settings with {_series(numbers)} in flight"
+
+    def at_printed(judgement: Judgement) -> bool:
+        return DEFAULT_BLOCK in judgement.blocks(measure)
+
+    def everywhere(judgement: Judgement) -> bool:
+        return bool(judgement.blocks(measure)) and not judgement.blocks(measure, -1)
+
+    best = where(lambda judgement: measure.sign(judgement.best) > 0)
+    printed = ""
+    if all(judgement.at(DEFAULT_BLOCK) for judgement in judged):
+        printed = f"; at b = {DEFAULT_BLOCK}, the paper's choice, in {where(at_printed)}"
+    return (
+        f"Overall, {' and '.join(methods)} {'have' if len(methods) > 1 else 'has'} {measure.value} "
+        f"at every b in {where(everywhere)}; at the b with the fewest bytes in {best}{printed}."
     )
+
+
+def _settings(judged: Iterable[Judgement]) -> set[Setting]:
+    return {judgement.setting for judgement in judged}
+
+
+def _series(items: Iterable[int]) -> str:
+    """Items as people list them: 1, 2 and 3."""
+    *first, last = map(str, items)
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 # Tables -------------------------------------------------------------------------------------------
@@ -153,14 +181,28 @@ def _judged_setting(judgement: Judgement) -> JudgedSetting:
 def _place_grid(table: CacheTable, place: Setting) -> Grid:
     """Methods and blocks down, caches across; place: a setting but for the cache."""
     own = [row for row in table.rows if with_fields(row.setting, cache="") == place]
-    caches = list(dict.fromkeys(row.setting.cache for row in own))
-    by_case = {(row.method, row.block, row.setting.cache): row for row in own}
-    rows = []
-    for method, block in dict.fromkeys((row.method, row.block) for row in own):
-        here = [by_case.get((method, block, cache)) for cache in caches]
-        requested = next(row.bytes_requested for row in here if row is not None)
-        cells = [_cell(table, row) for row in here]
-        rows.append((method, block, Numeral(_in_megabytes(requested)), *cells))
+    by_product: dict[tuple[str, int | None], dict[str, Row]] = {}
+    for row in own:
+        by_product.setdefault((row.method, row.block), {})[row.cache] = row
+    caches = dict.fromkeys(row.cache for row in own)
+
+    def cell(row: Row | None) -> Numeral | None:
+        if row is None:
+            return None
+        from_memory = row.bytes_from_memory
+        return Numeral(
+            f"{_in_megabytes(from_memory)} · {100 * row.hits / row.accesses:.2f} · "
+            f"{from_memory / table.size**3:.3g}"
+        )
+
+    rows = tuple(
+        (
+            *names,
+            Numeral(_in_megabytes(next(iter(known.values())).bytes_requested)),
+            *(cell(known.get(cache)) for cache in caches),
+        )
+        for names, known in by_product.items()
+    )
     caption = (
         f"Products at n = {table.size}, {table.accumulate.value}; raster order {place.raster}, "
         f"texture layout {place.layout}, {place.in_flight} in flight."
@@ -170,9 +212,8 @@ def _place_grid(table: CacheTable, place: Setting) -> Grid:
         f"memory per multiply-add. {_WAYS[table.accumulate]} Writes do not allocate, and all of "
         "them also go to memory.",
     )
-    heads = ("method", "b", "MB requested", *caches)
     name = f"cache-table-{place.raster}-{place.layout}-{place.in_flight}"
-    return Grid(name, caption, heads, tuple(rows), notes)
+    return Grid(name, caption, ("method", "b", "MB requested", *caches), rows, notes)
 
 
 _WAYS = {
@@ -185,47 +226,26 @@ _WAYS = {
 
 
 def _in_megabytes(count: int) -> str:
-    return f"{count / _MB:.4g}" if count < 1e4 * _MB else f"{count / _MB:.0f}"
+    return f"{count / 1e6:.4g}" if count < 1e10 else f"{count / 1e6:.0f}"
 
 
-def _cell(table: CacheTable, row: Row | None) -> Numeral | None:
-    if row is None:
-        return None
-    per_multiply_add = row.bytes_from_memory / table.multiply_adds
-    return Numeral(
-        f"{_in_megabytes(row.bytes_from_memory)} · {100 * row.access_hit_ratio:.2f} · "
-        f"{per_multiply_add:.3g}"
-    )
-
-
-def _printed_block_grids(table: CacheTable, judged: Sequence[Judgement]) -> list[Grid]:
+def _printed_block_grid(table: CacheTable, ratios: dict[tuple[Setting, str, int], float]) -> Grid:
     """Caches and orders down, methods and numbers in flight across, at the paper's b."""
-    ratios = {
-        (
-            with_fields(judgement.setting, in_flight=1),
-            judgement.method,
-            judgement.setting.in_flight,
-        ): (Numeral(f"{compared.operand_share:.3g}"))
-        for judgement in judged
-        if (compared := judgement.at(DEFAULT_BLOCK))
-    }
-    if not ratios:
-        return []
     places, methods, numbers = (dict.fromkeys(part) for part in zip(*ratios, strict=True))
     across = list(product(methods, sorted(numbers)))
-    heads = ("raster order", "layout", "cache", *(f"{_label(m)}, {n}" for m, n in across))
     rows = tuple(
         (place.raster, place.layout, place.cache, *(ratios.get((place, *at)) for at in across))
         for place in places
     )
-    caption = (
+    return Grid(
+        "cache-reuse",
         f"Share of A and B from memory over that of {BEFORE}, at n = {table.size} and "
-        f"b = {DEFAULT_BLOCK}, the paper's choice, by method and fragments in flight."
-    )
-    notes = (
-        "Below 1 the blocked method is more coherent. Both methods have the same number in flight.",
-    )
-    return [Grid("cache-reuse", caption, heads, rows, notes)]
+        f"b = {DEFAULT_BLOCK}, the paper's choice, by method and fragments in flight.",
+        ("raster order", "layout", "cache", *(f"{_label(m)}, {n}" for m, n in across)),
+        rows,
+        ("Below 1 the blocked method is more coherent. Both methods have the same number in "
+         "flight.",),
+    )  # fmt: skip
 
 
 def _label(method: str) -> str:
@@ -234,50 +254,42 @@ def _label(method: str) -> str:
     return labels.get(method, method)
 
 
-def _judgement_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
+def _judgement_grid(judged: Sequence[Judgement]) -> Grid:
     heads = (
         "raster order", "layout", "cache", "in flight", "method", "fewer bytes at b",
         "more read hits at b", "more reuse at b", "best b", "bytes", "requested", "share of A, B",
         "more at b", "largest / best",
     )  # fmt: skip
-    run = blocks_run(table.rows)
-    rows: tuple[tuple[Entry, ...], ...] = tuple(
-        (
-            judgement.setting.raster,
-            judgement.setting.layout,
-            judgement.setting.cache,
-            judgement.setting.in_flight,
-            _label(judgement.method),
-            *(blocks_text(judgement.blocks(measure), run) or "none" for measure in Measure),
-            judgement.best.block,
-            Numeral(f"{judgement.best.bytes_from_memory:.3g}"),
-            Numeral(f"{judgement.best.bytes_requested:.3g}"),
-            Numeral(f"{judgement.best.operand_share:.3g}"),
-            blocks_text(judgement.worse_blocks, run) or "none",
-            Numeral(f"{judgement.largest_over_best:.3g}"),
-        )
-        for judgement in judged
-    )
+    rows = tuple(map(_judgement_row, judged))
     notes = (
         f"Compared with {BEFORE} in the same setting. Best is the b with the fewest bytes from "
         "memory. The next three columns are ratios at that b: bytes from memory; bytes requested "
         "(the saving without any cache); and the share of the bytes requested of A and B that "
         "comes from memory (the saving by the cache alone). More at b: more bytes from memory than "
-        "at the next smaller b.",
+        "at the next smaller b. Only hit ratios of reads are compared, because write hits save "
+        "nothing.",
         f"{CONVENTIONS} {IN_FLIGHT.format(units='fragments')}",
     )
     return Grid("cache-verdict", "The blocked methods, setting by setting.", heads, rows, notes)
 
 
-def _not_run_grid(table: CacheTable) -> Grid:
-    rows = tuple(
-        (
-            case.method, case.block, case.cache, case.raster, case.layout, case.in_flight,
-            case.reason,
-        )
-        for case in table.not_run
-    )  # fmt: skip
-    heads = ("method", "b", "cache", "raster order", "layout", "in flight", "why")
-    budget = table.budget_s
-    caption = "Not run." if budget is None else f"Not run, with a budget of {budget:g} s."
-    return Grid("not-run", caption, heads, rows)
+def _judgement_row(judgement: Judgement) -> tuple[Entry, ...]:
+    setting, best, largest = judgement.setting, judgement.best, judgement.compared[-1]
+    return (
+        setting.raster,
+        setting.layout,
+        setting.cache,
+        setting.in_flight,
+        _label(judgement.method),
+        *(_listed(judgement.blocks(measure)) for measure in Measure),
+        best.block,
+        best.row.bytes_from_memory / best.before.bytes_from_memory,
+        best.row.bytes_requested / best.before.bytes_requested,
+        best.operand_share,
+        _listed(judgement.worse_blocks),
+        largest.row.bytes_from_memory / best.row.bytes_from_memory,
+    )
+
+
+def _listed(blocks: Sequence[int]) -> str:
+    return ", ".join(map(str, blocks)) or "none"

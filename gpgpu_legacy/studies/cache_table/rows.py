@@ -1,7 +1,10 @@
-"""The cases of the cache table, and what their simulations count."""
+"""The cases of the cache table, what their simulations count, and which method is better."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
 from typing import Annotated
 
 from gpgpu_legacy.bounded import Line, Meta, PositiveInt, Size, Whole
@@ -76,13 +79,6 @@ class Row(Case, kw_only=True):
     operand_bytes_requested: PositiveInt
     operand_bytes_from_memory: PositiveInt
 
-    def __post_init__(self) -> None:
-        """ValueError for counts that exclude one another; such a record is not read."""
-        super().__post_init__()
-        writes, write_hits = self.accesses - self.reads, self.hits - self.read_hits
-        if writes < 1 or self.read_hits > self.reads or not 0 <= write_hits <= writes:
-            raise ValueError("expected reads and writes among the accesses, and no more hits")
-
     @property
     def case(self) -> Case:
         """What the row is of."""
@@ -99,11 +95,6 @@ class Row(Case, kw_only=True):
         return self.read_hits / self.reads
 
     @property
-    def write_hit_ratio(self) -> float:
-        """Writes that hit, over writes."""
-        return (self.hits - self.read_hits) / (self.accesses - self.reads)
-
-    @property
     def operand_share(self) -> float:
         """The bytes of A and B from memory, over those requested of them."""
         return self.operand_bytes_from_memory / self.operand_bytes_requested
@@ -113,3 +104,74 @@ class NotRun(Case, kw_only=True):
     """A case without a result, and why."""
 
     reason: Line
+
+
+# Which method is better ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A row of a blocked method, and that of the method before it in the same setting."""
+
+    row: Row
+    before: Row
+
+    @property
+    def block(self) -> int:
+        """The paper's b."""
+        assert self.row.block is not None
+        return self.row.block
+
+    @property
+    def operand_share(self) -> float:
+        """The share of A's and B's bytes from memory, over the other's; below 1 is more reuse."""
+        return self.row.operand_share / self.before.operand_share
+
+
+class Measure(Enum):
+    """What "greater cache coherence" may mean."""
+
+    FEWER_BYTES = "fewer bytes from memory"
+    HIGHER_HIT_RATIO = "a higher hit ratio of reads"
+    MORE_REUSE = "more reuse of A and B (a smaller share of their bytes from memory)"
+
+    def sign(self, compared: Comparison) -> int:
+        """1 where the blocked method is better by this measure, -1 where it is worse, else 0."""
+        row, before = compared.row, compared.before
+        better, worse = {
+            Measure.FEWER_BYTES: (before.bytes_from_memory, row.bytes_from_memory),
+            Measure.HIGHER_HIT_RATIO: (row.read_hit_ratio, before.read_hit_ratio),
+            Measure.MORE_REUSE: (before.operand_share, row.operand_share),
+        }[self]
+        return (better > worse) - (better < worse)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A blocked method in a setting, at all its blocks, smallest block first."""
+
+    setting: Setting
+    method: str
+    compared: tuple[Comparison, ...]
+
+    @property
+    def best(self) -> Comparison:
+        """The comparison at the block with the fewest bytes from memory; of equals the smallest."""
+        return min(self.compared, key=lambda compared: compared.row.bytes_from_memory)
+
+    def at(self, block: int) -> Comparison | None:
+        """The comparison at a block; None where it was not run."""
+        return next((compared for compared in self.compared if compared.block == block), None)
+
+    def blocks(self, measure: Measure, sign: int = 1) -> tuple[int, ...]:
+        """The blocks at which the method is better by a measure, or (-1) worse, or (0) as good."""
+        return tuple(compared.block for compared in self.compared if measure.sign(compared) == sign)
+
+    @property
+    def worse_blocks(self) -> tuple[int, ...]:
+        """The blocks that read more bytes from memory than the next smaller one."""
+        return tuple(
+            larger.block
+            for smaller, larger in pairwise(self.compared)
+            if larger.row.bytes_from_memory > smaller.row.bytes_from_memory
+        )

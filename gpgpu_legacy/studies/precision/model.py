@@ -53,7 +53,6 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.small_products import refuse_others
 
 F64 = NDArray[np.float64]
 
@@ -216,7 +215,10 @@ def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> 
     numbers = [find_arithmetic(name) for name in arithmetics or ARITHMETICS]
     by_format: dict[tuple[str, str], list[tuple[PlanBuilder, Plan]]] = {}
     for p in pipelines:
-        refuse_others(p, find_product(p.name), SWEPT)
+        known = find_product(p.name).parameters
+        for name, value in p.parameters.items():
+            if name not in SWEPT and value != known[name].plain_default:
+                raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
         if not 1 <= _size(p) <= LARGEST_TEXTURE:
             raise InputError(f"n is {_size(p)}; 1 to {LARGEST_TEXTURE} can be measured")
         plan = p.plan()
