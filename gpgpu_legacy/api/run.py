@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -239,10 +239,12 @@ def run(
     if check and p.reference is not None:
         _require_room_to_compare(plan)
     choice = "This is the way that `tune` has found here." if is_tuned else ""
+    fit: str | Sequence[Executor] = executor
     if executor == AUTO:
-        choice = auto.told(plan, how, as_repeat(repeat))
+        ranked = auto.ranked(plan, how, as_repeat(repeat))
+        fit, choice = list(ranked), auto.told(ranked, how)
     chosen, result = execute(
-        plan, given, executor, how, repeat=repeat, observer=observer, progress=progress
+        plan, given, fit, how, repeat=repeat, observer=observer, progress=progress
     )
     try:
         counts = count_plan(plan)
@@ -299,7 +301,7 @@ def with_machine(
 def execute(
     plan: Plan,
     given: dict[str, F32],
-    executor: str = AUTO,
+    executor: str | Sequence[Executor] = AUTO,
     machine: Machine = DEFAULT_MACHINE,
     *,
     repeat: int = 1,
@@ -318,14 +320,21 @@ def execute(
 
 @contextmanager
 def prepared_for(
-    plan: Plan, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE, runs: int = 1
+    plan: Plan,
+    executor: str | Sequence[Executor] = AUTO,
+    machine: Machine = DEFAULT_MACHINE,
+    runs: int = 1,
 ) -> Iterator[tuple[Executor, Prepared]]:
-    """A plan, prepared on the executor of that name, or on the first that takes it.
+    """A plan, prepared on the executor of that name, or on the first of several that takes it.
 
     runs: how many are expected, of which `auto` chooses what is done with all of them first.
     """
-    is_open = executor == AUTO
-    fit = auto.candidates(plan, machine, runs) if is_open else [find_executor(executor, plan)]
+    if not isinstance(executor, str):
+        fit = list(executor)
+    elif executor == AUTO:
+        fit = auto.candidates(plan, machine, runs)
+    else:
+        fit = [find_executor(executor, plan)]
     with ExitStack() as held:
         for candidate in fit:
             try:

@@ -8,6 +8,7 @@ before all this (measure/tuned.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from math import inf
 
@@ -84,9 +85,9 @@ def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) ->
     return list(ranked(plan, machine, runs))
 
 
-def told(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> str:
-    """Why `auto` takes what it takes, in a sentence."""
-    (first, first_s), *others = ranked(plan, machine, runs).items()
+def told(seconds: Mapping[Executor, float], machine: Machine) -> str:
+    """Why `auto` takes the first of what `ranked` gives, in a sentence."""
+    (first, first_s), *others = seconds.items()
     if machine.arithmetic.rounds:
         return f"auto took {first.name}, which has every arithmetic."
     beside = "".join(f", {other.name} in {1e3 * s:.0f} ms" for other, s in others)

@@ -229,7 +229,7 @@ class Clock(FakeExecutor):
 
 def timed(monkeypatch: pytest.MonkeyPatch, *times: tuple[float, ...]) -> Clock:
     clock = Clock([Timings(*each) for each in times])
-    monkeypatch.setattr(module.auto, "candidates", lambda *_: [clock])
+    monkeypatch.setattr(module.auto, "ranked", lambda *_: {clock: 0.0})
     return clock
 
 
