@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.measure.bench import Bench
-    from gpgpu_legacy.predict.plans import CacheModel
+    from gpgpu_legacy.predict.model import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction
 
 RESERVED = frozenset(
@@ -130,7 +130,7 @@ class Pipeline(PlanBuilder):
 
         cache: simulated, in front of the chip's memory.
         """
-        from gpgpu_legacy.predict.plans import predict_plan
+        from gpgpu_legacy.predict.model import predict_plan
 
         return predict_plan(self, chip, cache)
 

@@ -19,7 +19,7 @@ from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.mispredictions import Mispredictions
-    from gpgpu_legacy.predict.plans import CacheModel
+    from gpgpu_legacy.predict.model import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction
 
 
@@ -41,7 +41,7 @@ class CacheOptions:
             )
         from gpgpu_legacy.cache.access import parse_access
         from gpgpu_legacy.cache.caches import Memory, parse_cache
-        from gpgpu_legacy.predict.plans import CacheModel
+        from gpgpu_legacy.predict.model import CacheModel
 
         memory = Memory((parse_cache(self.cache),))
         in_flight = 1 if self.in_flight is None else self.in_flight
@@ -56,7 +56,7 @@ def predict_command(job: Job, chip: PredictedChip, through: CacheOptions) -> Pre
     `gpgpu-legacy calibrate` once before. With --cache, memory serves the misses of that simulated
     cache; without it, memory serves each texel that a pass touches once per pass.
     """
-    from gpgpu_legacy.predict.plans import predict_plan
+    from gpgpu_legacy.predict.model import predict_plan
 
     return predict_plan(job.pipeline(), chip, through.model())
 

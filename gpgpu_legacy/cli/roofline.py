@@ -56,7 +56,7 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
     table names it, and the exit code is 1.
     """
     from gpgpu_legacy.chips.profile import find_profile
-    from gpgpu_legacy.predict.plans import THIS
+    from gpgpu_legacy.predict.model import THIS
     from gpgpu_legacy.studies.roofline import model
 
     names = list(dict.fromkeys(roof.chip or ["h100-sxm5"]))

@@ -1,4 +1,4 @@
-"""The parts of a plan that are timed one by one; parts that do the same work are one.
+"""How a plan is taken apart to be timed: parts that do the same work are one.
 
 A plan of many passes has few kinds of them: the passes of all tiles of a large product draw alike
 and differ in their textures alone. So a part is a plan of its own, with its textures called by
@@ -11,9 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
+from gpgpu_legacy.plan.expand import at_iteration, moves, passes, varies
+from gpgpu_legacy.plan.numbers import Affine, NumberVec4, PerIteration, Table
 from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_steps, passes_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
+    Corners,
+    FragmentPass,
+    ParameterValue,
     Pass,
     Plan,
     Repeat,
@@ -80,3 +86,61 @@ def _without_unused(pass_: Pass) -> Pass:
         return pass_
     used = {*read_by(pass_), *written_by(pass_)}
     return replace(pass_, buffers=tuple(b for b in pass_.buffers if b.texture in used))
+
+
+# Repeats ----------------------------------------------------------------------------------------
+
+
+def expand_opaque_repeats(plan: Plan) -> Plan:
+    """The same plan, with a Repeat expanded if single iterations of it tell more than the whole."""
+    steps: list[Step] = []
+    for step in plan.steps:
+        if (
+            isinstance(step, Repeat)
+            and step.count > 0
+            and any(_needs_iteration(pass_, step.count) for pass_ in step.body)
+        ):
+            steps += passes(replace(plan, steps=(step,)))
+        else:
+            steps.append(step)
+    return replace(plan, steps=tuple(steps))
+
+
+def _needs_iteration(pass_: Pass, count: int) -> bool:
+    """Whether only a single iteration of a pass tells what it does, or where it looks up.
+
+    That is so if it moves, if the slopes of its coordinates change, or if a coordinate is affine in
+    one iteration, with parameters that vary set to 1, but not over all iterations.
+    """
+    if moves(pass_):
+        return True
+    if not isinstance(pass_, FragmentPass) or not varies(pass_):
+        return False
+    if any(_slope_changes(coordinates.corners) for coordinates in pass_.texcoords):
+        return True
+    in_all = chain(*lookup_coordinates(pass_, count))
+    first = at_iteration(pass_, 0)
+    assert isinstance(first, FragmentPass)
+    first = replace(first, locals=_with_ones(pass_.locals), env=_with_ones(pass_.env))
+    in_one = chain(*lookup_coordinates(first))
+    return any(
+        isinstance(one, Linear) and not isinstance(whole, Linear)
+        for one, whole in zip(in_one, in_all, strict=True)
+    )
+
+
+def _slope_changes(corners: Corners) -> bool:
+    """Whether values at the corners vary, other than all by the same step per iteration."""
+    for numbers in zip(*corners, strict=True):
+        steps = {number.step if isinstance(number, Affine) else 0 for number in numbers}
+        if len(steps) > 1 or any(isinstance(number, Table) for number in numbers):
+            return True
+    return False
+
+
+def _with_ones(parameters: tuple[ParameterValue, ...]) -> tuple[ParameterValue, ...]:
+    def vector(values: NumberVec4) -> NumberVec4:
+        x, y, z, w = (1.0 if isinstance(value, PerIteration) else value for value in values)
+        return x, y, z, w
+
+    return tuple(replace(parameter, value=vector(parameter.value)) for parameter in parameters)

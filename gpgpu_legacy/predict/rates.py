@@ -5,8 +5,8 @@ Predictions are lower bounds on times, so that where a profile has a range, its 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from math import inf, prod
+from typing import TypeVar
 
 from gpgpu_legacy.chips.profile import Fact, Hardware
 from gpgpu_legacy.predict.prediction import Rate, RateFact
@@ -18,54 +18,34 @@ WORD_BITS, VECTOR_BITS = 32, 128  # of the texels whose rates profiles have
 
 
 class Rates:
-    """A chip's rates and the properties that decide which of them apply."""
+    """A chip's rates and the properties that decide which of them apply.
+
+    fuses_passes: whether the passes of a Repeat are fused, with partial sums in registers.
+    stages_lookups: whether fragments are computed in tiles, which stage the texels that they share.
+    tiles_at_once: how many tiles the chip computes at once; 1 if that is not known. writes_overlap:
+    whether fragments are written while others are computed; true if that is not known.
+    instruction_width: components that one instruction computes; 1 if that is not known.
+    """
 
     def __init__(self, hardware: Hardware) -> None:
         self.hardware = hardware
-
-    # Properties of the chip ---------------------------------------------------------------------
-
-    @property
-    def fuses_passes(self) -> bool:
-        """Whether the passes of a Repeat are fused, with partial sums in registers."""
-        return _value(self.hardware.chains_passes, unknown=False)
-
-    @property
-    def stages_lookups(self) -> bool:
-        """Whether fragments are computed in tiles, which stage the texels that they share."""
-        return _value(self.hardware.stages_lookups, unknown=False)
-
-    @property
-    def tiles_at_once(self) -> float:
-        """How many tiles the chip computes at once; 1 if that is not known."""
-        return _value(self.hardware.tiles_at_once, unknown=1.0)
-
-    @property
-    def writes_overlap(self) -> bool:
-        """Whether fragments are written while others are computed; true if that is not known."""
-        return _value(self.hardware.writes_overlap, unknown=True)
+        self.fuses_passes = _value(hardware.chains_passes, unknown=False)
+        self.stages_lookups = _value(hardware.stages_lookups, unknown=False)
+        self.tiles_at_once = _value(hardware.tiles_at_once, unknown=1.0)
+        self.writes_overlap = _value(hardware.writes_overlap, unknown=True)
+        self.instruction_width = _value(hardware.arithmetic_width, unknown=1)
 
     # Arithmetic ---------------------------------------------------------------------------------
 
-    @property
-    def instruction_width(self) -> int:
-        """Components that one instruction computes; 1 if that is not known."""
-        return _value(self.hardware.arithmetic_width, unknown=1)
-
     def fragment_arithmetic(self) -> Rate:
         """Instructions of fragments per second; the units of kernels compute them, too."""
-        scale = 1e9 / (2 * self.instruction_width)
-        rate = self.known("fragment_peak_gflops", scale)
-        if rate.per_second is None and self.hardware.compute_peak_gflops is not None:
-            rate = self.known("compute_peak_gflops", scale)
-        if rate.per_second is None or self.hardware.arithmetic_width is None:
-            return rate
-        return Rate(rate.per_second, (*rate.facts, *self._facts("arithmetic_width")))
+        width = None if self.hardware.arithmetic_width is None else "arithmetic_width"
+        names = ("fragment_peak_gflops", "compute_peak_gflops", "fragment_peak_gflops")
+        return _first(*(self._rate(name, scale=0.5e9, over=width) for name in names))
 
     def kernel_arithmetic(self) -> Rate:
         """Operations of kernels per second; the same units compute fragments."""
-        rate = self.known("compute_peak_gflops")
-        return rate if rate.per_second else self.known("fragment_peak_gflops")
+        return _first(self.known("compute_peak_gflops"), self.known("fragment_peak_gflops"))
 
     # Textures and targets -----------------------------------------------------------------------
 
@@ -74,12 +54,12 @@ class Rates:
         size = _size_class(bits)
         if size is None:
             return Rate(None, why=f"the rate of lookups of {bits} bits is not known")
-        rate = self.known(f"lookups_{size}_bits_g_per_s")
-        if rate.per_second is not None:
-            return rate
         why = "texture units × clock / clocks per lookup"
         clocks = f"lookup_clocks_{size}_bits"
-        return self._per_clocks(clocks, ("texture_units", "core_clock_mhz"), why)
+        return _first(
+            self.known(f"lookups_{size}_bits_g_per_s"),
+            self._rate("texture_units", "core_clock_mhz", scale=1e6, over=clocks, why=why),
+        )
 
     def writes(self, kind: str, bits: int) -> Rate:
         """Fragments written per second, or added to what the target holds: "fills" or "blends".
@@ -87,80 +67,62 @@ class Rates:
         The measured rate; without one, one fragment per pipeline and clock.
         """
         size = _size_class(bits)
-        rate = Rate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
-        if rate.per_second is not None:
-            return rate
+        measured = Rate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
         why = "one per pipeline and clock"
-        return self._product(("pixel_pipelines", "core_clock_mhz"), 1e6, why)
+        return _first(measured, self._rate("pixel_pipelines", "core_clock_mhz", scale=1e6, why=why))
 
     # Memory and transfers -----------------------------------------------------------------------
 
-    def memory(self, texture_bytes: int | None = None) -> Rate:
+    def memory(self, texture_bytes: float = inf) -> Rate:
         """Bytes per second of the chip's own memory, or of a cache that holds all textures.
 
-        texture_bytes: of all textures together; None if they may be larger than any cache.
+        texture_bytes: of all textures together.
         """
         mib = self.hardware.cached_mib
-        if mib is not None and texture_bytes is not None and texture_bytes <= mib.value << 20:
-            cached = self.known("cached_gb_per_s")
-            if cached.per_second is not None:
-                return cached
-        return self.known("memory_gb_per_s")
+        is_cached = mib is not None and texture_bytes <= mib.value << 20
+        names = [*["cached_gb_per_s"] * is_cached, "memory_gb_per_s"]
+        return _first(*map(self.known, names))
 
     def shared_memory(self) -> Rate:
         """Steps of kernels' requests to shared memory per second."""
-        return self._per_clocks("shared_memory_clocks", ("multiprocessors", "shader_clock_mhz"))
+        names = ("multiprocessors", "shader_clock_mhz")
+        return self._rate(*names, scale=1e6, over="shared_memory_clocks")
 
     def accesses(self) -> Rate:
         """Numbers per second that kernels load and store, by whole vector registers."""
         names = ("cores", "core_clock_mhz", "accesses_per_clock", "register_bits")
-        return self._product(names, 1e6 / WORD_BITS, "a register for each core and clock")
+        return self._rate(*names, scale=1e6 / WORD_BITS, why="a register for each core and clock")
 
     def transfers(self, name: str) -> Rate:
         """Bytes per second to the chip, or from it, by the name of that rate."""
-        rate = self.known(name)
-        return rate if rate.per_second is not None else self.known("bus_gb_per_s")
+        return _first(self.known(name), self.known("bus_gb_per_s"))
 
     # From facts ---------------------------------------------------------------------------------
 
-    def known(self, name: str, scale: float = 1e9) -> Rate:
-        """The rate that the profile has under that name, in units of `scale` per second."""
-        return self._product((name,), scale)
-
-    def _product(self, names: Iterable[str], scale: float, why: str = "") -> Rate:
-        """The product of several numbers, each of them the highest of its range."""
-        facts = {name: getattr(self.hardware, name) for name in names}
-        missing = [name for name, fact in facts.items() if fact is None]
-        if missing:
-            return Rate(None, why=f"the profile has no {' and no '.join(missing)}")
-        rate = scale
-        for fact in facts.values():
-            rate *= fact.most
-        return Rate(rate, self._facts(*facts), why)
-
-    def _per_clocks(self, clocks: str, names: tuple[str, str], why: str = "") -> Rate:
-        """The product of a number of units and their clock in MHz, over clocks."""
-        fact = getattr(self.hardware, clocks)
-        if fact is None:
-            return Rate(None, why=f"the profile has no {clocks}")
-        rate = self._product(names, 1e6 / fact.value, why)
-        return Rate(rate.per_second, (*rate.facts, _rate_fact(clocks, fact, fact.value)), rate.why)
+    def known(self, name: str) -> Rate:
+        """The rate that the profile has under that name, in 10⁹ per second."""
+        return self._rate(name, scale=1e9)
 
     def of_overhead(self, name: str) -> Rate:
         """How often per second what takes a number of microseconds can be done."""
-        fact = getattr(self.hardware, name)
-        if fact is None:
-            return Rate(None, why=f"the profile has no {name}")
-        return Rate(1e6 / fact.value, (_rate_fact(name, fact, fact.value),))
+        return self._rate(scale=1e6, over=name)
 
-    def _facts(self, *names: str) -> tuple[RateFact, ...]:
-        facts = ((name, getattr(self.hardware, name)) for name in names)
-        return tuple(_rate_fact(name, fact, fact.most) for name, fact in facts)
+    def _rate(self, *names: str, scale: float, over: str | None = None, why: str = "") -> Rate:
+        """The product of several numbers, each of them the highest of its range, over another."""
+        divisors = [] if over is None else [over]
+        facts = {name: getattr(self.hardware, name) for name in (*names, *divisors)}
+        unknown = [name for name, fact in facts.items() if fact is None]
+        if missing := [name for name in divisors if name in unknown] or unknown:
+            return Rate(None, why=f"the profile has no {' and no '.join(missing)}")
+        values = {n: fact.value if n == over else fact.most for n, fact in facts.items()}
+        start = scale / prod(values[name] for name in divisors)
+        taken = (as_record(RateFact, facts[name], name=name, value=values[name]) for name in facts)
+        return Rate(prod((values[name] for name in names), start=start), tuple(taken), why)
 
 
-def _rate_fact(name: str, fact: Fact[Any], value: bool | float | str) -> RateFact:
-    """The end of a fact's range that a rate takes, with its source."""
-    return as_record(RateFact, fact, name=name, value=value)
+def _first(*rates: Rate) -> Rate:
+    """The first rate that is known; if none is, the last, which says why."""
+    return next((rate for rate in rates if rate.per_second is not None), rates[-1])
 
 
 def _value(fact: Fact[T] | None, *, unknown: T) -> T:

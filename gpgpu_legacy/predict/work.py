@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
@@ -44,9 +45,8 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import Rect, constant_rect
-from gpgpu_legacy.predict.parts import parts_of
+from gpgpu_legacy.predict.parts import expand_opaque_repeats, parts_of
 from gpgpu_legacy.predict.rates import Rates
-from gpgpu_legacy.predict.repeats import expand_opaque_repeats
 
 
 @dataclass(slots=True)
@@ -89,15 +89,14 @@ class Work:
 
 
 def count_work(plan: Plan, rates: Rates) -> Work:
-    """Count what a chip does to draw a plan, with its passes fused if the chip fuses them."""
-    work = Work()
-    manner = _Manner(rates.fuses_passes, rates.stages_lookups, rates.tiles_at_once)
-    work.add(_work(plan, manner), 1)
-    return work
+    """Count what a chip does to draw a plan, with its passes fused if the chip fuses them.
+
+    The counts are of all chips that draw in that manner; not to be changed.
+    """
+    return _work(plan, _Manner(rates.fuses_passes, rates.stages_lookups, rates.tiles_at_once))
 
 
-@dataclass(frozen=True, slots=True)
-class _Manner:
+class _Manner(NamedTuple):
     """How a chip draws, as Rates has it: what its work depends on, besides the plan."""
 
     fuses_passes: bool
@@ -107,7 +106,6 @@ class _Manner:
 
 @lru_cache(maxsize=32)
 def _work(plan: Plan, manner: _Manner) -> Work:
-    """The work of all chips that draw in that manner; not to be changed."""
     apart, work = not manner.fuses_passes, Work()
     for part in parts_of(plan, apart=apart):
         counter = _Counter(part.plan, manner)
@@ -156,8 +154,10 @@ class _Counter:
             self.work.copy_bytes += moved.copy_bytes
             self.work.clear_bytes += moved.clear_bytes
         elif isinstance(pass_, FragmentPass):
-            self._add_draw(_unanalysed(pass_), times, {})
-            self._add_writes(pass_, times)
+            bound = {binding.unit: binding for binding in pass_.bindings}
+            units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
+            draw = Draw(pass_, tuple(DependentLookup(bound[unit]) for unit in units))
+            self._add_draw(draw, times, {}, writes=True)
         self.work.passes += times
 
     def add_in_time(self, repeat: UnfusedRepeat) -> None:
@@ -181,33 +181,45 @@ class _Counter:
         fused = self.manner.fuses_passes and len(step.passes) * step.count > 1
         textures = {texture.name: texture for texture in self.plan.textures}
         content, _ = group_content(step, textures)
-        shape = self._shape(content, step) if self.manner.stages_lookups else None
-        if shape is not None:
-            self._add_tiles(step, shape)
-            self._add_tiled_lookups(content, step, shape, fused=fused)
+        shape = None
+        if self.manner.stages_lookups:
+            at_once = Multiprocessors.of_gpu(round(self.manner.tiles_at_once))
+            shape = group_shape(content, (step.width, step.height), at_once)
+            self._add_tiles(content, step, shape, fused=fused)
         self.work.passes += 1 if fused else step.count
         draws = [draw for draw in step.body if isinstance(draw, Draw)]  # not copies of registers
         for draw in draws:
             own = Counter(look.texture for look in draw.lookups if isinstance(look, OwnLookup))
             registers = None if shape is not None else own if fused else {}
-            self._add_draw(draw, step.count, registers)
-            if not fused:
-                self._add_writes(draw.pass_, step.count)
+            self._add_draw(draw, step.count, registers, writes=not fused)
         if fused:
             self._add_sums(draws, content, step.count)
             self._add_results(step)
 
-    def _shape(self, content: Content, step: FusedPasses) -> GroupShape:
-        """The shape of the work groups of a GPU that computes so many tiles at once."""
-        count = round(self.manner.tiles_at_once)
-        return group_shape(content, (step.width, step.height), Multiprocessors.of_gpu(count))
+    def _add_draw(
+        self, draw: Draw, times: int, registers: Mapping[str, int] | None, *, writes: bool
+    ) -> None:
+        """What a pass computes, reads and, unless it is fused, writes.
 
-    def _add_draw(self, draw: Draw, times: int, registers: Mapping[str, int] | None) -> None:
-        """What a pass computes and reads. registers: see `_add_lookups`; None if tiled."""
-        self._add_arithmetic(draw, times)
+        registers: how many of its lookups, by texture, read registers instead; None if tiled.
+        """
+        pass_ = draw.pass_
+        fragments = times * constant_rect(pass_.rect).area
+        self._add_arithmetic(draw, fragments)
         if registers is not None:
-            self._add_lookups(draw, times, registers)
+            textures = {binding.unit: binding.texture for binding in pass_.bindings}
+            for instruction in pass_.program.instructions:
+                if instruction.texture is not None:
+                    bits = self._texel_bits(textures[instruction.texture.unit])
+                    self.work.lookups[bits] += fragments
+            for name, number in registers.items():
+                self.work.lookups[self._texel_bits(name)] -= fragments * number
         self.work.memory_bytes += times * self._read_bytes(draw)
+        if writes:
+            blends = pass_.blend is not Blend.NONE
+            for bits in map(self._texel_bits, pass_.targets):
+                (self.work.blends if blends else self.work.fills)[bits] += fragments
+                self.work.memory_bytes += fragments * bits // 8 * (1 + blends)
 
     def _add_sums(self, draws: Sequence[Draw], content: Content, times: int) -> None:
         """What blending adds in registers, unless the multiply-add of a product does."""
@@ -226,26 +238,17 @@ class _Counter:
         """What fused passes read before their first iteration and write after their last."""
         area = step.width * step.height
         for name in {name for pass_ in step.passes for name in written_by(pass_)}:
-            texel = self.plan.texture(name).format.texel_bytes
-            self.work.fills[8 * texel] += area
-            self.work.memory_bytes += 2 * area * texel
+            bits = self._texel_bits(name)
+            self.work.fills[bits] += area
+            self.work.memory_bytes += 2 * area * bits // 8
 
-    def _add_tiles(self, step: FusedPasses, shape: GroupShape) -> None:
-        """The fragments, and those that the chip could compute in the same time."""
-        across, up = shape.tile
-        tiles = -(-step.width // across) * -(-step.height // up)
-        self.work.fragments += step.count * step.width * step.height
-        busiest = max(tiles, self.manner.tiles_at_once)
-        self.work.capacity += int(step.count * busiest * across * up)
-
-    def _add_arithmetic(self, draw: Draw, times: int) -> None:
+    def _add_arithmetic(self, draw: Draw, fragments: int) -> None:
         """Instructions of a pass.
 
         All are counted, but only those components that anything uses: a compiler removes the
         others, and the coordinates that step from texel to texel.
         """
         pass_ = draw.pass_
-        fragments = times * constant_rect(pass_.rect).area
         known = [None if isinstance(look, DependentLookup) else look for look in draw.lookups]
         live = live_components(pass_.program, known)
         for instruction, components in zip(pass_.program.instructions, live, strict=True):
@@ -266,26 +269,21 @@ class _Counter:
         targets = (pass_.targets[result.index],) if separate else pass_.targets
         return max(self.plan.texture(target).format.channels for target in targets)
 
-    def _add_lookups(self, draw: Draw, times: int, registers: Mapping[str, int]) -> None:
-        """Lookups of a pass. registers: how many of them, by texture, read registers instead."""
-        pass_ = draw.pass_
-        fragments = times * constant_rect(pass_.rect).area
-        texel_bits = {b.unit: self._texel_bits(b.texture) for b in pass_.bindings}
-        for instruction in pass_.program.instructions:
-            if instruction.texture is not None:
-                self.work.lookups[texel_bits[instruction.texture.unit]] += fragments
-        for name, number in registers.items():
-            self.work.lookups[self._texel_bits(name)] -= fragments * number
-
-    def _add_tiled_lookups(
+    def _add_tiles(
         self, content: Content, step: FusedPasses, shape: GroupShape, *, fused: bool
     ) -> None:
-        """Lookups of passes that are computed in tiles, both staged and not staged.
+        """Fragments and lookups of passes that are computed in tiles, both staged and not staged.
 
         An invocation looks up what its fragments share once. What is looked up in a loop, and
-        varies along one axis alone, is staged: looked up once per tile.
+        varies along one axis alone, is staged: looked up once per tile. The capacity is of the
+        fragments that the chip could compute in the same time.
         """
+        across, up = shape.tile
+        tiles = -(-step.width // across) * -(-step.height // up)
+        busiest = max(tiles, self.manner.tiles_at_once)
+        self.work.capacity += int(step.count * busiest * across * up)
         fragments = step.count * step.width * step.height
+        self.work.fragments += fragments
         for trips, in_loop, lookup in _lookups_of_tiles(content, step.count):
             if fused and isinstance(lookup, OwnTileLookup):
                 continue
@@ -297,15 +295,7 @@ class _Counter:
                 self.work.lookups[8 * texel_bytes] += alone
                 continue
             self.work.shared_bytes += alone * texel_bytes
-            self.work.lookups[8 * texel_bytes] += number // shape.tile[1 if x else 0]
-
-    def _add_writes(self, pass_: FragmentPass, times: int) -> None:
-        blends = pass_.blend is not Blend.NONE
-        for name in pass_.targets:
-            texel = self.plan.texture(name).format.texel_bytes
-            fragments = times * constant_rect(pass_.rect).area
-            (self.work.blends if blends else self.work.fills)[8 * texel] += fragments
-            self.work.memory_bytes += fragments * texel * (1 + blends)
+            self.work.lookups[8 * texel_bytes] += number // (across if x else up)
 
     def _read_bytes(self, draw: Draw) -> int:
         """Bytes of the texels that a pass touches, each texel counted once."""
@@ -333,13 +323,6 @@ def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool,
             for step in segment.steps:
                 if step.lookup is not None:
                     yield segment.trips, segment.trips > 1 or iterates, step.lookup
-
-
-def _unanalysed(pass_: FragmentPass) -> Draw:
-    """A pass with lookups of which nothing is known."""
-    bound = {binding.unit: binding for binding in pass_.bindings}
-    units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
-    return Draw(pass_, tuple(DependentLookup(bound[unit]) for unit in units))
 
 
 def _texels(lookup: AffineLookup, rect: Rect) -> int:

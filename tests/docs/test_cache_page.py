@@ -17,7 +17,7 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.derive.caches import Cached, share_from_memory
 from gpgpu_legacy.papers.derive.inputs import Product
-from gpgpu_legacy.predict.plans import CacheModel, predict_plan
+from gpgpu_legacy.predict.model import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.published.schema import PlanChange
 from gpgpu_legacy.serial import read_recorded

@@ -21,9 +21,8 @@ from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
 from gpgpu_legacy.plan.textures import MovingRect, Rect
-from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
 from gpgpu_legacy.predict.parts import parts_of
-from gpgpu_legacy.predict.plans import CacheModel, predict_passes, predict_plan
 from gpgpu_legacy.predict.prediction import Stage
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import Work, count_work

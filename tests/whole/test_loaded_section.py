@@ -11,7 +11,7 @@ from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile, profiles
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, Said, loading
 from gpgpu_legacy.page.sections.loaded import largest, make_section
-from gpgpu_legacy.predict.plans import predict_plan
+from gpgpu_legacy.predict.model import predict_plan
 
 SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 MODEL = "hall-carr-hart-model"  # 256 instructions, and unlimited lookups
