@@ -143,8 +143,7 @@ def anomaly_command(
     """
     from gpgpu_legacy.algorithms.registry import find_product
     from gpgpu_legacy.studies.host_anomaly import model
-    from gpgpu_legacy.studies.host_anomaly.cases import make_cases
-    from gpgpu_legacy.studies.host_anomaly.simulation import METHOD
+    from gpgpu_legacy.studies.host_anomaly.simulation import METHOD, make_cases
 
     whats, given = split(words)
     if whats or given.keys() - {"n"}:

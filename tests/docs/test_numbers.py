@@ -16,9 +16,8 @@ from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.formulas.model import formula_tables
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.studies.host_anomaly.cases import make_cases
 from gpgpu_legacy.studies.host_anomaly.model import anomaly
-from gpgpu_legacy.studies.host_anomaly.outliers import published_times
+from gpgpu_legacy.studies.host_anomaly.simulation import make_cases, published_times
 
 TABLES = ROOT / "docs" / "explanation" / "larson-mcallister-hall-carr-hart.md"
 ANOMALY = ROOT / "docs" / "explanation" / "dobravec-bulic.md"

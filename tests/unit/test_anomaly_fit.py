@@ -8,20 +8,18 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from gpgpu_legacy.cache.caches import Policy
-from gpgpu_legacy.cache.host import HostCounts
 from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.studies.host_anomaly.cases import make_cases
-from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES
-from gpgpu_legacy.studies.host_anomaly.outliers import (
+from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES, fit, support
+from gpgpu_legacy.studies.host_anomaly.simulation import (
+    HostMisses,
     Row,
     find_outliers,
     find_ways,
+    make_cases,
     make_rows,
     published_times,
 )
-from gpgpu_legacy.studies.host_anomaly.penalties import fit, support
-from gpgpu_legacy.studies.host_anomaly.simulation import HostMisses, misses_of
 
 CACHE = find_host("core2-3mb").hierarchy.l2
 
@@ -30,10 +28,10 @@ CACHE = find_host("core2-3mb").hierarchy.l2
 
 def found_at(size: int, misses: float, dtlb: float = 1.0) -> HostMisses:
     """As many as that, an iteration; a quarter of the misses are a page walk's."""
-    steps = 4 * size**2
-    l2 = round(misses * steps)
-    counts = HostCounts(2 * steps, 0, round(dtlb * steps), 0, l2 - l2 // 4, l2 // 4, 0)
-    return misses_of(size, 4, counts)
+    return HostMisses(
+        size=size, rows=4, misses=misses, walk_misses=misses / 4, l1_misses=2.0,
+        dtlb_misses=dtlb, walk_l1_misses=0.0,
+    )  # fmt: skip
 
 
 def rows_of(found: Sequence[HostMisses], times: Mapping[int, float]) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isnan, nan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +17,8 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.studies.host_anomaly.outliers import Row, needed_misses
+from gpgpu_legacy.studies.host_anomaly.result import listed
+from gpgpu_legacy.studies.host_anomaly.simulation import Row, needed_misses
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,83 +40,84 @@ def draw_anomaly(models: Sequence[Model], path: Path) -> None:
     model, rows = models[0], models[0].rows
     figure = new_figure(height_inches=_HEIGHT)
     misses, times = figure.subplots(2, 1, sharex=True)
-    outliers = [outlier.size for outlier in model.outliers]
+    places = {row.size: place for place, row in enumerate(rows)}
     for axes in (misses, times):
         style_axes(axes)
-        for place, row in enumerate(rows):
-            if row.size in outliers:
-                axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
-    _draw_misses(misses, model, rows)
-    _draw_times(times, model, rows)
+        for outlier in model.outliers:
+            place = places[outlier.size]
+            axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
+    _draw_misses(misses, model, places)
+    _draw_times(times, model, places)
     times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
     times.set_xlabel("n of the n×n matrices, evenly spaced")
     figure.align_ylabels()
     others = f" The tables have {len(models) - 1} other cases." if models[1:] else ""
+    published, simulated = (
+        listed(sizes) or "no size"
+        for sizes in (
+            [outlier.size for outlier in model.outliers],
+            [row.size for row in rows if row.is_outlier],
+        )
+    )
     add_head(
         figure,
         "MulH of Dobravec & Bulić 2017 on the host",
         f"One model, {model.case.name}, on {model.case.host.title}.{others}",
-        f"The published times jump at {_sizes(outliers)}; the simulated misses at "
-        f"{_sizes([row.size for row in rows if row.is_outlier])}.",
+        f"The published times jump at {published}; the simulated misses at {simulated}.",
     )
     save_figure(figure, path)
 
 
-def _sizes(sizes: Sequence[int]) -> str:
-    return ", ".join(map(str, sizes)) or "no size"
-
-
-def _draw_misses(axes: Axes, model: Model, rows: Sequence[Row]) -> None:
+def _draw_misses(axes: Axes, model: Model, places: Mapping[int, int]) -> None:
     from gpgpu_legacy.present.labels import Label, Obstacles, label_points
 
-    places = list(enumerate(row.misses for row in rows))
-    axes.plot(*zip(*places, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
+    points = list(enumerate(row.misses for row in model.rows))
+    axes.plot(*zip(*points, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
     limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)
     axes.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
     axes.annotate(
         "an outlier is above this", (0, limit), (0, 3), textcoords="offset points",
         fontsize=_SMALL, color=SOFT, verticalalignment="bottom",
     )  # fmt: skip
-    axes.set_ylim(0, _ROOM * max(y for _, y in places))
+    axes.set_ylim(0, _ROOM * max(y for _, y in points))
     axes.set_ylabel("misses of level 2 an iteration")
     labels = [
         Label(
-            _place(rows, outlier.size), model.row(outlier.size).misses,
-            f"n = {outlier.size}: {model.row(outlier.size).misses:.3g} misses,\n"
-            f"{outlier.misses_beside:.2g} beside it",
+            places[row.size],
+            row.misses,
+            f"n = {row.size}: {row.misses:.3g} misses,\n{outlier.misses_beside:.2g} beside it",
             INK,
         )
         for outlier in model.outliers
-    ]  # fmt: skip
-    label_points(axes, labels, Obstacles(places, [places]), _SMALL)
+        for row in [model.row(outlier.size)]
+    ]
+    label_points(axes, labels, Obstacles(points, [points]), _SMALL)
 
 
-def _draw_times(axes: Axes, model: Model, rows: Sequence[Row]) -> None:
+def _draw_times(axes: Axes, model: Model, places: Mapping[int, int]) -> None:
     from gpgpu_legacy.present.labels import Label, Obstacles, label_points
 
-    predicted = [nan if row.predicted_ns is None else row.predicted_ns for row in rows]
-    published = [nan if row.published_ns is None else row.published_ns for row in rows]
+    predicted = [nan if row.predicted_ns is None else row.predicted_ns for row in model.rows]
+    published = [nan if row.published_ns is None else row.published_ns for row in model.rows]
     axes.plot(predicted, "o--", color=_MODEL, linewidth=1.2, markersize=4.5, label="predicted")
     axes.plot(published, "s", color=_PUBLISHED, markersize=6.0, label="published")
-    known = [value for value in (*predicted, *published) if not isnan(value)]
-    axes.set_ylim(0, _ROOM * max(known, default=1.0))
+    line, marks = (
+        [(x, y) for x, y in enumerate(values) if not isnan(y)] for values in (predicted, published)
+    )
+    axes.set_ylim(0, _ROOM * max((y for _, y in (*line, *marks)), default=1.0))
     axes.set_ylabel("ns an iteration")
     axes.legend(loc="upper left", frameon=False, fontsize=9.5)
     labels = [
         Label(
-            place, row.published_ns or 0.0,
-            f"n = {row.size}: {row.published_ns:.3g} ns published{_predicted(row)}", _PUBLISHED,
+            places[row.size],
+            row.published_ns or 0.0,
+            f"n = {row.size}: {row.published_ns:.3g} ns published{_predicted(row)}",
+            _PUBLISHED,
         )
-        for place, row in enumerate(rows)
-        if row.size in {outlier.size for outlier in model.outliers}
-    ]  # fmt: skip
-    line = [(x, y) for x, y in enumerate(predicted) if not isnan(y)]
-    marks = [(x, y) for x, y in enumerate(published) if not isnan(y)]
+        for outlier in model.outliers
+        for row in [model.row(outlier.size)]
+    ]
     label_points(axes, labels, Obstacles([*line, *marks], [line]), _SMALL)
-
-
-def _place(rows: Sequence[Row], size: int) -> int:
-    return [row.size for row in rows].index(size)
 
 
 def _predicted(row: Row) -> str:

@@ -5,13 +5,83 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.present.result import Result
-from gpgpu_legacy.serial import Record
-from gpgpu_legacy.studies.host_anomaly.cases import Case
-from gpgpu_legacy.studies.host_anomaly.outliers import Row, needed_misses
-from gpgpu_legacy.studies.host_anomaly.penalties import ANCHOR, Anchor, Penalties, Support
-from gpgpu_legacy.studies.host_anomaly.simulation import WORD_BYTES
+from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.studies.host_anomaly.simulation import (
+    WORD_BYTES,
+    Case,
+    HostMisses,
+    Row,
+    needed_misses,
+)
+
+ANCHOR = 480
+"""The size in the fit that fits the DTLB."""
+
+
+class Penalties(Record):
+    """The fitted time model.
+
+    dtlb_ns, miss_ns: the penalty of a DTLB miss, and of a line from memory; None where the sizes
+    of the fit say nothing about it. sizes: those that the model is fitted to.
+    """
+
+    base_ns: float
+    dtlb_ns: float | None
+    miss_ns: float | None
+    sizes: tuple[int, ...]
+
+    @property
+    def parameters(self) -> int:
+        """How many numbers are fitted."""
+        return 1 + (self.dtlb_ns is not None) + (self.miss_ns is not None)
+
+    def iteration_ns(self, simulated: HostMisses) -> float:
+        """The time of an iteration with these misses."""
+        dtlb_ns, miss_ns = self.dtlb_ns or 0.0, self.miss_ns or 0.0
+        return self.base_ns + dtlb_ns * simulated.dtlb_misses + miss_ns * simulated.misses
+
+
+class FittedSize(Record):
+    """A size of the fit. Times in ns per iteration.
+
+    leverage: by how much the fitted time changes with the published one. At 1 the fit passes
+    through the point whatever its time. left_out_ns: predicted from the other sizes of the fit;
+    None where these cannot determine all the penalties.
+    """
+
+    size: int
+    published_ns: float
+    fitted_ns: float
+    leverage: float
+    left_out_ns: float | None
+
+
+class Support(Record):
+    """What a fit rests on.
+
+    points: the sizes of the fit, those with the same misses together. degrees_of_freedom: points
+    that are left to test the model with. miss_range_ns: the smallest and the largest of the fits to
+    one size of each point.
+    """
+
+    points: tuple[tuple[int, ...], ...]
+    parameters: int
+    degrees_of_freedom: int
+    sizes: tuple[FittedSize, ...]
+    miss_range_ns: tuple[float, float] | None
+
+
+class Anchor(Record):
+    """The fit with this size in place of the anchor; with none where `size` is None.
+
+    prefetchable: the fraction of the steps down a column that a stride prefetcher could follow.
+    """
+
+    size: int | None
+    prefetchable: float
+    penalties: Penalties
 
 
 class Outlier(Record):
@@ -20,11 +90,10 @@ class Outlier(Record):
     All numbers are per iteration: times in ns, misses of level 2 and of the DTLB.
     extra_ns: of the published time, beyond that beside it. predicted_extra_ns: the penalty of the
     extra misses. needed_misses: how many misses would explain the published time.
-    misses_without_walks: with page walks that load nothing. dtlb_miss_would_cost_ns: the DTLB miss
-    penalty that would explain it, which puts the paper's own explanation, paging, to the test; None
-    where there are no more DTLB misses. extra_relative, extra_misses_relative: over those of the
-    outlier with the longest extra time; the latter is None where that has no extra misses.
-    of_memory: the part of the machine's that A, B and C take.
+    dtlb_miss_would_cost_ns: the DTLB miss penalty that would explain it, which puts the paper's own
+    explanation, paging, to the test; None where there are no more DTLB misses. extra_relative,
+    extra_misses_relative: over those of the outlier with the longest extra time; the latter is None
+    where that has no extra misses. of_memory: the part of the machine's that A, B and C take.
     """
 
     size: int
@@ -33,13 +102,11 @@ class Outlier(Record):
     extra_ns: float
     extra_relative: float
     misses_beside: float
-    misses_without_walks: float
     extra_misses_relative: float | None
     predicted_extra_ns: float | None
     needed_misses: float | None
     dtlb_misses_beside: float
     dtlb_miss_would_cost_ns: float | None
-    matrices_bytes: int
     of_memory: float
 
 
@@ -96,39 +163,27 @@ class Anomaly(Result):
         return f"<anomaly: {first.case.name}: {_counted(first)}, and {len(self.models) - 1} others>"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Outliers, without any fit, and the time models. whole: all misses and times, what the
-        models rest on, and what speaks against paging.
+        """Outliers, without any fit, and the time models. whole: all sizes of the first case, what
+        its model rests on, and what speaks against paging.
         """
         first = self.models[0]
-        outliers = [_outliers(self._machines())] * bool(first.published)
-        cases = [_cases(self.models), _times(self.models)]
-        if not whole:
-            return [*outliers, *cases]
-        rest = [_sizes(first), _misses(self.models)]
-        if first.support is not None:
-            rest.append(_support(first, first.support))
-        if first.anchors:
-            rest.append(_anchors(first))
-        if first.outliers:
-            rest.append(_paging(first))
-        return [*outliers, *cases, *rest]
-
-    def _machines(self) -> list[Model]:
-        """The first case of each machine."""
-        firsts: dict[str, Model] = {}
-        for model in self.models:
-            firsts.setdefault(model.case.machine, model)
-        return list(firsts.values())
+        grids = [_outliers(self.models)] if first.published else []
+        grids += [_cases(self.models), _times(self.models)]
+        if whole:
+            grids.append(_sizes(first))
+            if first.support is not None:
+                grids.append(_support(first, first.support))
+            if first.anchors:
+                grids.append(_anchors(first))
+            if first.outliers:
+                grids.append(_paging(first))
+        return grids
 
     def plot(self, path: Path) -> None:
         """Draw misses and times by size, of the first case."""
         from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
 
         draw_anomaly(self.models, path)
-
-
-def _digits(value: float | None, places: int = 2) -> Numeral | None:
-    return None if value is None else Numeral(f"{value:.{places}f}")
 
 
 def _mark(is_outlier: bool) -> str | None:
@@ -143,8 +198,9 @@ def listed(sizes: Sequence[int]) -> str:
 # Outliers, without any fit ----------------------------------------------------------------------
 
 
-def _outliers(machines: Sequence[Model]) -> Grid:
+def _outliers(models: Sequence[Model]) -> Grid:
     """Size by size for the first case of each machine."""
+    machines = list({model.case.machine: model for model in reversed(models)}.values())[::-1]
     heads = ["n"]
     for model in machines:
         heads += [f"{model.case.machine}: lines a set", "misses", "outlier"]
@@ -153,19 +209,27 @@ def _outliers(machines: Sequence[Model]) -> Grid:
     for alike in zip(*(model.published for model in machines), strict=True):
         row, cells = alike[0], list[Entry]([alike[0].size])
         for one in alike:
-            cells += [one.lines_a_set, _digits(one.misses, 4), _mark(one.is_outlier)]
-        beside = (_digits(row.times_beside), _mark(row.is_published_outlier))
-        rows.append((*cells, _digits(row.published_ns), *beside))
+            cells += [one.lines_a_set, one.misses, _mark(one.is_outlier)]
+        published = (row.published_ns, row.times_beside, _mark(row.is_published_outlier))
+        rows.append((*cells, *published))
     first = machines[0]
     needed = needed_misses(first.case.hierarchy.l2.line_bytes)
+    ways = "No number of ways is filled at the published outliers and at no other size."
+    if first.ways is not None:
+        ways = (
+            f"A column fills all ways at the published outliers, and at no other size, if there "
+            f"are {first.ways[0]} to {first.ways[1]} of them: it is this that the sizes alone "
+            f"decide, for {first.case.hierarchy.l2.sets} sets. How far a full set overflows at "
+            "1536 decides the rest, and depends on the paging."
+        )
     notes = (
         *(f"{m.case.name}: {_counted(m)}. {m.case.host.about}" for m in machines),
         "Misses are simulated, per iteration; nothing is fitted to a time. A simulated outlier has "
         f"more than twice the {needed:g} misses that it takes to read each line of B once for all "
         "the columns in it; a published one takes more than 1.2 times the time per iteration of "
-        f"the sizes beside it. Neither limit matters: {_margins(first.published)}.",
+        "the sizes beside it.",
         "Lines a set: the most lines of a column of B in one set of level 2, with perfect page "
-        f"colouring. {_ways(first)}",
+        f"colouring. {ways}",
     )
     caption = "Outliers simulated and published."
     return Grid("anomaly-outliers", caption, tuple(heads), tuple(rows), notes)
@@ -176,31 +240,6 @@ def _counted(model: Model) -> str:
     return (
         f"of {published} published outliers {model.hits} simulated, and {model.false_alarms} at "
         f"the other {len(model.published) - published} sizes"
-    )
-
-
-def _margins(rows: Sequence[Row]) -> str:
-    """The gaps between outliers and other sizes, of the misses and of the times."""
-    parts = []
-    outliers = [row.misses for row in rows if row.is_outlier]
-    others = [row.misses for row in rows if not row.is_outlier]
-    if outliers and others:
-        parts.append(f"the misses are {max(others):.3f} at most, or {min(outliers):.3f} at least")
-    slow = [row.times_beside for row in rows if row.times_beside and row.is_published_outlier]
-    rest = [row.times_beside for row in rows if row.times_beside and not row.is_published_outlier]
-    if slow and rest:
-        parts.append(f"the times {max(rest):.2f} times those beside, or {min(slow):.2f}")
-    return ", ".join(parts) or "there is nothing to divide"
-
-
-def _ways(model: Model) -> str:
-    if model.ways is None:
-        return "No number of ways is filled at the published outliers and at no other size."
-    return (
-        f"A column fills all ways at the published outliers, and at no other size, if there are "
-        f"{model.ways[0]} to {model.ways[1]} of them: it is this that the sizes alone decide, for "
-        f"{model.case.hierarchy.l2.sets} sets. How far a full set overflows at 1536 decides the "
-        "rest, and depends on the paging."
     )
 
 
@@ -220,8 +259,8 @@ def _cases(models: Sequence[Model]) -> Grid:
             listed([row.size for row in model.published if row.is_outlier]) or None,
             model.missed,
             model.false_alarms,
-            *(_digits(model.row(outlier.size).misses, 4) for outlier in model.outliers),
-            *(_digits(outlier.extra_misses_relative) for outlier in model.outliers),
+            *(model.row(outlier.size).misses for outlier in model.outliers),
+            *(outlier.extra_misses_relative for outlier in model.outliers),
         )
         for model in models
     )
@@ -231,7 +270,7 @@ def _cases(models: Sequence[Model]) -> Grid:
         f"{published} of that outlier's extra time, which is the same if each miss costs the same: "
         "so there is no penalty in it."
         if outliers
-        else "No published time among these sizes is an outlier.",
+        else _NO_OUTLIER,
         "Coloured is perfect page colouring; miscoloured:f, except for a fraction f of the pages; "
         "random, no colouring at all. xnu colours pages as OS X 10.9 does, by when they are first "
         "touched (read in xnu-2422.115.4); xnu@N if the matrices begin at page N of the 512 that a "
@@ -253,68 +292,76 @@ def _times(models: Sequence[Model]) -> Grid:
     parts = ("predicted +ns", "needed misses")
     heads = (
         "machine, paging, policy",
-        *_COSTS,
         *(f"{outlier.size}: {part}" for outlier in outliers for part in parts),
-        "largest error elsewhere",
+        *_COSTS,
     )
-    rows = []
-    for model in models:
-        cells: list[Entry] = []
-        for outlier in model.outliers:
-            cells += [
-                _digits(outlier.predicted_extra_ns, 1),
-                _digits(outlier.needed_misses, 3),
-            ]
-        *costs, error = _costs(model, model.penalties)
-        rows.append((model.case.name, *costs, *cells, error))
+    rows = tuple(
+        (
+            model.case.name,
+            *(
+                cell
+                for outlier in model.outliers
+                for cell in (outlier.predicted_extra_ns, outlier.needed_misses)
+            ),
+            *_costs(model, model.penalties),
+        )
+        for model in models
+    )
     extras = ", ".join(f"+{outlier.extra_ns:.1f} ns at {outlier.size}" for outlier in outliers)
     notes = (
         f"Published, relative to the sizes beside it: {extras}. Needed: the misses that would "
         "explain this with the fitted miss penalty."
         if extras
-        else "No published time among these sizes is an outlier.",
+        else _NO_OUTLIER,
         "Largest error elsewhere: of predicted times at sizes that are neither outliers nor part "
         f"of the fit, from {ANCHOR} up.",
     )
-    return Grid("anomaly-models", "The time models.", heads, tuple(rows), notes)
+    return Grid("anomaly-models", "The time models.", heads, rows, notes)
 
 
-_COSTS = ("base, ns", "per DTLB miss, ns", "per miss, ns")
+_NO_OUTLIER = "No published time among these sizes is an outlier."
+_COSTS = ("base, ns", "per DTLB miss, ns", "per miss, ns", "largest error elsewhere")
 
 
 def _costs(model: Model, penalties: Penalties | None) -> tuple[Entry, ...]:
-    """What _COSTS heads, and the largest error elsewhere."""
+    """What _COSTS heads."""
     if penalties is None:
-        return (None,) * 4
+        return (None,) * len(_COSTS)
     error = model.largest_error(penalties)
-    costs = map(_digits, (penalties.base_ns, penalties.dtlb_ns, penalties.miss_ns))
-    return (*costs, None if error is None else f"{error:+.1%}")
+    shown = None if error is None else f"{error:+.1%}"
+    return penalties.base_ns, penalties.dtlb_ns, penalties.miss_ns, shown
 
 
 def _sizes(model: Model) -> Grid:
     heads = ("n", "misses", "of page walks", "of level 1", "of the DTLB", "predicted, ns",
-             "published, ns", "predicted, ms", "published, ms", "time is", "outlier")  # fmt: skip
+             "published, ns", "time is", "outlier")  # fmt: skip
     rows = tuple(
         (
             row.size,
-            *(
-                _digits(misses, 4)
-                for misses in (row.misses, row.walk_misses, row.l1_misses, row.dtlb_misses)
-            ),
-            _digits(row.predicted_ns),
-            _digits(row.published_ns),
-            _digits(row.predicted_ms, 0),
-            _digits(row.published_ms, 0),
+            row.misses,
+            row.walk_misses,
+            row.l1_misses,
+            row.dtlb_misses,
+            row.predicted_ns,
+            row.published_ns,
             "fitted" if row.is_fitted else "predicted",
             _mark(row.is_outlier),
         )
         for row in model.rows
     )
+    times = "No times are published at the sizes of the fit, so there are no miss penalties."
+    if model.penalties is not None:
+        times = f"Fitted to the published times at n = {listed(model.penalties.sizes)} alone."
+        if model.penalties.miss_ns is None:
+            times += (
+                " The misses at these sizes are the same, so no miss penalty can be fitted: "
+                "published outliers stay unexplained, and predicted outliers have no time."
+            )
     notes = (
         "An iteration is one of the n³ inner ones of MulH. Misses are lines from memory per "
         f"iteration, those of page walks included, counted over {model.rows[0].rows} rows of C "
         "after warming up.",
-        _model_note(model.penalties),
+        times,
         "The base time includes a line from level 2. At some sizes below 480 columns of B stay in "
         "level 1, and the predicted time is slightly too long.",
     )
@@ -322,57 +369,21 @@ def _sizes(model: Model) -> Grid:
     return Grid("anomaly", caption, heads, rows, notes)
 
 
-def _model_note(penalties: Penalties | None) -> str:
-    if penalties is None:
-        return "No times are published at the sizes of the fit, so there are no miss penalties."
-    parts = [f"{penalties.base_ns:.2f} ns"]
-    if penalties.dtlb_ns is not None:
-        parts.append(f"{penalties.dtlb_ns:.2f} ns a DTLB miss")
-    if penalties.miss_ns is not None:
-        parts.append(f"{penalties.miss_ns:.2f} ns a miss")
-    rest = (
-        "The misses at these sizes are the same, so no miss penalty can be fitted: published "
-        "outliers stay unexplained, and predicted outliers have no time."
-        if penalties.miss_ns is None
-        else "What it rests on is a table of its own."
-    )
-    return (
-        f"Time of an iteration: {' + '.join(parts)}, fitted to the published times at n = "
-        f"{listed(penalties.sizes)} alone. {rest}"
-    )
-
-
-def _misses(models: Sequence[Model]) -> Grid:
-    """A row for each size, a column for each case."""
-    heads = ("n", *(model.case.name for model in models))
-    rows = tuple(
-        (alike[0].size, *(_digits(row.misses, 4) for row in alike))
-        for alike in zip(*(model.rows for model in models), strict=True)
-    )
-    return Grid("anomaly-misses", "Misses per iteration, case by case.", heads, rows)
-
-
 # What they rest on ------------------------------------------------------------------------------
 
 
 def _support(model: Model, support: Support) -> Grid:
     heads = ("n", "published, ns", "fitted, ns", "leverage", "from the others, ns")
-    rows = tuple(
-        (
-            size.size,
-            _digits(size.published_ns),
-            _digits(size.fitted_ns),
-            _digits(size.leverage, 3),
-            _digits(size.left_out_ns),
-        )
-        for size in support.sizes
-    )
+    rows = tuple(tuple(fields_of(size).values()) for size in support.sizes)
     verdict = (
         "So many points test the model."
         if support.degrees_of_freedom > 0
         else "The fit is saturated: it shows that there are such penalties, and tests nothing."
     )
     predicted = sum(not row.is_fitted for row in model.published)
+    miss = "none"
+    if support.miss_range_ns is not None:
+        miss = "{:.2f} to {:.2f} ns".format(*support.miss_range_ns)
     notes = (
         f"{len(support.sizes)} sizes have {len(support.points)} different numbers of misses "
         f"({'; '.join(map(listed, support.points))}), and {support.parameters} penalties are "
@@ -381,7 +392,7 @@ def _support(model: Model, support: Support) -> Grid:
         "Leverage: by how much the fitted time follows the published one. At 1 the fit passes "
         "through the point whatever its time. From the others: predicted without this size, where "
         "the other sizes determine all penalties.",
-        f"Fits to one size of each point have {_ranges(support)}.",
+        f"The miss penalty of fits to one size of each point: {miss}.",
         f"Predictions are the times of the {predicted} sizes here that took no part and have "
         "published times.",
     )
@@ -389,37 +400,16 @@ def _support(model: Model, support: Support) -> Grid:
     return Grid("anomaly-fit", caption, heads, rows, notes)
 
 
-def _ranges(support: Support) -> str:
-    parts = []
-    for name, values, of in (
-        ("base ", support.base_range_ns, ""),
-        ("", support.dtlb_range_ns, " a DTLB miss"),
-        ("", support.miss_range_ns, " a miss"),
-    ):
-        if values is not None:
-            low, high = (f"{value:.2f}" for value in values)
-            parts.append(f"{name}{low if low == high else f'{low} to {high}'} ns{of}")
-    return ", ".join(parts)
-
-
 def _anchors(model: Model) -> Grid:
-    heads = ("anchor", "stride, bytes", "steps prefetched", "misses of level 1", "of the DTLB",
-             "published, ns", *_COSTS, "largest error elsewhere")  # fmt: skip
     reach = model.case.host.prefetch_stride_bytes.value
-    rows = []
-    for anchor in model.anchors:
-        own: tuple[Entry, ...] = ("none", *(None,) * 5)
-        if anchor.size is not None:
-            row = model.row(anchor.size)
-            own = (
-                anchor.size,
-                anchor.size * WORD_BYTES,
-                f"{anchor.prefetchable:.0%}",
-                _digits(row.l1_misses, 3),
-                _digits(row.dtlb_misses, 3),
-                _digits(row.published_ns),
-            )
-        rows.append((*own, *_costs(model, anchor.penalties)))
+    rows = tuple(
+        (
+            "none" if anchor.size is None else str(anchor.size),
+            f"{anchor.prefetchable:.0%}",
+            *_costs(model, anchor.penalties),
+        )
+        for anchor in model.anchors
+    )
     notes = (
         f"The fit with each smaller size in place of its {ANCHOR}, and without any. The miss "
         "penalty hardly changes, for it rests on 1024 and its neighbours. The base and the DTLB "
@@ -431,37 +421,32 @@ def _anchors(model: Model) -> Grid:
         "and no published time tells them apart.",
     )
     caption = f"Other anchors of the fit: {model.case.name}."
-    return Grid("anomaly-anchors", caption, heads, tuple(rows), notes)
+    return Grid("anomaly-anchors", caption, ("anchor", "steps prefetched", *_COSTS), rows, notes)
 
 
 def _paging(model: Model) -> Grid:
     heads = ("n", "ns", "ns beside", "DTLB misses", "beside", "a DTLB miss would cost, ns",
-             "misses", "of page walks", "without walks", "A, B and C, MiB",
-             "of memory")  # fmt: skip
-    rows = []
-    for outlier in model.outliers:
-        row = model.row(outlier.size)
-        rows.append((
+             "misses", "of page walks", "A, B and C of memory")  # fmt: skip
+    rows = tuple(
+        (
             row.size,
-            _digits(row.published_ns),
-            _digits(outlier.published_ns_beside),
-            _digits(row.dtlb_misses, 4),
-            _digits(outlier.dtlb_misses_beside, 4),
-            _digits(outlier.dtlb_miss_would_cost_ns, 0),
-            _digits(row.misses, 4),
-            _digits(row.walk_misses, 4),
-            _digits(outlier.misses_without_walks, 4),
-            _digits(outlier.matrices_bytes / 2**20, 1),
-            Numeral(f"{outlier.of_memory:.1%}"),
-        ))  # fmt: skip
+            row.published_ns,
+            outlier.published_ns_beside,
+            row.dtlb_misses,
+            outlier.dtlb_misses_beside,
+            outlier.dtlb_miss_would_cost_ns,
+            row.misses,
+            row.walk_misses,
+            f"{outlier.of_memory:.1%}",
+        )
+        for outlier in model.outliers
+        for row in [model.row(outlier.size)]
+    )
     notes = (
         "The paper suspects paging. But the matrices take a small part of memory, so nothing is "
         "swapped, and the DTLB misses about once per iteration at these sizes and at those beside "
         "them alike. Where no cost of a DTLB miss is given, there are no more DTLB misses than "
         "beside it, and no DTLB miss penalty explains the time.",
-        "Without walks: the misses where page walks load nothing. Page walks add lines of the page "
-        "table to sets that a column of B already fills; at the sizes beside these, where the sets "
-        "have room, they add no misses.",
         "Beside: the means of "
         + "; ".join(f"{listed(o.beside)} for {o.size}" for o in model.outliers)
         + ".",
@@ -469,4 +454,4 @@ def _paging(model: Model) -> Grid:
     caption = (
         f"The paper's own explanation, paging, on {model.case.machine}, pages {model.case.paging}."
     )
-    return Grid("anomaly-paging", caption, heads, tuple(rows), notes)
+    return Grid("anomaly-paging", caption, heads, rows, notes)

@@ -1,16 +1,95 @@
-"""MulH's accesses through the simulated processor, some rows of C at a time."""
+"""What is simulated, and where it has outliers: no time of a model is in it.
+
+MulH's accesses go through the simulated processor, some rows of C at a time. Outliers are sizes
+with far more time per iteration than those beside them, and those with more misses.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from statistics import median
+
+import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.cache.host import Hierarchy, HostCounts, measure
+from gpgpu_legacy.arguments import as_member, as_positive
+from gpgpu_legacy.cache.caches import Cache, Policy
+from gpgpu_legacy.cache.host import Hierarchy, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
-from gpgpu_legacy.cache.paging import Paging
+from gpgpu_legacy.cache.paging import Paging, parse_paging
+from gpgpu_legacy.chips.hosts import Host, find_host, hosts
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.serial import Record, as_record
+
+# Cases --------------------------------------------------------------------------------------------
+
+PAGINGS = ("coloured", "miscoloured:0.01", "random", "xnu")
+PSEUDO_PAGING, PSEUDO_POLICIES = "xnu", (Policy.PLRU, Policy.RANDOM_PLRU)
+"""The first machine has pseudo-LRU with this paging, too, unless pagings or policies are given."""
+
+
+class Case(Record):
+    """machine: its name. paging: as `parse_paging` reads it, with this seed. policy: of level 2."""
+
+    machine: str
+    paging: str
+    policy: Policy = Policy.LRU
+    seed: int = 0
+
+    @property
+    def host(self) -> Host:
+        """The machine."""
+        return find_host(self.machine)
+
+    @property
+    def pages(self) -> Paging:
+        """The mapping of its pages."""
+        return parse_paging(self.paging, self.seed)
+
+    @property
+    def hierarchy(self) -> Hierarchy:
+        """The machine's, with that policy."""
+        own = self.host.hierarchy
+        return replace(own, l2=replace(own.l2, policy=self.policy))
+
+    @property
+    def name(self) -> str:
+        """The machine, the paging, and the policy if it is not LRU."""
+        policy = "" if self.policy is Policy.LRU else f", {self.policy.value}"
+        return f"{self.machine}, {self.paging}{policy}"
+
+
+def make_cases(
+    machines: Sequence[str] = (),
+    pagings: Sequence[str] = (),
+    policies: Sequence[str] = (),
+    seed: int = 0,
+) -> list[Case]:
+    """These machines with all these pagings and policies; by default all, PAGINGS, and LRU.
+
+    If neither pagings nor policies are given, there is the first machine with pseudo-LRU, too.
+    Raises InputError.
+    """
+    names = [find_host(name).name for name in machines] or [host.name for host in hosts()]
+    kinds = [str(parse_paging(text, seed)) for text in pagings or PAGINGS]
+    replaced = [as_member("policy", text.strip().lower(), Policy) for text in policies]
+    cases = [
+        Case(machine=name, paging=kind, policy=policy, seed=seed)
+        for name in names
+        for policy in replaced or [Policy.LRU]
+        for kind in kinds
+    ]
+    if not pagings and not policies:
+        cases[len(PAGINGS) : len(PAGINGS)] = [
+            Case(machine=names[0], paging=PSEUDO_PAGING, policy=policy, seed=seed)
+            for policy in PSEUDO_POLICIES
+        ]
+    return cases
+
+
+# Misses -------------------------------------------------------------------------------------------
 
 METHOD = "dobravec-bulic-host"
 WORD_BYTES = 4
@@ -36,17 +115,14 @@ class HostMisses(Record):
 
 
 def simulate_host(
-    size: int,
-    cases: Sequence[tuple[Hierarchy, Paging]],
-    rows: int = ROWS,
-    warm_rows: int = WARM_ROWS,
+    size: int, cases: Sequence[tuple[Hierarchy, Paging]], rows: int = ROWS
 ) -> list[HostMisses]:
     """MulH of n×n matrices on each hierarchy and paging, in its steady state.
 
-    The caches are empty at first; `warm_rows` rows of C are computed before `rows` are counted.
+    The caches are empty at first; WARM_ROWS rows of C are computed before `rows` are counted.
     Raises InputError where C has fewer rows, and for sizes above LARGEST_SIZE.
     """
-    check_rows(size, rows, warm_rows)
+    check_rows(size, rows)
     regions, stream = first_dispatch_addresses(
         find_product(METHOD).plan(n=size), line_bytes=WORD_BYTES
     )
@@ -56,33 +132,156 @@ def simulate_host(
         stream,
         unit_bytes=WORD_BYTES,
         bytes_in_use=regions[-1].base + regions[-1].size_bytes,
-        first=warm_rows * accesses_per_row,
-        last=(warm_rows + rows) * accesses_per_row,
+        first=WARM_ROWS * accesses_per_row,
+        last=(WARM_ROWS + rows) * accesses_per_row,
     )
-    return [misses_of(size, rows, case) for case in counts]
-
-
-def misses_of(size: int, rows: int, counts: HostCounts) -> HostMisses:
-    """The misses that were counted in so many rows of C, per iteration."""
     steps = rows * size**2
-    return HostMisses(
-        size=size,
-        rows=rows,
-        misses=(counts.l2_misses + counts.walk_l2_misses) / steps,
-        walk_misses=counts.walk_l2_misses / steps,
-        l1_misses=counts.l1_misses / steps,
-        dtlb_misses=counts.dtlb_misses / steps,
-        walk_l1_misses=counts.walk_l1_misses / steps,
-    )
+    return [
+        HostMisses(
+            size=size,
+            rows=rows,
+            misses=(case.l2_misses + case.walk_l2_misses) / steps,
+            walk_misses=case.walk_l2_misses / steps,
+            l1_misses=case.l1_misses / steps,
+            dtlb_misses=case.dtlb_misses / steps,
+            walk_l1_misses=case.walk_l1_misses / steps,
+        )
+        for case in counts
+    ]
 
 
-def check_rows(size: int, rows: int, warm_rows: int = WARM_ROWS) -> None:
-    """InputError for a size that cannot be simulated with these numbers of rows."""
+def check_rows(size: int, rows: int) -> None:
+    """InputError for a size that cannot be simulated with so many rows."""
     as_positive("rows", rows)
-    if warm_rows < 0 or size < rows + warm_rows:
+    if size < rows + WARM_ROWS:
         raise InputError(
-            f"n is {size}; it must be at least {rows + warm_rows}: {warm_rows} row of C to warm up "
+            f"n is {size}; it must be at least {rows + WARM_ROWS}: {WARM_ROWS} row of C to warm up "
             f"the caches and {rows} to count; count fewer rows"
         )
     if size > LARGEST_SIZE:
         raise InputError(f"n = {size}: the largest size is {LARGEST_SIZE}")
+
+
+# Outliers -----------------------------------------------------------------------------------------
+
+_PAPER, _TABLE = "dobravec-bulic-2017", "section-3-2"
+_OUTLIER = 1.2  # times the time per iteration beside it
+_BESIDE = 0.05  # of n: sizes at most this far away lie beside it
+
+
+class Row(HostMisses):
+    """A size: simulated, published, and predicted. …_ms: of the product; …_ns: of an iteration.
+
+    lines_a_set: of a column of B, at most. is_outlier: by the simulated misses. times_beside: the
+    published time over those beside it; None where there are none. predicted_ns: None where nothing
+    was fitted, and for simulated outliers without a miss penalty.
+    """
+
+    lines_a_set: int
+    is_outlier: bool
+    published_ms: float | None
+    published_ns: float | None
+    times_beside: float | None
+    is_published_outlier: bool
+    predicted_ns: float | None = None
+    is_fitted: bool = False
+
+
+def make_rows(
+    simulated: Sequence[HostMisses], published_ms: Mapping[int, float], cache: Cache
+) -> list[Row]:
+    """The sizes in order, with their published times. cache: level 2.
+
+    Published outliers are found among all published times, whether their sizes are simulated.
+    """
+    outliers, ratios = find_outliers(published_ms), times_beside(published_ms)
+    return [
+        as_record(
+            Row,
+            one,
+            lines_a_set=lines_per_set(one.size, cache),
+            is_outlier=one.misses > 2 * needed_misses(cache.line_bytes),
+            published_ms=(ms := published_ms.get(one.size)),
+            published_ns=None if ms is None else ms * 1e6 / one.size**3,
+            times_beside=ratios.get(one.size),
+            is_published_outlier=one.size in outliers,
+        )
+        for one in sorted(simulated, key=lambda one: one.size)
+    ]
+
+
+def needed_misses(line_bytes: int) -> float:
+    """The misses per iteration if each line of B is read once for all columns in it.
+
+    An outlier has more than twice as many.
+    """
+    return WORD_BYTES / line_bytes
+
+
+def lines_per_set(size: int, cache: Cache) -> int:
+    """The most lines of a column of B in one set, where pages are perfectly coloured."""
+    lines = np.arange(size, dtype=np.int64) * size * WORD_BYTES // cache.line_bytes
+    return int(np.bincount(lines % cache.sets).max())
+
+
+def find_ways(rows: Sequence[Row]) -> tuple[int, int] | None:
+    """The fewest and the most ways that a column fills exactly at the published outliers.
+
+    Where pages are perfectly coloured; None where no number does.
+    """
+    known = [row for row in rows if row.published_ms is not None]
+    most = min((row.lines_a_set for row in known if row.is_published_outlier), default=0)
+    fewest = 1 + max((row.lines_a_set for row in known if not row.is_published_outlier), default=0)
+    return (fewest, most) if fewest <= most else None
+
+
+# Published times --------------------------------------------------------------------------------
+
+
+def published_times() -> dict[int, float]:
+    """The host's published times by size, in ms: from Section 3.2, then from the tables."""
+    tables = sorted(find_paper(_PAPER).measured, key=lambda table: not table.id.endswith(_TABLE))
+    times: dict[int, float] = {}
+    for table in tables:
+        for series in table.series:
+            if series.method == METHOD:
+                for cell in series.cells:
+                    times.setdefault(cell.size, cell.value)
+    return times
+
+
+def times_beside(published_ms: Mapping[int, float]) -> dict[int, float]:
+    """The time per iteration of each size over that beside it.
+
+    It is the median of the sizes beside it. Where there are none, it is the longer of the times at
+    the next smaller and the next larger size, since times grow with n; the smallest and the largest
+    size are then left out.
+    """
+    times = {n: ms / n**3 for n, ms in sorted(published_ms.items())}
+    ratios = {}
+    for size, time in times.items():
+        near = [times[n] for n in _near(size, times)]
+        smaller = [n for n in times if n < size]
+        larger = [n for n in times if n > size]
+        if near:
+            ratios[size] = time / median(near)
+        elif smaller and larger:
+            ratios[size] = time / max(times[smaller[-1]], times[larger[0]])
+    return ratios
+
+
+def find_outliers(published_ms: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
+    """The sizes whose time per iteration is an outlier, each with those beside it."""
+    return {
+        size: _near(size, published_ms) or _next(size, published_ms)
+        for size, ratio in times_beside(published_ms).items()
+        if ratio > _OUTLIER
+    }
+
+
+def _near(size: int, sizes: Mapping[int, float]) -> tuple[int, ...]:
+    return tuple(n for n in sorted(sizes) if 0 < abs(n - size) <= _BESIDE * size)
+
+
+def _next(size: int, sizes: Mapping[int, float]) -> tuple[int, ...]:
+    return max(n for n in sizes if n < size), min(n for n in sizes if n > size)
