@@ -123,7 +123,9 @@ def _model(case: Case, rows: Sequence[Row], outliers: Mapping[int, tuple[int, ..
         missed=sum(not row.is_outlier and row.is_published_outlier for row in known),
         false_alarms=sum(row.is_outlier and not row.is_published_outlier for row in known),
         ways=find_ways(rows),
-        outliers=tuple(_outliers(case, rows, outliers, penalties and penalties.miss_ns)),
+        outliers=tuple(
+            _outliers(case, rows, outliers, None if penalties is None else penalties.miss_ns)
+        ),
         penalties=penalties,
         support=None if penalties is None else support(penalties, rows),
         anchors=anchors(rows, reach, page),
