@@ -49,19 +49,11 @@ SECTIONS: dict[str, dict[str, str]] = {
 STUDY = "study"
 """The group of the studies."""
 
-STUDIES: dict[str, str] = {
-    "lineage": "lineage",
-    "roofline": "roofline",
-    "cache-table": "cache_table",
-    "tiles": "tiles",
-    "figure-2": "studies",
-    "multichannel": "studies",
-    "anomaly": "studies",
-    "precision": "studies",
-    "sdk-example": "studies",
-    "mispredictions": "predict",
-}
-"""The file of each study."""
+STUDIES = (
+    "lineage", "roofline", "cache-table", "tiles", "figure-2",
+    "multichannel", "anomaly", "precision", "sdk-example", "mispredictions",
+)  # fmt: skip
+"""All of them are in studies.py."""
 
 INTERRUPTED = 130
 """The exit code where the user interrupts a command."""

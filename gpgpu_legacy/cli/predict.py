@@ -1,4 +1,4 @@
-"""Commands about time: predict it, and compare predictions with measurements."""
+"""The command that predicts times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from gpgpu_legacy.cli.words import Job
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.predict.mispredictions import Mispredictions
     from gpgpu_legacy.predict.model import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction
 
@@ -59,14 +58,3 @@ def predict_command(job: Job, chip: PredictedChip, through: CacheOptions) -> Pre
     from gpgpu_legacy.predict.model import predict_plan
 
     return predict_plan(job.pipeline(), chip, through.model())
-
-
-@answers("study mispredictions")
-def mispredictions_command() -> Mispredictions:
-    """Compare predicted with published and measured times, with the reason for each difference.
-
-    The exit code is 1 if a prediction differs from the recorded one.
-    """
-    from gpgpu_legacy.predict.mispredictions import compare_all
-
-    return compare_all()

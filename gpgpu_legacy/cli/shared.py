@@ -63,7 +63,7 @@ app = Commands(
 
 studies = Commands(
     STUDY,
-    {"Studies": STUDIES},
+    {"Studies": dict.fromkeys(STUDIES, "studies")},
     help="Answer a question beyond the verbs, with a table and a picture.",
 )
 app.add_command(studies)

@@ -1,84 +1,286 @@
-"""Studies of single questions: two pictures, an anomaly, the formats' accuracy, an example."""
+"""The studies: questions beyond the verbs, each with a table, and most with a picture."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.cli.completion import arithmetic_names
+from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK
+from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.cli.completion import arithmetic_names, chip_names, executor_names
 from gpgpu_legacy.cli.file_options import FILM
 from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import Argument, Option, Several
-from gpgpu_legacy.cli.shared import ARITHMETICS, ExecutorName, Seed
-from gpgpu_legacy.cli.words import Jobs, RunJob, split
+from gpgpu_legacy.cli.shared import (
+    ARITHMETICS,
+    BLOCK_HELP,
+    BUDGET_S,
+    CACHE_HELP,
+    IN_FLIGHT_HELP,
+    LAYOUT_HELP,
+    QUICK_SIZE,
+    RASTER_HELP,
+    SIZE_HELP,
+    ExecutorName,
+    Seed,
+    SimulationBudget,
+    warn_if_busy,
+)
+from gpgpu_legacy.cli.words import Jobs, RunJob, Size, split
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.studies.cache_table.defaults import (
+    BLOCKS,
+    CACHES,
+    IN_FLIGHT,
+    LAYOUTS,
+    RASTERS,
+    SIZE,
+)
+from gpgpu_legacy.studies.tile_size.formulas import CACHES as TILE_CACHES
+from gpgpu_legacy.studies.tile_size.formulas import TILES
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline
+    from gpgpu_legacy.predict.mispredictions import Mispredictions
+    from gpgpu_legacy.studies.cache_table.result import CacheTable
     from gpgpu_legacy.studies.figure_2.model import Demonstration
     from gpgpu_legacy.studies.host_anomaly.result import Anomaly
+    from gpgpu_legacy.studies.lineage.result import Lineage, Lineages
     from gpgpu_legacy.studies.multichannel.model import Demonstration as Multichannel
     from gpgpu_legacy.studies.precision.model import Precision
+    from gpgpu_legacy.studies.roofline.here import Here
+    from gpgpu_legacy.studies.roofline.result import Roofline
     from gpgpu_legacy.studies.sdk_example.model import Example
+    from gpgpu_legacy.studies.tile_size.model import TileTable
 
-# Pictures ---------------------------------------------------------------------------------------
+# Methods on machines -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class ShownProduct:
-    """The product that a picture shows."""
+class LineageOptions:
+    """What `lineage` runs."""
 
-    words: Annotated[
+    seed: Seed = 0
+    executor: ExecutorName = "auto"
+    budget: Annotated[
+        float | None,
+        Option("SECONDS", "Stop after this time (default: no limit, for a table of every method)."),
+    ] = None
+    beside: Annotated[
+        Several[Path],
+        Option("JSON …", "Show several recorded results side by side; run nothing."),
+    ] = ()
+
+
+def _lineage_kept() -> type[Lineage]:
+    from gpgpu_legacy.studies.lineage.result import Lineage
+
+    return Lineage
+
+
+@answers("study lineage", plot="Draw GFLOPS by method.", kept=_lineage_kept)
+def lineage_command(size: Size, what: LineageOptions, report: Report) -> Lineage | Lineages:
+    """Run every method on this machine, in the order of history.
+
+    All methods run in turn, round by round, and so do the libraries that are their ceilings.
+    """
+    if what.beside:
+        from gpgpu_legacy.serial import read_recorded
+        from gpgpu_legacy.studies.lineage.result import Lineage, Lineages
+
+        return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
+    from gpgpu_legacy.studies.lineage.model import benchmark_of, lineage_of
+
+    with report.budget(what.budget) as budget:
+        benchmark = benchmark_of(size.n, what.seed, what.executor)
+        with report.progress("lineage", benchmark.steps) as step:
+            bench = benchmark.measure(budget, step, report.save)
+    warn_if_busy(bench.busy_share)
+    return lineage_of(bench)
+
+
+@dataclass(frozen=True)
+class RoofOptions:
+    """Whose roofs are shown, and how this machine is measured."""
+
+    chip: Annotated[
         Several[str],
-        Argument(
-            "[NAME=VALUE]...",
-            "Matrices as in A=a.npy B=b.npy, sizes as in n=3 m=2, and the method's parameters.",
+        Option(
+            "NAME …",
+            "See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
+            complete=chip_names,
         ),
     ] = ()
-    seed: Annotated[
-        int | None,
-        Option("SEED", "Seed of random matrices (default: the picture's own, where these fit)."),
+    recorded: Annotated[
+        Several[Path],
+        Option("--from", "JSON …", "Add the times that `study lineage` or `bench` recorded."),
+    ] = ()
+    executor: Annotated[
+        Several[str],
+        Option(
+            "NAME …",
+            "Measure these, of `--chip this` (default: all that work here but the reference).",
+            complete=executor_names,
+        ),
+    ] = ()
+    budget: Annotated[float, Option("SECONDS", "Measure for so long, for `--chip this`.")] = (
+        BUDGET_S
+    )
+
+
+@answers("study roofline", plot="Draw the roofline.")
+def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
+    """Show every method under the roofs of chips, with what was published and measured there.
+
+    With `--chip this`, all methods are measured on this machine's executors, and so are the rates
+    of those that `gpgpu-legacy calibrate` has not kept. A point above its roof cannot be right: the
+    table names it, and the exit code is 1.
+    """
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.predict.model import THIS
+    from gpgpu_legacy.studies.roofline import model
+
+    names = list(dict.fromkeys(roof.chip or ["h100-sxm5"]))
+    is_here = any(name.strip().lower() == THIS for name in names)
+    if roof.executor and not is_here:
+        raise InputError("--executor is for this machine; give --chip this, too")
+    chips = [find_profile(name) for name in names if name.strip().lower() != THIS]
+    reached = [product for path in roof.recorded for product in model.recorded(path)]
+    if is_here:
+        found = _measure_here(roof, size.n, report)
+        chips += found.profiles
+        reached += model.measured(found.bench, "measured here")
+    return model.roofline(chips, size.n, reached)
+
+
+def _measure_here(roof: RoofOptions, n: int, report: Report) -> Here:
+    from gpgpu_legacy.measure.calibration.model import calibratable
+    from gpgpu_legacy.studies.roofline.here import count_steps, measure_here
+
+    executors = calibratable(roof.executor)
+    steps = count_steps(executors)
+    with report.budget(roof.budget) as budget, report.progress("measuring", steps) as step:
+        found = measure_here(executors, n, budget, step)
+    warn_if_busy(found.bench.busy_share)
+    return found
+
+
+@answers("study mispredictions")
+def mispredictions_command() -> Mispredictions:
+    """Compare predicted with published and measured times, with the reason for each difference.
+
+    The exit code is 1 if a prediction differs from the recorded one.
+    """
+    from gpgpu_legacy.predict.mispredictions import compare_all
+
+    return compare_all()
+
+
+# Caches ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What to simulate, every combination; how long, and what is known already."""
+
+    size: Annotated[int, Option("N", f"{SIZE_HELP}.")] = SIZE
+    block: Annotated[Several[int], Option("B,…", f"{BLOCK_HELP}.")] = BLOCKS
+    accumulate: Annotated[
+        Accumulate,
+        Option(
+            "How the partial sum of the blocked methods gets from pass to pass; ping-pong moves "
+            "Table 1's bytes."
+        ),
+    ] = Accumulate.PING_PONG
+    cache: Annotated[Several[str], Option("SPEC …", CACHE_HELP)] = CACHES
+    raster: Annotated[Several[str], Option("ORDER …", RASTER_HELP)] = RASTERS
+    layout: Annotated[Several[str], Option("LAYOUT …", LAYOUT_HELP)] = LAYOUTS
+    in_flight: Annotated[Several[int], Option("N,…", IN_FLIGHT_HELP)] = IN_FLIGHT
+    budget: Annotated[float, Option("SECONDS", "Stop after this time; it may take hours.")] = 600.0
+    workers: Annotated[
+        int | None, Option("N", "Simulations at a time (default: one per core).")
     ] = None
-    executor: ExecutorName = "auto"
-
-    def built(self, method: str) -> tuple[Pipeline, dict[str, Any]]:
-        """The product by a method, 4×4 unless the words say otherwise, and the matrices given."""
-        whats, given = split(self.words)
-        if whats:
-            raise InputError(f"{whats[0]} is neither a matrix nor a parameter; write NAME=VALUE")
-        own = () if given.keys() & {"n", "A", "B"} else ("n=4",)
-        return RunJob((method, *own, *self.words)).built
+    resume: Annotated[
+        Path | None, Option("JSON", "Keep the rows of a recorded table; simulate what it lacks.")
+    ] = None
 
 
-@answers("study figure-2", plot="Draw the passes; a .gif shows one at a time.", picture=FILM)
-def figure_2_command(shown: ShownProduct) -> Demonstration:
-    """Show what Figure 2 of Hall, Carr & Hart 2003 demonstrates: larson-mcallister, pass by pass.
+def _table_kept() -> type[CacheTable]:
+    from gpgpu_legacy.studies.cache_table.result import CacheTable
 
-    It is made from the paper's words, not after its picture. Matrices have up to 16 rows and
-    columns.
+    return CacheTable
+
+
+@answers(
+    "study cache-table", plot="Plot the share of A and B from memory over b.", kept=_table_kept
+)
+def cache_table_command(table: TableOptions, report: Report) -> CacheTable:
+    """Make the table that Hall, Carr & Hart 2003 does not have: its methods through caches.
+
+    The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
+    fit the budget are listed; the defaults take minutes to hours to simulate.
     """
-    from gpgpu_legacy.predict.auto import executor_for
-    from gpgpu_legacy.studies.figure_2.model import METHOD, demonstrate
+    from gpgpu_legacy.serial import read_recorded
+    from gpgpu_legacy.studies.cache_table import model
 
-    p, given = shown.built(METHOD.name)
-    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
+    settings = model.settings(table.cache, table.raster, table.layout, table.in_flight)
+    products = model.Products(table.size, table.block, table.accumulate)
+    known = None if table.resume is None else read_recorded(table.resume, _table_kept())
+    with (
+        report.budget(table.budget) as budget,
+        report.progress("simulating", len(products.cases(settings))) as step,
+    ):
+        return model.make_table(
+            products,
+            settings,
+            budget,
+            known=known,
+            workers=table.workers,
+            progress=step,
+            save=report.save,
+        )
 
 
-@answers("study multichannel", plot="Draw a fragment; a .gif shows them all.", picture=FILM)
-def multichannel_command(shown: ShownProduct) -> Multichannel:
-    """Show what a fragment of hall-carr-hart-multi looks up, swizzles, multiplies and adds.
+@dataclass(frozen=True)
+class TileOptions:
+    """The product, what to simulate of it, every tile in every cache, and in which order."""
 
-    That is equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8 rows
-    and columns.
+    size: Annotated[int, Option("N", f"{SIZE_HELP}.")] = QUICK_SIZE
+    block: Annotated[int, Option("B", f"{BLOCK_HELP}.")] = DEFAULT_BLOCK
+    tile: Annotated[
+        Several[int],
+        Option("T,…", "Draw tiles of T×T texels one after another, each in all of its passes."),
+    ] = TILES
+    cache: Annotated[Several[str], Option("SPEC …", CACHE_HELP)] = TILE_CACHES
+    raster: Annotated[str, Option("ORDER", RASTER_HELP)] = "scan"
+    layout: Annotated[str, Option("LAYOUT", LAYOUT_HELP)] = "linear"
+    in_flight: Annotated[int, Option("N", IN_FLIGHT_HELP)] = 1
+    budget: SimulationBudget = None
+
+
+@answers("study tiles")
+def tiles_command(options: TileOptions, report: Report) -> TileTable:
+    """Show what a product in tiles takes from memory: formulas beside exact simulation.
+
+    The product is that of govindaraju-tiled. Each texel of A and of B is read once for each tile
+    along a side, as long as the cache holds a tile's part of B.
     """
-    from gpgpu_legacy.predict.auto import executor_for
-    from gpgpu_legacy.studies.multichannel.model import METHOD, demonstrate
+    from gpgpu_legacy.cache.access import parse_access
+    from gpgpu_legacy.cache.caches import parse_cache
+    from gpgpu_legacy.studies.tile_size.model import Cases, tile_table
 
-    p, given = shown.built(METHOD.name)
-    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
+    caches = tuple(map(parse_cache, options.cache))
+    access = parse_access(options.layout, options.raster, in_flight=options.in_flight)
+    cases = Cases(options.size, options.block, options.tile, caches, access)
+    with (
+        report.budget(options.budget) as budget,
+        report.progress("simulating", len(options.tile) * len(caches)) as step,
+    ):
+        return tile_table(cases, budget, progress=step)
 
 
-# Numbers ----------------------------------------------------------------------------------------
+# Numbers -----------------------------------------------------------------------------------------
 
 # Those of chips/hosts.toml and studies/host_anomaly/; the latter imports NumPy, so a test compares
 # them.
@@ -196,3 +398,60 @@ def sdk_example_command(executor: ExecutorName = "auto") -> Example:
     from gpgpu_legacy.studies.sdk_example.model import sdk_example
 
     return sdk_example(executor)
+
+
+# Pictures ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ShownProduct:
+    """The product that a picture shows."""
+
+    words: Annotated[
+        Several[str],
+        Argument(
+            "[NAME=VALUE]...",
+            "Matrices as in A=a.npy B=b.npy, sizes as in n=3 m=2, and the method's parameters.",
+        ),
+    ] = ()
+    seed: Annotated[
+        int | None,
+        Option("SEED", "Seed of random matrices (default: the picture's own, where these fit)."),
+    ] = None
+    executor: ExecutorName = "auto"
+
+    def built(self, method: str) -> tuple[Pipeline, dict[str, Any]]:
+        """The product by a method, 4×4 unless the words say otherwise, and the matrices given."""
+        whats, given = split(self.words)
+        if whats:
+            raise InputError(f"{whats[0]} is neither a matrix nor a parameter; write NAME=VALUE")
+        own = () if given.keys() & {"n", "A", "B"} else ("n=4",)
+        return RunJob((method, *own, *self.words)).built
+
+
+@answers("study figure-2", plot="Draw the passes; a .gif shows one at a time.", picture=FILM)
+def figure_2_command(shown: ShownProduct) -> Demonstration:
+    """Show what Figure 2 of Hall, Carr & Hart 2003 demonstrates: larson-mcallister, pass by pass.
+
+    It is made from the paper's words, not after its picture. Matrices have up to 16 rows and
+    columns.
+    """
+    from gpgpu_legacy.predict.auto import executor_for
+    from gpgpu_legacy.studies.figure_2.model import METHOD, demonstrate
+
+    p, given = shown.built(METHOD.name)
+    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
+
+
+@answers("study multichannel", plot="Draw a fragment; a .gif shows them all.", picture=FILM)
+def multichannel_command(shown: ShownProduct) -> Multichannel:
+    """Show what a fragment of hall-carr-hart-multi looks up, swizzles, multiplies and adds.
+
+    That is equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8 rows
+    and columns.
+    """
+    from gpgpu_legacy.predict.auto import executor_for
+    from gpgpu_legacy.studies.multichannel.model import METHOD, demonstrate
+
+    p, given = shown.built(METHOD.name)
+    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
