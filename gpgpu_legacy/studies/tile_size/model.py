@@ -19,16 +19,10 @@ from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record
-from gpgpu_legacy.studies.tile_size.formulas import (
-    Fetches,
-    Tiles,
-    fetches_of_a,
-    fetches_of_b,
-    fetches_of_sums,
-)
+from gpgpu_legacy.studies.tile_size.formulas import Tiles
 
 
 class Traffic(Record):
@@ -67,35 +61,25 @@ class TileRow(Record):
     assumed: bool
 
     @property
+    def traffic(self) -> tuple[Traffic, ...]:
+        """All three."""
+        return self.a, self.b, self.sums
+
+    @property
     def holds(self) -> bool:
         """Whether all three are within the formulas."""
-        return self.a.holds and self.b.holds and self.sums.holds
-
-    def entries(self, texture_bytes: int) -> tuple[Entry, ...]:
-        """The row as a table has it."""
-        return (
-            self.cache,
-            self.tile,
-            f"{self.across}×{self.across}",
-            *self.a.fetches(texture_bytes),
-            *self.b.fetches(texture_bytes),
-            *self.sums.fetches(texture_bytes),
-            self.a.simulated + self.b.simulated + self.sums.simulated,
-            self.holds,
-        )
+        return all(one.holds for one in self.traffic)
 
 
 class TileTable(Result):
     """The rows of one product of n×n matrices, and what was not simulated.
 
-    texels: N, along each side of a texture; texture_bytes: of N×N texels. not_run: the cases that
-    the budget left out.
+    texels: N, along each side of a texture. not_run: the cases that the budget left out.
     """
 
     size: int
     block: int
     texels: int
-    texture_bytes: int
     raster: str
     layout: str
     in_flight: int
@@ -119,13 +103,24 @@ class TileTable(Result):
             f"govindaraju-tiled, n = {self.size}, b = {self.block}, {order}: how often each of the "
             f"{self.texels}×{self.texels} texels of a matrix comes from memory."
         )
-        rows = tuple(row.entries(self.texture_bytes) for row in self.rows)
-        grids = (
-            [Grid("tiles", caption, heads, rows, tuple(self._notes(whole=whole)))] if rows else []
+        texture_bytes = RGBA32F.texel_bytes * self.texels**2
+        rows = tuple(
+            (
+                row.cache,
+                row.tile,
+                f"{row.across}×{row.across}",
+                *(entry for one in row.traffic for entry in one.fetches(texture_bytes)),
+                sum(one.simulated for one in row.traffic),
+                row.holds,
+            )
+            for row in self.rows
         )
-        if self.not_run:
-            left_out = tuple((case, "the budget was spent before the end") for case in self.not_run)
-            grids.append(Grid("not-run", "Not run.", ("what", "why"), left_out))
+        grids = not_run_grids(
+            (case, "the budget was spent before the end") for case in self.not_run
+        )
+        if rows:
+            notes = tuple(self._notes(whole=whole))
+            grids.insert(0, Grid("tiles", caption, heads, rows, notes))
         return grids
 
     def _notes(self, *, whole: bool) -> Iterator[str]:
@@ -168,8 +163,8 @@ class Cases:
 
     def check(self) -> None:
         """InputError for sizes that the formulas do not cover: parts of lines, padding, splits."""
-        for name, number in (("size", self.size), ("block", self.block)):
-            as_positive(name, number)
+        as_positive("size", self.size)
+        as_positive("block", self.block)
         if self.texels > LARGEST_TEXTURE:
             raise InputError(
                 f"the size is {self.size}; the formulas are for matrices that fit a texture, up to "
@@ -217,12 +212,10 @@ def tile_table(
         else:
             rows.append(row)
         progress(f"T = {tile}")
-    texels = cases.texels
     return as_record(
         TileTable,
         cases,
         cases.access,
-        texture_bytes=texels * texels * RGBA32F.texel_bytes,
         raster=cases.access.raster.name,
         layout=cases.access.layout.name,
         rows=tuple(rows),
@@ -239,18 +232,17 @@ def _row(cases: Cases, cache: Cache, tile: int, budget: Budget) -> TileRow | Non
     tiles = Tiles(cases.texels, cases.block, min(tile, cases.texels), cases.line(cache))
     texture_bytes = plan.texture("A").size_bytes
     a, b = (tally.bytes_from_memory for tally in operand_tallies(plan, result))
-
-    def traffic(each: Fetches, simulated: int) -> Traffic:
-        return Traffic(
-            least=each.least * texture_bytes, most=each.most * texture_bytes, simulated=simulated
-        )
-
+    simulated = (a, b, result.bytes_from_memory - a - b)
+    of_a, of_b, of_sums = (
+        Traffic(least=least * texture_bytes, most=most * texture_bytes, simulated=taken)
+        for (least, most), taken in zip(tiles.fetches(cache.lines), simulated, strict=True)
+    )
     return TileRow(
         cache=str(cache),
         tile=tile,
         across=tiles.across,
-        a=traffic(fetches_of_a(tiles, cache.lines), a),
-        b=traffic(fetches_of_b(tiles, cache.lines), b),
-        sums=traffic(fetches_of_sums(tiles, cache.lines), result.bytes_from_memory - a - b),
+        a=of_a,
+        b=of_b,
+        sums=of_sums,
         assumed=cache.sets == 1 and cache.policy is Policy.LRU and cases.access == Access(),
     )
