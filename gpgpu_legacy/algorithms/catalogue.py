@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.algorithms.outside import Unavailable
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.present.grid import Grid, Numeral
@@ -13,7 +15,6 @@ from gpgpu_legacy.serial import Record, as_record, from_attributes
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
-    from gpgpu_legacy.algorithms.installed import Unavailable
 
 
 class ParameterFacts(Record, rename={"plain_default": "default"}):
@@ -74,17 +75,8 @@ class AlgorithmFacts(Result):
 
         What is indented, and the items of a list, keep their lines.
         """
-        lines: list[str] = []
-        for paragraph in self.explanation.split("\n\n"):
-            lines.append("")
-            begins = True
-            for line in paragraph.splitlines():
-                if begins or line.startswith(("    ", "- ")):
-                    lines.append(line)
-                else:
-                    lines[-1] += f" {line.strip()}"
-                begins = False
-        return (*lines, "") if self.explanation else ()
+        lines = re.sub(r"(?<!\n)\n(?!\n|    |- ) *", " ", self.explanation).split("\n")
+        return ("", *lines, "") if self.explanation else ()
 
     def _how_to_run(self) -> str:
         first = next(iter(self.parameters), None)
@@ -95,20 +87,11 @@ class AlgorithmFacts(Result):
         )
 
 
-class UnavailableFacts(Record):
-    """What another package offers and cannot be used. text: all of it, in one line."""
-
-    name: str
-    package: str
-    reason: str
-    text: str
-
-
 class Catalogue(Result):
     """The algorithms, oldest first."""
 
     algorithms: tuple[AlgorithmFacts, ...]
-    unavailable: tuple[UnavailableFacts, ...]
+    unavailable: tuple[Unavailable, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A table for each field, the oldest first, in each of them the oldest first."""
@@ -146,12 +129,9 @@ def facts_of(algorithm: Algorithm) -> AlgorithmFacts:
     )
 
 
-def catalogue(algorithms: Iterable[Algorithm], unavailable: Iterable[Unavailable]) -> Catalogue:
+def catalogue(algorithms: Iterable[Algorithm], unavailable: tuple[Unavailable, ...]) -> Catalogue:
     """All of them."""
-    return Catalogue(
-        algorithms=tuple(map(facts_of, algorithms)),
-        unavailable=from_attributes(tuple[UnavailableFacts, ...], tuple(unavailable)),
-    )
+    return Catalogue(algorithms=tuple(map(facts_of, algorithms)), unavailable=unavailable)
 
 
 def _year(year: int | None) -> Numeral | None:

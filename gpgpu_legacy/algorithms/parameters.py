@@ -7,7 +7,7 @@ functions can share them.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from enum import Enum
 from numbers import Integral, Real
@@ -41,8 +41,8 @@ class Parameter:
     @property
     def values(self) -> str:
         """What may be given, in words."""
-        kinds = [kind for kind in get_args(self.kind) or (self.kind,) if kind is not type(None)]
-        return " or ".join(_in_words(kind) for kind in kinds)
+        kinds = get_args(self.kind) or (self.kind,)
+        return " or ".join(_in_words(kind) for kind in kinds if kind is not NoneType)
 
     @property
     def plain_default(self) -> Plain:
@@ -101,10 +101,11 @@ class Parameter:
             if choices:
                 wanted.append(f"one of {', '.join(choices)}")
             elif isinstance(option, type) and issubclass(option, (Real, str)):
-                try:
-                    return _PARSED.get(option, option)(value)
-                except ValueError:
-                    wanted.append("a whole number" if issubclass(option, Integral) else "a number")
+                reads = integer_in if issubclass(option, Integral) else real_in
+                found = value if issubclass(option, str) else reads(value)
+                if found is not None:
+                    return found
+                wanted.append("a whole number" if reads is integer_in else "a number")
         if not wanted:
             raise InputError(
                 f"{recipe}: {self.name} cannot be given as text; annotate it with int, float, str, "
@@ -113,25 +114,12 @@ class Parameter:
         raise InputError(f"{recipe}: {self.name} is {described(value)}; give {' or '.join(wanted)}")
 
 
-def _found(number: int | float | None) -> int | float:
-    if number is None:
-        raise ValueError
-    return number
-
-
-_PARSED: dict[type, Callable[[str], Any]] = {
-    int: lambda text: _found(integer_in(text)), float: lambda text: _found(real_in(text))
-}  # fmt: skip
-"""How the types of numbers are read; others read text by themselves."""
-
-
 def _in_words(kind: Any) -> str:
     if isinstance(kind, type) and issubclass(kind, Enum):
-        return ", ".join(str(member.value) for member in kind)
-    if not isinstance(kind, type):
-        return str(kind)  # a choice of a Literal
+        return ", ".join(_choices(kind))
     words = {int: "whole number", float: "number", str: "text", bool: "true, false"}
-    return words.get(kind, kind.__name__)
+    # what is no type is a choice of a Literal
+    return words.get(kind) or str(getattr(kind, "__name__", kind))
 
 
 def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
@@ -148,23 +136,14 @@ def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
     for parameter in signature:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             continue
-        hint = hints.get(parameter.name)
+        name, hint = parameter.name, hints.get(parameter.name)
         if isinstance(hint, type) and is_dataclass(hint):
-            parameters += _of_group(parameter.name, hint)
-            continue
-        required = parameter.default is parameter.empty
-        default = None if required else parameter.default
-        parameters.append(_parameter(parameter.name, hint, default, required=required))
+            types = _hints(hint)
+            for field in fields(hint):
+                parameters.append(_parameter(field.name, types[field.name], field.default, name))
+        else:
+            parameters.append(_parameter(name, hint, parameter.default))
     return tuple(parameters)
-
-
-def _of_group(group: str, kind: Any) -> Iterator[Parameter]:
-    """The parameters that a dataclass stands for."""
-    hints = _hints(kind)
-    for field in fields(kind):
-        required = field.default is MISSING
-        default = None if required else field.default
-        yield _parameter(field.name, hints[field.name], default, required=required, group=group)
 
 
 def arguments_of(
@@ -187,7 +166,9 @@ def _hints(function: Callable[..., object]) -> dict[str, Any]:
         return {}
 
 
-def _parameter(name: str, hint: Any, default: Any, *, required: bool, group: str = "") -> Parameter:
+def _parameter(name: str, hint: Any, default: Any, group: str = "") -> Parameter:
+    required = default is MISSING or default is inspect.Parameter.empty
+    default = None if required else default
     kind, meaning = hint, ""
     if get_origin(hint) is Annotated:
         kind, *said = get_args(hint)

@@ -1,7 +1,7 @@
 """Finds algorithms: our own, in the folders here, those of other packages, and those in files.
 
 A module of a folder offers an algorithm as ALGORITHM, or several as ALGORITHMS; what has neither is
-what the others share. Another package offers its algorithms by entry points (installed.py). To add
+what the others share. Another package offers its algorithms by entry points (outside.py). To add
 an algorithm, add a module.
 """
 
@@ -21,7 +21,7 @@ from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
-    from gpgpu_legacy.algorithms.installed import Unavailable
+    from gpgpu_legacy.algorithms.outside import Unavailable
 
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
@@ -63,18 +63,18 @@ def all_algorithms() -> tuple[Algorithm, ...]:
 
     What another package offers and cannot be used is a GpgpuLegacyWarning, once a process.
     """
-    from gpgpu_legacy.algorithms.installed import installed
+    from gpgpu_legacy.algorithms.outside import installed
 
-    there = installed(shipped_algorithms())
-    _warn(there.unavailable)
-    return _by_year([*shipped_algorithms(), *there.algorithms])
+    algorithms, unavailable = installed(shipped_algorithms())
+    _warn(unavailable)
+    return _by_year([*shipped_algorithms(), *algorithms])
 
 
 def unavailable_algorithms() -> tuple[Unavailable, ...]:
     """What other packages offer and cannot be used, with the reasons."""
-    from gpgpu_legacy.algorithms.installed import installed
+    from gpgpu_legacy.algorithms.outside import installed
 
-    return installed(shipped_algorithms()).unavailable
+    return installed(shipped_algorithms())[1]
 
 
 def find_algorithm(what: str) -> Algorithm:
@@ -87,14 +87,14 @@ def find_algorithm(what: str) -> Algorithm:
     Our own algorithms come first, and other packages are only looked at where none of ours has the
     name. Raises InputError, with the nearest name, if there is none.
     """
-    from gpgpu_legacy.algorithms import files
+    from gpgpu_legacy.algorithms import outside
 
     name, colon, function = what.partition(f"{PYTHON}:")
     path = Path(name + PYTHON if colon else what)
     if path.suffix == PYTHON:
-        return files.from_python(path, function)
+        return outside.from_python(path, function)
     if path.suffix == PLAN:
-        return files.from_plan(path)
+        return outside.from_plan(path)
     if path.suffix == PROGRAM:
         raise InputError(
             f"{what} is a program, and a plan is needed here; run it with `gpgpu-legacy exec "
@@ -107,12 +107,10 @@ def find_algorithm(what: str) -> Algorithm:
 
 def _named(name: str) -> Algorithm:
     wanted = name.replace("_", "-")
-    names = _names(shipped_algorithms())
-    if wanted in names:
-        return names[wanted]
-    names = _names(all_algorithms())
-    if wanted in names:
-        return names[wanted]
+    for algorithms in (shipped_algorithms, all_algorithms):
+        names = _names(algorithms())
+        if wanted in names:
+            return names[wanted]
     for one in unavailable_algorithms():
         if wanted == one.name:
             raise InputError(one.text)

@@ -75,7 +75,12 @@ def _in_file(error: BaseException, file: Path) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if Path(frame.filename) == file.resolve()]
     where = f"{file}:{lines[-1]}" if lines else str(file)
-    if isinstance(error, GpgpuLegacyError):
-        return f"{where}: {error}"
+    return f"{where}: {error if isinstance(error, GpgpuLegacyError) else in_one_line(error)}"
+
+
+def in_one_line(error: BaseException) -> str:
+    """What is wrong, after the class of an error that is not ours."""
     text = " ".join(str(error).split())
-    return f"{where}: {type(error).__name__}{': ' * bool(text)}{text}"
+    if isinstance(error, InputError):
+        return text
+    return f"{type(error).__name__}{': ' * bool(text)}{text}"

@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 
 from gpgpu_legacy import sources
-from gpgpu_legacy.algorithms.matmul import (
-    hall_carr_hart_multi,
-    hall_carr_hart_single,
-    larson_mcallister,
-)
+from gpgpu_legacy.algorithms.matmul import hall_carr_hart, larson_mcallister
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
@@ -230,8 +226,8 @@ HALF_FLOATS = Format("rgba16f", 4, 16, Numeric.FLOAT)
     ("method", "module", "name", "value"),
     [
         (LM, larson_mcallister, "FORMATS", {"r32f": UNORM8}),
-        (SINGLE, hall_carr_hart_single, "R32F", UNORM8),
-        (MULTI, hall_carr_hart_multi, "RGBA32F", HALF_FLOATS),
+        (SINGLE, hall_carr_hart, "R32F", UNORM8),
+        (MULTI, hall_carr_hart, "RGBA32F", HALF_FLOATS),
     ],
     ids=[LM, SINGLE, MULTI],
 )

@@ -6,10 +6,9 @@ writes one element of C. They differ in the kernel, in the names of its uniforms
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.matmul.product import Shape, add_addend, add_operands, add_result
+from gpgpu_legacy.algorithms.matmul.product import Shape, add_operands
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.textures import Rect
 
 
 def padded_to(shape: Shape, rows: int, inner: int, columns: int) -> Shape:
@@ -18,9 +17,10 @@ def padded_to(shape: Shape, rows: int, inner: int, columns: int) -> Shape:
     return Shape(*(-(-size // multiple) * multiple for size, multiple in sizes))
 
 
-def groups_for(size: int, local_size: int) -> int:
-    """How many work groups of `local_size` invocations cover `size` elements along one axis."""
-    return -(-size // local_size)
+def groups_for(shape: Shape, kernel: Kernel) -> tuple[int, int]:
+    """How many work groups cover the columns and the rows of C."""
+    columns, rows = kernel.local_size
+    return -(-shape.n // columns), -(-shape.m // rows)
 
 
 class DispatchedProduct(PlanBuilder):
@@ -35,7 +35,7 @@ class DispatchedProduct(PlanBuilder):
         super().__init__(name)
         operands = add_operands(self, shape)
         if adds:
-            operands = (*operands, add_addend(self, shape))
+            operands = (*operands, self.operand("C0", shape.m, shape.n))
         zero = 0.0 if adds is False else None
         self.buffers = (
             self.texture("A", padded.l, padded.m, kind="BUFFER"),
@@ -44,10 +44,9 @@ class DispatchedProduct(PlanBuilder):
         )
         for matrix, buffer in zip(operands, self.buffers, strict=False):
             self.upload(matrix, buffer)
-        self.read_back(self.buffers[2], add_result(self, shape), rect=Rect(0, 0, shape.n, shape.m))
+        c = self.result("C", shape.m, shape.n)
+        self.read_back(self.buffers[2], c, rect=(0, 0, shape.n, shape.m))
 
     def multiply(self, kernel: Kernel, padded: Shape, **uniforms: float) -> None:
         """A dispatch with an invocation for every element of C."""
-        local_x, local_y = kernel.local_size
-        groups = groups_for(padded.n, local_x), groups_for(padded.m, local_y)
-        self.dispatch(kernel, self.buffers, groups, uniforms=uniforms)
+        self.dispatch(kernel, self.buffers, groups_for(padded, kernel), uniforms=uniforms)

@@ -10,10 +10,11 @@ docs/explanation/tiles.md derives what a cache then takes from memory.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.hall_carr_hart import build, load_multi
+from gpgpu_legacy.algorithms.matmul.hall_carr_hart import in_blocks
 from gpgpu_legacy.algorithms.matmul.product import (
     FIELD,
     Accumulate,
@@ -24,9 +25,8 @@ from gpgpu_legacy.algorithms.matmul.product import (
     Sizes,
     Stored,
     check_block,
-    product,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import Layout, tile_product
+from gpgpu_legacy.algorithms.matmul.tiles import Layout
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -56,22 +56,18 @@ def govindaraju_tiled(
     coordinates_first: CoordinatesFirst = None,
 ) -> PlanBuilder:
     """The multichannel program, square by square."""
-    program = load_multi(stored, check_block(block, stored), accumulate, coordinates_first)
-    layout = Layout(2, block, RGBA32F, stored)
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        side = _side(tile, shape, layout)
-        return build(ALGORITHM.name, program, layout, shape, accumulate, square=side)
-
-    return product(ALGORITHM.name, sizes, multiply, stored)
+    layout = Layout(2, check_block(block, stored), RGBA32F, stored)
+    side_of = partial(_side, tile, layout)
+    name = ALGORITHM.name
+    return in_blocks(name, sizes, layout, accumulate, coordinates_first, side_of=side_of)
 
 
-def _side(tile: int | None, shape: Shape, layout: Layout) -> int:
+def _side(tile: int | None, layout: Layout, shape: Shape) -> int:
     """The tile that was asked for; else the default, doubled until there are USUAL_TILES.
 
     Raises InputError where those that were asked for are more than MOST_TILES.
     """
-    tiling, largest = tile_product(shape, layout), layout.stored.largest_texture
+    tiling, largest = layout.tiling(shape), layout.stored.largest_texture
     if tile is None:
         side = DEFAULT_TILE
         while tiling.draws(side) > USUAL_TILES and side < largest:

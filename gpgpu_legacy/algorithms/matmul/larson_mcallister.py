@@ -18,12 +18,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     Stored,
     product,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import (
-    Layout,
-    TiledProduct,
-    coordinates_of_a,
-    coordinates_of_b,
-)
+from gpgpu_legacy.algorithms.matmul.tiles import Layout, TiledProduct
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS
@@ -55,10 +50,7 @@ def larson_mcallister(
             p.clear(screen)
             for k, inner in enumerate(p.tiling.inner):
                 with p.repeat(inner.length) as i:
-                    texcoords = {
-                        0: coordinates_of_a(rows, first + i, transposed=stored.transpose_a),
-                        1: coordinates_of_b(columns, first + i, transposed=stored.transpose_b),
-                    }
+                    texcoords = p.coordinates(rows, columns, first + i)
                     textures = p.factors(tile, k)
                     p.draw(modulate, textures, into=screen, texcoords=texcoords, blend="add")
             p.finish(tile, screen)

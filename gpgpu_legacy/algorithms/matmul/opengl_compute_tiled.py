@@ -29,7 +29,7 @@ def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBui
             guarded=as_printed or not whole,
         )
         local_x, local_y = kernel.local_size
-        groups_x, groups_y = groups_for(shape.n, local_x), groups_for(shape.m, local_y)
+        groups_x, groups_y = groups_for(shape, kernel)
         p = DispatchedProduct(ALGORITHM.name, shape, shape)
         for y in range(0, groups_y, BATCH_GROUPS):
             for x in range(0, groups_x, BATCH_GROUPS):

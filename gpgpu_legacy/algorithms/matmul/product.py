@@ -12,12 +12,14 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.algorithms.matmul.scale_add import with_scale_add
 from gpgpu_legacy.arguments import as_integer, as_positive
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.kernel.shaders import load_kernel
+from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
-from gpgpu_legacy.plan.textures import Matrix
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.textures import Matrix, Rect, Texture, TextureKind
 
 if TYPE_CHECKING:
     from gpgpu_legacy.pipeline.reference import F64
@@ -51,11 +53,6 @@ class Shape:
     def multiply_adds(self) -> int:
         """How many elements of A are multiplied by elements of B: m·l·n."""
         return self.m * self.l * self.n
-
-    @classmethod
-    def square(cls, n: int) -> Shape:
-        """The shape of an n×n product."""
-        return cls(n, n, n)
 
 
 class Accumulate(Enum):
@@ -179,14 +176,14 @@ def product(
     shape = sizes.shape
     p = _multiplied(name, sizes, multiply, stored, scales=scales)
     if sizes.scales and not scales:
-        p = with_scale_add(p.plan(), sizes.alpha, sizes.beta)
+        p = _with_scale_add(p.plan(), sizes.alpha, sizes.beta)
     p.reference = partial(_expected, sizes, stored)
     p.operations = 2 * shape.multiply_adds
     offset = 0.0 if is_unorm else 0.5
     p.samples = {
-        "A": _Uniform(offset, stored.transpose_a),
-        "B": _Uniform(offset, stored.transpose_b),
-        "C0": _Uniform(offset),
+        "A": partial(_uniform, offset, stored.transpose_a),
+        "B": partial(_uniform, offset, stored.transpose_b),
+        "C0": partial(_uniform, offset, False),
     }
     return p
 
@@ -210,8 +207,8 @@ def _multiplied(
     empty = PlanBuilder(name)
     operands = add_operands(empty, shape, stored)
     if scales and sizes.beta is not None:
-        operands = (*operands, add_addend(empty, shape))
-    add_result(empty, shape)
+        operands = (*operands, empty.operand("C0", shape.m, shape.n))
+    empty.result("C", shape.m, shape.n)
     if not sizes.scales or min(shape.m, shape.n) == 0:
         return empty
     plan = multiply(replace(shape, l=1)).plan()
@@ -233,25 +230,59 @@ def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = Non
     return result if C0 is None or sizes.beta is None else result + sizes.beta * C0
 
 
-@dataclass(frozen=True)
-class _Uniform:
+def _uniform(offset: float, is_transposed: bool, rng: Any, shape: tuple[int, ...]) -> Any:
     """Random matrices in float32: from -0.5 to 0.5, or from 0 to 1 for unorm textures.
 
     A transposed one has the elements that it would have the other way round.
     """
+    import numpy as np
 
-    offset: float
-    is_transposed: bool = False
-
-    def __call__(self, rng: Any, shape: tuple[int, ...]) -> Any:
-        import numpy as np
-
-        values = rng.random(shape[::-1] if self.is_transposed else shape, np.float32)
-        values -= np.float32(self.offset)
-        return values.T if self.is_transposed else values
+    values = rng.random(shape[::-1] if is_transposed else shape, np.float32)
+    values -= np.float32(offset)
+    return values.T if is_transposed else values
 
 
-# The matrices, by the names that plans give them ------------------------------------------------
+def _with_scale_add(plan: Plan, alpha: float, beta: float | None) -> PlanBuilder:
+    """The builder of alpha·P + beta·C0, where P is the result of `plan`; without beta, alpha·P.
+
+    C0 is packed into textures exactly as P is, so this works for every method.
+    """
+    p, [result] = PlanBuilder.continuing(replace(plan, outputs=())), plan.results
+    addend = None if beta is None else p.operand("C0", result.rows, result.columns)
+    for output in plan.outputs:
+        textures = [product := plan.texture(output.texture)]
+        scaled = _like(p, product, "scaled")
+        if addend is not None:
+            textures.append(_like(p, product, "added"))
+            p.upload(addend, textures[1], region=output.region, packing=output.packing)
+        _scale(p, textures, scaled, output.rect, (alpha,) if beta is None else (alpha, beta))
+        p.read_back(scaled, result, region=output.region, rect=output.rect, packing=output.packing)
+    return p
+
+
+def _like(p: PlanBuilder, texture: Texture, name: str) -> Texture:
+    extent, form = texture.extent, texture.format.name
+    name = f"{name} {texture.name}"
+    return p.texture(name, extent.width, extent.height, format=form, kind=texture.kind.value)
+
+
+def _scale(
+    p: PlanBuilder,
+    textures: list[Texture],
+    scaled: Texture,
+    rect: Rect,
+    factors: tuple[float, ...],
+) -> None:
+    """The pass over the product and, if it is among the textures, the addend."""
+    name = "gemm/scale_add" if len(textures) == 2 else "gemm/scale"
+    if scaled.kind is not TextureKind.BUFFER:
+        units, local = dict(enumerate(textures)), dict(enumerate(factors))
+        p.draw(load_program(f"{name}.fp"), units, into=scaled, rect=rect, local=local)
+        return
+    kernel, extent = load_kernel(f"{name}.comp"), scaled.extent
+    uniforms = dict(zip(("alpha", "beta"), factors, strict=False))
+    groups = -(-extent.width // kernel.local_size[0]), extent.height
+    p.dispatch(kernel, [*textures, scaled], groups, uniforms={"width": extent.width} | uniforms)
 
 
 def add_operands(p: PlanBuilder, shape: Shape, stored: Stored = UPRIGHT) -> tuple[Matrix, ...]:
@@ -259,13 +290,3 @@ def add_operands(p: PlanBuilder, shape: Shape, stored: Stored = UPRIGHT) -> tupl
     rows_a, columns_a = (shape.l, shape.m) if stored.transpose_a else (shape.m, shape.l)
     rows_b, columns_b = (shape.n, shape.l) if stored.transpose_b else (shape.l, shape.n)
     return p.operand("A", rows_a, columns_a), p.operand("B", rows_b, columns_b)
-
-
-def add_addend(p: PlanBuilder, shape: Shape) -> Matrix:
-    """The C that is added: C0, since C is the result."""
-    return p.operand("C0", shape.m, shape.n)
-
-
-def add_result(p: PlanBuilder, shape: Shape) -> Matrix:
-    """C, the product."""
-    return p.result("C", shape.m, shape.n)

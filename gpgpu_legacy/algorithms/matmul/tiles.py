@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands, add_result
+from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.expressions import Expression
 from gpgpu_legacy.plan.formats import Format
-from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Matrix,
@@ -32,22 +31,8 @@ MOST_TILES = 4096
 """The most products of a tile of A with a tile of B: that many take seconds to plan, and they are
 131 072² matrices in textures of 8192² texels."""
 
-RowColumn = tuple[float | Expression, float | Expression]
-
-Corners = tuple[RowColumn, RowColumn, RowColumn, RowColumn]
-
-
-def corners(
-    upper_left: RowColumn, upper_right: RowColumn, lower_right: RowColumn, lower_left: RowColumn
-) -> Corners:
-    """Texture coordinates from corners as the papers list them.
-
-    The papers go clockwise from the upper left and put the row first. Row 0 is the bottom row of
-    GL's window, so the papers' upper left is the corner (0, 0) of a plan, their upper right is
-    (W, 0), and so on. The order is that of plans; only row and column are exchanged.
-    """
-    a, b, c, d = upper_left, upper_right, lower_right, lower_left
-    return (a[::-1], b[::-1], c[::-1], d[::-1])
+Corners = tuple[tuple[float | Expression, ...], ...]
+"""Texture coordinates at the corners (0, 0), (W, 0), (W, H) and (0, H) of a rectangle."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +91,11 @@ class Layout:
         """
         largest = self.stored.largest_texture // multiple * multiple * self.split
         return segments(length, largest, self.split, multiple)
+
+    def tiling(self, shape: Shape) -> Tiling:
+        """A product, split into tiles that fit the textures."""
+        inner = self.segments(shape.l, self.block)
+        return Tiling(self.segments(shape.m), inner, self.segments(shape.n))
 
     def packing(self, rows: int, columns: int) -> Packing:
         """The packing of a texture of that many texels."""
@@ -184,13 +174,6 @@ def _too_many(count: int, noun: str, largest: int) -> InputError:
     )
 
 
-def tile_product(shape: Shape, layout: Layout) -> Tiling:
-    """Split a product into tiles that fit the layout's textures."""
-    return Tiling(
-        layout.segments(shape.m), layout.segments(shape.l, layout.block), layout.segments(shape.n)
-    )
-
-
 class TiledProduct(PlanBuilder):
     """The builder of a product in textures: all tiles of A and B are uploaded.
 
@@ -205,31 +188,27 @@ class TiledProduct(PlanBuilder):
         """The operands and their textures; what is drawn is the method's."""
         super().__init__(name)
         self.layout, self.stored = layout, layout.stored
-        self.tiling = tiling or tile_product(shape, layout)
+        self.tiling = tiling or layout.tiling(shape)
         a, b = add_operands(self, shape, self.stored)
-        self.c = add_result(self, shape)
+        self.c = self.result("C", shape.m, shape.n)
         suffix = self.tiling.suffix
-        self.a = [
-            [
-                self._fill(a, f"A{suffix(i, k)}", rows, inner, transposed=self.stored.transpose_a)
-                for k, inner in enumerate(self.tiling.inner)
-            ]
+        self.a = {
+            (i, k): self._fill(a, f"A{suffix(i, k)}", rows, inner, self.stored.transpose_a)
             for i, rows in enumerate(self.tiling.rows)
-        ]
-        self.b = [
-            [
-                self.fill_b(b, f"B{suffix(k, j)}", inner, columns)
-                for j, columns in enumerate(self.tiling.columns)
-            ]
             for k, inner in enumerate(self.tiling.inner)
-        ]
+        }
+        self.b = {
+            (k, j): self.fill_b(b, f"B{suffix(k, j)}", inner, columns)
+            for k, inner in enumerate(self.tiling.inner)
+            for j, columns in enumerate(self.tiling.columns)
+        }
 
     def fill_b(self, b: Matrix, name: str, inner: Segment, columns: Segment) -> Texture:
         """The texture of a tile of B, filled."""
-        return self._fill(b, name, inner, columns, transposed=self.stored.transpose_b)
+        return self._fill(b, name, inner, columns, self.stored.transpose_b)
 
     def _fill(
-        self, matrix: Matrix, name: str, rows: Segment, columns: Segment, *, transposed: bool
+        self, matrix: Matrix, name: str, rows: Segment, columns: Segment, transposed: bool
     ) -> Texture:
         """The texture of a tile of an operand, filled.
 
@@ -253,58 +232,45 @@ class TiledProduct(PlanBuilder):
 
     def factors(self, tile: Tile, k: int) -> dict[int, Texture]:
         """The textures of A and B, by unit, that segment k of the inner dimension multiplies."""
-        return {0: self.a[tile.row][k], 1: self.b[k][tile.column]}
+        return {0: self.a[tile.row, k], 1: self.b[k, tile.column]}
 
     def finish(self, tile: Tile, texture: Texture) -> None:
         """Read a tile of C back from its texture."""
         packing = self.layout.packing(tile.rows.texels, tile.columns.texels)
         self.read_back(texture, self.c, region=region(tile.rows, tile.columns), packing=packing)
 
-    def segments(self) -> Iterator[tuple[Tile, int, Texture, Blend]]:
-        """What is drawn, where a pass sums over a segment: tile, segment k, target and blending.
+    def coordinates(
+        self,
+        rows: float,
+        columns: float,
+        step: float | Expression,
+        first_row: float = 0.0,
+        first_column: float = 0.0,
+    ) -> dict[int, Corners]:
+        """Figure 1's "texA coords" and "texB coords", by unit.
 
-        If the inner dimension is too long for one texture, there are several segments, and the
-        framebuffer adds them up by blending.
+        They replicate column `step` of A and row `step` of B over a rectangle of so many rows and
+        columns, in texels. Row 0 is the bottom row of GL's window, so that the paper's upper left
+        is the corner (0, 0) of a plan.
         """
-        several = len(self.tiling.inner) > 1
-        for tile in self.tiling.tiles():
-            target = self.target("C", tile)
-            if several:
-                self.clear(target)
-            for k in range(len(self.tiling.inner)):
-                yield tile, k, target, Blend.ADD if several else Blend.NONE
-            self.finish(tile, target)
+        lower, upper = (step, first_row), (step, first_row + rows)
+        left, right = (first_column, step), (first_column + columns, step)
+        return {
+            0: _turned((lower, lower, upper, upper), self.stored.transpose_a),
+            1: _turned((left, right, right, left), self.stored.transpose_b),
+        }
+
+    @property
+    def coordinate_steps(self) -> Vec4:
+        """What an iteration of the inner loop adds to A's (s, t) and to B's (s, t).
+
+        It moves along a row of A and a column of B, or across if the operand is transposed.
+        """
+        a = (0.0, 1.0) if self.stored.transpose_a else (1.0, 0.0)
+        b = (1.0, 0.0) if self.stored.transpose_b else (0.0, 1.0)
+        return (*a, *b)
 
 
-def coordinates_of_a(
-    rows: float, step: float | Expression, *, transposed: bool, first: float = 0.0
-) -> Corners:
-    """Figure 1's "texA coords": they replicate column `step` of A over the rectangle.
-
-    rows: of the rectangle, in texels. first: the lowest of them in A.
-    """
-    upper: RowColumn = (step, first) if transposed else (first, step)
-    lower: RowColumn = (step, first + rows) if transposed else (first + rows, step)
-    return corners(upper, upper, lower, lower)
-
-
-def coordinates_of_b(
-    columns: float, step: float | Expression, *, transposed: bool, first: float = 0.0
-) -> Corners:
-    """Figure 1's "texB coords": they replicate row `step` of B over the rectangle.
-
-    columns: of the rectangle, in texels. first: the leftmost of them in B.
-    """
-    left: RowColumn = (first, step) if transposed else (step, first)
-    right: RowColumn = (first + columns, step) if transposed else (step, first + columns)
-    return corners(left, right, right, left)
-
-
-def coordinate_steps(stored: Stored) -> Vec4:
-    """What an iteration of the inner loop adds to A's (s, t) and to B's (s, t).
-
-    It moves along a row of A and a column of B, or across if the operand is transposed.
-    """
-    a = (0.0, 1.0) if stored.transpose_a else (1.0, 0.0)
-    b = (1.0, 0.0) if stored.transpose_b else (0.0, 1.0)
-    return (*a, *b)
+def _turned(corners: Corners, is_transposed: bool) -> Corners:
+    """Coordinates of a matrix that may be stored transposed."""
+    return tuple(corner[::-1] for corner in corners) if is_transposed else corners

@@ -1,4 +1,7 @@
-"""Algorithms of other packages, by the entry point `gpgpu_legacy.algorithms`.
+"""Algorithms in files, and those of other packages.
+
+A file has a function of somebody's Python, or a plan.json. A package has the entry point
+`gpgpu_legacy.algorithms`.
 
     [project.entry-points."gpgpu_legacy.algorithms"]
     heat = "my_package.heat:heat"
@@ -11,15 +14,18 @@ attributes year, field and source.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.user_code import in_one_line, module_of
 from gpgpu_legacy.arguments import kind_of
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.serialise import read_plan
+from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -27,60 +33,46 @@ if TYPE_CHECKING:
 GROUP = "gpgpu_legacy.algorithms"
 
 
-@dataclass(frozen=True)
-class Unavailable:
+class Unavailable(Record):
     """What a package offers and cannot be used.
 
-    name: of the entry point. reason: in words.
+    name: of the entry point. reason: in words. text: all of it, in one line.
     """
 
     name: str
     package: str
     reason: str
-
-    @property
-    def text(self) -> str:
-        """All of it in one line."""
-        return f"the algorithm {self.name} of {self.package} cannot be used: {self.reason}"
-
-
-@dataclass(frozen=True)
-class Installed:
-    """The algorithms of other packages, and what cannot be used."""
-
-    algorithms: tuple[Algorithm, ...]
-    unavailable: tuple[Unavailable, ...]
+    text: str
 
 
 @cache
-def installed(shipped: tuple[Algorithm, ...]) -> Installed:
-    """What other packages offer, loaded when this is first called.
+def installed(
+    shipped: tuple[Algorithm, ...],
+) -> tuple[tuple[Algorithm, ...], tuple[Unavailable, ...]]:
+    """What other packages offer, and what of it cannot be used; loaded on the first call.
 
     A package that fails makes nothing else unavailable. shipped: our own, whose names are taken.
     """
     from importlib.metadata import entry_points
 
-    taken = {one.name: one.package for one in shipped}
-    taken.update((alias, one.package) for one in shipped for alias in one.aliases)
+    taken = {name: one.package for one in shipped for name in (one.name, *one.aliases)}
     algorithms: list[Algorithm] = []
     unavailable: list[Unavailable] = []
-    for entry in _in_order(entry_points(group=GROUP)):
+    # in an order, so that of two with one name it is always the same that is taken
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: (_package(entry), entry.name)):
         try:
             algorithm = _loaded(entry)
             _ = algorithm.parameters  # what is callable need not have a signature that can be read
             if algorithm.name in taken:
                 raise InputError(f"{taken[algorithm.name]} has an algorithm {algorithm.name}")
         except (Exception, SystemExit) as error:
-            unavailable.append(Unavailable(entry.name, _package(entry), _reason(error)))
+            name, package, reason = entry.name, _package(entry), in_one_line(error)
+            text = f"the algorithm {name} of {package} cannot be used: {reason}"
+            unavailable.append(Unavailable(name=name, package=package, reason=reason, text=text))
             continue
         taken[algorithm.name] = algorithm.package
         algorithms.append(algorithm)
-    return Installed(tuple(algorithms), tuple(unavailable))
-
-
-def _in_order(entries: Iterable[EntryPoint]) -> list[EntryPoint]:
-    """By package and name, so that of two with one name it is always the same that is taken."""
-    return sorted(entries, key=lambda entry: (_package(entry), entry.name))
+    return tuple(algorithms), tuple(unavailable)
 
 
 def _package(entry: EntryPoint) -> str:
@@ -119,8 +111,31 @@ def _file(build: Callable[..., object], package: str) -> Path:
         return Path(package)
 
 
-def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
-    if isinstance(error, InputError):
-        return text
-    return f"{type(error).__name__}{': ' * bool(text)}{text}"
+def from_plan(file: Path) -> Algorithm:
+    """The one plan of a file, as an algorithm without parameters."""
+    plan = read_plan(file)
+    return Algorithm(str(file), lambda: plan)
+
+
+def from_python(file: Path, function: str = "") -> Algorithm:
+    """The function of that name in a file: any callable; without a name, one of the file's own."""
+    module = module_of(file)
+    own = {
+        name: value
+        for name, value in vars(module).items()
+        if name[0] != "_"
+        and callable(value)
+        and not isinstance(value, type)
+        and getattr(value, "__module__", None) == module.__name__
+    }
+    if not function:
+        function = next(iter(own)) if len(own) == 1 else file.stem.replace("-", "_")
+    chosen = own.get(function) or vars(module).get(function)
+    if callable(chosen):
+        return Algorithm(f"{file}:{function}", chosen, file=file)
+    if not own:
+        raise InputError(f"{file} has no function; write one that returns a Pipeline")
+    raise InputError(
+        f"{file} has the functions {', '.join(own)}; name the one that returns a Pipeline, as in "
+        f"{file}:{next(iter(own))}"
+    )

@@ -1,0 +1,167 @@
+"""The products of WebGL's libraries: the whole sum in one pass.
+
+weblas (2015) packs rows. An RGBA texel holds four consecutive elements of a row, and B is stored
+transposed, so both operands are read along rows. A fragment computes four consecutive elements of a
+row of C: an iteration looks up one texel of A and one of each of four columns of B, and takes four
+dot products.
+
+The WebGL backends of TensorFlow.js and ONNX Runtime Web (2018) put 2×2 blocks of neighbouring
+elements into RGBA texels. A fragment computes such a block of C, with the two swizzled
+multiply-adds per iteration of Hall, Carr & Hart's listing (11).
+
+No partial sum is stored, copied or blended. The original shaders loop over the inner dimension.
+ARB_fragment_program has no loops, so it is unrolled here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    MOST_UNROLLED,
+    Shape,
+    Sizes,
+    Stored,
+    product,
+)
+from gpgpu_legacy.algorithms.matmul.tiles import (
+    Layout,
+    Segment,
+    TiledProduct,
+    Tiling,
+    region,
+    segments,
+)
+from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
+from gpgpu_legacy.plan.plan import Blend
+from gpgpu_legacy.plan.textures import Matrix, Packing, Texture
+
+NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2)
+_SPLIT = 2  # elements of a row, and of a column, in such a texel
+
+
+def row_packed(
+    sizes: Sizes,
+    largest_texture: Annotated[int, "width and height of the largest texture, in texels"] = (
+        LARGEST_TEXTURE
+    ),
+) -> PlanBuilder:
+    """Four elements of a row in a texel; B is stored transposed."""
+    layout = Layout(1, 1, RGBA32F, Stored(largest_texture=largest_texture), ROW_OF_FOUR)
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        # B has one column per row of texels; A and C have four columns per texel.
+        columns = largest_texture // CHANNELS * CHANNELS or largest_texture
+        tiling = Tiling(
+            segments(shape.m, largest_texture),
+            segments(shape.l, min(largest_texture, MOST_UNROLLED) * CHANNELS, CHANNELS),
+            segments(shape.n, columns, CHANNELS),
+        )
+        return _drawn(_RowPacked("row-packed", shape, layout, tiling), "row_packed")
+
+    return product("row-packed", sizes, multiply)
+
+
+def packed_2x2(sizes: Sizes, stored: Stored) -> PlanBuilder:
+    """2×2 neighbouring elements in a texel; the whole sum in a pass."""
+    layout = Layout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS)
+
+    def multiply(shape: Shape) -> PlanBuilder:
+        most = _SPLIT * min(stored.largest_texture, MOST_UNROLLED)
+        inner = segments(shape.l, most, _SPLIT)
+        tiling = Tiling(layout.segments(shape.m), inner, layout.segments(shape.n))
+        p = TiledProduct("packed-2x2", shape, layout, tiling)
+        turned = {"transpose_a": stored.transpose_a, "transpose_b": stored.transpose_b}
+        return _drawn(p, "packed_2x2", turned, local={0: p.coordinate_steps})
+
+    return product("packed-2x2", sizes, multiply, stored)
+
+
+def _drawn(
+    p: TiledProduct, shader: str, given: dict[str, bool] | None = None, **keywords: Any
+) -> PlanBuilder:
+    """The product, drawn by a shader that unrolls the inner dimension.
+
+    Where that is longer than a texture or a program may be, there are several passes, and the
+    framebuffer adds them up by blending. given: the shader's variables.
+    """
+    several = len(p.tiling.inner) > 1
+    for tile in p.tiling.tiles():
+        target, (rows, columns) = p.target("C", tile), (tile.rows.texels, tile.columns.texels)
+        if several:
+            p.clear(target)
+        for k, inner in enumerate(p.tiling.inner):
+            path = f"descendants/{shader}.fp.j2"
+            p.draw(
+                load_program(path, block=inner.texels, **given or {}),
+                p.factors(tile, k),
+                into=target,
+                texcoords=p.coordinates(rows, columns, 0.5),
+                blend=Blend.ADD if several else Blend.NONE,
+                **keywords,
+            )
+        p.finish(tile, target)
+    return p
+
+
+class _RowPacked(TiledProduct):
+    """B is stored transposed."""
+
+    def fill_b(self, b: Matrix, name: str, inner: Segment, columns: Segment) -> Texture:
+        """The texture of a tile of B, with one column per row of texels, filled.
+
+        Its columns are not padded to a multiple of four. Where a fragment has fewer than four
+        columns, its other lookups clamp to the last column, and C has no elements for their
+        results.
+        """
+        texture = self.texels(name, columns.length, inner.texels)
+        packing = replace(ROW_OF_FOUR, transposed=True)
+        self.upload(b, texture, region=region(inner, columns), packing=packing)
+        return texture
+
+    def coordinates(self, rows: float, columns: float, *places: Any) -> dict[int, Any]:
+        """For B, the four rows of its texture that a fragment reads, as s, t, r and q.
+
+        They are 4j + 0.5 to 4j + 3.5, where the fragment's centre is at x = j + 0.5.
+        """
+
+        def at(j: float) -> Vec4:
+            first = CHANNELS * (j - 0.5) + 0.5
+            return (first, first + 1, first + 2, first + 3)
+
+        of_b = (at(0), at(columns), at(columns), at(0))
+        return super().coordinates(rows, columns, *places) | {1: of_b}
+
+
+_LACKED = "compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)"
+
+ALGORITHMS = (
+    Algorithm(
+        name="row-packed",
+        year=2015,
+        field=FIELD,
+        source="weblas",
+        summary="the whole sum in one pass, 1×4 elements in one RGBA texel, B transposed, dot "
+        "products",
+        lacked=_LACKED,
+        build=row_packed,
+        aliases=("weblas",),
+    ),
+    Algorithm(
+        name="packed-2x2",
+        year=2018,
+        field=FIELD,
+        source="TensorFlow.js' packed WebGL backend",
+        summary="the whole sum in one pass, 2×2 neighbouring elements in one RGBA texel",
+        lacked=_LACKED,
+        build=packed_2x2,
+        aliases=("tfjs-packed",),
+    ),
+)
