@@ -5,6 +5,8 @@ An integer may be NumPy's, and is Python's from then on.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from difflib import get_close_matches
 from enum import Enum
 from operator import index
 from typing import Any, TypeVar
@@ -48,6 +50,12 @@ def as_member(name: str, value: object, kind: type[E]) -> E:
     except ValueError:
         known = ", ".join(str(choice.value) for choice in kind)
         raise InputError(f"{name} is {described(value)}; choose from {known}") from None
+
+
+def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
+    """What to give instead of an unknown name: the nearest, or else, by default, one of all."""
+    close = get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else otherwise or f"choose from {', '.join(known)}"
 
 
 def described(value: object) -> str:

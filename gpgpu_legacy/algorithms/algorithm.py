@@ -6,14 +6,13 @@ import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from gpgpu_legacy.algorithms.parameters import Parameter, arguments_of, parameters_of, plainly
 from gpgpu_legacy.algorithms.user_code import guarded, running
-from gpgpu_legacy.arguments import kind_of
+from gpgpu_legacy.arguments import hint, kind_of
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
@@ -70,10 +69,9 @@ class Algorithm:
         """
         for name in given:
             if name not in self.parameters:
-                close = get_close_matches(name, self.parameters, n=1)
-                known = ", ".join(self.parameters) or "none"
-                hint = f"did you mean {close[0]}?" if close else f"its parameters are {known}"
-                raise InputError(f"{self.name} has no parameter {name}; {hint}")
+                known = f"its parameters are {', '.join(self.parameters) or 'none'}"
+                how = hint(name, self.parameters, known)
+                raise InputError(f"{self.name} has no parameter {name}; {how}")
         for name, parameter in self.parameters.items():
             if parameter.required and name not in given:
                 raise InputError(f"{self.name} needs the parameter {name}; give it, as in {name}=…")

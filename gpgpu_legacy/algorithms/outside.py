@@ -14,6 +14,7 @@ attributes year, field and source.
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -23,8 +24,7 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.user_code import in_one_line, module_of
 from gpgpu_legacy.arguments import kind_of
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.serialise import read_plan
+from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
 from gpgpu_legacy.serial import Record
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def installed(
         except (Exception, SystemExit) as error:
             name, package, reason = entry.name, _package(entry), in_one_line(error)
             text = f"the algorithm {name} of {package} cannot be used: {reason}"
+            warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
             unavailable.append(Unavailable(name=name, package=package, reason=reason, text=text))
             continue
         taken[algorithm.name] = algorithm.package
@@ -113,6 +114,8 @@ def _file(build: Callable[..., object], package: str) -> Path:
 
 def from_plan(file: Path) -> Algorithm:
     """The one plan of a file, as an algorithm without parameters."""
+    from gpgpu_legacy.plan.serialise import read_plan
+
     plan = read_plan(file)
     return Algorithm(str(file), lambda: plan)
 

@@ -14,7 +14,7 @@ from numbers import Integral, Real
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from gpgpu_legacy.arguments import as_integer, as_member, described
+from gpgpu_legacy.arguments import as_integer, described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import integer_in, real_in
 
@@ -41,8 +41,12 @@ class Parameter:
     @property
     def values(self) -> str:
         """What may be given, in words."""
-        kinds = get_args(self.kind) or (self.kind,)
-        return " or ".join(_in_words(kind) for kind in kinds if kind is not NoneType)
+        words = {int: "whole number", float: "number", str: "text", bool: "true, false"}
+        return " or ".join(
+            words.get(kind) or ", ".join(_choices(kind)) or kind.__name__
+            for kind in self.kinds
+            if kind is not NoneType
+        )
 
     @property
     def plain_default(self) -> Plain:
@@ -71,16 +75,13 @@ class Parameter:
         kinds = [kind for kind in self.kinds if kind is not NoneType]
         if len(kinds) != 1 or (value is None and len(self.kinds) > 1):
             return value
-        kind, name = kinds[0], f"{recipe}: {self.name}"
-        if get_origin(kind) is Literal or kind is bool:
-            choices, plain = get_args(kind) or (True, False), plainly(value)
+        kind, name, plain = kinds[0], f"{recipe}: {self.name}", plainly(value)
+        if choices := list(dict.fromkeys(_choices(kind).values())):
             for choice in choices:
-                if choice == plain and type(choice) is type(plain):
+                if plainly(choice) == plain and type(plainly(choice)) is type(plain):
                     return choice
-            known = ", ".join(map(str, choices))
+            known = ", ".join(str(plainly(choice)) for choice in choices)
             raise InputError(f"{name} is {described(value)}; choose from {known}")
-        if isinstance(kind, type) and issubclass(kind, Enum):
-            return as_member(name, value, kind)
         if kind is int:
             return as_integer(name, value)
         if kind is float and not isinstance(value, Real):
@@ -112,14 +113,6 @@ class Parameter:
                 "bool, an Enum or a Literal"
             )
         raise InputError(f"{recipe}: {self.name} is {described(value)}; give {' or '.join(wanted)}")
-
-
-def _in_words(kind: Any) -> str:
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return ", ".join(_choices(kind))
-    words = {int: "whole number", float: "number", str: "text", bool: "true, false"}
-    # what is no type is a choice of a Literal
-    return words.get(kind) or str(getattr(kind, "__name__", kind))
 
 
 def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:

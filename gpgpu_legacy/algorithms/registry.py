@@ -7,9 +7,7 @@ an algorithm, add a module.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -17,7 +15,8 @@ from pkgutil import iter_modules
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
-from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
+from gpgpu_legacy.arguments import hint
+from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -65,9 +64,7 @@ def all_algorithms() -> tuple[Algorithm, ...]:
     """
     from gpgpu_legacy.algorithms.outside import installed
 
-    algorithms, unavailable = installed(shipped_algorithms())
-    _warn(unavailable)
-    return _by_year([*shipped_algorithms(), *algorithms])
+    return _by_year([*shipped_algorithms(), *installed(shipped_algorithms())[0]])
 
 
 def unavailable_algorithms() -> tuple[Unavailable, ...]:
@@ -114,9 +111,7 @@ def _named(name: str) -> Algorithm:
     for one in unavailable_algorithms():
         if wanted == one.name:
             raise InputError(one.text)
-    close = get_close_matches(wanted, names, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(names)}"
-    raise InputError(f"there is no algorithm {name}; {hint}")
+    raise InputError(f"there is no algorithm {name}; {hint(wanted, names)}")
 
 
 def find_product(name: str) -> Algorithm:
@@ -138,9 +133,3 @@ def _names(algorithms: tuple[Algorithm, ...]) -> dict[str, Algorithm]:
     names = {alias: one for one in reversed(algorithms) for alias in one.aliases}
     names.update((one.name, one) for one in algorithms)
     return {name.replace("_", "-"): algorithm for name, algorithm in names.items()}
-
-
-@cache
-def _warn(unavailable: tuple[Unavailable, ...]) -> None:
-    for one in unavailable:
-        warnings.warn(one.text, GpgpuLegacyWarning, stacklevel=3)

@@ -41,10 +41,8 @@ def running(file: Path | None) -> Iterator[None]:
         raise InputError(_in_file(error, file)) from None
 
 
-def guarded(function: Callable[..., Any], file: Path | None) -> Callable[..., Any]:
+def guarded(function: Callable[..., Any], file: Path) -> Callable[..., Any]:
     """The function, every call of which is `running`."""
-    if file is None:
-        return function
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:

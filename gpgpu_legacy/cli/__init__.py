@@ -5,21 +5,29 @@ A call imports only the file of the command that it runs; `--help` imports them 
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import sys
 import traceback
-from collections.abc import Sequence
-from errno import EPIPE
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 
-from gpgpu_legacy.cli.commands import INTERRUPTED
+from gpgpu_legacy.cli.commands import INTERRUPTED, app
 from gpgpu_legacy.cli.completion import PROGRAM
-from gpgpu_legacy.cli.shared import app
-from gpgpu_legacy.cli.streams import BROKEN_PIPE, drop_output, is_of_output, prepare_streams
-from gpgpu_legacy.cli.usage import usage_message
-from gpgpu_legacy.cli.warnings import plain_warnings
-from gpgpu_legacy.errors import GpgpuLegacyError, is_of_opengl, printable, reason_of
+from gpgpu_legacy.errors import (
+    GpgpuLegacyError,
+    GpgpuLegacyWarning,
+    is_of_opengl,
+    printable,
+    reason_of,
+)
+from gpgpu_legacy.present.plain import REPLACE
 
 __all__ = ["app", "main"]
 
@@ -29,37 +37,40 @@ FAILED = 2
 INTERNAL = 70
 """The exit code of a fault of our own, which sysexits.h calls EX_SOFTWARE."""
 
+BROKEN_PIPE = 1
+"""The exit code where the reader of stdout is gone, as Python's documentation has it."""
+
 DEBUG = "--debug"
+
+PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 def main() -> None:
     """Run the command line; an error is one line and exit code 2, or 70 for a fault of ours."""
     prepare_streams()
-    words, debug = without_debug(sys.argv[1:])
     try:
-        status = _run(words, debug=debug)
+        status = _run(sys.argv[1:])
         sys.stdout.flush()
     except OSError as error:  # of stdout
         drop_output()
         said = f"standard output cannot be written: {reason_of(error)}"
-        status = BROKEN_PIPE if error.errno == EPIPE else _failed(said)
+        status = BROKEN_PIPE if error.errno == errno.EPIPE else _failed(said)
     if status == INTERRUPTED:
         print("gpgpu-legacy: interrupted", file=sys.stderr)
     sys.exit(status)
 
 
-def without_debug(words: Sequence[str]) -> tuple[list[str], bool]:
-    """The words of a call without `--debug`, and whether it is among them."""
-    end = words.index("--") if "--" in words else len(words)
-    options = [word for word in words[:end] if word != DEBUG]
-    return [*options, *words[end:]], len(options) < end
+def _run(given: Sequence[str]) -> Any:
+    """Run a command; its exit code. Raises OSError where stdout cannot be written.
 
-
-def _run(words: Sequence[str], *, debug: bool = False) -> Any:
-    """Run a command; its exit code. Raises OSError where stdout cannot be written."""
+    `--debug` may stand anywhere before `--`.
+    """
+    end = given.index("--") if "--" in given else len(given)
+    words = [word for word in given[:end] if word != DEBUG]
+    debug = len(words) < end
     try:
         with plain_warnings(others=debug):
-            return app.main(list(words), prog_name=PROGRAM, standalone_mode=False)
+            return app.main([*words, *given[end:]], prog_name=PROGRAM, standalone_mode=False)
     except SystemExit as stopped:
         return stopped.code
     except (KeyboardInterrupt, click.Abort):
@@ -75,7 +86,11 @@ def _run(words: Sequence[str], *, debug: bool = False) -> Any:
 def _reported(error: Exception) -> int:
     """Print what is wrong in one line, or a line for each fault of a program; the exit code."""
     if isinstance(error, click.ClickException):
-        return _failed(usage_message(error))
+        context = getattr(error, "ctx", None)
+        command = PROGRAM if context is None else context.command_path
+        problem = " ".join(error.format_message().split()).rstrip(".")
+        said = f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`"
+        return _failed(printable(said))
     code, said = FAILED, printable(" ".join(str(error).split()))
     if isinstance(error, GpgpuLegacyError):
         said = str(error)
@@ -99,3 +114,61 @@ def _reported(error: Exception) -> int:
 def _failed(message: str, code: int = FAILED) -> int:
     print(f"{PROGRAM}: {message}", file=sys.stderr)
     return code
+
+
+# The standard streams --------------------------------------------------------------------------
+
+
+def prepare_streams() -> None:
+    """Make stdout and stderr take any text: what their encoding lacks is spelled plainly.
+
+    A stream that was closed before the program started takes text, too, and drops it.
+    """
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+            setattr(sys, name, nowhere)
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors=REPLACE)
+
+
+def is_of_output(error: Exception) -> bool:
+    """Whether stdout cannot be written: its disk or a quota is full, or its reader is gone."""
+    # an error of a file has the file's name
+    lost = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    return isinstance(error, OSError) and error.filename is None and error.errno in lost
+
+
+def drop_output() -> None:
+    """Send what stdout still holds to nowhere, so that the interpreter's exit does not complain."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def plain_warnings(*, others: bool = False) -> Iterator[None]:
+    """Print the package's warnings while the block runs.
+
+    others: whether Python's and the libraries' are shown, too, as Python shows them.
+
+    A warning about a user's file, such as a recipe, names the file and the line.
+    """
+    seen = set[str]()
+    with warnings.catch_warnings():
+        if not others:
+            warnings.simplefilter("ignore")
+        warnings.simplefilter("always", GpgpuLegacyWarning)
+        shown = warnings.showwarning
+
+        def show(message: Any, category: Any, filename: str, lineno: int, *more: Any) -> None:
+            if not issubclass(category, GpgpuLegacyWarning):
+                shown(message, category, filename, lineno, *more)
+                return
+            where = "" if filename.startswith(PACKAGE) else f"{filename}:{lineno}: "
+            text = f"gpgpu-legacy: warning: {printable(where + str(message))}"
+            if text not in seen:
+                seen.add(text)
+                print(text, file=sys.stderr)
+
+        warnings.showwarning = show  # type: ignore[assignment]
+        yield

@@ -11,9 +11,8 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.file_options import PICTURE
 from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import Option, Several
+from gpgpu_legacy.cli.options import PICTURE, Option, Several
 from gpgpu_legacy.cli.shared import (
     CACHE_HELP,
     IN_FLIGHT_HELP,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Case
     from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.cache.caches import Memory
-    from gpgpu_legacy.measure.budget import Budget
 
 DEFAULT_CACHE = "8K,4way,64B"
 
@@ -88,48 +86,27 @@ class AccessOptions:
         ]
 
 
-@dataclass(frozen=True)
-class Question:
-    """What to find out."""
-
-    every_pass: Annotated[bool, Option("Also simulate the iterations that provably repeat.")] = (
-        False
-    )
-    budget: SimulationBudget = None
+@answers("cache", plot="Plot the sweep, or with --curve the curves.")
+def cache_command(
+    *,
+    jobs: Jobs,
+    memories: MemoryOptions,
+    accesses: AccessOptions,
+    every_pass: Annotated[
+        bool, Option("Also simulate the iterations that provably repeat.")
+    ] = False,
+    budget: SimulationBudget = None,
     curve: Annotated[
         bool, Option("Count the misses of fully associative caches of every size.")
-    ] = False
+    ] = False,
     heat_map: Annotated[
         Path | None,
         Option(PICTURE, "Draw a heat map: where the reads hit, by fragment."),
-    ] = None
+    ] = None,
     heat_map_of: Annotated[
         str | None, Option("TEXTURE", "Draw it by the texels of this texture instead.")
-    ] = None
-
-    def check(self, memories: MemoryOptions, report: Report) -> None:
-        """InputError for options that exclude one another."""
-        if self.heat_map_of is not None and self.heat_map is None:
-            raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
-        if self.heat_map is not None and report.plot is not None:
-            raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
-        if not self.curve:
-            return
-        if self.heat_map or self.every_pass or memories.second_level or memories.per_texture:
-            raise InputError(
-                "--curve is about caches of every size; leave --heat-map, --every-pass, "
-                "--second-level and --per-texture out"
-            )
-        if memories.writes is Writes.NO_ALLOCATE:
-            raise InputError(
-                "--curve counts writes that fill lines, since without filling there is no single "
-                "curve; leave --writes out or give allocate"
-            )
-
-
-@answers("cache", plot="Plot the sweep, or with --curve the curves.")
-def cache_command(
-    jobs: Jobs, memories: MemoryOptions, accesses: AccessOptions, question: Question, report: Report
+    ] = None,
+    report: Report,
 ) -> CacheRun | CacheSweep | CacheCurve:
     """Simulate lookups and writes through a cache: hits, misses, bytes from memory.
 
@@ -137,40 +114,35 @@ def cache_command(
     is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
     from gpgpu_legacy.api import cache
+    from gpgpu_legacy.api.cache_plot import check_sweep, draw_heat_map
 
-    question.check(memories, report)
+    if heat_map_of is not None and heat_map is None:
+        raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
+    if heat_map is not None and report.plot is not None:
+        raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
+    if curve and (heat_map or every_pass or memories.second_level or memories.per_texture):
+        raise InputError(
+            "--curve is about caches of every size; leave --heat-map, --every-pass, "
+            "--second-level and --per-texture out"
+        )
+    if curve and memories.writes is Writes.NO_ALLOCATE:
+        raise InputError(
+            "--curve counts writes that fill lines, since without filling there is no single "
+            "curve; leave --writes out or give allocate"
+        )
     cases = cache.cases_of(jobs.pipelines(), accesses.accesses(), memories.memories())
-    with (
-        report.budget(question.budget) as budget,
-        _progress(cases, report) as watch,
-    ):
-        if question.curve:
-            return cache.cache_curves(cases, budget, watch)
-        if question.heat_map is not None:
-            return _mapped(cases, question, budget, watch)
-        if report.plot is not None:
-            from gpgpu_legacy.api.cache_plot import check_sweep
-
-            check_sweep([case.not_run("") for case in cases])
-        return cache.cache_sweep(cases, budget, watch, every_pass=question.every_pass)
-
-
-def _mapped(
-    cases: Sequence[Case],
-    question: Question,
-    budget: Budget,
-    watch: Callable[[Case], Callable[[float], None]],
-) -> CacheRun:
-    from gpgpu_legacy.api.cache import cache_map
-    from gpgpu_legacy.api.cache_plot import draw_heat_map
-
-    if len(cases) > 1:
+    if heat_map is not None and len(cases) > 1:
         raise InputError("--heat-map draws one run; give each parameter and option one value")
-    [case] = cases
-    run, heat = cache_map(case, question.heat_map_of, budget, watch(case))
-    assert question.heat_map is not None
-    draw_heat_map(run, heat, question.heat_map)
-    print(f"wrote {question.heat_map}", file=sys.stderr)
+    if report.plot is not None and not curve:
+        check_sweep([case.not_run("") for case in cases])
+    with report.budget(budget) as within, _progress(cases, report) as watch:
+        if curve:
+            return cache.cache_curves(cases, within, watch)
+        if heat_map is None:
+            return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
+        run, heat = cache.cache_map(cases[0], heat_map_of, within, watch(cases[0]))
+    draw_heat_map(run, heat, heat_map)
+    print(f"wrote {heat_map}", file=sys.stderr)
     return run
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.cli.file_options import check_output
 from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import Option
+from gpgpu_legacy.cli.options import Option, check_output
 from gpgpu_legacy.cli.shared import ROUNDS, MeasuredExecutors, warn_if_busy
 from gpgpu_legacy.errors import InputError
 

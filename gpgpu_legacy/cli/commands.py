@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from gpgpu_legacy.cli.options import Group
+import click
+
+from gpgpu_legacy.arguments import hint
+from gpgpu_legacy.cli.completion import PROGRAM, completion_option
+from gpgpu_legacy.cli.options import printable_help
 from gpgpu_legacy.errors import InputError
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -16,12 +19,12 @@ SECTIONS: dict[str, dict[str, str]] = {
         "run": "run",
         "count": "count",
         "check": "count",
-        "predict": "predict",
+        "predict": "count",
         "cache": "cache",
         "bench": "bench",
-        "trace": "look",
-        "figure": "look",
-        "page": "look",
+        "trace": "run",
+        "figure": "run",
+        "page": "run",
         "dump": "run",
     },
     "Programs": {
@@ -35,12 +38,12 @@ SECTIONS: dict[str, dict[str, str]] = {
         "report": "papers",
     },
     "More": {
-        "algorithms": "algorithms",
-        "chips": "chips",
-        "fit": "chips",
+        "algorithms": "lists",
+        "chips": "lists",
+        "fit": "lists",
         "tune": "tune",
         "calibrate": "calibrate",
-        "doctor": "machines",
+        "doctor": "lists",
         "study": "",
     },
 }
@@ -59,13 +62,25 @@ INTERRUPTED = 130
 """The exit code where the user interrupts a command."""
 
 
-class Commands(Group):
-    """A group of commands: a call imports only the file of its own, `--help` all of them."""
+class Commands(click.Group):
+    """A group of commands: a call imports only the file of its own, `--help` all of them.
+
+    The help lists each with its first sentence.
+    """
 
     def __init__(self, name: str, sections: Mapping[str, Mapping[str, str]], **given: Any) -> None:
         """sections: the file of each command, by heading."""
-        super().__init__(name, sections, **given)
+        super().__init__(name, **given)
+        self.sections = sections
         self.files = {name: file for section in sections.values() for name, file in section.items()}
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Show the help where no command is given."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of the commands in their order."""
+        return list(self.files)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name; None where there is none."""
@@ -76,10 +91,23 @@ class Commands(Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """The command that is called; an unknown one gets the nearest, or the list."""
         if args[0] not in self.files and not args[0].startswith("-"):
-            close = get_close_matches(args[0], self.files, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"choose from {', '.join(self.files)}"
-            raise InputError(f"there is no command {args[0]}; {hint}")
+            raise InputError(f"there is no command {args[0]}; {hint(args[0], self.files)}")
         return super().resolve_command(ctx, args)
+
+    def get_help(self, ctx: click.Context) -> str:
+        """The help, in characters that stdout has."""
+        return printable_help(super().get_help(ctx))
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings."""
+        width = max(map(len, self.files))
+        for heading, names in self.sections.items():
+            rows = [
+                (name.ljust(width), self.get_command(ctx, name).get_short_help_str(limit=1000))
+                for name in names
+            ]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; an interrupt has an exit code, where click would write an empty line."""
@@ -87,3 +115,38 @@ class Commands(Group):
             return super().invoke(ctx)
         except KeyboardInterrupt:
             sys.exit(INTERRUPTED)
+
+
+def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from gpgpu_legacy.provenance import package_version
+
+        print(f"{PROGRAM} {package_version() or '(not installed)'}")
+        context.exit()
+
+
+def _flag(*names: str, **more: Any) -> click.Option:
+    """An option of the application itself."""
+    return click.Option(names, is_flag=True, expose_value=False, **more)
+
+
+app = Commands(
+    PROGRAM,
+    SECTIONS,
+    params=[
+        _flag("--version", "-V", is_eager=True, callback=_print_version, help="Show the version."),
+        _flag("--debug", help="Show the traceback of an error; it may stand anywhere in a call."),
+        completion_option(),
+    ],
+    context_settings={"max_content_width": 100},
+    help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
+    " `gpgpu-legacy COMMAND --help` explains a command.",
+)
+
+
+studies = Commands(
+    STUDY,
+    {"Studies": dict.fromkeys(STUDIES, "studies")},
+    help="Answer a question beyond the verbs, with a table and a picture.",
+)
+app.add_command(studies)

@@ -56,30 +56,19 @@ class _Bash(BashComplete):
         return f"{item.type},{value if equals and value else name + equals}"
 
 
-def completion_options() -> list[click.Option]:
-    """The options `--install-completion` and `--show-completion`, with or without a shell."""
-    return [
-        click.Option(
-            [f"--{verb}-completion"],
-            metavar="[SHELL]",
-            is_flag=False,
-            flag_value="",
-            is_eager=True,
-            expose_value=False,
-            callback=callback,
-            help=f"{what} for {', '.join(_STARTED)} (default: the shell that you use).",
-        )
-        for verb, what, callback in (
-            ("install", "Let a shell complete commands, options and names,", _install),
-            ("show", "Print what --install-completion would make a shell read,", _show),
-        )
-    ]
-
-
-def _show(context: click.Context, option: Any, shell: str | None) -> None:
-    if shell is not None and not context.resilient_parsing:
-        print(_script(context, option, shell)[1])
-        context.exit()
+def completion_option() -> click.Option:
+    """The option `--install-completion`, with or without a shell."""
+    return click.Option(
+        ["--install-completion"],
+        metavar="[SHELL]",
+        is_flag=False,
+        flag_value="",
+        is_eager=True,
+        expose_value=False,
+        callback=_install,
+        help=f"Let a shell complete commands, options and names, for {', '.join(_STARTED)} "
+        "(default: the shell that you use).",
+    )
 
 
 def _install(context: click.Context, option: Any, shell: str | None) -> None:
@@ -89,10 +78,13 @@ def _install(context: click.Context, option: Any, shell: str | None) -> None:
     from gpgpu_legacy.files import write_text
     from gpgpu_legacy.userdirs import data_folder
 
-    name, text = _script(context, option, shell)
+    name = shell or Path(os.environ.get("SHELL", "")).name
+    kind = get_completion_class(name)
+    if name not in _STARTED or kind is None:
+        raise InputError(f"{option.opts[0]} is {name!r}; choose from {', '.join(_STARTED)}")
     script = data_folder() / f"completion.{name}"
     script.parent.mkdir(parents=True, exist_ok=True)
-    write_text(script, text)
+    write_text(script, kind(context.command, {}, PROGRAM, VARIABLE).source())
     start, line = Path.home() / _STARTED[name], f"source {shlex.quote(str(script))}\n"
     if name == "zsh":
         line = f"autoload -Uz compinit && compinit; {line}"
@@ -103,15 +95,6 @@ def _install(context: click.Context, option: Any, shell: str | None) -> None:
             file.write(f"\n{line}")
     print(f"{name} completion installed in {start}; it works in shells that start from now on")
     context.exit()
-
-
-def _script(context: click.Context, option: Any, shell: str) -> tuple[str, str]:
-    """A shell's name and its script."""
-    name = shell or Path(os.environ.get("SHELL", "")).name
-    kind = get_completion_class(name)
-    if name not in _STARTED or kind is None:
-        raise InputError(f"{option.opts[0]} is {name!r}; choose from {', '.join(_STARTED)}")
-    return name, kind(context.command, {}, PROGRAM, VARIABLE).source()
 
 
 # Names ------------------------------------------------------------------------------------------
@@ -156,7 +139,7 @@ def word_names(before: Sequence[str], start: str) -> Names:
             inputs = ((f"{one}=", "a file") for one in algorithm.builder().operands)
             own = ((f"{one.name}=", one.meaning) for one in algorithm.parameters.values())
             offered = (*own, *inputs, *offered)
-    return ((word, said) for word, said in offered if word.startswith(start))
+    return iter(offered)
 
 
 def paper_names() -> Names:

@@ -1,18 +1,17 @@
-"""The commands `count` and `check`: what a plan or a program costs, and whether it loads."""
+"""The verbs `count`, `check` and `predict`: what a plan costs, and whether it loads."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import chip_names
-from gpgpu_legacy.cli.draw_options import parse_size
 from gpgpu_legacy.cli.frame import answers
 from gpgpu_legacy.cli.options import Option, Several
-from gpgpu_legacy.cli.program_files import assembled, program_files
-from gpgpu_legacy.cli.shared import CHIP_HELP
-from gpgpu_legacy.cli.words import Job
+from gpgpu_legacy.cli.shared import CACHE_HELP, CHIP_HELP, IN_FLIGHT_HELP, LAYOUT_HELP, RASTER_HELP
+from gpgpu_legacy.cli.words import Job, assembled, parse_size
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
     from gpgpu_legacy.api.program_count import ProgramCount
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.ir import Program
+    from gpgpu_legacy.predict.model import CacheModel
+    from gpgpu_legacy.predict.prediction import Prediction
 
 
 @answers("count")
@@ -47,7 +48,7 @@ def count_command(
     With --over, the plan is built and counted at several sizes, and a formula is solved for exactly
     and checked at sizes that took no part.
     """
-    if program_files(job.words):
+    if job.programs():
         from gpgpu_legacy.api.program_count import count_program
 
         if over:
@@ -78,8 +79,7 @@ def check_command(
     """
     from gpgpu_legacy.api.check import check, check_programs
 
-    files = program_files(job.words)
-    if files:
+    if files := job.programs():
         return check_programs(map(_program_or_faults, files), chip)
     if chip is None:
         raise InputError("give the chip that the plan is checked for, as in --chip radeon-9700")
@@ -92,3 +92,48 @@ def _program_or_faults(file: Path) -> Program | AssemblyError:
     except AssemblyError as error:
         print(error, file=sys.stderr)
         return error
+
+
+@dataclass(frozen=True)
+class CacheOptions:
+    """The cache that a plan's accesses go through."""
+
+    cache: Annotated[str | None, Option("SPEC", f"Simulate this cache. {CACHE_HELP}")] = None
+    raster: Annotated[str, Option("ORDER", RASTER_HELP)] = "scan"
+    layout: Annotated[str, Option("LAYOUT", LAYOUT_HELP)] = "linear"
+    in_flight: Annotated[int, Option("N", IN_FLIGHT_HELP)] = 1
+
+    def model(self) -> CacheModel | None:
+        if self.cache is None:
+            if self == CacheOptions():
+                return None
+            raise InputError(
+                "--raster, --layout and --in-flight describe a simulated cache; give --cache, too"
+            )
+        from gpgpu_legacy.cache.access import parse_access
+        from gpgpu_legacy.cache.caches import Memory, parse_cache
+        from gpgpu_legacy.predict.model import CacheModel
+
+        memory = Memory((parse_cache(self.cache),))
+        access = parse_access(self.layout, self.raster, in_flight=self.in_flight)
+        return CacheModel(memory, access)
+
+
+@answers("predict")
+def predict_command(
+    job: Job,
+    chip: Annotated[
+        str,
+        Option("NAME", "See `gpgpu-legacy chips`; `this` is this machine.", complete=chip_names),
+    ],
+    through: CacheOptions,
+) -> Prediction:
+    """Predict the least time that a plan can take on a chip, and its bottleneck.
+
+    `--chip this` stands for the executor that `auto` would choose here; run
+    `gpgpu-legacy calibrate` once before. With --cache, memory serves the misses of that simulated
+    cache; without it, memory serves each texel that a pass touches once per pass.
+    """
+    from gpgpu_legacy.predict.model import predict_plan
+
+    return predict_plan(job.pipeline(), chip, through.model())

@@ -8,6 +8,7 @@ the command then receives an instance.
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
@@ -20,7 +21,7 @@ from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 import click
 from click.shell_completion import CompletionItem
 
-from gpgpu_legacy.cli.file_options import check_files
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import integer_in, real_in
 from gpgpu_legacy.present.plain import spelled_plainly
 
@@ -31,6 +32,13 @@ Several = tuple[T, ...]
 
 REPORT = "report"
 """The parameter of a command that is no option: what a frame tells the command."""
+
+WRITTEN = frozenset({"--animate", "--heat-map", "--output", "--plot", "--record"})
+"""The options whose files are written; the words of all others may name files that are read."""
+
+
+PICTURE, FILM, RECORD = "FILE.png|svg|pdf", "FILE.png|gif", "JSON"
+"""What stands in the help for a picture that has lines, for one that may move, and for results."""
 
 Names = Iterator[tuple[str, str]]
 """Names that may stand somewhere, each with a word about it."""
@@ -54,16 +62,12 @@ class Option:
         self.names = [word for word in usage if word.startswith("-")]
         value = next((word for word in usage if not word.startswith("-")), None)
         self.more: dict[str, Any] = {"metavar": value, "help": said}
-        if complete is not None:
-            self.more["shell_complete"] = lambda _context, _parameter, start: [
-                CompletionItem(name, help=said)
-                for name, said in complete()
-                if name.startswith(start)
-            ]
-        if complete_after is not None:
+        offered = complete_after or (complete and (lambda _before, _start: complete()))
+        if offered:
             self.more["shell_complete"] = lambda context, _parameter, start: [
                 CompletionItem(name, help=said)
-                for name, said in complete_after(context.obj or (), start)
+                for name, said in offered(context.obj or (), start)
+                if name.startswith(start)
             ]
 
     def built(self, name: str, kind: Any, **more: Any) -> click.Parameter:
@@ -174,9 +178,9 @@ class Command(click.Command):
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]
         """The options and arguments."""
-        return [*self.own_parameters, *self.more_parameters]
+        return self.own_parameters
 
-    @cached_property
+    @property
     def own_parameters(self) -> list[click.Parameter]:
         """The options and arguments that the function asks for."""
         own: list[click.Parameter] = []
@@ -186,11 +190,6 @@ class Command(click.Command):
             elif get_args(self.hints[key]):
                 own.append(_built(key, self.hints[key], parameter.default))
         return own
-
-    @property
-    def more_parameters(self) -> Sequence[click.Parameter]:
-        """The options that every command of a kind has."""
-        return ()
 
     @cached_property
     def hints(self) -> dict[str, Any]:
@@ -225,7 +224,7 @@ class Command(click.Command):
 
     def get_help(self, ctx: click.Context) -> str:
         """The help, in characters that stdout has."""
-        return _printable(super().get_help(ctx))
+        return printable_help(super().get_help(ctx))
 
     @property
     def _lists(self) -> dict[str, click.Parameter]:
@@ -250,43 +249,6 @@ def _built(name: str, annotation: Any, default: Any) -> click.Parameter:
     return built
 
 
-class Group(click.Group):
-    """A group of commands, whose help lists each with its first sentence."""
-
-    command_class = Command
-
-    def __init__(self, name: str, sections: Mapping[str, Iterable[str]], **given: Any) -> None:
-        """sections: the names of the commands by heading."""
-        super().__init__(name, **given)
-        self.sections = sections
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Show the help where no command is given."""
-        return super().parse_args(ctx, args or ["--help"])
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of the commands in their order."""
-        return [name for names in self.sections.values() for name in names]
-
-    def get_help(self, ctx: click.Context) -> str:
-        """The help, in characters that stdout has."""
-        return _printable(super().get_help(ctx))
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands under their headings."""
-        width = max(map(len, self.list_commands(ctx)), default=0)
-        for heading, names in self.sections.items():
-            commands = ((name, self.get_command(ctx, name)) for name in names)
-            with formatter.section(heading):
-                formatter.write_dl(
-                    [
-                        (name.ljust(width), command.get_short_help_str(limit=1000))
-                        for name, command in commands
-                        if command is not None
-                    ]
-                )
-
-
 def _repeated(args: Iterable[str], lists: Mapping[str, click.Parameter]) -> Iterator[str]:
     option, values = "", 0
     for word in args:
@@ -308,6 +270,71 @@ def _fits(option: click.Parameter, word: str) -> bool:
     return is_number or not isinstance(option.type, _Numbers)
 
 
-def _printable(text: str) -> str:
+def printable_help(text: str) -> str:
     """A text in characters that stdout has: click would write UTF-8 to an ASCII one."""
     return spelled_plainly(text, sys.stdout.encoding or "utf-8")
+
+
+# Files ------------------------------------------------------------------------------------------
+
+
+def check_files(parameters: Iterable[Any], values: Mapping[str, Any]) -> None:
+    """InputError where a command would write a file twice, or over one that it reads.
+
+    So it is for a picture or results whose names end otherwise, or that have no folder.
+    parameters: those of the command. values: what is given for each, by its name.
+    """
+    written: dict[str, Path] = {}
+    read: dict[str, Path] = {}
+    shapes = {}
+    for parameter in parameters:
+        is_written = not WRITTEN.isdisjoint(parameter.opts)
+        for number, path in enumerate(_paths(values.get(parameter.name))):
+            name = _spelled(parameter) + f" {number + 1}" * bool(number)
+            if is_written:
+                written[name], shapes[path] = path, parameter.metavar
+            elif os.path.isfile(path):  # noqa: PTH113 - of any name, however long
+                read[name] = path
+    if not written:
+        return
+    from gpgpu_legacy.files import check_distinct, check_not_read
+
+    check_distinct(written)
+    for path, shape in shapes.items():
+        check_not_read(path, read)
+        if shape == RECORD:
+            check_output(path, ".json")
+        if shape == FILM:
+            check_output(path, ".png", ".gif")
+        if shape == PICTURE:
+            from gpgpu_legacy.present.plot import check_figure
+
+            check_figure(path)
+
+
+def check_output(path: Path, *suffixes: str) -> None:
+    """InputError for a file to write with another suffix, or in no folder."""
+    from gpgpu_legacy.files import check_writable
+
+    check_writable(path)
+    if path.suffix.lower() not in suffixes:
+        raise InputError(f"{path} should end in {' or '.join(suffixes)}")
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    """The paths that a value may stand for: its own, or what NAME=FILE gives."""
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _paths(each)
+    elif isinstance(value, Path):
+        yield value
+    elif isinstance(value, str) and value:
+        _, _, file = value.rpartition("=")
+        yield Path(file)
+
+
+def _spelled(parameter: Any) -> str:
+    """How the help calls an option or an argument."""
+    if parameter.param_type_name == "option":
+        return str(max(parameter.opts, key=len))
+    return str(parameter.metavar or parameter.name.upper()).split()[0].strip("[].")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,9 +14,6 @@ from gpgpu_legacy.cli.shared import (
     BUDGET_S,
     PAPER_BLOCK,
     PAPER_SIZE,
-    Quiet,
-    app,
-    progress_bar,
     warn_if_busy,
 )
 from gpgpu_legacy.cli.words import split
@@ -37,13 +34,14 @@ _POINT = f"n={PAPER_SIZE} block={PAPER_BLOCK}"
 Measure = Annotated[bool, Option("Run the methods on this machine, and time them.")]
 
 
-def _point(given: dict[str, str]) -> dict[str, int]:
-    """The values of the words n=N and block=B that are given."""
+def _point(given: dict[str, str]) -> tuple[int, int]:
+    """The values of the words n=N and block=B, or the paper's."""
     from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 
     for name in given.keys() - {"n", "block"}:
         raise InputError(f"tables of formulas are of n and block; leave {name} out")
-    return find_product(DEFAULT_PRODUCT).settings(given)
+    point = find_product(DEFAULT_PRODUCT).settings(given)
+    return point.get("n", PAPER_SIZE), point.get("block", PAPER_BLOCK)
 
 
 @answers("tables", plot="Draw the paper's plots into this folder.", picture="DIR")
@@ -97,8 +95,7 @@ def _formula_tables(
     from gpgpu_legacy.papers.formulas import model, timing
     from gpgpu_legacy.papers.formulas.result import NOTHING_TIMED
 
-    point = _point(given)
-    size, block = point.get("n", PAPER_SIZE), point.get("block", PAPER_BLOCK)
+    size, block = _point(given)
     times = NOTHING_TIMED
     if budget_s is not None:
         with (
@@ -108,30 +105,6 @@ def _formula_tables(
             times = timing.time_methods(size, block, budget, progress=step)
         warn_if_busy(times.busy_share)
     return model.formula_tables(size, block, paper, times, every=every)
-
-
-@dataclass(frozen=True)
-class RecordOptions:
-    """Whether verdicts are recorded, or compared with the recorded ones."""
-
-    strict: Annotated[bool, Option("Exit with code 1 if a verdict differs from its record.")] = (
-        False
-    )
-    record: Annotated[bool, Option("Record the verdicts on all papers, in the checkout.")] = False
-    record_to: Annotated[
-        Path | None, Option("FILE", "Record them in this file; --record is then not needed.")
-    ] = None
-
-    @property
-    def is_recorded(self) -> bool:
-        return self.record or self.record_to is not None
-
-    def check(self, paper: str | None) -> None:
-        """InputError for options that exclude one another."""
-        if self.is_recorded and paper is not None:
-            raise InputError("--record is for all papers at once; leave the paper's name out")
-        if self.is_recorded and self.strict:
-            raise InputError("--record makes what --strict compares with; give one of them")
 
 
 @answers("audit")
@@ -144,7 +117,12 @@ def audit_command(
         Several[Verdict],
         Option("VERDICT …", f"List claims with this verdict: {_VERDICTS} (default: what differs)."),
     ] = (),
-    recording: RecordOptions,
+    strict: Annotated[bool, Option("Exit with code 1 if a verdict differs from its record.")] = (
+        False
+    ),
+    recorded: Annotated[
+        Path | None, Option("--record", "FILE", "Record the verdicts on all papers in this file.")
+    ] = None,
     measure: Annotated[
         bool, Option("Measure the share of transfers in the time here, by size.")
     ] = False,
@@ -157,21 +135,24 @@ def audit_command(
 
     --all lists all claims, and the numbers that are none.
     """
+    from gpgpu_legacy.files import check_writable
     from gpgpu_legacy.papers.audit import model, record, shares
     from gpgpu_legacy.papers.audit.result import audit_of
     from gpgpu_legacy.published.papers import find_paper, papers
 
-    recording.check(paper)
-    target = record.record_path(recording.record_to) if recording.is_recorded else None
+    if recorded is not None:
+        if paper is not None:
+            raise InputError("--record is for all papers at once; leave the paper's name out")
+        if strict:
+            raise InputError("--record makes what --strict compares with; give one of them")
+        check_writable(recorded)
     chosen = papers() if paper is None else (find_paper(paper),)
     findings = model.audit(chosen)
-    if target is not None:
-        record.record(findings, target)
-        print(f"recorded {len(findings)} verdicts in {target}", file=sys.stderr)
+    if recorded is not None:
+        record.record(findings, recorded)
+        print(f"recorded {len(findings)} verdicts in {recorded}", file=sys.stderr)
     changes = (
-        record.changes(record.verdicts_of(findings), record.recorded(), chosen)
-        if recording.strict
-        else ()
+        record.changes(record.verdicts_of(findings), record.recorded(), chosen) if strict else ()
     )
     measured = shares.NOTHING_MEASURED
     if measure:
@@ -181,7 +162,7 @@ def audit_command(
     return audit_of(findings, verdict, measured, changes, turn=turn)
 
 
-@app.command("report")
+@answers("report", writes=True)
 def report_command(
     *,
     words: Annotated[
@@ -192,8 +173,8 @@ def report_command(
         "report"
     ),
     measure: Measure = True,
-    quiet: Quiet = False,
-) -> None:
+    report: Report,
+) -> Iterator[Path]:
     """Write a folder with the tables, the figures, the timings and a page that shows them all."""
     from gpgpu_legacy.page.report import write_report
     from gpgpu_legacy.papers.formulas.timing import count_runs
@@ -201,9 +182,7 @@ def report_command(
     whats, given = split(words)
     for what in whats:
         raise InputError(f"a report is of all papers; leave {what} out")
-    point = _point(given)
-    size, block = point.get("n", PAPER_SIZE), point.get("block", PAPER_BLOCK)
+    size, block = _point(given)
     total = count_runs(size, block) if measure else 0
-    with progress_bar("measuring", total, quiet=quiet) as step:
-        page = write_report(folder, size, block, measure=measure, progress=step)
-    print(f"wrote {page}")
+    with report.progress("measuring", total) as step:
+        yield write_report(folder, size, block, measure=measure, progress=step)

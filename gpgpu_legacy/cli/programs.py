@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.cli.draw_options import DrawOptions, parse_size, parse_texel
 from gpgpu_legacy.cli.frame import answers
-from gpgpu_legacy.cli.options import Option
-from gpgpu_legacy.cli.program_files import ProgramFile, assembled, program_files, read_program
-from gpgpu_legacy.cli.shared import MachineOptions, OutputFile, app
-from gpgpu_legacy.cli.words import Job
+from gpgpu_legacy.cli.options import Argument, Option, Several
+from gpgpu_legacy.cli.shared import MachineOptions
+from gpgpu_legacy.cli.words import Job, assembled, pairs, parse_size, parse_texel, read_program
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.numerals import natural_in, real_in
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.drawing import Drawing
+    from gpgpu_legacy.api.drawing import DrawArguments
     from gpgpu_legacy.api.programs import ProgramRun
     from gpgpu_legacy.api.trace import Trace
-    from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.isa.ir import Program
-    from gpgpu_legacy.runtime.prepared import Observer
+
+
+ProgramFile = Annotated[Path, Argument("PROG.fp", "A file with a program; - is standard input.")]
+OutputFile = Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")]
 
 
 class Language(Enum):
@@ -36,33 +37,145 @@ class Language(Enum):
 
 
 @dataclass(frozen=True)
-class FilmOptions:
-    """The passes as an animation."""
+class DrawOptions:
+    """What a program reads, and what it is drawn over: the fields of DrawArguments."""
 
-    animate: Annotated[
-        Path | None, Option("FILE", "Write a frame for each pass, as .gif, .png or .apng.")
+    texture: Annotated[
+        Several[str],
+        Option(
+            "UNIT=FILE[,TARGET][,FILTER][,WRAP] …",
+            "A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
+            "Target, filter and wrap have their GL names (default: the program's target, nearest, "
+            "clamp-to-edge).",
+        ),
+    ] = ()
+    local: Annotated[
+        Several[str], Option("I=X,Y,Z,W …", "program.local[I] (default: 0,0,0,0).")
+    ] = ()
+    env: Annotated[Several[str], Option("I=X,Y,Z,W …", "program.env[I] (default: 0,0,0,0).")] = ()
+    texcoord: Annotated[
+        Several[str],
+        Option(
+            "SET=NUMBERS …",
+            "16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
+            "or a .npy. By default set 0 holds the pixel's coordinates.",
+        ),
+    ] = ()
+    color: Annotated[
+        str | None,
+        Option("R,G,B,A", "fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1)."),
     ] = None
-    scale: Annotated[
-        int | None, Option("K", "Pixels along each side of a texel in pictures (default: 1).")
+    secondary_color: Annotated[
+        str | None, Option("R,G,B,A", "fragment.color.secondary, likewise (default: 0,0,0,1).")
+    ] = None
+    fogcoord: Annotated[
+        str | None,
+        Option("F", "fragment.fogcoord: one number, or 4, one at each corner (default: 0)."),
+    ] = None
+    state: Annotated[
+        Several[str],
+        Option(
+            "NAME=NUMBERS …",
+            "GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
+        ),
+    ] = ()
+    clear: Annotated[str, Option("R,G,B,A", "The colour that discarded fragments leave.")] = (
+        "0,0,0,0"
+    )
+    blend: Annotated[str, Option("none|add", "add adds to the colour of --clear.")] = "none"
+    draw_buffers: Annotated[
+        int | None,
+        Option("N", "Keep result.color[0] to result.color[N-1] (default: result.color)."),
+    ] = None
+    passes: Annotated[
+        int | None, Option("N", "Run the program N times, with --feedback (default: 1).")
+    ] = None
+    feedback: Annotated[
+        int | None,
+        Option(
+            "UNIT",
+            "The unit whose texture each pass replaces by what it draws. The rectangle then "
+            "has the texture's size, unless --size says otherwise.",
+        ),
     ] = None
 
-    def frames_of(self, drawing: Drawing) -> tuple[Observer | None, Callable[[], None] | None]:
-        """What keeps the frames of a run, and what writes them; Nones without --animate."""
-        from gpgpu_legacy.api.programs import frames_of
+    def arguments(self, program: Program) -> DrawArguments:
+        """The options as values. program: it names the target of textures given without one."""
+        from gpgpu_legacy.api.drawing import DrawArguments
 
-        if self.animate is None:
-            return None, None
-        return frames_of(drawing, self.animate, 1 if self.scale is None else self.scale)
+        return DrawArguments(
+            textures=_textures(self.texture, program),
+            local=_values("--local", self.local),
+            env=_values("--env", self.env),
+            texcoords=_values("--texcoord", self.texcoord),
+            color=_value("--color", self.color),
+            secondary_color=_value("--secondary-color", self.secondary_color),
+            fogcoord=_value("--fogcoord", self.fogcoord),
+            state={
+                name: _value(f"--state {name}", text)
+                for name, text in pairs("--state", self.state, str.strip, "fog.color=1,0,0,1")
+            },
+            clear=_value("--clear", self.clear),
+            blend=self.blend,
+            draw_buffers=self.draw_buffers,
+            passes=self.passes,
+            feedback=self.feedback,
+        )
 
-    def writer(self, output: Path | None, shape: tuple[int, ...]) -> Callable[[F32], None] | None:
-        """What writes the colours to --output; None without it. shape: of the colours."""
-        from gpgpu_legacy.api.arrays import array_writer
 
-        if output is not None:
-            return array_writer(output, shape, "the colours", self.scale)
-        if self.scale is not None and self.animate is None:
-            raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
+def _values(option: str, texts: Several[str]) -> dict[int, Any]:
+    """Numbers by index."""
+    return {
+        index: _value(f"{option} {index}", text)
+        for index, text in pairs(option, texts, natural_in, "0=1,0,0,1")
+    }
+
+
+def _value(option: str, text: str | None) -> Any:
+    """A number, several, rows of four where there are 16, or an array in a file."""
+    if text is None:
         return None
+    if text.lower().endswith(".npy"):
+        from gpgpu_legacy.api.arrays import read_array
+
+        return read_array(Path(text))
+    numbers = [real_in(part) for part in text.split(",")]
+    if None in numbers:
+        raise InputError(f"{option} is {text!r}; give numbers with commas, as in 1,0.5,0,1")
+    if len(numbers) == 16:
+        return [numbers[i : i + 4] for i in range(0, 16, 4)]
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...]]:
+    """Textures from UNIT=FILE[,TARGET][,FILTER][,WRAP]; a file's name may contain commas."""
+    from gpgpu_legacy.api.arrays import read_array
+    from gpgpu_legacy.isa.ir import TextureTarget
+    from gpgpu_legacy.pipeline.samplers import is_sampler_word
+
+    targets = {target.value for target in TextureTarget}
+    textures: dict[int, tuple[Any, ...]] = {}
+    for unit, text in pairs("--texture", texts, natural_in, "0=FILE"):
+        parts, target, words = text.split(","), None, list[str]()
+        while len(parts) > 1:
+            word = parts[-1].strip()
+            if word.upper() in targets and target is None:
+                target = word
+            elif is_sampler_word(word):
+                words.insert(0, word)
+            else:
+                break
+            parts.pop()
+        looked_up = program.texture_units.get(unit, TextureTarget.T2D)
+        path = Path(",".join(parts))
+        if len(parts) > 1 and not path.exists():
+            raise InputError(
+                f"--texture {unit} has {parts[-1].strip()!r}; give a target, a filter and a wrap "
+                f"by their GL names, as in --texture {unit}={parts[0]},2D,GL_LINEAR,GL_REPEAT"
+            )
+        texels = read_array(path)
+        textures[unit] = (target or looked_up, texels, tuple(words))
+    return textures
 
 
 # Commands -------------------------------------------------------------------------------------
@@ -77,7 +190,12 @@ def exec_command(
     ] = None,
     reads: DrawOptions,
     machine: MachineOptions,
-    film: FilmOptions,
+    animate: Annotated[
+        Path | None, Option("FILE", "Write a frame for each pass, as .gif, .png or .apng.")
+    ] = None,
+    scale: Annotated[
+        int | None, Option("K", "Pixels along each side of a texel in pictures (default: 1).")
+    ] = None,
     output: Annotated[
         Path | None,
         Option(
@@ -92,8 +210,15 @@ def exec_command(
     ] = None,
 ) -> ProgramRun | Trace:
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
+    from gpgpu_legacy.api.arrays import array_writer
     from gpgpu_legacy.api.drawing import fed_back_size, make_drawing
-    from gpgpu_legacy.api.programs import program_run, run_drawing, warn_about
+    from gpgpu_legacy.api.programs import (
+        frames_of,
+        program_run,
+        run_drawing,
+        trace_drawing,
+        warn_about,
+    )
 
     code, how = assembled(program), machine.machine()
     arguments = reads.arguments(code)
@@ -102,26 +227,30 @@ def exec_command(
         raise InputError("give the size of the rectangle to draw, as in --size 256x256")
     width, height = rectangle
     buffers = () if arguments.draw_buffers is None else (arguments.draw_buffers,)
-    write = film.writer(output, (*buffers, height, width, 4))
+    if scale is not None and output is None and animate is None:
+        raise InputError("--scale enlarges a picture; give -o FILE.png or --animate FILE, too")
+    shape = (*buffers, height, width, 4)
+    write = array_writer(output, shape, "the colours", scale) if output is not None else None
     drawing = make_drawing(code, width, height, arguments=arguments)
-    observer, write_frames = film.frames_of(drawing)
+    observer, write_frames = (
+        frames_of(drawing, animate, 1 if scale is None else scale)
+        if animate is not None
+        else (None, None)
+    )
     warn_about(drawing)
     executor, images, timings = run_drawing(drawing, machine.executor, how, observer)
     if write is not None:
         write(images if drawing.keeps_buffers else images[0])
     if write_frames is not None:
         write_frames()
-    for path in filter(None, (output, film.animate)):
+    for path in filter(None, (output, animate)):
         print(f"wrote {path}", file=sys.stderr)
     if trace is None:
         return program_run(drawing, images, executor, timings, how)
-    from gpgpu_legacy.api.programs import trace_drawing
-
-    x, y = parse_texel("--trace", trace)
-    return trace_drawing(drawing, x, y, machine.executor, how)
+    return trace_drawing(drawing, *parse_texel("--trace", trace), machine.executor, how)
 
 
-@app.command("translate")
+@answers("translate", writes=True)
 def translate_command(
     job: Job,
     to: Annotated[Language, Option("The language to translate to.")],
@@ -129,18 +258,18 @@ def translate_command(
         bool, Option("Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.")
     ] = False,
     output: OutputFile = None,
-) -> None:
+) -> Iterator[Path]:
     """Translate FILE.fp, or a plan's program, to a shader or a Python module of NumPy alone.
 
     glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
     a compute shader for OpenGL 4.3.
     """
-    _write_or_print(_translated(_only_program(job), to, exact), output)
+    return _written(_translated(_only_program(job), to, exact), output)
 
 
 def _only_program(job: Job) -> Program:
     """The program of a file, or of a plan that has one."""
-    if program_files(job.words):
+    if job.programs():
         return assembled(Path(job.what))
     programs = job.pipeline().plan().programs()
     if len(programs) == 1:
@@ -149,27 +278,28 @@ def _only_program(job: Job) -> Program:
     raise InputError(f"{job.what} has {has}; `gpgpu-legacy dump` writes all of a plan, with GLSL")
 
 
-@app.command("disassemble")
+@answers("disassemble", writes=True)
 def disassemble_command(
     program: ProgramFile,
     output: OutputFile = None,
-) -> None:
+) -> Iterator[Path]:
     """Print a program in its canonical form, which assembles to the same program."""
     from gpgpu_legacy.languages.registry import language_of
 
     text, name = read_program(program)
     language = language_of(text)
-    _write_or_print(language.disassemble(language.assemble(text, name)), output)
+    return _written(language.disassemble(language.assemble(text, name)), output)
 
 
-def _write_or_print(text: str, output: Path | None) -> None:
-    if output is None:
-        print(text, end="")
-        return
+def _written(text: str, output: Path | None) -> Iterator[Path]:
+    """The file that a text is written to; without one it is printed."""
     from gpgpu_legacy.files import write_text
 
-    write_text(output, text)
-    print(f"wrote {output}")
+    if output is None:
+        print(text, end="")
+    else:
+        write_text(output, text)
+        yield output
 
 
 def _translated(program: Program, to: Language, exact: bool) -> str:

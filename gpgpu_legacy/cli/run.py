@@ -1,21 +1,25 @@
-"""The commands `run` and `dump`."""
+"""The verbs that run a plan, or write what it is: `run`, `dump`, `trace`, `figure` and `page`."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from gpgpu_legacy.api.figure_options import AnimationOptions, FigureOptions
+from gpgpu_legacy.cli.completion import section_names
 from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import Option, Several
-from gpgpu_legacy.cli.shared import MachineOptions, app, warn_if_busy
-from gpgpu_legacy.cli.words import Job, RunJob
+from gpgpu_legacy.cli.options import PICTURE, Option, Several
+from gpgpu_legacy.cli.shared import MachineOptions, warn_if_busy
+from gpgpu_legacy.cli.words import Job, RunJob, pairs, parse_texel
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.api.run import Run
+    from gpgpu_legacy.api.trace import Trace
 
 
 @answers("run")
@@ -67,33 +71,135 @@ def run_command(
 def _outputs(pipeline: Pipeline, texts: Several[str]) -> dict[str, Path]:
     """The files of outputs, by name; one output needs none."""
     results = pipeline.plan().results
-    files: dict[str, Path] = {}
-    for text in texts:
-        name, equals, file = text.rpartition("=")
-        if not equals and len(results) == 1:
-            name = results[0].name
-        if not name or not file:
-            known = ", ".join(matrix.name for matrix in results) or "none"
-            raise InputError(
-                f"-o is {text!r}; give an output and a file, as in -o x=x.npy (outputs: {known})"
-            )
-        if name in files:
-            raise InputError(f"-o gives {name} twice; give it once")
-        files[name] = Path(file)
-    return files
+    if len(results) == 1:
+        texts = tuple(text if "=" in text else f"{results[0].name}={text}" for text in texts)
+    known = ", ".join(matrix.name for matrix in results) or "none"
+    example = f"x=x.npy (outputs: {known})"
+    return {name: Path(file) for name, file in pairs("-o", texts, str.strip, example)}
 
 
-@app.command("dump")
+@answers("dump", writes=True)
 def dump_command(
     job: Job,
     output: Annotated[Path, Option("-o", "--output", "FOLDER", "Write the files here.")],
     exact: Annotated[bool, Option("Generate GLSL that contracts no multiply-add.")] = False,
-) -> None:
+) -> Iterable[Path]:
     """Write a plan as files: plan.json, its programs, and the code that is generated from them.
 
     Every command that takes WHAT reads the plan.json again.
     """
     from gpgpu_legacy.api.dump import dump
 
-    for path in dump(job.pipeline().plan(), output, exact=exact):
-        print(f"wrote {path}")
+    return dump(job.pipeline().plan(), output, exact=exact)
+
+
+@answers("trace")
+def trace_command(
+    *,
+    job: RunJob,
+    machine: MachineOptions,
+    texel: Annotated[str, Option("X,Y", "The texel's column and row, from 0.")],
+    textures: Annotated[
+        Several[str],
+        Option("--texture", "NAME …", "Its textures (default: those behind the first output)."),
+    ] = (),
+    instructions: Annotated[bool, Option("Show each instruction that its fragment runs.")] = False,
+    every_pass: Annotated[bool, Option("Show the passes that leave its value alone, too.")] = False,
+) -> Trace:
+    """Follow one texel through the passes: what each fragment looked up there, and wrote."""
+    from gpgpu_legacy.api.trace import trace
+
+    return trace(
+        job.pipeline(),
+        *parse_texel("--texel", texel),
+        job.arrays(),
+        textures,
+        executor=machine.executor,
+        machine=machine.machine(),
+        instructions=instructions,
+        every_pass=every_pass,
+    )
+
+
+@answers("figure", writes=True)
+def figure_command(
+    *,
+    job: RunJob,
+    machine: MachineOptions,
+    sheet: FigureOptions,
+    film: AnimationOptions,
+    plot: Annotated[
+        Path | None,
+        Option("--plot", PICTURE, "Draw the passes side by side, with their scales of values."),
+    ] = None,
+    animate: Annotated[
+        Path | None, Option("FILE.gif|apng", "Write the passes one after another, as an animation.")
+    ] = None,
+) -> Iterator[Path]:
+    """Draw what each pass wrote: as a sheet of pictures, or as an animation."""
+    from gpgpu_legacy.api.figure import figure
+    from gpgpu_legacy.present.animation import check_animation
+
+    if plot is None and animate is None:
+        raise InputError(
+            "a figure needs a file to be written to; give --plot FILE.png or --animate FILE.gif"
+        )
+    if animate is not None:
+        check_animation(animate)
+    film = film.checked()
+    shown = figure(
+        job.pipeline(),
+        job.arrays(),
+        sheet,
+        executor=machine.executor,
+        machine=machine.machine(),
+    )
+    if plot is not None:
+        shown.plot(plot)
+        yield plot
+    if animate is not None:
+        shown.animate(animate, film)
+        yield animate
+
+
+@answers("page", writes=True)
+def page_command(
+    *,
+    job: RunJob,
+    sections: Annotated[
+        Several[str],
+        Option(
+            "--section",
+            "NAME …",
+            "Without WHAT: these sections of the page (default: all).",
+            complete=section_names,
+        ),
+    ] = (),
+    output: Annotated[
+        Path | None,
+        Option("-o", "--output", "FILE.html", "Write the page here (default: NAME.html)."),
+    ] = None,
+) -> Iterator[Path]:
+    """Write a page that runs the programs of 2001 to 2018 in the reader's browser, in one file.
+
+    With WHAT, it plays the passes of that alone, texture by texture.
+    """
+    from gpgpu_legacy.files import check_writable, write_text
+
+    pipeline = job.pipeline() if job.words else None
+    path = output or Path(f"{pipeline.name if pipeline else 'page'}.html")
+    check_writable(path)
+    if pipeline is not None:
+        from gpgpu_legacy.page.one_plan import plan_page
+
+        if sections:
+            raise InputError("the page of one plan has no sections; leave --section out")
+        text = plan_page(pipeline, job.arrays())
+    else:
+        from gpgpu_legacy.page.making import sections_of
+        from gpgpu_legacy.page.page import TITLE, introduction, page_text
+        from gpgpu_legacy.page.sections import SECTIONS
+
+        text = page_text(TITLE, introduction(), sections_of(sections or SECTIONS))
+    write_text(path, text)
+    yield path

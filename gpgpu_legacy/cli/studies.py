@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.cli.completion import arithmetic_names, chip_names, executor_names
-from gpgpu_legacy.cli.file_options import FILM
 from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import Argument, Option, Several
+from gpgpu_legacy.cli.options import FILM, Argument, Option, Several
 from gpgpu_legacy.cli.shared import (
     ARITHMETICS,
     BLOCK_HELP,

@@ -10,24 +10,28 @@ FILE.py[:function] or a plan.json.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from gpgpu_legacy.algorithms.registry import PROGRAM, find_algorithm
+from gpgpu_legacy.arguments import hint
 from gpgpu_legacy.cli.completion import word_names
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.numerals import integer_in
+from gpgpu_legacy.numerals import integer_in, naturals_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.isa.arithmetic import F32
+    from gpgpu_legacy.isa.ir import Program
+
+T = TypeVar("T")
 
 MOST_CASES = 1000
 """The most combinations of a sweep, all of which are built before one is asked about."""
@@ -78,6 +82,17 @@ class Job:
             )
         return whats[0]
 
+    def programs(self) -> tuple[Path, ...]:
+        """The files, where every WHAT is a program FILE.fp, or - for standard input; else none."""
+        whats, given = split(self.words)
+        if not all(what == "-" or what.endswith(PROGRAM) for what in whats):
+            return ()
+        if whats and given:
+            raise InputError(
+                f"{whats[0]} is a program, which has no parameters; leave {next(iter(given))}= out"
+            )
+        return tuple(map(Path, whats))
+
     @cached_property
     def given(self) -> dict[str, str]:
         """The values of the words NAME=VALUE."""
@@ -103,8 +118,6 @@ class Job:
     @cached_property
     def algorithm(self) -> Algorithm:
         """The family of plans that the WHAT names."""
-        from gpgpu_legacy.algorithms.registry import find_algorithm
-
         return find_algorithm(self.what)
 
 
@@ -138,8 +151,6 @@ class Jobs:
 
     def cases(self, *default: str) -> list[tuple[Pipeline, dict[str, Any]]]:
         """The same, each with the inputs that files gave."""
-        from gpgpu_legacy.algorithms.registry import find_algorithm
-
         whats, given = split(self.words)
         algorithms = [find_algorithm(what) for what in dict.fromkeys(whats or default)]
         if not algorithms:
@@ -182,32 +193,81 @@ def _combinations(algorithm: Algorithm, given: Mapping[str, str]) -> Iterator[di
         yield {**given, **dict(zip(swept, (value.strip() for value in values), strict=True))}
 
 
+_OPTIONS = ("executor", "exact", "arithmetic", "repeat", "seed", "chip", "output", "json")
+"""Options of verbs that one may take for parameters."""
+
+
 def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, dict[str, Any]]:
     """A pipeline, and its inputs from files, whose sizes it has."""
     from gpgpu_legacy.api.arrays import read_inputs
     from gpgpu_legacy.api.pipeline import Pipeline
 
-    settings = {name: text for name, text in given.items() if name in algorithm.parameters}
-    files = {name: Path(text) for name, text in given.items() if name not in settings}
-    pipeline = Pipeline.of(algorithm, settings)
-    for name in files:
-        if name not in pipeline.operands:
-            raise InputError(_unknown(name, algorithm, pipeline))
+    parameters = algorithm.parameters
+    files = {name: Path(text) for name, text in given.items() if name not in parameters}
+    pipeline = Pipeline.of(algorithm, {n: t for n, t in given.items() if n in parameters})
+    inputs = pipeline.operands
+    for name in files.keys() - inputs:
+        known = (
+            f"its parameters are {', '.join(parameters) or 'none'}, its inputs "
+            f"{', '.join(inputs) or 'none'}"
+        )
+        how = hint(name, [*parameters, *inputs], known)
+        if name in _OPTIONS:
+            how = f"it is an option, as in --{name}"
+        raise InputError(f"{algorithm.name} has no {name}; {how}")
     arrays = read_inputs(pipeline.plan(), files) if files else {}
     return pipeline.sized(arrays), arrays
 
 
-_OPTIONS = ("executor", "exact", "arithmetic", "repeat", "seed", "chip", "output", "json")
-"""Options of verbs that one may take for parameters."""
+def assembled(file: Path) -> Program:
+    """The program of a file; raises AssemblyError for one that does not assemble."""
+    from gpgpu_legacy.languages.registry import language_of
+
+    text, name = read_program(file)
+    return language_of(text).assemble(text, name)
 
 
-def _unknown(name: str, algorithm: Algorithm, pipeline: Pipeline) -> str:
-    known = [*algorithm.parameters, *pipeline.operands]
-    if name in _OPTIONS:
-        return f"{algorithm.name} has no {name}; it is an option, as in --{name}"
-    close = get_close_matches(name, known, n=1)
-    has = (
-        f"its parameters are {', '.join(algorithm.parameters) or 'none'}, its inputs "
-        f"{', '.join(pipeline.operands) or 'none'}"
-    )
-    return f"{algorithm.name} has no {name}; {f'did you mean {close[0]}?' if close else has}"
+def read_program(file: Path) -> tuple[str, str]:
+    """The text of a program, and what messages call it."""
+    from gpgpu_legacy.files import read_standard_input, read_text
+    from gpgpu_legacy.languages.language import MOST_CHARACTERS
+
+    if str(file) == "-":
+        return read_standard_input(MOST_CHARACTERS), "standard input"
+    return read_text(file, MOST_CHARACTERS), str(file)
+
+
+# Values of options ------------------------------------------------------------------------------
+
+
+def parse_size(text: str) -> tuple[int, int]:
+    """Width and height from WxH, or from N for both."""
+    sides = text.lower().replace("×", "x").replace("x", ",")
+    size = naturals_in(sides if "," in sides else f"{sides},{sides}", 2)
+    if size is None or min(size) < 1:
+        raise InputError(f"--size is {text!r}; give a width and a height, as in --size 256x128")
+    return size[0], size[1]
+
+
+def parse_texel(option: str, text: str) -> tuple[int, int]:
+    """A column and a row from X,Y."""
+    texel = naturals_in(text, 2)
+    if texel is None:
+        raise InputError(f"{option} is {text!r}; give a column and a row, as in {option} 3,0")
+    return texel[0], texel[1]
+
+
+def pairs(
+    option: str, texts: Several[str], key_in: Callable[[str], T | None], example: str
+) -> Iterator[tuple[T, str]]:
+    """Keys and values, from KEY=VALUE; each key may be given once."""
+    seen = set()
+    for text in texts:
+        key, equals, value = text.partition("=")
+        found = key_in(key)
+        if not equals or found is None:
+            raise InputError(f"{option} is {text!r}; write it as in {option} {example}")
+        if found in seen:
+            raise InputError(f"{option} gives {found} twice; give it once")
+        seen.add(found)
+        yield found, value

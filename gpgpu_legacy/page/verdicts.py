@@ -33,6 +33,8 @@ def judged(paper: Paper, verdicts: Verdicts) -> dict[str, Judged]:
     for claim in paper.claims:
         name = f"{paper.id} {claim.id}"
         if name not in verdicts.claims:
-            raise InputError(f"no verdict is recorded on {name}; run `gpgpu-legacy audit --record`")
+            raise InputError(
+                f"no verdict is recorded on {name}; run `gpgpu-legacy audit --record FILE`"
+            )
         found[claim.id] = Judged(paper, claim, verdicts.claims[name])
     return found

@@ -329,16 +329,10 @@ def test_data_that_cannot_be_computed_with_is_named(
     assert errors.count("\n") == 1
 
 
-def test_an_installed_package_is_not_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Command
-) -> None:
-    monkeypatch.setattr(record, "checkout", lambda: None)
+def test_verdicts_are_recorded_in_the_file_that_is_named(tmp_path: Path, run: Command) -> None:
     before = RECORD.read_bytes()
-    code, _, errors = run("audit", "--record")
-    assert code == 2
-    assert "name a file with --record-to" in errors and errors.count("\n") == 1
     path = tmp_path / "verdicts.json"
-    assert run("audit", "--record-to", str(path), "--verdict", "agrees")[0] == 0
+    assert run("audit", "--record", str(path), "--verdict", "agrees")[0] == 0
     assert read_recorded(path, Verdicts).claims.keys() == recorded().claims.keys()
     assert RECORD.read_bytes() == before
 
@@ -383,8 +377,8 @@ def test_the_short_list_has_what_differs_and_all_has_every_claim(run: Command) -
     [
         (("nonsense",), "there is no paper nonsense; choose from"),
         (("--verdict", "perhaps"), "'perhaps' is not one of 'agrees', "),
-        ((MALI, "--record"), "--record is for all papers"),
-        (("--record", "--strict"), "give one of them"),
+        ((MALI, "--record", "new.json"), "--record is for all papers"),
+        (("--record", "new.json", "--strict"), "give one of them"),
     ],
 )
 def test_nonsense_is_one_line_and_exit_code_2(

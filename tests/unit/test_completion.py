@@ -43,8 +43,8 @@ def test_what_may_stand_next(
 
 
 def test_an_unknown_shell_is_refused(run: Command) -> None:
-    complaint = "gpgpu-legacy: --show-completion is 'tcsh'; choose from bash, zsh, fish\n"
-    assert run("--show-completion", "tcsh") == (2, "", complaint)
+    complaint = "gpgpu-legacy: --install-completion is 'tcsh'; choose from bash, zsh, fish\n"
+    assert run("--install-completion", "tcsh") == (2, "", complaint)
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -67,7 +67,7 @@ def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m gpgpu_legacy "$@"\n', "utf-8")
     program.chmod(0o755)
     script = """
-eval "$(gpgpu-legacy --show-completion bash)"
+eval "$(_GPGPU_LEGACY_COMPLETE=bash_source gpgpu-legacy)"
 COMP_WORDS=(gpgpu-legacy run hall) COMP_CWORD=2
 _gpgpu_legacy_completion gpgpu-legacy
 echo "${COMPREPLY[@]}"

@@ -17,8 +17,7 @@ from commands import Command as Call
 
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.cli.commands import SECTIONS
-from gpgpu_legacy.cli.file_options import WRITTEN
-from gpgpu_legacy.cli.options import Argument, Command, Option, Several
+from gpgpu_legacy.cli.options import WRITTEN, Argument, Command, Option, Several
 from gpgpu_legacy.cli.shared import ROUNDS
 
 
@@ -91,7 +90,7 @@ def test_every_option_that_writes_is_known() -> None:
         and (option.help or "").startswith(("Write", "Draw", "Plot", "Record"))
     }
     assert found <= WRITTEN
-    assert {"--output", "--plot", "--record-to"} <= found
+    assert {"--output", "--plot", "--record"} <= found
 
 
 @pytest.mark.parametrize("words", [(), ("--help",)])

@@ -196,7 +196,7 @@ def test_a_simulated_cache_says_what_memory_serves() -> None:
 
 
 def test_a_cache_is_described_only_where_there_is_one() -> None:
-    result = CliRunner().invoke(app, ["predict", "jacobi", "--chip", "r300", "--raster", "scan"])
+    result = CliRunner().invoke(app, ["predict", "jacobi", "--chip", "r300", "--raster", "morton"])
     assert "give --cache, too" in str(result.exception)
 
 

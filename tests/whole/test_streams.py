@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpgpu_legacy.cli.shared import progress_bar
+from gpgpu_legacy.cli.frame import Report
 from gpgpu_legacy.present.plain import spelled_plainly
 
 CALL = [sys.executable, "-m", "gpgpu_legacy"]
@@ -95,20 +95,20 @@ def test_no_escape_code_where_no_color_is_set() -> None:
     assert b"larson" in said and b"\x1b" not in said
 
 
-@pytest.mark.parametrize("plain", ["", "1"])
-def test_a_bar_shows_its_steps_and_clears_its_line(
-    plain: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_progress_shows_its_steps_and_clears_its_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("NO_COLOR", plain)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with progress_bar("measuring", 2, quiet=False) as step:
+    report = Report(quiet=False, save=print)
+    with report.progress("measuring", 2) as step:
         for number in range(2):
             step(f"job {number}")
-    said = capsys.readouterr().err
-    assert "2/2" in said
-    if plain:
-        assert said.split("\r")[-2].strip() == said.split("\r")[-1] == ""
-    with progress_bar("measuring", 0, quiet=False) as step:
+    said = capsys.readouterr().err.split("\r")
+    assert [line.strip() for line in said] == [
+        "", "0/2 measuring", "1/2 job 0", "2/2 job 1", "", "",
+    ]  # fmt: skip
+    assert len({len(line) for line in said[1:-1]}) == 1
+    with report.progress("measuring", 0) as step:
         step("job")
     assert not capsys.readouterr().err
 

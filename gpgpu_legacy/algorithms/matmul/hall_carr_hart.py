@@ -7,7 +7,7 @@ and in the fragment program; the passes are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
@@ -30,7 +30,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import Blend
-from gpgpu_legacy.plan.textures import Rect, Texture
+from gpgpu_legacy.plan.textures import Texture
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 
@@ -87,78 +87,50 @@ def in_blocks(
         side = side_of(shape)
         p = TiledProduct(name, shape, layout)
         for tile in p.tiling.tiles():
-            p.finish(tile, _ACCUMULATE[accumulate](p, tile, program, side))
+            p.finish(tile, _summed(p, tile, program, accumulate, side))
         return p
 
     return product(name, sizes, multiply, stored)
 
 
-def _copy(p: TiledProduct, tile: Tile, program: Program, side: int | None) -> Texture:
-    """Listing (5): draw to the framebuffer, then copy the framebuffer to the texture F."""
-    framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
-    for square in tile.squares(side):
-        for _ in _passes(p, tile, square, program, framebuffer, partial=f):
-            p.copy(framebuffer, f, source_rect=square, target_rect=square)
-    return framebuffer
+def _summed(
+    p: TiledProduct, tile: Tile, program: Program, accumulate: Accumulate, side: int | None
+) -> Texture:
+    """The texture that has a tile of C after all passes, each with b iterations of the inner loop.
 
-
-def _ping_pong(p: TiledProduct, tile: Tile, program: Program, side: int | None) -> Texture:
-    """Two textures alternate as framebuffer and as F, so nothing is copied."""
-    framebuffer, f = p.target("C", tile), p.target("F", tile, initial=0.0)
-    is_odd = sum(inner.texels // p.layout.block for inner in p.tiling.inner) % 2
-    for square in tile.squares(side):
-        for _ in _passes(p, tile, square, program, framebuffer, partial=f):
-            p.swap(framebuffer, f)
-        if is_odd:  # every square begins with the zeros of the same texture
-            p.swap(framebuffer, f)
-    return framebuffer if is_odd else f
-
-
-def _blend(p: TiledProduct, tile: Tile, program: Program, side: int | None) -> Texture:
-    """The framebuffer blends, "eliminating the need for the temporary texture F" (Section 3)."""
-    framebuffer = p.target("C", tile)
-    p.clear(framebuffer)
-    for square in tile.squares(side):
-        for _ in _passes(p, tile, square, program, framebuffer):
-            pass
-    return framebuffer
-
-
-def _passes(
-    p: TiledProduct,
-    tile: Tile,
-    square: Rect,
-    program: Program,
-    target: Texture,
-    *,
-    partial: Texture | None = None,
-) -> Iterator[None]:
-    """Repeat a pass that adds b iterations of the inner loop, for each segment of it.
-
-    The caller adds to the Repeat what follows the pass. square: what is drawn of the tile.
-    partial: the texture of the sum so far, the paper's F; None if the framebuffer adds up.
+    COPY is listing (5): draw to the framebuffer, then copy the framebuffer to the texture F. With
+    PING_PONG two textures alternate as framebuffer and as F, so nothing is copied. With BLEND the
+    framebuffer blends, "eliminating the need for the temporary texture F" (Section 3).
     """
-    for k, inner in enumerate(p.tiling.inner):
-        with p.repeat(inner.texels // p.layout.block) as i:
-            step = 0.5 + p.layout.block * i
-            coordinates = p.coordinates(square.height, square.width, step, square.y, square.x)
-            p.draw(
-                program,
-                p.factors(tile, k) | ({2: partial} if partial else {}),
-                into=target,
-                rect=square,
-                texcoords=coordinates | {2: Texels()},
-                local={0: p.coordinate_steps},
-                blend=Blend.NONE if partial else Blend.ADD,
-            )
-            yield
+    framebuffer, block, f = p.target("C", tile), p.layout.block, None
+    turns = accumulate is Accumulate.PING_PONG
+    is_odd = turns and sum(inner.texels // block for inner in p.tiling.inner) % 2
+    if accumulate is Accumulate.BLEND:
+        p.clear(framebuffer)
+    else:
+        f = p.target("F", tile, initial=0.0)
+    for square in tile.squares(side):
+        for k, inner in enumerate(p.tiling.inner):
+            with p.repeat(inner.texels // block) as i:
+                m = 0.5 + block * i
+                coordinates = p.coordinates(square.height, square.width, m, square.y, square.x)
+                p.draw(
+                    program,
+                    p.factors(tile, k) | ({2: f} if f else {}),
+                    into=framebuffer,
+                    rect=square,
+                    texcoords=coordinates | {2: Texels()},
+                    local={0: p.coordinate_steps},
+                    blend=Blend.NONE if f else Blend.ADD,
+                )
+                if f and turns:
+                    p.swap(framebuffer, f)
+                elif f:
+                    p.copy(framebuffer, f, source_rect=square, target_rect=square)
+        if f and is_odd:  # every square begins with the zeros of the same texture
+            p.swap(framebuffer, f)
+    return f if f and turns and not is_odd else framebuffer
 
-
-_ACCUMULATE: dict[Accumulate, Callable[[TiledProduct, Tile, Program, int | None], Texture]] = {
-    Accumulate.COPY: _copy,
-    Accumulate.PING_PONG: _ping_pong,
-    Accumulate.BLEND: _blend,
-}
 
 ALGORITHMS = (
     Algorithm(

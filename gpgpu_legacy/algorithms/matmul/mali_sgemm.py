@@ -8,8 +8,14 @@ work groups and the vec4 need.
 from __future__ import annotations
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, padded_to
-from gpgpu_legacy.algorithms.matmul.product import FIELD, Shape, Sizes, product
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    DispatchedProduct,
+    Shape,
+    Sizes,
+    padded_to,
+    product,
+)
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 

@@ -9,8 +9,15 @@ and a kernel whose guards could never fail has none.
 from __future__ import annotations
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.dispatch import DispatchedProduct, groups_for
-from gpgpu_legacy.algorithms.matmul.product import FIELD, AsPrinted, Shape, Sizes, product
+from gpgpu_legacy.algorithms.matmul.product import (
+    FIELD,
+    AsPrinted,
+    DispatchedProduct,
+    Shape,
+    Sizes,
+    groups_for,
+    product,
+)
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 

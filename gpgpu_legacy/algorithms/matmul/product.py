@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.arguments import as_integer, as_positive
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -290,3 +291,50 @@ def add_operands(p: PlanBuilder, shape: Shape, stored: Stored = UPRIGHT) -> tupl
     rows_a, columns_a = (shape.l, shape.m) if stored.transpose_a else (shape.m, shape.l)
     rows_b, columns_b = (shape.n, shape.l) if stored.transpose_b else (shape.l, shape.n)
     return p.operand("A", rows_a, columns_a), p.operand("B", rows_b, columns_b)
+
+
+# Products in buffers ----------------------------------------------------------------------------
+#
+# Compute methods read A and B from buffers that hold them row after row, and each invocation writes
+# one element of C. They differ in the kernel, in the names of its uniforms and in padding.
+
+
+def padded_to(shape: Shape, rows: int, inner: int, columns: int) -> Shape:
+    """The shape, padded to multiples of these."""
+    sizes = ((shape.m, rows), (shape.l, inner), (shape.n, columns))
+    return Shape(*(-(-size // multiple) * multiple for size, multiple in sizes))
+
+
+def groups_for(shape: Shape, kernel: Kernel) -> tuple[int, int]:
+    """How many work groups cover the columns and the rows of C."""
+    columns, rows = kernel.local_size
+    return -(-shape.n // columns), -(-shape.m // rows)
+
+
+class DispatchedProduct(PlanBuilder):
+    """The builder of a product in buffers: A and B are uploaded, and C is read back.
+
+    padded: the shape that the buffers have; they are padded with 0 below and to the right.
+    adds: whether the kernel adds to C, and if so, whether that holds C0; without it, it holds 0.
+    """
+
+    def __init__(self, name: str, shape: Shape, padded: Shape, *, adds: bool | None = None) -> None:
+        """The matrices and buffers; the passes are the method's."""
+        super().__init__(name)
+        operands = add_operands(self, shape)
+        if adds:
+            operands = (*operands, self.operand("C0", shape.m, shape.n))
+        zero = 0.0 if adds is False else None
+        self.buffers = (
+            self.texture("A", padded.l, padded.m, kind="BUFFER"),
+            self.texture("B", padded.n, padded.l, kind="BUFFER"),
+            self.texture("C", padded.n, padded.m, kind="BUFFER", initial=zero),
+        )
+        for matrix, buffer in zip(operands, self.buffers, strict=False):
+            self.upload(matrix, buffer)
+        c = self.result("C", shape.m, shape.n)
+        self.read_back(self.buffers[2], c, rect=(0, 0, shape.n, shape.m))
+
+    def multiply(self, kernel: Kernel, padded: Shape, **uniforms: float) -> None:
+        """A dispatch with an invocation for every element of C."""
+        self.dispatch(kernel, self.buffers, groups_for(padded, kernel), uniforms=uniforms)

@@ -20,11 +20,10 @@ There are log₂ n passes, which draw (n² - 1) / 3 fragments in all: each a fou
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.arguments import as_member, as_positive
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
@@ -33,32 +32,23 @@ GREATEST = float.fromhex("0x1.fffffep127")
 """The greatest number of float32."""
 
 
-class Operation(Enum):
-    """What a reduction computes."""
-
-    MAX = "max"
-    MIN = "min"
-    SUM = "sum"
-
-
-_NEUTRAL = {Operation.MAX: -GREATEST, Operation.MIN: GREATEST, Operation.SUM: 0.0}
-
-_OPCODES = {Operation.MAX: "MAX", Operation.MIN: "MIN", Operation.SUM: "ADD"}
+_OPERATIONS = {"max": ("MAX", -GREATEST), "min": ("MIN", GREATEST), "sum": ("ADD", 0.0)}
+"""The opcode of each operation, and the number that changes nothing."""
 
 
 def reduction(
     n: Annotated[int, "rows and columns of the matrix"] = 1024,
-    operation: Annotated[Operation, "what is computed"] = Operation.MAX,
+    operation: Annotated[Literal["max", "min", "sum"], "what is computed"] = "max",
 ) -> PlanBuilder:
     """One value of an n×n matrix: its largest or smallest element, or its sum."""
     p = PlanBuilder("reduction")
-    operation = as_member("operation", operation, Operation)
+    opcode, neutral = _OPERATIONS[operation]
     steps = (as_positive("n", n) - 1).bit_length()
     size = 2**steps
-    x = p.texture("x", size, size, initial=None if size == n else _NEUTRAL[operation])
+    x = p.texture("x", size, size, initial=None if size == n else neutral)
     y = p.texture("y", size, size)
     p.upload(p.operand("values", n, n), x, rect=(0, 0, n, n))
-    program = load_program("reduction/reduce.fp.j2", opcode=_OPCODES[operation])
+    program = load_program("reduction/reduce.fp.j2", opcode=opcode)
     with p.repeat(steps) as i:
         side = size // 2 >> i
         # The centre of fragment j is at j + 0.5; those of texels 2j and 2j + 1 at 2j + 0.5 and 1.5.
@@ -68,7 +58,7 @@ def reduction(
         p.draw(program, {0: x}, into=y, rect=(0, 0, side, side), texcoords=dict(enumerate(four)))
         p.swap(x, y)
     p.output("value", x, rect=(0, 0, 1, 1), shape=())
-    p.reference = lambda values: getattr(values, operation.value)()
+    p.reference = lambda values: getattr(values, operation)()
     p.samples["values"] = _signed
     return p
 

@@ -6,11 +6,8 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpgpu_legacy.bounded import OneLine
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_writable
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.provenance import checkout
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.serial import (
     Record,
@@ -66,22 +63,6 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
 def recorded() -> Verdicts:
     """The verdicts as recorded; InputError where they are missing or cannot be read."""
     return read_recorded(RECORD, Verdicts)
-
-
-def record_path(path: Path | None = None) -> Path:
-    """Where verdicts are recorded: in `path`, else in the checkout that the package runs from.
-
-    Raises InputError where there is no checkout, since an installed package is never written to,
-    and where the file cannot be written.
-    """
-    if path is None and checkout() is None:
-        raise InputError(
-            "--record writes to a checkout of the project, and this package is installed; "
-            "name a file with --record-to"
-        )
-    to = RECORD if path is None else path
-    check_writable(to)
-    return to
 
 
 def record(findings: Iterable[Finding], path: Path) -> None:

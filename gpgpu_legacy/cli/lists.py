@@ -1,0 +1,82 @@
+"""Commands that say what there is: algorithms, chips, and what this machine can run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from gpgpu_legacy.cli.completion import algorithm_names, chip_names
+from gpgpu_legacy.cli.frame import answers
+from gpgpu_legacy.cli.options import Argument, Option
+from gpgpu_legacy.cli.shared import CHIP_HELP
+from gpgpu_legacy.cli.words import Job
+from gpgpu_legacy.errors import InputError
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.algorithms.catalogue import AlgorithmFacts, Catalogue
+    from gpgpu_legacy.api.doctor import Diagnosis
+    from gpgpu_legacy.chips.catalogue import Chip, Chips
+    from gpgpu_legacy.studies.largest_block import Fit
+
+
+@answers("algorithms")
+def algorithms_command(
+    name: Annotated[
+        str | None, Argument("[NAME]", "An algorithm's name or alias.", complete=algorithm_names)
+    ] = None,
+    field: Annotated[str | None, Option("FIELD", "Only those of a field, such as sorting.")] = None,
+) -> AlgorithmFacts | Catalogue:
+    """List the algorithms by year and field, or show everything about one, with its parameters."""
+    from gpgpu_legacy.algorithms.catalogue import catalogue, facts_of
+    from gpgpu_legacy.algorithms.registry import (
+        all_algorithms,
+        find_algorithm,
+        unavailable_algorithms,
+    )
+
+    if name is not None:
+        if field is not None:
+            raise InputError("give the name of an algorithm or a --field, not both")
+        return facts_of(find_algorithm(name))
+    algorithms = all_algorithms()
+    if field is not None:
+        fields = sorted({algorithm.field for algorithm in algorithms})
+        if field not in fields:
+            raise InputError(f"there is no field {field}; choose from {', '.join(fields)}")
+        algorithms = tuple(algorithm for algorithm in algorithms if algorithm.field == field)
+    return catalogue(algorithms, unavailable_algorithms())
+
+
+@answers("chips")
+def chips_command(
+    name: Annotated[
+        str | None,
+        Argument("[NAME]", "The name or alias of a chip or an API.", complete=chip_names),
+    ] = None,
+) -> Chip | Chips:
+    """List the chips and APIs, or show everything known about one, with sources."""
+    from gpgpu_legacy.chips import catalogue
+    from gpgpu_legacy.chips.profile import calibrated, find_profile, profiles
+
+    if name is not None:
+        return catalogue.chip(find_profile(name))
+    calibrated()  # to warn of those that cannot be read
+    return catalogue.chips(profiles())
+
+
+@answers("fit")
+def fit_command(
+    job: Job, chip: Annotated[str, Option("NAME", CHIP_HELP, complete=chip_names)]
+) -> Fit:
+    """Find the largest block of a product that loads on a chip, and why the next does not."""
+    from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.studies.largest_block import fit
+
+    return fit(job.algorithm, find_profile(chip), job.given)
+
+
+@answers("doctor")
+def doctor() -> Diagnosis:
+    """Say which executors work here, and how to mend those that do not."""
+    from gpgpu_legacy.api.doctor import diagnose
+
+    return diagnose()
