@@ -45,11 +45,10 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.cache_table.result import CacheTable
     from gpgpu_legacy.studies.figure_2.model import Demonstration
     from gpgpu_legacy.studies.host_anomaly.result import Anomaly
-    from gpgpu_legacy.studies.lineage.result import Lineage, Lineages
+    from gpgpu_legacy.studies.lineage.model import Lineage, Lineages
     from gpgpu_legacy.studies.multichannel.model import Demonstration as Multichannel
     from gpgpu_legacy.studies.precision.model import Precision
-    from gpgpu_legacy.studies.roofline.here import Here
-    from gpgpu_legacy.studies.roofline.result import Roofline
+    from gpgpu_legacy.studies.roofline.model import Roofline
     from gpgpu_legacy.studies.sdk_example.model import Example
     from gpgpu_legacy.studies.tile_size.model import TileTable
 
@@ -73,7 +72,7 @@ class LineageOptions:
 
 
 def _lineage_kept() -> type[Lineage]:
-    from gpgpu_legacy.studies.lineage.result import Lineage
+    from gpgpu_legacy.studies.lineage.model import Lineage
 
     return Lineage
 
@@ -84,19 +83,17 @@ def lineage_command(size: Size, what: LineageOptions, report: Report) -> Lineage
 
     All methods run in turn, round by round, and so do the libraries that are their ceilings.
     """
+    from gpgpu_legacy.serial import as_record, read_recorded
+    from gpgpu_legacy.studies.lineage.model import Lineage, Lineages, benchmark_of
+
     if what.beside:
-        from gpgpu_legacy.serial import read_recorded
-        from gpgpu_legacy.studies.lineage.result import Lineage, Lineages
-
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
-    from gpgpu_legacy.studies.lineage.model import benchmark_of, lineage_of
-
     with report.budget(what.budget) as budget:
         benchmark = benchmark_of(size.n, what.seed, what.executor)
         with report.progress("lineage", benchmark.steps) as step:
             bench = benchmark.measure(budget, step, report.save)
     warn_if_busy(bench.busy_share)
-    return lineage_of(bench)
+    return as_record(Lineage, bench)
 
 
 @dataclass(frozen=True)
@@ -137,6 +134,7 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
     table names it, and the exit code is 1.
     """
     from gpgpu_legacy.chips.profile import find_profile
+    from gpgpu_legacy.measure.calibration.model import calibratable
     from gpgpu_legacy.predict.model import THIS
     from gpgpu_legacy.studies.roofline import model
 
@@ -147,22 +145,14 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
     chips = [find_profile(name) for name in names if name.strip().lower() != THIS]
     reached = [product for path in roof.recorded for product in model.recorded(path)]
     if is_here:
-        found = _measure_here(roof, size.n, report)
-        chips += found.profiles
-        reached += model.measured(found.bench, "measured here")
+        executors = calibratable(roof.executor)
+        steps = model.count_steps(executors)
+        with report.budget(roof.budget) as budget, report.progress("measuring", steps) as step:
+            profiles, bench = model.measure_here(executors, size.n, budget, step)
+        warn_if_busy(bench.busy_share)
+        chips += profiles
+        reached += model.measured(bench, "measured here")
     return model.roofline(chips, size.n, reached)
-
-
-def _measure_here(roof: RoofOptions, n: int, report: Report) -> Here:
-    from gpgpu_legacy.measure.calibration.model import calibratable
-    from gpgpu_legacy.studies.roofline.here import count_steps, measure_here
-
-    executors = calibratable(roof.executor)
-    steps = count_steps(executors)
-    with report.budget(roof.budget) as budget, report.progress("measuring", steps) as step:
-        found = measure_here(executors, n, budget, step)
-    warn_if_busy(found.bench.busy_share)
-    return found
 
 
 @answers("study mispredictions")

@@ -7,7 +7,7 @@ larger for a smaller block, so if the whole plan does not fit, smaller blocks ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -18,7 +18,7 @@ from gpgpu_legacy.algorithms.matmul.product import Shape, Sizes
 from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import FragmentPass
@@ -71,7 +71,7 @@ class Largest(Record, kw_only=True):
     @property
     def why(self) -> str:
         """Why the next larger one does not load, limit by limit."""
-        return "; ".join(excess(row, _on(row, self.limits)) for row in self.why_no_more)
+        return "; ".join(excess(row, getattr(row, self.limits.value)) for row in self.why_no_more)
 
 
 class Fit(Result):
@@ -139,19 +139,31 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     if _SIZES - known.keys():
         raise InputError(f"{algorithm.name} multiplies no matrices; give a method that does")
     given = algorithm.settings(dict(parameters))
-    asked = {name: plainly(given.get(name, one.default)) for name, one in known.items()}
+    asked: dict[str, Any] = {
+        name: plainly(given.get(name, one.default)) for name, one in known.items()
+    }
     shape = _shape(asked)
     if min(shape.m, shape.l, shape.n) < 1:
         raise InputError("a product without elements fits any chip; give a size of at least 1")
     if (largest := max(shape.m, shape.l, shape.n)) > LARGEST_SIDE:
         raise InputError(f"the size is {largest}; give one of at most {LARGEST_SIDE}")
-    trial = _Trial(algorithm, chip, shape, _cut_to(chip, shape, asked, given))
+    texels = (chip.formats.largest_texture_texels, chip.formats.largest_target_texels)
+    side = min((fact.value for fact in texels if fact), default=LARGEST_SIDE)
+    if largest > side and asked.get("largest_texture", 0) > side:
+        given["largest_texture"] = side
+    # The sides that have limits of their own; the advertised one if no limit is known.
+    known_sides = [Limited.ADVERTISED, Limited.NATIVE]
+    if chip.native == Limits():
+        known_sides = [Limited.ADVERTISED]
+    elif chip.advertised == Limits() and chip.programs.arb_fragment_program is not None:
+        known_sides = [Limited.NATIVE]
+    trial = _Trial(algorithm, chip, shape, given)
     results = []
-    for side in _sides(chip):
-        written = trial.as_written(side)
+    for limited in known_sides:
+        written = trial.largest(limited, trial.candidates(), lambda n: None)
         results.append(written)
         if any(row.limit == Resource.INDIRECTIONS.value for row in written.why_no_more):
-            variant = trial.coordinates_first(side)
+            variant = trial.coordinates_first(limited)
             if variant is not None and (variant.value or 0) > (written.value or 0):
                 results.append(variant)
     return Fit(
@@ -168,25 +180,6 @@ _SIZES = {"m", "l", "n"}
 
 def _shape(parameters: Mapping[str, Any]) -> Shape:
     return Sizes(**{name: parameters[name] for name in _SIZES}).shape
-
-
-def _cut_to(
-    chip: Profile, shape: Shape, asked: Mapping[str, Any], given: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What is given, with textures no larger than the chip's, where the matrices are larger."""
-    sizes = (chip.formats.largest_texture_texels, chip.formats.largest_target_texels)
-    largest = min((fact.value for fact in sizes if fact), default=LARGEST_SIDE)
-    is_larger = max(shape.m, shape.l, shape.n) > largest
-    cuts = is_larger and asked.get("largest_texture", 0) > largest
-    return {**given, "largest_texture": largest} if cuts else dict(given)
-
-
-def _sides(chip: Profile) -> list[Limited]:
-    """The sides that have limits of their own; the advertised one if no limit is known."""
-    known = chip.advertised != Limits() or chip.programs.arb_fragment_program is None
-    if chip.native == Limits():
-        return [Limited.ADVERTISED]
-    return list(Limited) if known else [Limited.NATIVE]
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,22 +209,18 @@ class _Trial:
         largest = self.given.get("largest_texture", parameters["largest_texture"].default)
         return range(1, min(steps, largest) + 1)
 
-    def as_written(self, side: Limited) -> Largest:
-        """The largest as the method is written, by one side's limits."""
-        return self._largest(side, self.candidates(), lambda n: None, AS_WRITTEN)
-
     def coordinates_first(self, side: Limited) -> Largest | None:
-        """The same for the variant that computes its coordinates first, where there is one."""
+        """That of the variant that computes its coordinates first, where there is one."""
         if "coordinates_first" not in self.algorithm.parameters:
             return None
 
         def enough_temporaries(block: int, group: int) -> bool:
-            rows = self.verdict(block, group).limits
-            return all(
-                on.outcome is Outcome.WITHIN
-                for row in rows
-                if row.limit == Resource.TEMPORARIES.value and (on := _on(row, side))
+            on = (
+                getattr(row, side.value)
+                for row in self.verdict(block, group).limits
+                if row.limit == Resource.TEMPORARIES.value
             )
+            return all(one.outcome is Outcome.WITHIN for one in on if one)
 
         blocks = self.candidates()
         alone = _last(blocks, lambda g: enough_temporaries(g, g))
@@ -240,37 +229,39 @@ class _Trial:
             return None
         if several is None:
             blocks = range(1, alone + 1)
-        largest = self._largest(
+        largest = self.largest(
             side, blocks, lambda n: n if n <= alone else several, "coordinates first"
         )
         return None if largest.value is None else largest
 
-    def _largest(
-        self, side: Limited, blocks: Sequence[int], group: Callable[[int], int | None], variant: str
+    def largest(
+        self,
+        side: Limited,
+        blocks: Sequence[int],
+        group: Callable[[int], int | None],
+        variant: str = AS_WRITTEN,
     ) -> Largest:
-        def fits(n: int) -> bool:
-            return not _over(self.verdict(n, group(n)).limits, side)
+        """The largest of these by one side's limits. group: see `verdict`, by the block."""
 
-        def program_fits(n: int) -> bool:
+        def over(n: int, *, whole: bool = True) -> tuple[Row, ...]:
+            """The limits that are exceeded: of the plan as a whole, or of its programs."""
             rows = self.verdict(n, group(n)).limits
-            return not _over([row for row in rows if row.program], side)
+            on = ((row, getattr(row, side.value)) for row in rows if whole or row.program)
+            return tuple(row for row, one in on if one and one.outcome is Outcome.EXCEEDED)
 
         value = None
-        if fits(blocks[0]):  # it needs no padding: if it does not fit, nothing does
-            value = _last(blocks, fits if self.what is Maximised.SIZE else program_fits)
-            if value is not None and not fits(value):
-                value = next(n for n in reversed(blocks) if n < value and fits(n))
+        if not over(blocks[0]):  # it needs no padding: if it does not fit, nothing does
+            whole = self.what is Maximised.SIZE
+            value = _last(blocks, lambda n: not over(n, whole=whole))
+            if value is not None and over(value):
+                value = next(n for n in reversed(blocks) if n < value and not over(n))
         beyond = next((n for n in blocks if value is None or n > value), None)
-        over = () if beyond is None else _over(self.verdict(beyond, group(beyond)).limits, side)
+        why = () if beyond is None else over(beyond)
         if value is None:
-            return Largest(program=variant, limits=side, value=None, why_no_more=over)
-
-        def answer(n: int) -> Answer:
-            verdict = self.verdict(n, group(n))
-            return verdict.native if side is Limited.NATIVE else verdict.advertised
+            return Largest(program=variant, limits=side, value=None, why_no_more=why)
 
         def loads(n: int) -> bool:
-            return answer(n) is Answer.LOADS
+            return getattr(self.verdict(n, group(n)), side.value) is Answer.LOADS
 
         verdict = self.verdict(value, group(value))
         return Largest(
@@ -278,10 +269,10 @@ class _Trial:
             limits=side,
             value=value,
             coordinates_first=group(value),
-            answer=answer(value),
+            answer=getattr(verdict, side.value),
             certain=value if loads(value) else _last(blocks[: blocks.index(value)], loads),
-            why_no_more=over,
-            command=self._command(value, group(value), verdict),
+            why_no_more=why,
+            command="" if verdict.exceeded else self._command(value, group(value)),
             unknown=tuple(row.limit for row in verdict.unknown),
         )
 
@@ -298,10 +289,8 @@ class _Trial:
         first = {} if group is None else {"coordinates_first": group}
         return {**self.given, **sizes, "block": n, **first}
 
-    def _command(self, n: int, group: int | None, verdict: Verdict) -> str:
-        """The command that checks it; empty if it exceeds a limit of the other side."""
-        if verdict.exceeded:
-            return ""
+    def _command(self, n: int, group: int | None) -> str:
+        """The command that checks it."""
         request = self._request(n, group)
         implied = {name: one.default for name, one in self.algorithm.parameters.items()}
         implied |= {"n": None, "m": request["n"], "l": request["n"]}
@@ -318,15 +307,6 @@ class _Trial:
 @cache
 def _verdict(algorithm: Algorithm, chip: str, parameters: tuple[tuple[str, Any], ...]) -> Verdict:
     return check_plan(algorithm.plan(**dict(parameters)), find_profile(chip))
-
-
-def _on(row: Row, side: Limited) -> Side | None:
-    return row.native if side is Limited.NATIVE else row.advertised
-
-
-def _over(rows: Iterable[Row], side: Limited) -> tuple[Row, ...]:
-    """The rows that are over a limit on one side."""
-    return tuple(r for r in rows if (on := _on(r, side)) and on.outcome is Outcome.EXCEEDED)
 
 
 def _last(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None:

@@ -20,10 +20,9 @@ from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.peers import Library
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import read_recorded
+from gpgpu_legacy.serial import as_record, read_recorded
 from gpgpu_legacy.studies.lineage import model
-from gpgpu_legacy.studies.lineage.model import benchmark_of, lineage_of
-from gpgpu_legacy.studies.lineage.result import Lineage
+from gpgpu_legacy.studies.lineage.model import Lineage, benchmark_of
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8
@@ -43,7 +42,7 @@ def result() -> Lineage:
 
 
 def lineage(n: int, budget_s: float = 1e9) -> Lineage:
-    return lineage_of(benchmark_of(n, executor="numpy").measure(Budget(budget_s)))
+    return as_record(Lineage, benchmark_of(n, executor="numpy").measure(Budget(budget_s)))
 
 
 def rows(lineage: Lineage) -> dict[Any, dict[str, Any]]:

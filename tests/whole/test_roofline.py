@@ -15,14 +15,12 @@ from gpgpu_legacy.chips.profile import Confidence, Fact, Profile, find_profile, 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.calibration import model as calibration
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import read_recorded, with_fields, write_json
-from gpgpu_legacy.studies.roofline import here
-from gpgpu_legacy.studies.roofline.here import measure_here
-from gpgpu_legacy.studies.roofline.model import Product, roofline
+from gpgpu_legacy.studies.roofline.model import Panel, Point, Product, measure_here, roofline
 from gpgpu_legacy.studies.roofline.model import recorded as products_of
-from gpgpu_legacy.studies.roofline.result import Panel, Point
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"
@@ -151,23 +149,22 @@ def test_kept_rates_are_used_and_others_are_measured(
 ) -> None:
     monkeypatch.setenv("GPGPU_LEGACY_PROFILES", str(tmp_path))
     calls: list[str] = []
-    calibrate = here.calibrate
+    calibrate = calibration.calibrate
 
     def counted(executor: Any, **more: Any) -> Any:
         calls.append(executor.name)
         return calibrate(executor, run_s=1e-4, **more)
 
-    monkeypatch.setattr(here, "calibrate", counted)
+    monkeypatch.setattr(calibration, "calibrate", counted)
     jit = find_executor("jit")
-    found = measure_here([jit], 16, Budget(3.0))
-    [profile] = found.profiles
+    [profile], bench = measure_here([jit], 16, Budget(3.0))
     assert calls == ["jit"]
     assert profile.executor == "jit"
-    assert {result.executor for result in found.bench.results} == {"jit"}
+    assert {result.executor for result in bench.results} == {"jit"}
     kept = ROOT / "gpgpu_legacy" / "chips" / "profiles" / "recorded" / "xeon-jit.toml"
     text = kept.read_text("utf-8").replace('name = "xeon-jit"', 'name = "this-jit"')
     (tmp_path / "this-jit.toml").write_text(text, "utf-8")
-    [profile] = measure_here([jit], 16, Budget(0.0)).profiles
+    [profile], _ = measure_here([jit], 16, Budget(0.0))
     assert calls == ["jit"]
     assert (
         profile.hardware.fragment_peak_gflops

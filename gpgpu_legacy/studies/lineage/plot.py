@@ -21,7 +21,7 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.studies.lineage.result import Lineage, method_of, rate_of, title_of
+from gpgpu_legacy.studies.lineage.model import Lineage, method_of, rate_of, title_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -17,25 +17,167 @@ dispatched instead has a panel of its own, with the peak of kernels and the same
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gpgpu_legacy.algorithms.registry import find_product, products
-from gpgpu_legacy.chips.profile import Profile
+from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.bench import Bench
+from gpgpu_legacy.measure.bench import Bench, Setting
+from gpgpu_legacy.measure.benchmark import Benchmark, Case
+from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.calibration import model as calibration
+from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
-from gpgpu_legacy.serial import read_recorded
-from gpgpu_legacy.studies.roofline.result import Panel, Point, Roof, Roofline
+from gpgpu_legacy.serial import Record, read_recorded
 
 SLACK = 1.2
 """How far a measured point may exceed its bound, as a factor: rates are medians of runs too."""
+
+RUNS = 5
+"""Rounds of a calibration, and of the methods."""
+
+
+class Roof(Record):
+    """A limit: GFLOPS at any intensity if it is flat, else GB/s, GFLOPS per unit of intensity."""
+
+    name: str
+    gflops: float | None = None
+    gb_per_s: float | None = None
+
+    def at(self, intensity: float) -> float:
+        """The GFLOPS that it allows at an intensity."""
+        return self.gflops if self.gflops is not None else (self.gb_per_s or 0.0) * intensity
+
+    def __str__(self) -> str:
+        """The roof in words."""
+        if self.gflops is not None:
+            return f"{self.name}, {self.gflops:.4g} GFLOPS"
+        return f"{self.name}, {self.gb_per_s or 0.0:.4g} GB/s"
+
+
+class Point(Record):
+    """A product of n×n matrices, n being the size, by a plan with these parameters.
+
+    flops_per_byte: operations per byte that memory serves; flops_per_byte_requested: per byte that
+    instructions request. bound_gflops: what the prediction allows; None if nothing is known. binds:
+    its bottleneck, a term's name. gflops: as published or measured; None for a prediction alone.
+    kind: of origin; where: the paper's table, or the file. above: whether it exceeds its bound.
+    """
+
+    plan: str
+    size: int
+    parameters: dict[str, Setting]
+    flops_per_byte: float
+    flops_per_byte_requested: float
+    bound_gflops: float | None
+    binds: str
+    gflops: float | None = None
+    kind: str = ""
+    where: str = ""
+    above: bool = False
+
+    @property
+    def place(self) -> tuple[float, float]:
+        """The intensity, and the GFLOPS: those reached, else those that are allowed, else 0."""
+        height = self.bound_gflops if self.gflops is None else self.gflops
+        return self.flops_per_byte, height or 0.0
+
+    @property
+    def block(self) -> Setting:
+        """The steps of the sum in one pass; None where the plan has none."""
+        return self.parameters.get("block")
+
+
+class Panel(Record):
+    """The roofs of one executor of a machine, and the points under them.
+
+    chip: the profile's name. title: of the machine. executor: None for a chip that draws pass by
+    pass, whoever makes it do so.
+    """
+
+    chip: str
+    title: str
+    executor: str | None
+    roofs: tuple[Roof, ...]
+    points: tuple[Point, ...]
+
+    @property
+    def name(self) -> str:
+        """What it is of; the title of a calibrated profile names the executor."""
+        by = f", by {self.executor}" if self.executor else ""
+        return self.title if self.title.endswith(by) else f"{self.title}{by}"
+
+    @property
+    def above(self) -> tuple[Point, ...]:
+        """The points that cannot be right."""
+        return tuple(point for point in self.points if point.above)
+
+    def grid(self, name: str, *, whole: bool) -> Grid:
+        """The points, one per row."""
+        heads = ("plan", "n", "block", "flops / byte", "roof, GFLOPS", "bottleneck", "GFLOPS", "",
+                 *["/ byte requested", "time from"] * whole)  # fmt: skip
+        rows = tuple(
+            (
+                point.plan,
+                point.size,
+                point.block,
+                point.flops_per_byte,
+                point.bound_gflops,
+                point.binds,
+                point.gflops,
+                f"{point.kind}{', ABOVE' * point.above}",
+                *((point.flops_per_byte_requested, point.where) if whole else ()),
+            )
+            for point in self.points
+        )
+        notes = (
+            *(f"Roof: {roof}." for roof in self.roofs),
+            "Flops are 2n³. Bytes are those that memory serves, each texel once in a pass.",
+            *(
+                f"{p.plan} at n = {p.size} is above its roof on {self.name}: {p.gflops:.4g} GFLOPS "
+                f"{p.kind}, but {p.binds} allows {p.bound_gflops:.4g} ({p.where})."
+                for p in self.above
+            ),
+        )
+        return Grid(name, f"Every method under the roof of {self.name}.", heads, rows, notes)
+
+
+class Roofline(Result):
+    """Panels of one or several executors. size: n of the methods that are predicted alone."""
+
+    size: int
+    panels: tuple[Panel, ...]
+
+    @property
+    def status(self) -> int:
+        """Whether there is a point that cannot be right."""
+        return int(any(panel.above for panel in self.panels))
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """A table for each panel. whole: with where times are from."""
+        return [
+            panel.grid("roofline" if not number else f"roofline-{number + 1}", whole=whole)
+            for number, panel in enumerate(self.panels)
+        ]
+
+    def plot(self, path: Path) -> None:
+        """Draw a panel for each executor."""
+        from gpgpu_legacy.studies.roofline.plot import draw_roofline
+
+        draw_roofline(self, path)
+
+
+# Making it --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,3 +309,45 @@ def _roofs(chip: Profile) -> Iterator[Roof]:
     if hardware.cached_gb_per_s is not None and hardware.cached_mib is not None:
         name = f"memory, textures of {hardware.cached_mib.value} MiB"
         yield Roof(name=name, gb_per_s=hardware.cached_gb_per_s.most)
+
+
+# This machine ------------------------------------------------------------------------------------
+
+
+def measure_here(
+    executors: Sequence[Executor],
+    size: int,
+    budget: Budget,
+    progress: Callable[[str], object] = lambda _: None,
+) -> tuple[tuple[Profile, ...], Bench]:
+    """Measure every method on n×n matrices, and the rates of the executors that have none kept.
+
+    executors: those that are measured. budget: calibrations take half of it at most, each a share.
+    progress: called with a description of what was measured. Returned are the profiles of the
+    executors, each kept by `calibrate` or measured now, and the times of the methods.
+    """
+    rates = {p.executor: p for p in calibrated() if p.name == calibrated_name(p.executor or "")}
+    missing = [executor for executor in executors if executor.name not in rates]
+    half = budget.share(2)
+    for number, executor in enumerate(missing):
+        share = half.share(len(missing) - number)
+        found = calibration.calibrate(executor, runs=RUNS, budget=share, progress=progress)
+        rates[executor.name] = calibration.profile_of(executor, found)
+    cases = []
+    for method in products():
+        small = method.plan(n=1)
+        able = [
+            executor.name
+            for executor in executors
+            if small.kinds <= executor.capabilities.passes
+            and predict(small, rates[executor.name]).compute_seconds is not None
+        ]
+        cases += [Case(method.builder(n=size), executors=able)] * bool(able)
+    bench = Benchmark(cases, peers=(), rounds=Rounds(RUNS)).measure(budget, progress)
+    return tuple(rates[executor.name] for executor in executors), bench
+
+
+def count_steps(executors: Sequence[Executor]) -> int:
+    """How often `measure_here` reports progress, at most."""
+    of_methods = len(products()) * (1 + RUNS)
+    return len(executors) * (calibration.count_steps(RUNS) + of_methods)

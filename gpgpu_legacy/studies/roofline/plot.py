@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from math import isclose
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
     from gpgpu_legacy.present.labels import Label, Place
-    from gpgpu_legacy.studies.roofline.result import Panel, Point, Roof, Roofline
+    from gpgpu_legacy.studies.roofline.model import Panel, Point, Roof, Roofline
 
 MOST_PANELS = 6
 """Panels of a picture."""
@@ -55,17 +54,18 @@ def draw_roofline(roofline: Roofline, path: Path) -> None:
     A bound and what was reached at the same size are joined. Raises InputError if no profile has
     rates to draw a roof from, or for more than MOST_PANELS.
     """
-    panels = [panel for panel in roofline.panels if _known(panel)]
-    if not panels:
+    panels = [(panel, [p for p in panel.points if p.place[1]]) for panel in roofline.panels]
+    shown = [(panel, points) for panel, points in panels if points]
+    if not shown:
         names = ", ".join(dict.fromkeys(panel.title for panel in roofline.panels))
         raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
-    check_count(len(panels), MOST_PANELS, "panels")
-    figure = new_figure(height_inches=_PANEL_HEIGHT * len(panels))
-    grid = figure.subplots(len(panels), squeeze=False)
-    for axes, panel in zip(grid[:, 0], panels, strict=True):
-        _draw(axes, panel)
+    check_count(len(shown), MOST_PANELS, "panels")
+    figure = new_figure(height_inches=_PANEL_HEIGHT * len(shown))
+    grid = figure.subplots(len(shown), squeeze=False)
+    for axes, (panel, points) in zip(grid[:, 0], shown, strict=True):
+        _draw(axes, panel, points)
     figure.align_ylabels()
-    kinds = dict.fromkeys(p.kind for panel in panels for p in panel.points if p.gflops is not None)
+    kinds = dict.fromkeys(p.kind for _, points in shown for p in points if p.gflops is not None)
     reached = "".join(f"   {_SIGNS.get(kind, '●')} {kind}" for kind in kinds)
     add_head(
         figure,
@@ -76,24 +76,22 @@ def draw_roofline(roofline: Roofline, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _known(panel: Panel) -> list[Point]:
-    """The points that have a height."""
-    return [point for point in panel.points if point.place[1]]
-
-
-def _draw(axes: Axes, panel: Panel) -> None:
+def _draw(axes: Axes, panel: Panel, points: Sequence[Point]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     from gpgpu_legacy.present.labels import Obstacles, label_points
 
-    points = _known(panel)
     style_axes(axes)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    _set_limits(axes, points, panel.roofs)
-    ceiling = _draw_ceiling(axes, panel.roofs)
-    names = _draw_roofs(axes, panel.roofs)
-    joins = _draw_points(axes, points)
+    flats = sorted((r for r in panel.roofs if r.gflops is not None), key=lambda r: r.at(1.0))
+    slopes = sorted((r for r in panel.roofs if r.gb_per_s is not None), key=lambda r: -r.at(1.0))
+    _set_limits(axes, points, flats, slopes)
+    ceiling = _draw_ceiling(axes, [*flats[-1:], *slopes[:1]])
+    names = _draw_roofs(axes, flats, slopes)
+    series = _series(points)
+    colours = {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(series)}
+    joins = _draw_points(axes, points, series, colours)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
     axes.xaxis.set_minor_formatter(FuncFormatter(_minor_label))
     set_plain_numbers(axes)
@@ -101,10 +99,9 @@ def _draw(axes: Axes, panel: Panel) -> None:
     axes.set_ylabel("GFLOPS")
     title = "\n".join(lines_of(panel.name, WIDTH - 1.5, _TITLE))
     axes.set_title(title, loc="left", fontsize=_TITLE, color=INK)
-    low, high = axes.get_xlim()
-    roofs = [[(x, _rate(roof, x)) for x in (low, high)] for roof in panel.roofs]
+    roofs = [[(x, roof.at(x)) for x in axes.get_xlim()] for roof in panel.roofs]
     obstacles = Obstacles([point.place for point in points], [*joins, *roofs], ceiling, names)
-    label_points(axes, _labels(points), obstacles, _SMALL)
+    label_points(axes, _labels(points, series, colours), obstacles, _SMALL)
 
 
 def _minor_label(value: float, _: float) -> str:
@@ -115,56 +112,44 @@ def _minor_label(value: float, _: float) -> str:
 # Roofs -------------------------------------------------------------------------------------------
 
 
-def _rate(roof: Roof, intensity: float) -> float:
-    """The GFLOPS that a roof allows at an intensity."""
-    return roof.gflops if roof.gflops is not None else (roof.gb_per_s or 0.0) * intensity
-
-
-def _set_limits(axes: Axes, points: Sequence[Point], roofs: Sequence[Roof]) -> None:
-    flat = max((roof.gflops for roof in roofs if roof.gflops), default=None)
-    slopes = [roof.gb_per_s for roof in roofs if roof.gb_per_s]
+def _set_limits(
+    axes: Axes, points: Sequence[Point], flats: Sequence[Roof], slopes: Sequence[Roof]
+) -> None:
     xs, ys = zip(*(point.place for point in points), strict=True)
     low, high = min(xs) / _SIDEROOM, max(xs) * _NAME_ROOM
-    if flat and slopes:
-        low = min(low, flat / max(slopes) / _SLOPE)
-        high = max(high, flat / min(slopes) * _SIDEROOM)
-    tops = [_rate(roof, high) for roof in roofs]
+    if flats and slopes:
+        flat = flats[-1].at(1.0)
+        low = min(low, flat / slopes[0].at(1.0) / _SLOPE)
+        high = max(high, flat / slopes[-1].at(1.0) * _SIDEROOM)
+    tops = [roof.at(high) for roof in (flats or slopes)]
     axes.set_xlim(low, high)
-    axes.set_ylim(min(ys) / _FOOTROOM, max(*ys, flat or max(tops, default=0.0)) * _HEADROOM)
+    axes.set_ylim(min(ys) / _FOOTROOM, max(*ys, *tops) * _HEADROOM)
 
 
-def _draw_ceiling(axes: Axes, roofs: Sequence[Roof]) -> list[Place]:
+def _draw_ceiling(axes: Axes, highest: Sequence[Roof]) -> list[Place]:
     """The most that any roof of each kind allows; what is above it is shaded."""
-    flats = [roof for roof in roofs if roof.gflops is not None]
-    slopes = [roof for roof in roofs if roof.gb_per_s is not None]
-    if not flats and not slopes:
+    if not highest:
         return []
-    low, high = axes.get_xlim()
-    xs = np.geomspace(low, high, 200)
-    ys = [min(max(_rate(roof, x) for roof in kind) for kind in (flats, slopes) if kind) for x in xs]
+    xs = np.geomspace(*axes.get_xlim(), 200)
+    ys = [min(roof.at(x) for roof in highest) for x in xs]
     top = axes.get_ylim()[1]
     axes.fill_between(xs, ys, [max(top, y) for y in ys], color=_OUTSIDE, linewidth=0, zorder=0)
     return [(float(x), y) for x, y in zip(xs, ys, strict=True)]
 
 
-def _draw_roofs(axes: Axes, roofs: Sequence[Roof]) -> list[Annotation]:
+def _draw_roofs(axes: Axes, flats: Sequence[Roof], slopes: Sequence[Roof]) -> list[Annotation]:
     """Draw the roofs, flat and sloping ones up to where they meet; the names of the flat ones."""
     from gpgpu_legacy.present.labels import label_slope
 
     low, high = axes.get_xlim()
-    bottom = axes.get_ylim()[0]
-    flats = sorted((r for r in roofs if r.gflops is not None), key=lambda r: _rate(r, 1.0))
-    slopes = sorted((r for r in roofs if r.gb_per_s is not None), key=lambda r: -_rate(r, 1.0))
-    peak = _rate(flats[-1], 1.0) if flats else None
     names = []
     for roof in flats:
-        height = _rate(roof, 1.0)
-        starts = [height / _rate(slope, 1.0) for slope in slopes[:1]]
-        axes.plot([max([low, *starts]), high], [height, height], color=_ROOF, linewidth=1.5)
-        name = f"{roof.name}, {plain_number(height)} GFLOPS"
+        height = roof.at(1.0)
+        start = max([low, *(height / slope.at(1.0) for slope in slopes[:1])])
+        axes.plot([start, high], [height, height], color=_ROOF, linewidth=1.5)
         names.append(
             axes.annotate(
-                name,
+                f"{roof.name}, {plain_number(height)} GFLOPS",
                 (high, height),
                 (-4, 6),
                 textcoords="offset points",
@@ -175,13 +160,12 @@ def _draw_roofs(axes: Axes, roofs: Sequence[Roof]) -> list[Annotation]:
             )
         )
     for roof in slopes:
-        end = high if peak is None else min(high, peak / _rate(roof, 1.0))
-        axes.plot([low, max(end, low)], [_rate(roof, x) for x in (low, max(end, low))],
-                  color=_ROOF, linewidth=1.5)  # fmt: skip
+        end = max(low, min([high, *(flat.at(1.0) / roof.at(1.0) for flat in flats[-1:])]))
+        axes.plot([low, end], [roof.at(low), roof.at(end)], color=_ROOF, linewidth=1.5)
     if slopes:
-        start = 1.08 * max(low, bottom / _rate(slopes[0], 1.0))
-        text = "\n".join(f"{r.name}, {plain_number(_rate(r, 1.0))} GB/s" for r in slopes)
-        line = [(x, _rate(slopes[0], x)) for x in (start, 2 * start)]
+        start = 1.08 * max(low, axes.get_ylim()[0] / slopes[0].at(1.0))
+        text = "\n".join(f"{r.name}, {plain_number(r.at(1.0))} GB/s" for r in slopes)
+        line = [(x, slopes[0].at(x)) for x in (start, 2 * start)]
         label_slope(axes, text, line, _ROOF, _SMALL)
     return names
 
@@ -198,13 +182,14 @@ def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
     return series
 
 
-def _colours(points: Sequence[Point]) -> dict[str, str]:
-    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(_series(points))}
-
-
-def _draw_points(axes: Axes, points: Sequence[Point]) -> list[list[Place]]:
+def _draw_points(
+    axes: Axes,
+    points: Sequence[Point],
+    series: Mapping[str, Sequence[Point]],
+    colours: Mapping[str, str],
+) -> list[list[Place]]:
     """Draw marks, and lines from each bound to what was reached there; these lines."""
-    series, colours, joins = _series(points), _colours(points), list[list[tuple[float, float]]]()
+    joins: list[list[Place]] = []
     for name, reached in series.items():
         line = [point.place for point in reached]
         axes.plot(*zip(*line, strict=True), color=colours[name], linewidth=0.8, alpha=0.6)
@@ -232,47 +217,23 @@ def _reached_there(bound: Point, points: Sequence[Point]) -> Iterator[Point]:
             yield point
 
 
-def _labels(points: Sequence[Point]) -> list[Label]:
-    """Of methods that were run, the names at the last point and the sizes; then other methods."""
-    from gpgpu_legacy.present.labels import Label
+def _labels(
+    points: Sequence[Point], series: Mapping[str, Sequence[Point]], colours: Mapping[str, str]
+) -> list[Label]:
+    """Of methods that were run, the names at the last point and the sizes; then other methods.
 
-    colours, labels = _colours(points), list[Label]()
-    ends = {name: reached[-1] for name, reached in _series(points).items()}
-    for name, last in sorted(ends.items(), key=lambda end: end[1].place[1]):
-        text = f"{name}, {_size(last, points)}"
-        labels.append(Label(*last.place, text, colours[name]))
-    labels += _sizes(points)
-    alone = [p for p in points if p.gflops is None and not any(_reached_there(p, points))]
-    while alone:
-        first = alone[0]
-        here = [point for point in alone if _is_same(first, point)]
-        alone = [point for point in alone if point not in here]
-        text = "\n".join(point.plan for point in here)
-        colour = colours.get(first.plan, SOFT)
-        labels.append(Label(*first.place, text, colour))
-    return labels
-
-
-def _is_same(one: Point, other: Point) -> bool:
-    places = zip(one.place, other.place, strict=True)
-    return all(isclose(ours, theirs, rel_tol=_SAME) for ours, theirs in places)
-
-
-def _size(point: Point, points: Sequence[Point]) -> str:
-    """The size of a point that was reached, and the block where several were tried."""
-    tried = {other.block for other in _reached_there(point, points)}
-    return f"n = {point.size}" + (f", b = {point.block}" if len(tried) > 1 else "")
-
-
-def _sizes(points: Sequence[Point]) -> Iterator[Label]:
-    """The sizes of what was reached, at the lowest of the points that are next to each other.
-
-    Those at the ends of the methods stand beside the names.
+    The sizes are at the lowest of the points that are next to each other. Those at the ends of the
+    methods stand beside the names.
     """
     from gpgpu_legacy.present.labels import Label
 
+    ends = sorted((reached[-1] for reached in series.values()), key=lambda end: end.place[1])
+    labels = [
+        Label(*last.place, f"{last.plan}, {_size(last, points)}", colours[last.plan])
+        for last in ends
+    ]
     groups: list[tuple[str, list[Point]]] = []
-    for point in (point for reached in _series(points).values() for point in reached[:-1]):
+    for point in (point for reached in series.values() for point in reached[:-1]):
         text = _size(point, points)
         for name, group in groups:
             near = group[0].flops_per_byte / point.flops_per_byte
@@ -282,5 +243,18 @@ def _sizes(points: Sequence[Point]) -> Iterator[Label]:
         else:
             groups.append((text, [point]))
     for text, group in groups:
-        lowest = min(group, key=lambda point: point.place[1])
-        yield Label(*lowest.place, text)
+        labels.append(Label(*min(group, key=lambda point: point.place[1]).place, text))
+    alone = [p for p in points if p.gflops is None and not any(_reached_there(p, points))]
+    while alone:
+        first = alone[0]
+        here = [point for point in alone if np.allclose(point.place, first.place, _SAME, 0)]
+        alone = [point for point in alone if point not in here]
+        text = "\n".join(point.plan for point in here)
+        labels.append(Label(*first.place, text, colours.get(first.plan, SOFT)))
+    return labels
+
+
+def _size(point: Point, points: Sequence[Point]) -> str:
+    """The size of a point that was reached, and the block where several were tried."""
+    tried = {other.block for other in _reached_there(point, points)}
+    return f"n = {point.size}" + (f", b = {point.block}" if len(tried) > 1 else "")
