@@ -30,7 +30,7 @@ overflows or saturates, and if the coordinates that a program computes are numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -48,7 +48,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import reference
@@ -111,25 +111,30 @@ class Precision(Result):
         return [r for r in self.measurements if r.data is Data.SCALED or _key(r) not in scaled]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The errors at the largest size, of data that fit. whole: a table for each method and
-        texture format, with all sizes and data.
-        """
-        if whole:
-            return [self._grid(*key, rows) for key, rows in by_format(self.measurements).items()]
-        largest = max((row.size for row in self.measurements), default=0)
-        rows = [row for row in self.fitting() if row.size == largest]
-        heads = ("method", "texture format", *_HEADS)
-        entries = tuple((row.method, row.texture_format, *_entries(row)) for row in rows)
-        caption = f"The error against float64 at n = {largest}, and its bound; --all has all sizes."
-        return [Grid("precision", caption, heads, entries, _notes(rows))]
-
-    def _grid(self, method: str, texture_format: str, rows: list[Accuracy]) -> Grid:
-        caption = (
-            f"{method}, textures and framebuffer {texture_format}: the error against float64, and "
-            "its bound."
-        )
-        entries = tuple(map(_entries, rows))
-        return Grid(f"precision-{method}-{texture_format}", caption, _HEADS, entries, _notes(rows))
+        """The errors at the largest size, of data that fit. whole: at all sizes, of all data."""
+        rows: Sequence[Accuracy] = self.measurements
+        caption = "The error against float64, and its bound."
+        if not whole:
+            largest = max((row.size for row in rows), default=0)
+            rows = [row for row in self.fitting() if row.size == largest]
+            caption = (
+                f"The error against float64 at n = {largest}, and its bound; --all has all sizes."
+            )
+        heads = (
+            "method", "texture format", "arithmetic", "data", "n", "largest error", "rms error",
+            "bound", "error / bound", "saturated", "remark",
+        )  # fmt: skip
+        notes = [
+            "Errors and bounds are relative to the product's largest element; error / bound is the "
+            "largest ratio of an element's error to its own bound.",
+            "As it comes: A and B uniform in [0, 1). Scaled to fit: in [0, 1/√n).",
+        ]
+        if not all(row.addresses for row in rows):
+            notes.append(
+                "Wrong texels: the coordinates that the program computes are not numbers of the "
+                "arithmetic, so it multiplies other elements."
+            )
+        return [Grid("precision", caption, heads, tuple(map(_entries, rows)), tuple(notes))]
 
     def plot(self, path: Path) -> None:
         """Draw error and bound against n, a panel for each method and texture format."""
@@ -150,32 +155,16 @@ def _key(row: Accuracy) -> tuple[str, str, str]:
     return row.method, row.texture_format, row.arithmetic
 
 
-_HEADS = ("arithmetic", "data", "n", "largest error", "rms error", "bound", "error / bound",
-          "saturated", "remark")  # fmt: skip
-_NOTES = (
-    "Errors and bounds are relative to the product's largest element; error / bound is the largest "
-    "ratio of an element's error to its own bound.",
-    "As it comes: A and B uniform in [0, 1). Scaled to fit: in [0, 1/√n).",
-)
-_WRONG_TEXELS = (
-    "Wrong texels: the coordinates that the program computes are not numbers of the arithmetic, so "
-    "it multiplies other elements."
-)
-
-
-def _notes(rows: Sequence[Accuracy]) -> tuple[str, ...]:
-    return _NOTES if all(row.addresses for row in rows) else (*_NOTES, _WRONG_TEXELS)
-
-
 def _entries(row: Accuracy) -> tuple[Entry, ...]:
     remark = ""
     if not row.addresses:
         remark = "wrong texels"
     elif row.saturated:
         remark = "all saturate" if row.saturated == row.size**2 else "some saturate"
-    errors = (row.max_error, row.rms_error, row.bound, row.of_bound)
-    digits = (None if value is None else Numeral(f"{value:.3g}") for value in errors)
-    return (row.arithmetic, row.data.value, row.size, *digits, row.saturated, remark)
+    return (
+        row.method, row.texture_format, row.arithmetic, row.data.value, row.size, row.max_error,
+        row.rms_error, row.bound, row.of_bound, row.saturated, remark,
+    )  # fmt: skip
 
 
 # What is measured -----------------------------------------------------------------------------
@@ -191,11 +180,7 @@ class Case:
 
     @property
     def size(self) -> int:
-        return _size(self.p)
-
-
-def _size(p: PlanBuilder) -> int:
-    return p.operands["A"].rows
+        return self.p.operands["A"].rows
 
 
 def methods() -> tuple[str, ...]:
@@ -219,8 +204,9 @@ def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> 
         for name, value in p.parameters.items():
             if name not in SWEPT and value != known[name].plain_default:
                 raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
-        if not 1 <= _size(p) <= LARGEST_TEXTURE:
-            raise InputError(f"n is {_size(p)}; 1 to {LARGEST_TEXTURE} can be measured")
+        size = p.operands["A"].rows
+        if not 1 <= size <= LARGEST_TEXTURE:
+            raise InputError(f"n is {size}; 1 to {LARGEST_TEXTURE} can be measured")
         plan = p.plan()
         if not _drawn(plan):
             raise InputError(
@@ -251,7 +237,7 @@ def _drawn(plan: Plan) -> list[tuple[int, FragmentPass]]:
 def _wants_scaling(plan: Plan, arithmetic: Arithmetic) -> bool:
     """Whether a fixed-point format may saturate a sum whose operands are the right texels."""
     is_fixed = format_of(plan).numeric is Numeric.UNORM or arithmetic.relative_error <= 0.0
-    return is_fixed and _addresses(plan, arithmetic)
+    return is_fixed and reaches_texels(plan, arithmetic)
 
 
 def operands(case: Case, seed: int) -> tuple[F32, F32]:
@@ -266,13 +252,11 @@ def measure(
     wanted: Sequence[Case], seed: int = 0, progress: Callable[[str], object] = lambda _: None
 ) -> Precision:
     """The error of each case, in order. progress: called with a method's name before it runs."""
-
-    def errors() -> Iterator[Accuracy]:
-        for case in wanted:
-            progress(case.p.name)
-            yield accuracy(case, *operands(case, seed))
-
-    return Precision(seed=seed, measurements=tuple(errors()))
+    measurements = []
+    for case in wanted:
+        progress(case.p.name)
+        measurements.append(accuracy(case, *operands(case, seed)))
+    return Precision(seed=seed, measurements=tuple(measurements))
 
 
 def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
@@ -282,14 +266,16 @@ def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
     texture_format = format_of(plan)
     bound = error_bound(a, b, case.arithmetic, texture_format, plan)
     wanted = a.astype(np.float64) @ b.astype(np.float64)
-    limit = _storage(texture_format).largest
+    *_, limit = _storage(texture_format)
     if not _blends(plan):
         limit = min(limit, case.arithmetic.largest)
     saturated = int(np.count_nonzero(~(np.abs(product) < np.float32(limit))))
+    right = reaches_texels(plan, case.arithmetic)
+    in_force = right and not saturated
     with np.errstate(all="ignore"):
         error = np.abs(product.astype(np.float64) - wanted)
         largest = float(np.abs(wanted).max()) or 1.0
-        in_force = bound.addresses and not saturated
+        of_bound = np.divide(error, bound, out=np.zeros_like(error), where=bound > 0.0)
         return Accuracy(
             method=case.p.name,
             texture_format=texture_format.name,
@@ -298,88 +284,58 @@ def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
             size=case.size,
             max_error=float(error.max()) / largest,
             rms_error=float(np.sqrt(np.mean(error**2))) / largest,
-            bound=float(bound.values.max()) / largest if in_force else None,
-            of_bound=float(_ratio(error, bound.values).max()) if in_force else None,
+            bound=float(bound.max()) / largest if in_force else None,
+            of_bound=float(of_bound.max()) if in_force else None,
             saturated=saturated,
-            addresses=bound.addresses,
+            addresses=right,
         )
-
-
-def _ratio(error: F64, bound: F64) -> F64:
-    return np.divide(error, bound, out=np.zeros_like(error), where=bound > 0.0)
 
 
 # The bound ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Rounding:
-    """What a format does to x: |rounded - x| ≤ relative·|x| + absolute, for |x| ≤ largest."""
-
-    relative: float
-    absolute: float
-    largest: float
-
-
 _FLOAT32 = 2.0**-24
 
+# What storing x does: |stored - x| ≤ relative·|x| + absolute, for |x| up to a largest number.
 # float32 textures hold every number of every arithmetic. Eight bits hold steps of 1/255, found and
 # read back in float32, which puts the result off by its own rounding as well.
 _STORAGES = {
-    (Numeric.FLOAT, 32): Rounding(0.0, 0.0, float(np.finfo(np.float32).max)),
-    (Numeric.FLOAT, 16): Rounding(2.0**-11, 2.0**-25, 65504.0),
-    (Numeric.UNORM, 8): Rounding(0.0, 1 / 510 + 2.0**-22, 1.0),
+    (Numeric.FLOAT, 32): (0.0, 0.0, float(np.finfo(np.float32).max)),
+    (Numeric.FLOAT, 16): (2.0**-11, 2.0**-25, 65504.0),
+    (Numeric.UNORM, 8): (0.0, 1 / 510 + 2.0**-22, 1.0),
 }
 
 
-def _storage(texture_format: Format) -> Rounding:
+def _storage(texture_format: Format) -> tuple[float, float, float]:
     return _STORAGES[texture_format.numeric, texture_format.bits_per_channel]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Bound:
-    """A bound of |C - C64| for every element.
+def error_bound(a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, plan: Plan) -> F64:
+    """The bound of this module's docstring on |C - C64|, for the product by a plan that draws.
 
-    fits: whether no sum can overflow or saturate, however it is rounded. addresses: whether the
-    coordinates that the programs compute are numbers of the arithmetic. The bound holds if both do.
+    It holds where no sum can overflow or saturate, however it is rounded, and where the programs
+    reach their texels.
     """
-
-    values: F64
-    fits: bool
-    addresses: bool
-
-
-def error_bound(
-    a: F32, b: F32, arithmetic: Arithmetic, texture_format: Format, plan: Plan
-) -> Bound:
-    """The bound of this module's docstring, for the product of a and b by a plan that draws."""
-    store, reading, storing = _storage(texture_format), *_exact(arithmetic, texture_format)
+    v, f, _ = _storage(texture_format)
     u, e = arithmetic.relative_error, arithmetic.absolute_error
+    reading, storing = _exact(arithmetic, texture_format)
     read_u, read_e = (0.0, 0.0) if reading else (u, e)
     length, passes, blends = a.shape[1], _passes(plan), _blends(plan)
     floats = texture_format.numeric is Numeric.FLOAT
 
     wide_a, wide_b = np.abs(a).astype(np.float64), np.abs(b).astype(np.float64)
-    read_a, read_b = (
-        (1 + read_u) * ((1 + store.relative) * wide + store.absolute) + read_e
-        for wide in (wide_a, wide_b)
-    )
+    read_a, read_b = ((1 + read_u) * ((1 + v) * wide + f) + read_e for wide in (wide_a, wide_b))
     exact, product = wide_a @ wide_b, read_a @ read_b
 
     additions = length - passes if blends else length - 1
     blended = passes - 1 if blends and floats else 0
     stores = passes * ((not storing) + (blends and floats))
-    grown = (1 + u) ** additions * (1 + _FLOAT32) ** blended * (1 + store.relative) ** stores
-    absolute = additions * (e if u else 0.0) + stores * store.absolute
+    grown = (1 + u) ** additions * (1 + _FLOAT32) ** blended * (1 + v) ** stores
+    absolute = additions * (e if u else 0.0) + stores * f
     sums = (1 + u) * product + length * e
-    values = (product - exact) + (u * product + length * e) + (grown - 1) * sums + grown * absolute
-
-    largest = float((exact + values).max())
-    read = max(float(read_a.max()), float(read_b.max()))
-    one_product = (1 + u) * float(read_a.max() * read_b.max()) + e
-    in_a_pass = min(largest, (additions + 1) * one_product * grown) if blends else largest
-    fits = max(read, in_a_pass) < arithmetic.largest and max(read, largest) < store.largest
-    return Bound(values, fits, _addresses(plan, arithmetic))
+    values: F64 = product - exact + (u * product + length * e)
+    values += (grown - 1) * sums + grown * absolute
+    return values
 
 
 def _exact(arithmetic: Arithmetic, texture_format: Format) -> tuple[bool, bool]:
@@ -405,7 +361,7 @@ def _blends(plan: Plan) -> bool:
     return any(pass_.blend is Blend.ADD for _, pass_ in _drawn(plan))
 
 
-def _addresses(plan: Plan, arithmetic: Arithmetic) -> bool:
+def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:
     """Whether the centres of the texels are numbers of the arithmetic, or not computed in it."""
     computed = any(
         OPCODES[instruction.mnemonic].form is Form.SAMPLE

@@ -43,8 +43,7 @@ def draw_precision(precision: Precision, path: Path) -> None:
     columns = min(_COLUMNS, len(panels))
     lines = -(-len(panels) // columns)
     figure = new_figure(height_inches=lines * _PANEL_HEIGHT + _FRAME)
-    grid = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
-    places = [axes for line in grid for axes in line]
+    places = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True).flat
     names = list(dict.fromkeys(row.arithmetic for row in shown))
     for axes, ((method, texture_format), rows) in zip(places, panels.items(), strict=False):
         _draw_panel(axes, rows, names)
