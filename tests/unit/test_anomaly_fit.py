@@ -30,7 +30,7 @@ def found_at(size: int, misses: float, dtlb: float = 1.0) -> HostMisses:
     """As many as that, an iteration; a quarter of the misses are a page walk's."""
     return HostMisses(
         size=size, rows=4, misses=misses, walk_misses=misses / 4, l1_misses=2.0,
-        dtlb_misses=dtlb, walk_l1_misses=0.0,
+        dtlb_misses=dtlb,
     )  # fmt: skip
 
 

@@ -186,10 +186,6 @@ class Anomaly(Result):
         draw_anomaly(self.models, path)
 
 
-def _mark(is_outlier: bool) -> str | None:
-    return "yes" if is_outlier else None
-
-
 def listed(sizes: Sequence[int]) -> str:
     """Sizes in a sentence."""
     return ", ".join(map(str, sizes))
@@ -209,8 +205,8 @@ def _outliers(models: Sequence[Model]) -> Grid:
     for alike in zip(*(model.published for model in machines), strict=True):
         row, cells = alike[0], list[Entry]([alike[0].size])
         for one in alike:
-            cells += [one.lines_a_set, one.misses, _mark(one.is_outlier)]
-        published = (row.published_ns, row.times_beside, _mark(row.is_published_outlier))
+            cells += [one.lines_a_set, one.misses, one.is_outlier or None]
+        published = (row.published_ns, row.times_beside, row.is_published_outlier or None)
         rows.append((*cells, *published))
     first = machines[0]
     needed = needed_misses(first.case.hierarchy.l2.line_bytes)
@@ -345,7 +341,7 @@ def _sizes(model: Model) -> Grid:
             row.predicted_ns,
             row.published_ns,
             "fitted" if row.is_fitted else "predicted",
-            _mark(row.is_outlier),
+            row.is_outlier or None,
         )
         for row in model.rows
     )

@@ -102,7 +102,7 @@ class HostMisses(Record):
 
     rows: those of C that were counted. misses: lines from memory, which are misses of level 2 by
     the program and by page walks. l1_misses: of level 1, by the program. dtlb_misses: each is one
-    load by the page walk. walk_misses, walk_l1_misses: by page walks.
+    load by the page walk. walk_misses: those of level 2 by page walks.
     """
 
     size: int
@@ -111,7 +111,6 @@ class HostMisses(Record):
     walk_misses: float
     l1_misses: float
     dtlb_misses: float
-    walk_l1_misses: float
 
 
 def simulate_host(
@@ -144,7 +143,6 @@ def simulate_host(
             walk_misses=case.walk_l2_misses / steps,
             l1_misses=case.l1_misses / steps,
             dtlb_misses=case.dtlb_misses / steps,
-            walk_l1_misses=case.walk_l1_misses / steps,
         )
         for case in counts
     ]
