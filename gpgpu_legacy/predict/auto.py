@@ -119,23 +119,18 @@ def note(executor: Executor, plan: Plan) -> None:
     """Remember that an executor has compiled a plan's code, which is then kept for later runs."""
     if not executor.capabilities.is_of_host:
         device_of(executor, may_ask=True)
-    _note(executor.name, _code(plan))
+    _keep(_key(executor.name, plan))
 
 
 @lru_cache(maxsize=256)
-def _note(name: str, code: str) -> None:
-    code_cache.keep(f"{name} has compiled {code}", b"")
+def _keep(key: str) -> None:
+    code_cache.keep(key, b"")
 
 
 def _key(name: str, plan: Plan) -> str:
-    return f"{name} has compiled {_code(plan)}"
-
-
-def _code(plan: Plan) -> str:
-    """A plan's programs and kernels, as far as estimates tell them apart."""
+    """An executor, and a plan's programs and kernels as far as estimates tell them apart."""
     names = (f"{p.name} {len(p.instructions)}" for p in plan.programs())
-    kernels = (k.name for k in _kernels(plan))
-    return ", ".join([*names, *kernels])
+    return f"{name} has compiled {', '.join([*names, *(k.name for k in _kernels(plan))])}"
 
 
 @lru_cache(maxsize=16)

@@ -134,18 +134,13 @@ def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int]
     """A term of texels of several sizes, which one unit serves one after another."""
     total = counts.total()
     parts = [(count, rate_of(bits)) for bits, count in sorted(counts.items()) if count]
-    if not parts:
-        return make_term(name, Stage.DRAW, 0, unit, Rate(None))
-    if len(parts) == 1:
-        return make_term(name, Stage.DRAW, total, unit, parts[0][1])
-    unknown = next((rate for _, rate in parts if rate.per_second is None), None)
-    if unknown is not None:
-        return make_term(name, Stage.DRAW, total, unit, unknown)
-    seconds = sum(count / rate.per_second for count, rate in parts if rate.per_second)
-    facts = tuple(dict.fromkeys(fact for _, rate in parts for fact in rate.facts))
-    return make_term(
-        name, Stage.DRAW, total, unit, Rate(total / seconds, facts, "texels of two sizes")
-    )
+    rates = [rate for _, rate in parts] or [Rate(None)]
+    rate = next((rate for rate in rates if rate.per_second is None), rates[0])
+    if rate.per_second is not None and len(parts) > 1:
+        seconds = sum(count / rate.per_second for count, rate in parts if rate.per_second)
+        facts = tuple(dict.fromkeys(fact for rate in rates for fact in rate.facts))
+        rate = Rate(total / seconds, facts, "texels of two sizes")
+    return make_term(name, Stage.DRAW, total, unit, rate)
 
 
 # Dispatches -------------------------------------------------------------------------------------

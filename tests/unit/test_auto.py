@@ -47,7 +47,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     kept: dict[str, bytes] = {}
     monkeypatch.setattr(auto.code_cache, "read", kept.get)
     monkeypatch.setattr(auto.code_cache, "keep", kept.__setitem__)
-    auto._note.cache_clear()
+    auto._keep.cache_clear()
     return kept
 
 

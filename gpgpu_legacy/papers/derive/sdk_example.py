@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.papers.derive.inputs import Inputs
 from gpgpu_legacy.papers.derive.registry import Value, derivation
 from gpgpu_legacy.papers.derive.times import printed_number
-from gpgpu_legacy.studies.sdk_example.model import ORDER, PRINTED, fitted, generated_inputs
+from gpgpu_legacy.studies.sdk_example.model import PRINTED, fitted, generated_inputs
 
 _SCALAR_DECIMALS = 5
 
@@ -63,7 +63,7 @@ def example_result(
     inputs: Inputs, *, row: int, column: int, seed: int, alpha: str, beta: str
 ) -> Value:
     """An element of α·AB + β·C of the drawn inputs; alpha, beta: the claims that print them."""
-    a, b, c = (drawn.astype(np.float64) for drawn in generated_inputs(seed, ORDER))
+    a, b, c = (drawn.astype(np.float64) for drawn in generated_inputs(seed))
     product, added = printed_number(inputs, alpha) * (a @ b), printed_number(inputs, beta) * c
     return float((product + added)[row, column])
 

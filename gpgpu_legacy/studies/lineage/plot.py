@@ -52,7 +52,8 @@ def draw_lineages(lineages: Sequence[Lineage], path: Path) -> None:
     if not all(shown):
         raise InputError("no method has GFLOPS, so there is nothing to draw; see the table")
     check_count(len(lineages), MOST_PANELS, "lineages")
-    names = _names(shown)
+    methods = {method_of(step) for steps in shown for step in steps}
+    names = {m.name: f"{m.name}  {m.year}" for m in products() if m in methods}
     libraries = [library for lineage in lineages for library in lineage.libraries]
     rows = [*names, *dict.fromkeys(map(title_of, libraries))]
     executors = dict.fromkeys(step.executor for steps in shown for step in steps)
@@ -63,7 +64,9 @@ def draw_lineages(lineages: Sequence[Lineage], path: Path) -> None:
     for axes, lineage, steps in zip(panels, lineages, shown, strict=True):
         axes.yaxis.update_units(rows)
         _draw(axes, lineage, steps, colours)
-        axes.set_title(_title(lineage, steps, width), loc="left", fontsize=_SMALL, color=INK)
+        devices = "; ".join(dict.fromkeys(str(step.device) for step in steps))
+        title = lines_of(f"n = {lineage.size} on {devices}", width, _SMALL)
+        axes.set_title("\n".join(title), loc="left", fontsize=_SMALL, color=INK)
     panels[0].set_yticks(range(len(rows)), [names.get(row, row) for row in rows], color=INK)
     panels[0].set_ylim(len(rows) - 0.4, -0.6)
     _set_scale(panels[0], lineages, shown)
@@ -91,12 +94,6 @@ def _key(colours: dict[str, str]) -> list[Line2D]:
     return [*handles, library]
 
 
-def _names(shown: Sequence[Sequence[Timed]]) -> dict[str, str]:
-    """The methods of any lineage in the order of history, each with its year."""
-    methods = {method_of(step) for steps in shown for step in steps}
-    return {m.name: f"{m.name}  {m.year}" for m in products() if m in methods}
-
-
 def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Timed], colours: dict[str, str]) -> None:
     """The origin as a line, a bar from it for each method, and a mark for each library."""
     style_axes(axes)
@@ -119,21 +116,15 @@ def _draw(axes: Axes, lineage: Lineage, steps: Sequence[Timed], colours: dict[st
 
 def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
     """A row's numbers, right of the axes, where no line passes."""
-    for text, offset in (
-        (_digits(rate), _RATE_POINTS),
-        (_multiple(rate / origin), _TIMES_POINTS),
-    ):
+    ratio = rate / origin
+    # A small part of the origin is a fraction, which is as short.
+    multiple = f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"
+    for text, offset in ((_digits(rate), _RATE_POINTS), (multiple, _TIMES_POINTS)):
         axes.annotate(
             text, (1.0, row), (offset, 0), xycoords=("axes fraction", "data"),
             textcoords="offset points", fontsize=_SMALL, color=INK, annotation_clip=False,
             horizontalalignment="right", verticalalignment="center",
         )  # fmt: skip
-
-
-def _title(lineage: Lineage, steps: Sequence[Timed], width_inches: float) -> str:
-    """The size and the devices, in lines as wide as a panel."""
-    devices = "; ".join(dict.fromkeys(str(step.device) for step in steps))
-    return "\n".join(lines_of(f"n = {lineage.size} on {devices}", width_inches, _SMALL))
 
 
 def _set_scale(axes: Axes, lineages: Sequence[Lineage], shown: Sequence[Sequence[Timed]]) -> None:
@@ -145,11 +136,6 @@ def _set_scale(axes: Axes, lineages: Sequence[Lineage], shown: Sequence[Sequence
     axes.xaxis.set_major_locator(LogLocator(numticks=_TICKS // len(lineages)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
     axes.xaxis.set_minor_locator(NullLocator())
-
-
-def _multiple(ratio: float) -> str:
-    """A multiple of the origin; a small part of it as a fraction, which is as short."""
-    return f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"
 
 
 def _digits(value: float) -> str:

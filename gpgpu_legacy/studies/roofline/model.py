@@ -245,9 +245,7 @@ def _cases(chip: Profile) -> Iterator[Product]:
     """The published and measured times that the log of mispredictions has of the chip."""
     for case in read_log().case:
         if case.chip == chip.name:
-            way = {"block": case.block, "accumulate": case.accumulate}
-            given = {name: value for name, value in way.items() if value is not None}
-            p = find_product(case.method).builder(n=case.size, **given)
+            p = find_product(case.method).builder(**case.parameters)
             yield Product(p, case.seconds, case.kind.value, case.where)
 
 
@@ -298,12 +296,11 @@ def _point(chip: Profile, product: Product) -> Point:
 
 def _roofs(chip: Profile) -> Iterator[Roof]:
     hardware = chip.hardware
-    of_fragments, of_kernels = hardware.fragment_peak_gflops, hardware.compute_peak_gflops
-    if of_fragments is not None:
-        yield Roof(name="arithmetic", gflops=of_fragments.most)
-    if of_kernels is not None:
-        name = "arithmetic" if of_fragments is None else "arithmetic of kernels"
-        yield Roof(name=name, gflops=of_kernels.most)
+    name = "arithmetic"
+    for peak in (hardware.fragment_peak_gflops, hardware.compute_peak_gflops):
+        if peak is not None:
+            yield Roof(name=name, gflops=peak.most)
+            name = "arithmetic of kernels"
     if hardware.memory_gb_per_s is not None:
         yield Roof(name="memory", gb_per_s=hardware.memory_gb_per_s.most)
     if hardware.cached_gb_per_s is not None and hardware.cached_mib is not None:

@@ -74,15 +74,15 @@ def glibc_rand(seed: int) -> Iterator[int]:
         yield state[-1] >> 1
 
 
-def generated_inputs(seed: int = SEED, order: int = ORDER) -> tuple[F32, F32, F32]:
+def generated_inputs(seed: int = SEED) -> tuple[F32, F32, F32]:
     """A, B and C as the sample generates them: in turn one element of A, one of B, one of C.
 
     Each is rand() / RAND_MAX · 2 - 1 in float32.
     """
     numbers = glibc_rand(seed)
-    integers = np.array([next(numbers) for _ in range(3 * order * order)], np.float32)
+    integers = np.array([next(numbers) for _ in range(3 * ORDER**2)], np.float32)
     values = integers / np.float32(RAND_MAX) * np.float32(2.0) - np.float32(1.0)
-    a, b, c = (values[i::3].reshape(order, order) for i in range(3))
+    a, b, c = (values[i::3].reshape(ORDER, ORDER) for i in range(3))
     return a, b, c
 
 
@@ -141,11 +141,11 @@ class Example(Result):
         """Every matrix of the example, row by row, and the scalars that were found."""
         rows = []
         for matrix in self.matrices:
-            for row in range(ORDER):
-                part = slice(row * ORDER, (row + 1) * ORDER)
-                ours, page = matrix.ours[part], matrix.page[part]
-                name = _TITLES[matrix.name] if row == 0 else ""
+            name = _TITLES[matrix.name]
+            for first in range(0, ORDER**2, ORDER):
+                ours, page = (one[first : first + ORDER] for one in (matrix.ours, matrix.page))
                 rows.append((name, "  ".join(ours), "  ".join(page), ours == page))
+                name = ""
         notes = (
             f"Found by least squares from the printed matrices: α = {self.alpha:.7f}, "
             f"β = {self.beta:.7f}, with a largest residual of {self.residual:.1e}; "
