@@ -40,7 +40,6 @@ from gpgpu_legacy.studies.tile_size.formulas import CACHES as TILE_CACHES
 from gpgpu_legacy.studies.tile_size.formulas import TILES
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.predict.mispredictions import Mispredictions
     from gpgpu_legacy.studies.cache_table.result import CacheTable
     from gpgpu_legacy.studies.figure_2.model import Demonstration
@@ -409,13 +408,16 @@ class ShownProduct:
     ] = None
     executor: ExecutorName = "auto"
 
-    def built(self, method: str) -> tuple[Pipeline, dict[str, Any]]:
-        """The product by a method, 4×4 unless the words say otherwise, and the matrices given."""
+    def by(self, model: Any) -> Any:
+        """What a study shows of the product by its method, 4×4 unless the words say otherwise."""
+        from gpgpu_legacy.predict.auto import executor_for
+
         whats, given = split(self.words)
         if whats:
             raise InputError(f"{whats[0]} is neither a matrix nor a parameter; write NAME=VALUE")
         own = () if given.keys() & {"n", "A", "B"} else ("n=4",)
-        return RunJob((method, *own, *self.words)).built
+        p, arrays = RunJob((model.METHOD.name, *own, *self.words)).built
+        return model.demonstrate(executor_for(self.executor, p.plan()), p, arrays, self.seed)
 
 
 @answers("study figure-2", plot="Draw the passes; a .gif shows one at a time.", picture=FILM)
@@ -425,11 +427,10 @@ def figure_2_command(shown: ShownProduct) -> Demonstration:
     It is made from the paper's words, not after its picture. Matrices have up to 16 rows and
     columns.
     """
-    from gpgpu_legacy.predict.auto import executor_for
-    from gpgpu_legacy.studies.figure_2.model import METHOD, demonstrate
+    from gpgpu_legacy.studies.figure_2 import model
 
-    p, given = shown.built(METHOD.name)
-    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
+    passes: Demonstration = shown.by(model)
+    return passes
 
 
 @answers("study multichannel", plot="Draw a fragment; a .gif shows them all.", picture=FILM)
@@ -439,8 +440,7 @@ def multichannel_command(shown: ShownProduct) -> Multichannel:
     That is equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8 rows
     and columns.
     """
-    from gpgpu_legacy.predict.auto import executor_for
-    from gpgpu_legacy.studies.multichannel.model import METHOD, demonstrate
+    from gpgpu_legacy.studies.multichannel import model
 
-    p, given = shown.built(METHOD.name)
-    return demonstrate(executor_for(shown.executor, p.plan()), p, given, shown.seed)
+    fragments: Multichannel = shown.by(model)
+    return fragments
