@@ -229,10 +229,9 @@ class _Trial:
             return None
         if several is None:
             blocks = range(1, alone + 1)
-        largest = self.largest(
+        return self.largest(
             side, blocks, lambda n: n if n <= alone else several, "coordinates first"
         )
-        return None if largest.value is None else largest
 
     def largest(
         self,

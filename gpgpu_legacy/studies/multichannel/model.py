@@ -116,10 +116,8 @@ class Demonstration(Result):
         return "{}×{} times {}×{}".format(*self.x.shape, *self.y.shape)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The multiply-adds of the typical fragment. whole: of all fragments."""
-        return [self._grid(at) for at in (self.fragments if whole else [self.typical])]
-
-    def _grid(self, at: tuple[int, int]) -> Grid:
+        """The multiply-adds of the typical fragment."""
+        at = self.typical
         heads = ("X looked up", "Y looked up", "X swizzled", "Y swizzled", "product", "sum")
         rows = tuple(
             (
@@ -131,7 +129,7 @@ class Demonstration(Result):
             for add in self.multiply_adds
         )
         caption = f"{METHOD.name}, {self.sizes}: the multiply-adds of fragment {at}."
-        return Grid("multichannel", caption, heads, rows)
+        return [Grid("multichannel", caption, heads, rows)]
 
     def plot(self, path: Path) -> None:
         """Draw what the typical fragment does, or as a .gif what all do, one after another."""
