@@ -157,10 +157,8 @@ class Jobs:
             raise InputError("there is nothing to ask about; give WHAT, as in jacobi n=256,512")
         cases = []
         for algorithm in algorithms:
-            own = given
-            if len(algorithms) > 1:
-                others = {n for a in algorithms for n in a.parameters} - algorithm.parameters.keys()
-                own = {name: value for name, value in given.items() if name not in others}
+            others = {n for a in algorithms for n in a.parameters} - algorithm.parameters.keys()
+            own = {name: value for name, value in given.items() if name not in others}
             cases += [_built(algorithm, values) for values in _combinations(algorithm, own)]
         return cases
 

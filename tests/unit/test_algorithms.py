@@ -105,7 +105,7 @@ MULTI, LARSON, SHARED = "hall-carr-hart-multi", "larson-mcallister", "dobravec-b
     [
         (MULTI, {"n": 2.0}, f"{MULTI}: n is 2.0; it must be an integer"),
         (MULTI, {"n": None}, f"{MULTI}: n is None; it must be an integer"),
-        (MULTI, {"n": -1}, "n is -1; a matrix has no negative size"),
+        (MULTI, {"n": -1}, "n is -1; it must be at least 0"),
         (MULTI, {"l": 2**25}, "l is 33554432; the largest possible is 16777216"),
         (MULTI, {"block": "8.0"}, f"{MULTI}: block is '8.0'; give a whole number"),
         (MULTI, {"block": 0}, "block is 0; it must be at least 1"),

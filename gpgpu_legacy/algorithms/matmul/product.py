@@ -12,7 +12,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.arguments import as_integer, as_positive
+from gpgpu_legacy.arguments import as_positive, as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.kernel.shaders import load_kernel
@@ -88,15 +88,11 @@ class Sizes:
     @property
     def shape(self) -> Shape:
         """The sizes, checked: InputError for one that is negative or too large."""
-        given = {
-            "n": self.n,
-            "m": self.n if self.m is None else self.m,
-            "l": self.n if self.l is None else self.l,
+        given = {"n": self.n, "m": self.m, "l": self.l}
+        sizes = {
+            name: as_whole(name, self.n if size is None else size) for name, size in given.items()
         }
-        sizes = {name: as_integer(name, size) for name, size in given.items()}
         for name, size in sizes.items():
-            if size < 0:
-                raise InputError(f"{name} is {size}; a matrix has no negative size")
             if size > LARGEST_SIZE:
                 raise InputError(f"{name} is {size}; the largest possible is {LARGEST_SIZE}")
         return Shape(**sizes)
