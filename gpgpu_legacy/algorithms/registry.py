@@ -7,11 +7,10 @@ an algorithm, add a module.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
+from pkgutil import walk_packages
 from typing import TYPE_CHECKING
 
 import gpgpu_legacy.algorithms
@@ -30,23 +29,13 @@ PYTHON, PLAN, PROGRAM = ".py", ".json", ".fp"
 @cache
 def shipped_algorithms() -> tuple[Algorithm, ...]:
     """The algorithms of this package, oldest first."""
-    return _by_year(
-        [
-            algorithm
-            for folder in iter_modules(gpgpu_legacy.algorithms.__path__)
-            if folder.ispkg
-            for algorithm in _offered(folder.name)
-        ]
-    )
-
-
-def _offered(folder: str) -> Iterator[Algorithm]:
-    package = import_module(f"{gpgpu_legacy.algorithms.__name__}.{folder}")
-    for entry in iter_modules(package.__path__, f"{package.__name__}."):
-        module = import_module(entry.name)
-        yield from getattr(module, "ALGORITHMS", ())
-        if hasattr(module, "ALGORITHM"):
-            yield module.ALGORITHM
+    found: list[Algorithm] = []
+    for entry in walk_packages(gpgpu_legacy.algorithms.__path__, "gpgpu_legacy.algorithms."):
+        if entry.name.count(".") == 3:
+            module = import_module(entry.name)
+            found += getattr(module, "ALGORITHMS", ())
+            found += [module.ALGORITHM] if hasattr(module, "ALGORITHM") else []
+    return _by_year(found)
 
 
 @cache
