@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -83,33 +82,27 @@ def _package(entry: EntryPoint) -> str:
 def _loaded(entry: EntryPoint) -> Algorithm:
     loaded = entry.load()
     package = _package(entry)
-    if isinstance(loaded, Algorithm):
-        name = loaded.name.replace("_", "-")
-        return replace(loaded, name=name, package=package, file=_file(loaded.build, package))
-    if not callable(loaded) or isinstance(loaded, type):
-        raise InputError(
-            f"{entry.value} is {kind_of(loaded)}; give an Algorithm, or a function that returns a "
-            "Pipeline"
+    if not isinstance(loaded, Algorithm):
+        if not callable(loaded) or isinstance(loaded, type):
+            raise InputError(
+                f"{entry.value} is {kind_of(loaded)}; give an Algorithm, or a function that "
+                "returns a Pipeline"
+            )
+        lines = (loaded.__doc__ or "").strip().splitlines()
+        loaded = Algorithm(
+            name=entry.name,
+            year=getattr(loaded, "year", None),
+            field=getattr(loaded, "field", "other"),
+            source=getattr(loaded, "source", package),
+            summary=lines[0].rstrip(".") if lines else "",
+            build=loaded,
         )
-    lines = (loaded.__doc__ or "").strip().splitlines()
-    return Algorithm(
-        name=entry.name.replace("_", "-"),
-        year=getattr(loaded, "year", None),
-        field=getattr(loaded, "field", "other"),
-        source=getattr(loaded, "source", package),
-        summary=lines[0].rstrip(".") if lines else "",
-        build=loaded,
-        package=package,
-        file=_file(loaded, package),
-    )
-
-
-def _file(build: Callable[..., object], package: str) -> Path:
-    """The file of an algorithm's function."""
     try:
-        return Path(inspect.getsourcefile(build) or package)
+        file = inspect.getsourcefile(loaded.build)
     except TypeError:  # a class without a file, or an instance
-        return Path(package)
+        file = None
+    name = loaded.name.replace("_", "-")
+    return replace(loaded, name=name, package=package, file=Path(file or package))
 
 
 def from_plan(file: Path) -> Algorithm:

@@ -192,30 +192,28 @@ def print_tables(grids: list[Grid], table_format: TableFormat) -> None:
     Where NO_COLOR is set, they are plain characters alone.
     """
     from gpgpu_legacy.present import grid
+    from gpgpu_legacy.present.latex import as_latex
 
-    match table_format:
-        case TableFormat.TEXT:
-            from rich.console import Console
+    if table_format is not TableFormat.TEXT:
+        written = {
+            TableFormat.MARKDOWN: grid.as_markdown,
+            TableFormat.CSV: grid.as_csv,
+            TableFormat.LATEX: as_latex,
+        }
+        print(written[table_format](grids), end="")
+        return
+    from rich.console import Console
 
-            terminal = sys.stdout.isatty()
-            wide = natural_in(os.environ.get("COLUMNS", "")) or 160
-            console = Console(
-                highlight=False,
-                markup=False,
-                emoji=False,
-                color_system=None if os.environ.get("NO_COLOR") else "auto",
-                width=None if terminal else wide,
-                soft_wrap=not terminal,
-            )
-            grid.print_text(grids, console)
-        case TableFormat.MARKDOWN:
-            print(grid.as_markdown(grids), end="")
-        case TableFormat.CSV:
-            print(grid.as_csv(grids), end="")
-        case TableFormat.LATEX:
-            from gpgpu_legacy.present.latex import as_latex
-
-            print(as_latex(grids), end="")
+    terminal = sys.stdout.isatty()
+    console = Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        width=None if terminal else natural_in(os.environ.get("COLUMNS", "")) or 160,
+        soft_wrap=not terminal,
+    )
+    grid.print_text(grids, console)
 
 
 def answers(
