@@ -1,6 +1,6 @@
 """How good the choices of `auto` are: every executor beside the one that it takes, cold and warm.
 
-    python benchmarks/auto.py [-o FILE.json] [NAME …]
+    python benchmarks/auto.py [-o FILE.json] [--sizes N …] [--] [NAME …]
 
 Each run is a process of its own. A cold one finds no generated code, a warm one what all executors
 have kept. What is timed is what a user waits for: preparing and running a plan once, after the
@@ -59,13 +59,13 @@ def run(what: str, parameters: dict[str, int], name: str, folder: str) -> tuple[
     return executor, seconds
 
 
-def cases(names: list[str]) -> list[tuple[str, dict[str, int]]]:
+def cases(names: list[str], at: list[int]) -> list[tuple[str, dict[str, int]]]:
     """Shipped algorithms, or files, at all sizes that their first parameter takes."""
     found = [find_algorithm(name) for name in names] or shipped_algorithms()
     sizes = []
     for algorithm in found:
         own = [name for name in ("n", "width", "height") if name in algorithm.parameters]
-        for size in SIZES if own else (0,):
+        for size in at if own else (0,):
             given = dict.fromkeys(own, size)
             sizes.append((names[found.index(algorithm)] if names else algorithm.name, given))
     return sizes
@@ -76,10 +76,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", help="algorithms or FILE.py[:function]; default: all")
     parser.add_argument("-o", "--output", type=Path)
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
     given = parser.parse_args()
     others = [one.name for one in available() if not one.capabilities.runs_driver_programs]
     rows, slow = [], set()
-    for what, parameters in cases(given.names):
+    for what, parameters in cases(given.names, given.sizes):
         times: dict[str, dict[str, float]] = {"cold": {}, "warm": {}}
         chosen = {}
         with tempfile.TemporaryDirectory() as shared:

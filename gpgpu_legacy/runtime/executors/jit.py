@@ -29,9 +29,9 @@ class JitExecutor(Executor):
         """LLVM compiles programs; kernels need numba, which is loaded slowly."""
         rate = 1e10 * thread_count()
         return Pace(
-            start_s=0.09,
+            start_s=0.1,
             kernel_start_s=0.6,
-            code_s=1.3e-3,
+            code_s=1.9e-3,
             kept_s=2e-4,
             kernel_s=1.5,
             kept_kernel_s=0.05,
