@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
@@ -55,8 +56,7 @@ class Pipeline(PlanBuilder):
     """
 
     def __repr__(self) -> str:
-        values = "".join(f", {name}={value!r}" for name, value in self.parameters.items())
-        return f"<Pipeline {self.name}{values}>"
+        return f"<Pipeline {titled(self.name, self.parameters)}>"
 
     def _repr_html_(self) -> str:
         """The passes as a diagram, for a notebook."""

@@ -181,7 +181,8 @@ class Trace(Result):
             "with its fragment discarded": self.discarded,
             "without a change, not shown": self.unchanged,
         }
-        written = f"{self.writing} of {_passes(self.passes)} write {_listed(self.textures, 'or')}"
+        write = "writes" if self.writing == 1 else "write"
+        written = f"{self.writing} of {_passes(self.passes)} {write} {_listed(self.textures, 'or')}"
         return ", ".join([written, *(f"{n} {what}" for what, n in rest.items() if n)]) + "."
 
 
