@@ -18,7 +18,7 @@ from commands import Command as Call
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.cli.commands import SECTIONS
 from gpgpu_legacy.cli.options import WRITTEN, Argument, Command, Option, Several
-from gpgpu_legacy.cli.shared import ROUNDS
+from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,12 @@ def test_fields_are_options_and_lists_end_before_arguments(
     assert result.output == " ".join(map(str, expected)) + "\n"
 
 
-def commands() -> Iterator[tuple[str, Command]]:
-    """Every command with its name, the verbs of groups among them."""
-    context = click.Context(app)
-    for name in app.list_commands(context):
-        command = app.get_command(context, name)
-        verbs = getattr(command, "commands", None)
-        yield from [(name, command)] if verbs is None else verbs.items()
+def commands(group: click.Group = app) -> Iterator[tuple[str, Command]]:
+    """Every command with its name, those of groups among them."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        yield from commands(command) if isinstance(command, click.Group) else [(name, command)]
 
 
 OPTIONS = [
@@ -78,6 +77,8 @@ def test_options_have_help_a_name_for_their_value_and_one_default() -> None:
             defaults[option.opts[-1]].add(option.default)
     assert {name: values for name, values in defaults.items() if len(values) > 1} == {
         "--repeat": {1, ROUNDS},  # a run is one; a measurement has rounds
+        "--budget": {BUDGET_S, 600.0},  # the cache table simulates for minutes to hours
+        "--size": {256, 1024},  # the tiles take a quick size
     }
 
 
