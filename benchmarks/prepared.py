@@ -7,7 +7,7 @@ Four things, on every executor that works here or on those named:
 - sorts: a bitonic sort of 65 536 numbers, 136 passes of one program that differ in program.local
   alone (tests/sorting.py). A whole run of the prepared plan is compared with its own passes, and
   with a run that prepares the plan anew.
-- warm: the same by `run_plan`, which keeps plans prepared, the second time and later: with the plan
+- warm: the same by `execute`, which keeps plans prepared, the second time and later: with the plan
   of the first time, and with an equal one. Both are compared with the passes.
 - cold: the same from a process's start to its end, with the code that is cached on disk.
 - moves: the operands of an n×n product up, and the product back, compared with CuPy's copies of the
@@ -69,7 +69,7 @@ class Sort(Record, frozen=True, kw_only=True):
 
 
 class Warm(Record, frozen=True, kw_only=True):
-    """`run_plan` on a plan that stayed prepared, in seconds. equal: on an equal plan."""
+    """`execute` on a plan that stayed prepared, in seconds. equal: on an equal plan."""
 
     executor: str
     run_s: float
