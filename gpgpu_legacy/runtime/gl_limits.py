@@ -98,7 +98,7 @@ def check_kernels(plan: Plan, info: Mapping[str, Any]) -> None:
 
 
 def _check_kernel(kernel: Kernel, info: Mapping[str, Any]) -> None:
-    smaller = "choose a smaller --block"
+    smaller = "choose a smaller block"
     _within(
         info,
         "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS",
@@ -132,7 +132,7 @@ def _check_groups(pass_: ComputePass, info: Mapping[str, Any]) -> None:
             "GL_MAX_COMPUTE_WORK_GROUP_COUNT",
             groups,
             f"{pass_.kernel.name} takes {groups} work groups along {'xy'[axis]}",
-            "choose a larger --block or smaller matrices",
+            "choose a larger block or smaller matrices",
             axis=axis,
         )
 

@@ -212,9 +212,9 @@ def refusal(executor: Executor, plan: Plan, machine: Machine = Machine()) -> str
 @pytest.mark.parametrize(
     ("limits", "words"),
     [
-        ({"GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 128}, ["256 invocations", "smaller --block"]),
-        ({"GL_MAX_COMPUTE_WORK_GROUP_SIZE": (16, 8, 1)}, ["16 along y", "smaller --block"]),
-        ({"GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 2047}, ["2048 bytes", "smaller --block"]),
+        ({"GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 128}, ["256 invocations", "smaller block"]),
+        ({"GL_MAX_COMPUTE_WORK_GROUP_SIZE": (16, 8, 1)}, ["16 along y", "smaller block"]),
+        ({"GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 2047}, ["2048 bytes", "smaller block"]),
         ({"GL_MAX_COMPUTE_WORK_GROUP_COUNT": (1, 9, 9)}, ["2 work groups along x", "larger"]),
         ({"GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 1023}, ["buffer A", "1024 bytes", "numpy"]),
     ],
