@@ -32,7 +32,7 @@ from gpgpu_legacy.api.passes import (
     rect_of,
     texels_of,
 )
-from gpgpu_legacy.api.run import DEFAULT_MACHINE, execute
+from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import slices
 from gpgpu_legacy.isa.arithmetic import F32
@@ -43,7 +43,7 @@ from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
 from gpgpu_legacy.plan.plan import Pass, Plan, read_by, written_by
 from gpgpu_legacy.plan.textures import Extent, Rect, Texture
 from gpgpu_legacy.present.colours import ColourScale, scale_for
-from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_BYTES = 256 << 20

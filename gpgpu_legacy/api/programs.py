@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
-from gpgpu_legacy.api.run import DEFAULT_MACHINE, execute, with_machine
+from gpgpu_legacy.api.run import execute, with_machine
 from gpgpu_legacy.api.textures import Textures
 from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.errors import GpgpuLegacyWarning
@@ -29,7 +29,7 @@ from gpgpu_legacy.present.animation import check_size, texel_animation_writer
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record, fields_of

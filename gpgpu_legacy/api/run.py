@@ -26,13 +26,11 @@ from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, plain
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
-from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record, with_fields
-
-DEFAULT_MACHINE = Machine()
 
 
 class OutputRange(Record):
@@ -214,8 +212,8 @@ def run(
     """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
 
     inputs: without any, samples that depend on `seed`. named: inputs too, and fields of a Machine.
-    executor: its name. `auto` takes what `gpgpu-legacy tune` has found; else the reference machine
-    for small work, or the fastest executor that can run the plan.
+    executor: its name. `auto` takes what `gpgpu-legacy tune` has found; else the one that is
+    expected to be done first (predict/auto.py).
     machine: how the run computes. `exact=True` gives the reference's bits or refuses; `arithmetic`
     names the format that every operation is rounded to: fp32, fp24, fp16, fx12 or rc9.
     repeat: how often the plan, prepared once, is run for the medians of its times; if it is more
@@ -329,12 +327,10 @@ def prepared_for(
 
     runs: how many are expected, of which `auto` chooses what is done with all of them first.
     """
-    if not isinstance(executor, str):
-        fit = list(executor)
-    elif executor == AUTO:
-        fit = auto.candidates(plan, machine, runs)
+    if isinstance(executor, str):
+        fit = auto.executors_for(executor, plan, machine, runs)
     else:
-        fit = [find_executor(executor, plan)]
+        fit = list(executor)
     with ExitStack() as held:
         for candidate in fit:
             try:

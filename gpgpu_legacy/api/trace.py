@@ -25,7 +25,7 @@ from gpgpu_legacy.api.passes import (
     texels_of,
     textures_behind,
 )
-from gpgpu_legacy.api.run import DEFAULT_MACHINE, execute
+from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.api.steps import Step, Texel, Value, as_value, trace_fragment
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
@@ -48,7 +48,7 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import Texture, constant_rect
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.present.result import Result
-from gpgpu_legacy.runtime.machine import Machine
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 

@@ -68,7 +68,7 @@ class KeptOptions:
 class QuietOptions:
     """What is said while a command runs."""
 
-    quiet: Annotated[bool, Option("Show no progress bars.")] = False
+    quiet: Annotated[bool, Option("Show no progress.")] = False
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ def _pipelines(jobs: Jobs) -> list[Pipeline]:
 
 @contextmanager
 def _seconds_bar(budget: Budget, report: Report) -> Iterator[Callable[[str], None]]:
-    """A progress bar of seconds; call what it yields now and then."""
+    """Progress in seconds; call what it yields now and then."""
     told, whole = 0, int(budget.seconds) if 1.0 <= budget.seconds < inf else 1
     with report.progress("tuning, seconds", whole) as step:
 

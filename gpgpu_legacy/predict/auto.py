@@ -18,10 +18,8 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Device, Machine, Task
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine, Task
 from gpgpu_legacy.runtime.registry import AUTO, executors, find_executor, reference
-
-DEFAULT_MACHINE = Machine()
 
 HESITATION = 1.4
 """By how much a driver that draws on the CPU must be faster than what has our own bits."""
@@ -68,7 +66,7 @@ def device_of(executor: Executor, *, may_ask: bool) -> Device:
     may_ask: whether the driver may be started to find out, which takes a while.
     """
     key = f"where {executor.name} computes"
-    kept = code_cache.read(key)
+    kept = _read(key)
     if kept is not None:
         return Device(kept.decode())
     if not may_ask:
@@ -76,7 +74,7 @@ def device_of(executor: Executor, *, may_ask: bool) -> Device:
     found = Device.NONE
     if executor.works():
         found = Device.GPU if executor.is_hardware() else Device.SOFTWARE
-    code_cache.keep(key, found.value.encode())
+    _keep(key, found.value.encode())
     return found
 
 
@@ -97,19 +95,24 @@ def told(seconds: Mapping[Executor, float], machine: Machine) -> str:
     )
 
 
+def executors_for(
+    name: str, plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1
+) -> list[Executor]:
+    """The executor of that name, or those that `auto` takes for a plan; see find_executor."""
+    return candidates(plan, machine, runs) if name == AUTO else [find_executor(name, plan)]
+
+
 def executor_for(
     name: str, plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1
 ) -> Executor:
-    """The executor of that name, or the one that `auto` takes for a plan; see find_executor."""
-    if name == AUTO:
-        return candidates(plan, machine, runs)[0]
-    return find_executor(name, plan)
+    """The first of them."""
+    return executors_for(name, plan, machine, runs)[0]
 
 
 def expected_s(executor: Executor, device: Device, plan: Plan, task: Task, runs: int = 1) -> float:
     """Seconds until so many runs are done, preparing included."""
     pace = executor.pace(device)
-    is_kept = code_cache.read(_key(executor.name, plan)) is not None
+    is_kept = _read(_key(executor.name, plan)) is not None
     return pace.prepare_s(task, is_kept=is_kept, is_started=executor.is_started) + (
         runs * pace.run_s(task)
     )
@@ -119,12 +122,23 @@ def note(executor: Executor, plan: Plan) -> None:
     """Remember that an executor has compiled a plan's code, which is then kept for later runs."""
     if not executor.capabilities.is_of_host:
         device_of(executor, may_ask=True)
-    _keep(_key(executor.name, plan))
+    _keep(_key(executor.name, plan), b"")
 
 
-@lru_cache(maxsize=256)
-def _keep(key: str) -> None:
-    code_cache.keep(key, b"")
+_known: dict[str, bytes | None] = {}
+"""What is kept, as this process knows: to look for a file takes longer than a small product."""
+
+
+def _read(key: str) -> bytes | None:
+    if key not in _known:
+        _known[key] = code_cache.read(key)
+    return _known[key]
+
+
+def _keep(key: str, content: bytes) -> None:
+    if _read(key) != content:
+        _known[key] = content
+        code_cache.keep(key, content)
 
 
 def _key(name: str, plan: Plan) -> str:

@@ -53,6 +53,9 @@ class Machine:
     denormals: bool = True
 
 
+DEFAULT_MACHINE = Machine()
+
+
 class Device(Enum):
     """Where an executor computes. NONE: nowhere, or nobody knows."""
 

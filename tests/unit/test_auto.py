@@ -47,7 +47,7 @@ def kept(monkeypatch: pytest.MonkeyPatch) -> dict[str, bytes]:
     kept: dict[str, bytes] = {}
     monkeypatch.setattr(auto.code_cache, "read", kept.get)
     monkeypatch.setattr(auto.code_cache, "keep", kept.__setitem__)
-    auto._keep.cache_clear()
+    monkeypatch.setattr(auto, "_known", {})
     return kept
 
 
@@ -80,6 +80,14 @@ def test_code_that_was_kept_counts() -> None:
     assert names(plan) == ["slow"]
     auto.note(FAST, plan)
     assert names(plan) == ["fast", "slow"]
+
+
+@pytest.mark.usefixtures("among")
+def test_a_second_choice_opens_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = find_algorithm("jacobi").plan(n=4096, passes=1)
+    first = names(plan)
+    monkeypatch.delattr(auto.code_cache, "read")
+    assert names(plan) == first == ["fast", "slow"]
 
 
 def test_a_driver_that_draws_on_the_cpu_has_to_be_much_faster(among: list[Executor]) -> None:
