@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.outside import Unavailable
@@ -33,7 +33,11 @@ class ParameterFacts(Record, rename={"plain_default": "default"}):
 
 
 class AlgorithmFacts(Result):
-    """Everything about an algorithm. inputs: the names of the arrays that it takes."""
+    """Everything about an algorithm.
+
+    inputs: the names of the arrays that it takes; None in a list of many, for which no plan is
+    built, and where there is none without parameters.
+    """
 
     name: str
     aliases: tuple[str, ...]
@@ -45,7 +49,7 @@ class AlgorithmFacts(Result):
     lacked: str
     package: str
     parameters: tuple[ParameterFacts, ...]
-    inputs: tuple[str, ...]
+    inputs: tuple[str, ...] | None = None
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """What it is, and its parameters."""
@@ -57,7 +61,7 @@ class AlgorithmFacts(Result):
             "what was lacking": self.lacked or None,
             "also called": ", ".join(self.aliases) or None,
             "from the package": self.package,
-            "inputs": ", ".join(self.inputs) or None,
+            "inputs": ", ".join(self.inputs or ()) or None,
         }
         rows = tuple((name, fact) for name, fact in facts.items() if fact is not None)
         parameters = tuple(
@@ -115,23 +119,17 @@ class Catalogue(Result):
         ]
 
 
-def facts_of(algorithm: Algorithm) -> AlgorithmFacts:
-    """Everything about an algorithm; its inputs only where it can be built without parameters."""
-    try:
-        inputs = tuple(algorithm.builder().operands)
-    except GpgpuLegacyError:  # a parameter without a default, or somebody else's function fails
-        inputs = ()
-    return as_record(
-        AlgorithmFacts,
-        algorithm,
-        parameters=from_attributes(tuple[ParameterFacts, ...], (*algorithm.parameters.values(),)),
-        inputs=inputs,
-    )
+def facts_of(algorithm: Algorithm, *, builds: bool = True) -> AlgorithmFacts:
+    """Everything about an algorithm.
 
-
-def catalogue(algorithms: Iterable[Algorithm], unavailable: tuple[Unavailable, ...]) -> Catalogue:
-    """All of them."""
-    return Catalogue(algorithms=tuple(map(facts_of, algorithms)), unavailable=unavailable)
+    builds: whether to build it for its inputs, where it can be built without parameters.
+    """
+    inputs = None
+    if builds:
+        with suppress(GpgpuLegacyError):  # a parameter without a default; a user's function fails
+            inputs = tuple(algorithm.builder().operands)
+    parameters = from_attributes(tuple[ParameterFacts, ...], (*algorithm.parameters.values(),))
+    return as_record(AlgorithmFacts, algorithm, parameters=parameters, inputs=inputs)
 
 
 def _year(year: int | None) -> Numeral | None:

@@ -26,7 +26,7 @@ def algorithms_command(
     field: Annotated[str | None, Option("FIELD", "Only those of a field, such as sorting.")] = None,
 ) -> AlgorithmFacts | Catalogue:
     """List the algorithms by year and field, or show everything about one, with its parameters."""
-    from gpgpu_legacy.algorithms.catalogue import catalogue, facts_of
+    from gpgpu_legacy.algorithms.catalogue import Catalogue, facts_of
     from gpgpu_legacy.algorithms.registry import (
         all_algorithms,
         find_algorithm,
@@ -43,7 +43,8 @@ def algorithms_command(
         if field not in fields:
             raise InputError(f"there is no field {field}; choose from {', '.join(fields)}")
         algorithms = tuple(algorithm for algorithm in algorithms if algorithm.field == field)
-    return catalogue(algorithms, unavailable_algorithms())
+    listed = tuple(facts_of(algorithm, builds=False) for algorithm in algorithms)
+    return Catalogue(algorithms=listed, unavailable=unavailable_algorithms())
 
 
 @answers("chips")

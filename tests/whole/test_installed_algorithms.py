@@ -142,7 +142,7 @@ def test_one_that_fails_is_listed_and_fails_with_its_place(
     site: Path, listed: dict[str, Any]
 ) -> None:
     [failing] = [one for one in listed["algorithms"] if one["name"] == "failing"]
-    assert ([p["name"] for p in failing["parameters"]], failing["inputs"]) == (["n"], [])
+    assert ([p["name"] for p in failing["parameters"]], failing["inputs"]) == (["n"], None)
     done = run(site, "count", "failing")
     line = GOOD.splitlines().index('    raise OSError("gone")') + 1
     assert (done.returncode, done.stdout) == (2, "")
