@@ -42,10 +42,10 @@ from gpgpu_legacy.studies.tile_size.formulas import TILES
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.mispredictions import Mispredictions
     from gpgpu_legacy.studies.cache_table.result import CacheTable
-    from gpgpu_legacy.studies.figure_2.model import Demonstration
+    from gpgpu_legacy.studies.figure_2 import PassByPass
     from gpgpu_legacy.studies.host_anomaly.result import Anomaly
     from gpgpu_legacy.studies.lineage.model import Lineage, Lineages
-    from gpgpu_legacy.studies.multichannel.model import Demonstration as Multichannel
+    from gpgpu_legacy.studies.multichannel import Multichannel
     from gpgpu_legacy.studies.precision.model import Precision
     from gpgpu_legacy.studies.roofline.model import Roofline
     from gpgpu_legacy.studies.sdk_example.model import Example
@@ -421,15 +421,15 @@ class ShownProduct:
 
 
 @answers("study figure-2", plot="Draw the passes; a .gif shows one at a time.", picture=FILM)
-def figure_2_command(shown: ShownProduct) -> Demonstration:
+def figure_2_command(shown: ShownProduct) -> PassByPass:
     """Show what Figure 2 of Hall, Carr & Hart 2003 demonstrates: larson-mcallister, pass by pass.
 
     It is made from the paper's words, not after its picture. Matrices have up to 16 rows and
     columns.
     """
-    from gpgpu_legacy.studies.figure_2 import model
+    from gpgpu_legacy.studies import figure_2
 
-    passes: Demonstration = shown.by(model)
+    passes: PassByPass = shown.by(figure_2)
     return passes
 
 
@@ -440,7 +440,7 @@ def multichannel_command(shown: ShownProduct) -> Multichannel:
     That is equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8 rows
     and columns.
     """
-    from gpgpu_legacy.studies.multichannel import model
+    from gpgpu_legacy.studies import multichannel
 
-    fragments: Multichannel = shown.by(model)
+    fragments: Multichannel = shown.by(multichannel)
     return fragments

@@ -22,7 +22,7 @@ from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.runtime.registry import reference
-from gpgpu_legacy.studies.figure_2.model import DEMONSTRATION_A, demonstrate
+from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
 from gpgpu_legacy.studies.largest_block import Largest, Limited, fit
 
 OLDEST, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"

@@ -37,8 +37,7 @@ from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import Recorded, as_record, json_text, provenance
 from gpgpu_legacy.studies.cache_table.model import Products, make_table
 from gpgpu_legacy.studies.cache_table.rows import Setting
-from gpgpu_legacy.studies.figure_2.model import demonstrate
-from gpgpu_legacy.studies.figure_2.plot import animated_figure_2, draw_figure_2
+from gpgpu_legacy.studies.figure_2 import demonstrate
 
 PAGE = "index.html"
 _BARS = "GFLOPS"  # the column with bars
@@ -126,8 +125,8 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     ]
     return {
         **{name: text_writer(text) for name, text in texts.items()},
-        "figure-2.png": png_of(draw_figure_2(demonstration)),
-        "figure-2.gif": animated_figure_2(demonstration),
+        "figure-2.png": png_of(demonstration.picture()),
+        "figure-2.gif": demonstration.animation(),
         PAGE: text_writer(page_text(TITLE, introduction(), sections)),
     }
 

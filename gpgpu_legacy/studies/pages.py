@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from PIL import Image
 from PIL.ImageDraw import Draw, ImageDraw
 
+from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import Write, write_whole
@@ -24,6 +25,7 @@ from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.colours import Colour
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
+from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 
@@ -43,6 +45,23 @@ Part: TypeAlias = tuple[int, Callable[[ImageDraw, int], None]]
 """A part of a page: its height, and what draws it below a y."""
 
 
+class Pictured(Result):
+    """A run that has a picture of pixels, and an animation."""
+
+    def picture(self) -> Image.Image:
+        """The picture, as an RGB image."""
+        raise NotImplementedError
+
+    def animation(self) -> Write:
+        """What fills a GIF."""
+        raise NotImplementedError
+
+    def plot(self, path: Path) -> None:
+        """Write the picture as a .png, or the animation as a .gif."""
+        is_film = path.suffix.lower() == ".gif"
+        write_whole(path, self.animation() if is_film else png_of(self.picture()))
+
+
 # Runs -------------------------------------------------------------------------------------------
 
 
@@ -54,20 +73,27 @@ def matrices_for(
     own: Mapping[str, ArrayLike],
     samples: Mapping[str, Sample],
     seed: int | None,
+    free: Sequence[str] = (),
 ) -> dict[str, F32]:
     """A and B of a product that a picture shows, by name.
 
     largest: number of rows or columns. own: the picture's, where nothing is given and the product
     has their sizes. samples: make those of other sizes, and of any size where there is a seed.
-    Raises InputError for matrices that are too large, or do not fit the product.
+    free: the parameters that anybody may choose, besides the sizes.
+    Raises InputError for other parameters, and for matrices that are too large, or do not fit.
     """
-    for name, matrix in p.operands.items():
-        if not all(1 <= size <= largest for size in matrix.array_shape):
+    known = find_product(p.name).parameters
+    for name, value in p.parameters.items():
+        if name not in {"m", "l", "n", *free} and value != known[name].plain_default:
+            raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
+    shapes = {name: matrix.array_shape for name, matrix in p.operands.items()}
+    for name, shape in shapes.items():
+        if not all(1 <= size <= largest for size in shape):
             raise InputError(
-                f"{name} is {shape_in_words(matrix.array_shape)}; the picture shows matrices of 1 "
-                f"to {largest} rows and columns"
+                f"{name} is {shape_in_words(shape)}; the picture shows matrices of 1 to {largest} "
+                "rows and columns"
             )
-    fits = all(p.operands[name].array_shape == np.shape(matrix) for name, matrix in own.items())
+    fits = all(shapes[name] == np.shape(matrix) for name, matrix in own.items())
     if given or (seed is None and fits):
         return as_operands(p.plan(), given or own)
     return sample_inputs(p.plan(), samples, seed or 0)
@@ -84,16 +110,6 @@ def drawn_alone(
 
 
 # Pages ------------------------------------------------------------------------------------------
-
-
-def write_picture(
-    path: Path, still: Callable[[], Image.Image], moving: Callable[[], Write]
-) -> None:
-    """Write a picture as a .png, or its animation as a .gif; InputError for another suffix."""
-    ways = {".png": lambda: png_of(still()), ".gif": moving}
-    if path.suffix.lower() not in ways:
-        raise InputError(f"{path} should end in .png, or in .gif for an animation")
-    write_whole(path, ways[path.suffix.lower()]())
 
 
 def page(

@@ -12,14 +12,13 @@ from PIL import Image
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.studies.multichannel.model import (
+from gpgpu_legacy.studies.multichannel import (
     DEMONSTRATION_X,
     DEMONSTRATION_Y,
     METHOD,
-    Demonstration,
+    Multichannel,
     demonstrate,
 )
-from gpgpu_legacy.studies.multichannel.plot import draw_multichannel
 
 ROOT = Path(__file__).parent.parent.parent
 GOLDEN = ROOT / "tests" / "golden" / "multichannel.png"
@@ -38,7 +37,7 @@ def operands(*shape: int) -> tuple[Any, Any]:
     return found.x, found.y
 
 
-def shown(x: Any, y: Any) -> Demonstration:
+def shown(x: Any, y: Any) -> Multichannel:
     p = METHOD.builder(m=x.shape[0], l=x.shape[1], n=y.shape[1])
     return demonstrate(numpy_executor(), p, {"A": x, "B": y})
 
@@ -118,8 +117,8 @@ def test_every_number_comes_from_the_executor() -> None:
 # The drawing ------------------------------------------------------------------------------------
 
 
-def pixels(demonstration: Demonstration, fragment: tuple[int, int] | None = None) -> Any:
-    return np.asarray(draw_multichannel(demonstration, fragment)).astype(int)
+def pixels(demonstration: Multichannel, fragment: tuple[int, int] | None = None) -> Any:
+    return np.asarray(demonstration.picture(fragment)).astype(int)
 
 
 @pytest.mark.parametrize("shape", [(1, 1, 1), (8, 3, 8)])
@@ -197,7 +196,7 @@ def test_the_table_has_the_numbers_of_the_typical_fragment(run: Any) -> None:
 
 
 def test_golden_figure(check_golden: Callable[[Image.Image, str], None]) -> None:
-    check_golden(draw_multichannel(demonstrate(numpy_executor())), "multichannel.png")
+    check_golden(demonstrate(numpy_executor()).picture(), "multichannel.png")
 
 
 def test_the_committed_figure_is_the_golden() -> None:

@@ -131,7 +131,7 @@ def test_a_report_that_fails_leaves_the_one_before(
         raise InputError("no figure today")
 
     monkeypatch.setattr(report_room, "SECTIONS", (TABLES,))
-    monkeypatch.setattr(report_room, "draw_figure_2", fails)
+    monkeypatch.setattr(report_room, "png_of", fails)
     with pytest.raises(InputError, match="no figure today"):
         write_report(before, 8, 2, measure=False)
     assert (before / "index.html").read_text() == "before"

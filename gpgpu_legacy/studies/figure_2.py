@@ -1,0 +1,480 @@
+"""What Figure 2 of Hall, Carr & Hart 2003 demonstrates: a Larson-McAllister product, pass by pass.
+
+The picture itself was not at hand. Its caption speaks of the Larson-McAllister product of "a pair
+of 4×4 matrices", with an output that is "saturated, such that results greater than one appear
+uniformly white"; the text says what a pass combines. The layout is ours: a line for each pass, with
+the column of A and the row of B that it replicates over a rectangle, their product, and the
+framebuffer that adds the products up. Every array was read back from an executor; nothing is
+computed here. Matrices are drawn with row 0 at the top, and each texel has its value in it.
+
+A scale of greys begins at 0, or at the least value if that is negative. It ends at 1 if the values
+fill a quarter of that or more without exceeding it, and else at the greatest value. A, B, and the
+results (products and framebuffers) have scales of their own where these differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PIL import Image
+from PIL.ImageDraw import ImageDraw
+
+from gpgpu_legacy.algorithms.parameters import Plain
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.files import Write
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
+from gpgpu_legacy.present.colours import Colour
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.pictures import animation_of
+from gpgpu_legacy.present.pixel_text import Font, draw_line
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.studies.pages import (
+    EXACT,
+    INK,
+    MARGIN,
+    MARK,
+    SOFT_INK,
+    SPACE,
+    Pictured,
+    draw_centred,
+    draw_operators,
+    drawn_alone,
+    matrices_for,
+    page,
+)
+
+METHOD = find_product("larson-mcallister")
+
+LARGEST = 16
+"""Rows and columns of the largest matrices to draw: texels of larger ones cannot be counted."""
+
+# The paper's text gives no numbers, so these are ours. They are eighths: float32 holds every
+# product and sum exactly, and all executors draw the same picture.
+DEMONSTRATION_A = (
+    (1.000, 0.250, 0.375, 0.750),
+    (0.125, 0.750, 0.625, 0.250),
+    (0.750, 0.125, 1.000, 0.375),
+    (0.250, 0.625, 0.125, 1.000),
+)
+
+DEMONSTRATION_B = (
+    (0.750, 0.125, 0.375, 1.000),
+    (0.250, 0.875, 0.625, 0.125),
+    (0.625, 0.375, 0.125, 0.750),
+    (0.125, 0.750, 1.000, 0.250),
+)
+
+
+class Frame(Record):
+    """One pass: four m×n float32 arrays, row 0 first.
+
+    column: column i of A, replicated. row: row i of B, replicated. product: column times row.
+    framebuffer: its contents after the pass, the sum so far.
+    """
+
+    column: F32
+    row: F32
+    product: F32
+    framebuffer: F32
+
+
+class PassByPass(Pictured):
+    """A Larson-McAllister product, pass by pass.
+
+    a, b: the operands, m×l and l×n float32. frames: one for each pass.
+    """
+
+    parameters: Mapping[str, Plain]
+    a: F32
+    b: F32
+    frames: tuple[Frame, ...]
+
+    def __repr__(self) -> str:
+        return f"<figure-2: {self.sizes}, {len(self.frames)} passes>"
+
+    @property
+    def sizes(self) -> str:
+        """Those of A and B."""
+        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The passes: the column and the row that each takes, and the framebuffer after it."""
+        heads = ("pass", "column of A", "row of B", "framebuffer, row by row")
+        rows = tuple(
+            (number, _text(frame.column[:, 0]), _text(frame.row[0]), _text(frame.framebuffer))
+            for number, frame in enumerate(self.frames, 1)
+        )
+        caption = f"{METHOD.name}, {self.sizes}, pass by pass; --plot draws it."
+        return [Grid("figure-2", caption, heads, rows)]
+
+    def picture(self) -> Image.Image:
+        """The operands, then a line of panels for each pass.
+
+        Black is 0 and white is 1, unless the legend gives another scale; NaN is red.
+        Each pass has small pictures of A and B, with the column and the row that it takes framed.
+        """
+        return _Page(self).drawn()
+
+    def animation(self) -> Write:
+        """Each pass for a second, with its column and row marked; the last for three."""
+        drawing, count = _Page(self), len(self.frames)
+        images = [_indexed(drawing.drawn(number)) for number in range(count)]
+        return animation_of(images, [1000] * (count - 1) + [3000])
+
+
+def _text(values: F32) -> str:
+    """Numbers in rows."""
+    return "; ".join(" ".join(f"{v:.3g}" for v in row) for row in np.atleast_2d(values))
+
+
+def demonstrate(
+    executor: Executor,
+    p: PlanBuilder | None = None,
+    given: Mapping[str, ArrayLike] | None = None,
+    seed: int | None = None,
+) -> PassByPass:
+    """Run larson-mcallister on an executor, and keep what the figure shows of every pass.
+
+    p: what builds the product, of 1 to 16 rows and columns; 4×4 without. given: A and B. Without
+    them they are random, or the figure's own where these fit and there is no seed.
+    Raises InputError for other sizes, and for parameters other than these and the textures' format.
+    """
+    p = p or METHOD.builder(n=len(DEMONSTRATION_A))
+    own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
+    drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
+    free = ("texture_format",)
+    operands = matrices_for(p, LARGEST, given, own=own, samples={}, seed=seed, free=free)
+    sums: list[F32] = []
+
+    def observe(_: int, pass_: Pass, read: Callable[[str], F32]) -> None:
+        if isinstance(pass_, FragmentPass):
+            sums.append(np.array(read(pass_.target)[..., 0]))
+
+    executor.run(plan, operands, EXACT, observe)
+
+    def alone(pass_: FragmentPass, program: Program) -> F32:
+        """What the pass draws with another program, onto an empty framebuffer."""
+        drawing = replace(pass_, program=program, blend=Blend.NONE)
+        return drawn_alone(executor, plan, drawing, operands)[..., 0]
+
+    column, row = map(_lookup, range(2))
+    frames = tuple(
+        Frame(
+            column=alone(pass_, column),
+            row=alone(pass_, row),
+            product=alone(pass_, pass_.program),
+            framebuffer=framebuffer,
+        )
+        for pass_, framebuffer in zip(drawn, sums, strict=True)
+    )
+    return PassByPass(parameters=p.parameters, a=operands["A"], b=operands["B"], frames=frames)
+
+
+def _lookup(unit: int) -> Program:
+    """A program that shows one texture, looked up where the pass looks it up."""
+    lookup = f"TEX result.color, fragment.texcoord[{unit}], texture[{unit}], RECT;"
+    return assemble(f"!!ARBfp1.0\n{lookup}\nEND\n", f"lookup of unit {unit}")
+
+
+# The picture --------------------------------------------------------------------------------------
+
+Values = NDArray[np.floating]
+
+# Only the accents have a hue. They stand out against every grey level, and are never blended with
+# a grey: the palette of the animation relies on that.
+_GRID: Colour = (92, 118, 152)
+_NAN: Colour = (204, 52, 64)
+_ACCENTS = (_GRID, MARK, _NAN)
+_ON_LIGHT: Colour = (0, 0, 0)
+_ON_DARK: Colour = (255, 255, 255)
+_MIDDLE_LEVEL = 117  # on lighter greys, black has more contrast (WCAG 2.1) than white
+
+# Lengths are in pixels.
+_LABELS = 156
+_SMALLEST_PANEL = 160
+_GAP = 56
+_LARGEST_CELL = 56
+_LEGEND_CELLS, _LEGEND_CELL = 11, 24
+_THUMBNAILS_WIDTH, _THUMBNAILS_HEIGHT = 128, 96
+_LARGEST_THUMBNAIL_CELL = 15
+_CELL_PADDING = 3
+_SMALLEST_WITH_LINES = 8
+_LEGEND_PITCH = 2 * Font.BODY.line_height + _LEGEND_CELL + 3 * SPACE
+_NAME_HEIGHT = Font.BODY_BOLD.line_height + SPACE // 2
+
+_HEADS = (
+    ("column i of A,", "replicated"),
+    ("row i of B,", "replicated"),
+    ("their", "product"),
+    ("framebuffer", "after the pass"),
+)
+_PANELS = ("A", "B", "product", "framebuffer")
+"""What the panels of a line are named in the legend: those of A and of B with these."""
+
+
+class _Page:
+    """The figure of one demonstration; how large its panels are follows from the texts in them."""
+
+    def __init__(self, shown: PassByPass) -> None:
+        self.shown = shown
+        self.operands = {"A": shown.a, "B": shown.b}
+        self.scales = scales_of(shown)
+        self.scale = {name: scale for scale in self.scales for name in scale.names}
+        (m, l), n = shown.a.shape, shown.b.shape[1]  # noqa: E741
+        most, rows = max(m, l, n), max(m, l)
+        text = max(Font.SMALL.width(text) for scale in self.scales for text in scale.texts)
+        smallest = max(text, Font.SMALL.line_height) + 2 * _CELL_PADDING
+        self.cell = max(smallest, min(_LARGEST_CELL, _SMALLEST_PANEL // most))
+        self.panel = max(_SMALLEST_PANEL, _span(most, self.cell))
+        first = MARGIN + _LABELS + self.panel // 2
+        self.centres = [first + place * (self.panel + _GAP) for place in range(len(_HEADS))]
+        self.small_cell = min(
+            _LARGEST_THUMBNAIL_CELL, _THUMBNAILS_WIDTH // (l + n), _THUMBNAILS_HEIGHT // rows
+        )
+        thumbnails = _span(rows, self.small_cell)
+        self.label_height = 2 * Font.BODY.line_height + SPACE // 2 + thumbnails
+        self.line_height = max(_span(m, self.cell), self.label_height)
+        self.legend_height = len(self.scales) * _LEGEND_PITCH - SPACE
+        self.operands_height = max(_span(rows, self.cell), self.legend_height)
+
+    def drawn(self, marked: int | None = None) -> Image.Image:
+        """Title, operands, passes, caption.
+
+        marked: the only pass to show, with its column of A and row of B framed; if None, each pass
+        has a small picture of both beside it.
+        """
+        shown = range(len(self.shown.frames)) if marked is None else [marked]
+        pitch = self.line_height + 2 * SPACE
+
+        def draw_operands(draw: ImageDraw, y: int) -> None:
+            middle = (2 * (y + _NAME_HEIGHT) + self.operands_height) // 2
+            for (name, values), centre in zip(self.operands.items(), self.centres, strict=False):
+                upper = self.draw_panel(draw, centre, middle, name, values, framed=marked)
+                draw_centred(draw, centre, upper - _NAME_HEIGHT, name, Font.BODY_BOLD)
+            self.draw_legend(draw, middle)
+
+        def draw_passes(draw: ImageDraw, y: int) -> None:
+            for place, number in enumerate(shown):
+                middle = y + place * pitch + self.line_height // 2
+                self.draw_pass(draw, middle, number, thumbnails=marked is None)
+
+        count = len(self.shown.frames)
+        return page(
+            self.centres[-1] + self.panel - self.panel // 2 + MARGIN,
+            "Larson-McAllister matrix multiplication",
+            [f"C = A × B, {self.shown.sizes}, in {count} pass{'es' * (count > 1)}"],
+            upper=(_NAME_HEIGHT + self.operands_height, draw_operands),
+            heads=dict(zip(self.centres, _HEADS, strict=True)),
+            lower=(len(shown) * pitch, draw_passes),
+            caption=self.caption(thumbnails=marked is None),
+        )
+
+    def draw_pass(self, draw: ImageDraw, middle: int, number: int, *, thumbnails: bool) -> None:
+        """One line of panels, centred on the y `middle`, with its label.
+
+        thumbnails: with A and B, the pass's column and row framed.
+        """
+        top = middle - (self.label_height // 2 if thumbnails else Font.BODY.line_height)
+        label = f"pass {number + 1} of {len(self.shown.frames)}"
+        draw_line(draw, MARGIN, top, label, Font.BODY_BOLD, fill=INK)
+        draw_line(draw, MARGIN, top + Font.BODY.line_height, f"i = {number}", fill=SOFT_INK)
+        if thumbnails:
+            x, y = MARGIN, top + 2 * Font.BODY.line_height + SPACE // 2
+            for name, values in self.operands.items():
+                height, width = (_span(count, self.small_cell) for count in values.shape)
+                at = (x + width // 2, y + height // 2)
+                self.draw_panel(draw, *at, name, values, cell=self.small_cell, framed=number)
+                x += width + SPACE
+        arrays = fields_of(self.shown.frames[number]).values()
+        for centre, name, values in zip(self.centres, _PANELS, arrays, strict=True):
+            self.draw_panel(draw, centre, middle, name, values)
+        draw_operators(draw, self.centres, middle, "×=→")
+
+    def draw_legend(self, draw: ImageDraw, middle: int) -> None:
+        """The grey levels of each scale, beside the operands."""
+        length = _span(_LEGEND_CELLS, _LEGEND_CELL)
+        left = self.centres[2] - self.panel // 2
+        centre = left + length // 2
+        top = middle - self.legend_height // 2
+        for scale in self.scales:
+            title = "value of a texel" if scale.names == _PANELS else " and ".join(scale.names)
+            draw_centred(draw, centre, top, title)
+            across = top + Font.BODY.line_height + SPACE // 2 + _LEGEND_CELL // 2
+            levels = np.linspace(scale.black, scale.white, _LEGEND_CELLS)
+            self.draw_panel(draw, centre, across, scale.names[0], levels[None], cell=_LEGEND_CELL)
+            for tick in (0, 0.5, 1):
+                x = left + _LEGEND_CELL // 2 + round(tick * (length - _LEGEND_CELL))
+                label = f"{scale.black + tick * (scale.white - scale.black):.3g}"
+                draw_centred(draw, x, across + _LEGEND_CELL // 2 + SPACE // 2, label)
+            top += _LEGEND_PITCH
+
+    def draw_panel(
+        self,
+        draw: ImageDraw,
+        centre: int,
+        middle: int,
+        name: str,
+        values: Values,
+        *,
+        cell: int = 0,
+        framed: int | None = None,
+    ) -> int:
+        """A matrix as grey cells in a grid, around a point; returns its upper edge.
+
+        name: whose scale it has. cell: the size of cells without texts; else values stand in them.
+        framed: the column of A, or the row of B, to frame.
+        """
+        scale, is_small, cell = self.scale[name], bool(cell), cell or self.cell
+        rows, columns = values.shape
+        width, height = _span(columns, cell), _span(rows, cell)
+        left, upper = centre - width // 2, middle - height // 2
+        draw.rectangle((left, upper, left + width - 1, upper + height - 1), fill=_GRID)
+        line = 1 if cell >= _SMALLEST_WITH_LINES else 0
+        for (i, j), value in np.ndenumerate(values):
+            x, y = left + j * cell, upper + i * cell
+            level = scale.level(float(value))
+            shade = _NAN if level is None else (level, level, level)
+            draw.rectangle((x + 1, y + 1, x + cell - line, y + cell - line), fill=shade)
+            if not is_small:
+                at = (x + cell // 2 + 1, y + (cell - Font.SMALL.line_height) // 2)
+                ink = _ON_LIGHT if (level or 0) > _MIDDLE_LEVEL else _ON_DARK
+                draw_centred(draw, *at, scale.text(float(value)), Font.SMALL, fill=ink)
+        if framed is not None:
+            i, j, down, right = (0, framed, rows, 1) if name == "A" else (framed, 0, 1, columns)
+            x, y = left + j * cell, upper + i * cell
+            edges = (x - 1, y - 1, x + right * cell + 1, y + down * cell + 1)
+            draw.rectangle(edges, outline=MARK, width=2 if is_small else 3)
+        return upper
+
+    def caption(self, *, thumbnails: bool) -> str:
+        """What is shown. thumbnails: whether A and B are beside the passes."""
+        white = self.scale["framebuffer"].white
+        is_fixed = self.shown.parameters["texture_format"] == UNORM8.name
+        sentences = {
+            "Pass i draws one rectangle as large as the product: texture coordinates replicate "
+            "column i of A and row i of B, the two textures are multiplied, and the framebuffer "
+            "adds what is drawn to what it holds.": True,
+            "Below a pass's number are A and B, with that column and that row framed.": thumbnails,
+            "In the paper's picture, results greater than one appear uniformly white; here the "
+            f"greys of products and framebuffers end at {white:.3g}, so that they differ.": (
+                white > 1
+            ),
+            "Textures and framebuffer hold 8 bits, from 0 to 1, so sums end at 1.": is_fixed,
+            "Made from what Hall, Carr & Hart 2003 write of their Figure 2, and its caption: the "
+            "picture itself was not at hand, and the matrices are not the paper's.": True,
+        }
+        return " ".join(sentence for sentence, holds in sentences.items() if holds)
+
+
+def _span(count: int, cell: int) -> int:
+    """The length of a row of cells, in pixels, with a line on either side of each."""
+    return count * cell + 1
+
+
+def _indexed(image: Image.Image) -> Image.Image:
+    """The image with a palette of greys and accents, the same in every frame of an animation.
+
+    A palette made from each image would shift the greys from frame to frame, and white with them.
+    """
+    greys = 256 - len(_ACCENTS)
+    pixels = np.asarray(image)
+    indices = np.rint(pixels[..., 0] * ((greys - 1) / 255)).astype(np.uint8)
+    palette = [round(level * 255 / (greys - 1)) for level in range(greys) for _ in range(3)]
+    for number, accent in enumerate(_ACCENTS):
+        indices[(pixels == accent).all(axis=-1)] = greys + number
+        palette += accent
+    indexed = Image.fromarray(indices)
+    indexed.putpalette(palette)
+    return indexed
+
+
+# Scales -----------------------------------------------------------------------------------------
+
+_LEAST_FILLED = 0.25
+_SMALL = 5
+_MANY_DECIMALS, _FEW_DECIMALS = 3, 2
+_SMALLEST_PLAIN, _LARGEST_PLAIN = 0.1, 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class Scale:
+    """Greys and texts for some panels.
+
+    names: of the panels. values: all that they show. black, white: the values at the ends.
+    decimals: of a value in a cell; None where a power of ten tells more.
+    """
+
+    names: tuple[str, ...]
+    values: Values
+    black: float
+    white: float
+    decimals: int | None
+
+    def level(self, value: float) -> int | None:
+        """The grey, from 0 to 255; None for NaN, which has none."""
+        if np.isnan(value):
+            return None
+        share = (value - self.black) / (self.white - self.black)
+        return round(255 * min(max(share, 0.0), 1.0))
+
+    def text(self, value: float) -> str:
+        """A value as it is written in its cell."""
+        if not np.isfinite(value):
+            return f"{value:g}"
+        return f"{value:.1e}" if self.decimals is None else f"{value:.{self.decimals}f}"
+
+    @property
+    def texts(self) -> list[str]:
+        """The texts of all values."""
+        return [self.text(float(value)) for value in self.values]
+
+
+def scales_of(shown: PassByPass) -> tuple[Scale, ...]:
+    """The scales of a demonstration: panels that can share one do."""
+    columns, rows, *results = zip(*(fields_of(f).values() for f in shown.frames), strict=True)
+    groups = {("A",): (shown.a, *columns), ("B",): (shown.b, *rows), _PANELS[2:]: sum(results, ())}
+    most = _FEW_DECIMALS if max(*shown.a.shape, *shown.b.shape) > _SMALL else _MANY_DECIMALS
+    shared: dict[tuple[float, float], tuple[tuple[str, ...], Values]] = {}
+    for names, panels in groups.items():
+        values = np.concatenate([panel.ravel() for panel in panels])
+        ends = _ends(values)
+        before, others = shared.get(ends, ((), values[:0]))
+        shared[ends] = (*before, *names), np.concatenate([others, values])
+    return tuple(
+        Scale(names, values, *ends, _decimals(values, most))
+        for ends, (names, values) in shared.items()
+    )
+
+
+def _finite(values: Values) -> NDArray[np.float64]:
+    return values[np.isfinite(values)].astype(np.float64)
+
+
+def _ends(values: Values) -> tuple[float, float]:
+    finite = _finite(values)
+    low, high = finite.min(initial=0.0), finite.max(initial=0.0)
+    span = max(high, -low)
+    white = 1.0 if span == 0 or (_LEAST_FILLED <= high <= 1) else float(high)
+    return float(low), white
+
+
+def _decimals(values: Values, most: int) -> int | None:
+    """As few decimals as show all values exactly, but not more than that.
+
+    None where the largest values are so large or small that a power of ten tells more.
+    """
+    finite = _finite(values)
+    if not _SMALLEST_PLAIN <= np.abs(finite).max(initial=_SMALLEST_PLAIN) < _LARGEST_PLAIN:
+        return None
+    exact = (n for n in range(most) if np.array_equal(np.round(finite, n), finite))
+    return next(exact, most)

@@ -1,0 +1,475 @@
+"""A multichannel product at work: Hall, Carr & Hart 2003, equations (8) to (11).
+
+A texel holds one element of each quadrant of a matrix, in r, g, b and a. The picture follows one
+fragment of a run of hall-carr-hart-multi: the two texels that a step looks up, as its two
+multiply-adds swizzle them, the products, and the sum. Every number was read back from an executor,
+by running the program up to some instruction, and swizzles, registers and texels are read from the
+program: the picture computes nothing itself.
+
+The matrices are called X, Y and Z as in the equations, whose letters A to H are their quadrants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+import numpy as np
+from numpy.typing import ArrayLike
+from PIL import Image
+from PIL.ImageDraw import ImageDraw
+
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.files import Write
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.isa.ir import (
+    Dst,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    ResultKind,
+    ResultRegister,
+    Src,
+    Temporary,
+)
+from gpgpu_legacy.isa.opcodes import OPCODES, Form
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.expand import passes
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.present.colours import Colour
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.pictures import animation_of
+from gpgpu_legacy.present.pixel_text import Align, Font, draw_line
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.serial import Record
+from gpgpu_legacy.studies.pages import (
+    EXACT,
+    INK,
+    MARGIN,
+    MARK,
+    RULE,
+    SPACE,
+    Pictured,
+    draw_centred,
+    draw_operators,
+    draw_rule,
+    drawn_alone,
+    matrices_for,
+    page,
+)
+
+METHOD = find_product("hall-carr-hart-multi")
+
+LARGEST = 8
+"""Rows and columns of the largest matrices to draw: numbers of larger ones do not fit."""
+
+# Small integers, so that a reader can follow every product: digits of e, pi, the golden section,
+# and the roots of 2, 5, 3 and 7.
+DEMONSTRATION_X = ((2, 7, 1, 8), (3, 1, 4, 1), (5, 9, 2, 6), (1, 6, 1, 8))
+
+DEMONSTRATION_Y = ((1, 4, 1, 4), (2, 2, 3, 6), (1, 7, 3, 2), (2, 6, 4, 5))
+
+CHANNELS = "rgba"
+
+
+class Factor(Record):
+    """A factor of a multiply-add, for each of H×W fragments, row 0 first.
+
+    matrix: X or Y. register: the one that holds the texel. channels: the swizzle, in r, g, b and a.
+    rows, columns: (H, W), which texel was looked up. texel: (H, W, 4). swizzled: (H, W, 4), as it
+    is multiplied.
+    """
+
+    matrix: str
+    register: str
+    channels: str
+    rows: F32
+    columns: F32
+    texel: F32
+    swizzled: F32
+
+    def place(self, fragment: tuple[int, int]) -> tuple[int, int]:
+        """The row and column of the texel that a fragment looked up."""
+        return int(self.rows[fragment]), int(self.columns[fragment])
+
+
+class MultiplyAdd(Record):
+    """One multiply-add of the program, for every fragment.
+
+    product: of the swizzled operands, (H, W, 4). register: the one that accumulates. total: its
+    value after the instruction, (H, W, 4).
+    """
+
+    x: Factor
+    y: Factor
+    product: F32
+    register: str
+    total: F32
+
+
+class Multichannel(Pictured):
+    """A multichannel product in one pass, instruction by instruction.
+
+    x, y, z: the operands and the product, float32. halves: rows and columns of a quadrant, padding
+    included, of each of the three.
+    """
+
+    x: F32
+    y: F32
+    z: F32
+    halves: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
+    multiply_adds: tuple[MultiplyAdd, ...]
+
+    @property
+    def fragments(self) -> tuple[tuple[int, int], ...]:
+        """The row and column of every fragment, row by row."""
+        return tuple(np.ndindex(self.halves[2]))
+
+    @property
+    def typical(self) -> tuple[int, int]:
+        """A fragment whose row and column differ, if there is one."""
+        return self.fragments[min(1, self.halves[2][1] - 1)]
+
+    def __repr__(self) -> str:
+        return f"<multichannel: {self.sizes}, {len(self.multiply_adds)} multiply-adds>"
+
+    @property
+    def sizes(self) -> str:
+        """Those of X and Y."""
+        return "{}×{} times {}×{}".format(*self.x.shape, *self.y.shape)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The multiply-adds of the typical fragment."""
+        at = self.typical
+        heads = ("X looked up", "Y looked up", "X swizzled", "Y swizzled", "product", "sum")
+        rows = tuple(
+            (
+                *(f"{one.matrix}{one.place(at)}: {_text(one.texel[at])}" for one in (add.x, add.y)),
+                *(f".{one.channels}: {_text(one.swizzled[at])}" for one in (add.x, add.y)),
+                _text(add.product[at]),
+                _text(add.total[at]),
+            )
+            for add in self.multiply_adds
+        )
+        caption = f"{METHOD.name}, {self.sizes}: the multiply-adds of fragment {at}."
+        return [Grid("multichannel", caption, heads, rows)]
+
+    def picture(self, fragment: tuple[int, int] | None = None) -> Image.Image:
+        """What a fragment does. fragment: its row and column; the typical one by default."""
+        return _drawn(self, fragment or self.typical)
+
+    def animation(self) -> Write:
+        """What all fragments do, for three seconds each."""
+        return animation_of([*map(self.picture, self.fragments)], [3000] * len(self.fragments))
+
+
+def _text(texel: F32) -> str:
+    return " ".join(f"{value:.4g}" for value in texel)
+
+
+def demonstrate(
+    executor: Executor,
+    p: PlanBuilder | None = None,
+    given: Mapping[str, ArrayLike] | None = None,
+    seed: int | None = None,
+) -> Multichannel:
+    """Run hall-carr-hart-multi on an executor and keep the operands of its multiply-adds.
+
+    p: what builds the product, of 1 to 8 rows and columns; 4×4 without. One pass computes the whole
+    sum, whatever its block. given: A and B. Without them they are random integers from 0 to 9, or
+    the picture's own where these fit and there is no seed. Raises InputError for other sizes, and
+    for parameters other than the sizes.
+    """
+    p = p or METHOD.builder(n=len(DEMONSTRATION_X))
+    own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
+    digits = dict.fromkeys(own, _digits)
+    operands = matrices_for(p, LARGEST, given, own=own, samples=digits, seed=seed)
+    sizes = {name: p.parameters[name] for name in ("m", "l", "n")}
+    plan = METHOD.plan(**sizes, block=-(-len(operands["B"]) // 2))
+    extents = [plan.texture(name).extent for name in ("A", "B", "C")]
+    x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
+    return Multichannel(
+        x=operands["A"],
+        y=operands["B"],
+        z=executor.run(plan, operands, EXACT).outputs["C"],
+        halves=(x_half, y_half, z_half),
+        multiply_adds=tuple(_multiply_adds(executor, plan, operands)),
+    )
+
+
+def _digits(rng: np.random.Generator, shape: tuple[int, ...]) -> F32:
+    return rng.integers(0, 10, shape).astype(np.float32)
+
+
+_COLOR = Dst(ResultRegister(ResultKind.COLOR))
+
+_NOTHING = Src(Parameter(ParameterSpace.CONSTANT))
+
+_MATRICES = {"A": "X", "B": "Y"}  # the plan's names, and the equations'
+
+
+def _multiply_adds(executor: Executor, plan: Plan, given: dict[str, F32]) -> Iterator[MultiplyAdd]:
+    """The instructions that add to a product of two looked-up texels, in the program's order."""
+    drawing = next(pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass))
+    instructions = drawing.program.instructions
+    textures = {binding.unit: binding.texture for binding in drawing.bindings}
+    looked_up: dict[Temporary, int] = {}
+
+    def result(index: int, last: Instruction) -> F32:
+        """What `last` writes in place of instruction `index`, where the program then ends."""
+        program = replace(drawing.program, instructions=(*instructions[:index], last))
+        return drawn_alone(executor, plan, replace(drawing, program=program), given)
+
+    def value(index: int, src: Src) -> F32:
+        """A source operand as instruction `index` would fetch it, (H, W, 4)."""
+        return result(index, Instruction("MOV", _COLOR, (src,)))
+
+    def operand(index: int, src: Src) -> Factor:
+        assert isinstance(src.register, Temporary)
+        at = looked_up[src.register]
+        lookup = instructions[at]
+        assert lookup.texture is not None
+        place = np.floor(value(at, lookup.srcs[0]))
+        return Factor(
+            matrix=_MATRICES[textures[lookup.texture.unit]],
+            register=src.register.name,
+            channels="".join(CHANNELS[selector.value] for selector in src.swizzle),
+            rows=place[..., 1],
+            columns=place[..., 0],
+            texel=value(index, Src(src.register)),
+            swizzled=value(index, src),
+        )
+
+    for index, instruction in enumerate(instructions):
+        target = instruction.dst and instruction.dst.register
+        if not isinstance(target, Temporary):
+            continue
+        factors = instruction.srcs[:-1]
+        if len(factors) == 2 and all(src.register in looked_up for src in factors):
+            alone = replace(instruction, dst=_COLOR, srcs=(*factors, _NOTHING))
+            x, y = (operand(index, src) for src in factors)
+            yield MultiplyAdd(
+                x=x,
+                y=y,
+                product=result(index, alone),
+                register=target.name,
+                total=value(index + 1, Src(target)),
+            )
+        looked_up.pop(target, None)
+        if OPCODES[instruction.mnemonic].form is Form.SAMPLE:
+            looked_up[target] = index
+
+
+# The picture --------------------------------------------------------------------------------------
+
+_LINE: Colour = (150, 150, 150)
+
+# Each channel has a light colour for its cells and a dark one for its letter.
+_FILLS: dict[str, Colour] = {
+    "r": (250, 214, 208),
+    "g": (211, 238, 205),
+    "b": (208, 224, 250),
+    "a": (238, 230, 206),
+}
+_LETTERS: dict[str, Colour] = {
+    "r": (176, 32, 24),
+    "g": (28, 112, 36),
+    "b": (24, 72, 172),
+    "a": (124, 88, 12),
+}
+# The letters of equation (8), by those of the channels.
+_QUADRANTS = {"X": str.maketrans(CHANNELS, "ABCD"), "Y": str.maketrans(CHANNELS, "EFGH")}
+
+# Lengths are in pixels.
+_CELL = (82, 42)
+_PANEL_WIDTH, _PANEL_HEIGHT = 2 * _CELL[0], 2 * _CELL[1]
+_GAP = 44
+_PAGE_WIDTH = 2 * MARGIN + 5 * _PANEL_WIDTH + 4 * _GAP
+_BOLD_HEIGHT = Font.BODY_BOLD.line_height
+_LINE_HEIGHT = _BOLD_HEIGHT + _PANEL_HEIGHT + SPACE
+_INSET = 7  # of what is written in a cell
+_MATRIX_WIDTH = 312
+_LARGEST_CELL, _MATRIX_CELL_HEIGHT = 64, 36
+_SPLIT = 4  # between quadrants
+
+_HEADS = ("looked up", "X, swizzled", "Y, swizzled", "product", "sum")
+_CENTRES = [
+    MARGIN + place * (_PANEL_WIDTH + _GAP) + _PANEL_WIDTH // 2 for place in range(len(_HEADS))
+]
+
+
+def _drawn(shown: Multichannel, at: tuple[int, int]) -> Image.Image:
+    """The picture for the fragment in that row and column."""
+    adds = shown.multiply_adds
+    # A step shares its texels.
+    steps = [list(step) for _, step in groupby(adds, lambda add: add.x.columns.tobytes())]
+
+    def draw_steps(draw: ImageDraw, y: int) -> None:
+        for number, step in enumerate(steps):
+            if number:
+                draw_rule(draw, y - SPACE, _PAGE_WIDTH)
+            _draw_step(draw, y, step, at)
+            y += len(step) * _LINE_HEIGHT + 2 * SPACE
+        # The last sum, which is what the framed elements of Z hold.
+        left, bottom = _CENTRES[-1] - _PANEL_WIDTH // 2, y - 3 * SPACE
+        place = (left, bottom - _PANEL_HEIGHT, left + _PANEL_WIDTH, bottom)
+        draw.rectangle(place, outline=MARK, width=3)
+
+    tallest = max(2 * rows for rows, _ in shown.halves) * _MATRIX_CELL_HEIGHT + _SPLIT
+    height = Font.TITLE.line_height + tallest + 2 * _BOLD_HEIGHT + SPACE
+    middle = (Font.TITLE.line_height + height) // 2
+    count = len(shown.fragments)
+    first, second = (f"X.{add.x.channels} × Y.{add.y.channels}" for add in adds[:2])
+    return page(
+        _PAGE_WIDTH,
+        "Multichannel matrix multiplication",
+        (
+            f"Z = X × Y, {shown.sizes}, by "
+            f"{f'{count} fragments' if count > 1 else 'one fragment'} in one pass.",
+            "A texel holds one element of each quadrant: in r, g, b and a, equation (8).",
+        ),
+        upper=(height, lambda draw, y: _draw_matrices(draw, y, y + middle, shown, at)),
+        heads={x: (head,) for x, head in zip(_CENTRES, _HEADS, strict=True)},
+        lower=(len(adds) * _LINE_HEIGHT + len(steps) * 2 * SPACE, draw_steps),
+        caption=f"The fragment in row {at[0]} and column {at[1]} makes the four elements of Z that "
+        "are framed, one in each quadrant, all at once. "
+        f"{'Its one step' if len(steps) == 1 else f'Each of its {len(steps)} steps'} looks up one "
+        f"texel of X and one of Y and multiplies them twice: {first}, equation (9), and {second}; "
+        "their sum is equation (10), and these multiply-adds are listing (11). A cell's colour and "
+        "letter name the channel that its number was read from; in a product the letters name the "
+        "quadrants. After Hall, Carr & Hart 2003, Section 4.",
+    )
+
+
+def _draw_matrices(
+    draw: ImageDraw, y: int, middle: int, shown: Multichannel, at: tuple[int, int]
+) -> None:
+    """Draw Z = X × Y below y, in quadrants, with the texels framed that the fragment uses."""
+    factors = [factor for add in shown.multiply_adds for factor in (add.x, add.y)]
+    pitch = (_PAGE_WIDTH - 2 * MARGIN - _MATRIX_WIDTH) // 2
+    centres = [MARGIN + _MATRIX_WIDTH // 2 + place * pitch for place in range(3)]
+    matrices = {"X": shown.x, "Y": shown.y, "Z": shown.z}
+    for centre, half, (name, values) in zip(centres, shown.halves, matrices.items(), strict=True):
+        draw_centred(draw, centre, y, name, Font.TITLE)
+        marked = [factor.place(at) for factor in factors if factor.matrix == name] or [at]
+        _draw_matrix(draw, (centre, middle), values, half, name=name, marked=marked)
+    draw_operators(draw, centres, middle, "×=")
+
+
+def _draw_matrix(
+    draw: ImageDraw,
+    centre: tuple[int, int],
+    values: F32,
+    half: tuple[int, int],
+    *,
+    name: str,
+    marked: Sequence[tuple[int, int]],
+) -> None:
+    """A matrix in its four quadrants; the elements of the marked texels are framed.
+
+    half: rows and columns of a quadrant, with the zeros that fill its texture. marked: in one row
+    or one column.
+    """
+    rows, columns = half
+    cell = (min(_LARGEST_CELL, (_MATRIX_WIDTH - _SPLIT) // (2 * columns)), _MATRIX_CELL_HEIGHT)
+    width, height = columns * cell[0], rows * cell[1]
+    left, upper = centre[0] - width - _SPLIT // 2, centre[1] - height - _SPLIT // 2
+    titles_at = (upper - _BOLD_HEIGHT - 2, upper + 2 * height + _SPLIT + 2)
+    padded = np.pad(values, [(0, 2 * n - size) for n, size in zip(half, values.shape, strict=True)])
+    quadrants = padded.reshape(2, rows, 2, columns).swapaxes(1, 2).reshape(4, rows, columns)
+    (top, first), (bottom, last) = min(marked), max(marked)
+    for place, (letter, quadrant) in enumerate(zip(CHANNELS, quadrants, strict=True)):
+        down, right = divmod(place, 2)
+        x, y = left + right * (width + _SPLIT), upper + down * (height + _SPLIT)
+        for (i, j), value in np.ndenumerate(quadrant):
+            corner = (x + j * cell[0], y + i * cell[1])
+            _draw_cell(draw, corner, cell, letter, float(value))
+        edges = (
+            x + first * cell[0],
+            y + top * cell[1],
+            x + (last + 1) * cell[0],
+            y + (bottom + 1) * cell[1],
+        )
+        draw.rectangle(edges, outline=MARK, width=3)
+        letters = _QUADRANTS.get(name)
+        title = f"{letter.translate(letters)} in {letter}" if letters else letter
+        fill = _LETTERS[letter]
+        draw_centred(draw, x + width // 2, titles_at[down], title, Font.BODY_BOLD, fill=fill)
+
+
+def _draw_step(draw: ImageDraw, y: int, step: Sequence[MultiplyAdd], at: tuple[int, int]) -> None:
+    """The texels that a step looks up, one above the other, and a line for each multiply-add."""
+    for place, factor in enumerate((step[0].x, step[0].y)):
+        row, column = factor.place(at)
+        title = f"{factor.register} = {factor.matrix}({row}, {column})"
+        _draw_vector(draw, 0, y + place * _LINE_HEIGHT, title, factor.texel[at])
+    middle = MARGIN + _PANEL_WIDTH + _GAP // 2
+    draw.line((middle, y, middle, y + len(step) * _LINE_HEIGHT - SPACE), fill=RULE)
+    for add in step:
+        quadrants = []
+        for column, factor in enumerate((add.x, add.y), start=1):
+            letters = factor.channels
+            title, values = f"{factor.register}.{letters}", factor.swizzled[at]
+            _draw_vector(draw, column, y, title, values, channels=letters, names=letters)
+            quadrants.append(letters.translate(_QUADRANTS[factor.matrix]))
+        pairs = list(map("".join, zip(*quadrants, strict=True)))
+        _draw_vector(draw, 3, y, "", add.product[at], names=pairs)
+        _draw_vector(draw, 4, y, add.register, add.total[at])
+        draw_operators(draw, _CENTRES[1:], y + _BOLD_HEIGHT + _PANEL_HEIGHT // 2, "×=→")
+        y += _LINE_HEIGHT
+
+
+def _draw_vector(
+    draw: ImageDraw,
+    column: int,
+    y: int,
+    title: str,
+    values: F32,
+    *,
+    channels: str = CHANNELS,
+    names: Sequence[str] = CHANNELS,
+) -> None:
+    """Four numbers in a square of cells, r and g above b and a, with the title over it.
+
+    channels: those that colour the cells. names: the letters in the cells.
+    """
+    centre = _CENTRES[column]
+    draw_centred(draw, centre, y, title, Font.BODY_BOLD)
+    left, upper = centre - _PANEL_WIDTH // 2, y + _BOLD_HEIGHT
+    for place, (channel, name, value) in enumerate(zip(channels, names, values, strict=True)):
+        down, right = divmod(place, 2)
+        corner = (left + right * _CELL[0], upper + down * _CELL[1])
+        _draw_cell(draw, corner, _CELL, channel, float(value), name=name)
+
+
+def _draw_cell(
+    draw: ImageDraw,
+    corner: tuple[int, int],
+    size: tuple[int, int],
+    channel: str,
+    value: float,
+    *,
+    name: str = "",
+) -> None:
+    """A rectangle in the colour of a channel with a number, and a name where both fit.
+
+    size: width and height. The number has as many digits as fit, up to four.
+    """
+    (x, y), (width, height) = corner, size
+    draw.rectangle((x, y, x + width, y + height), fill=_FILLS[channel], outline=_LINE)
+    at = y + (height - Font.BODY.line_height) // 2
+    texts = [*(f"{value:.{digits}g}" for digits in range(4, 0, -1)), "…"]
+
+    def fitting(room: int) -> str:
+        return next((text for text in texts if Font.BODY.width(text) <= room), texts[-1])
+
+    if not name:
+        draw_centred(draw, x + width // 2, at, fitting(width - 3))
+        return
+    text = fitting(width - 3 * _INSET - Font.BODY_BOLD.width(name))
+    if text == texts[-1]:
+        text = fitting(width - 2 * _INSET)
+    else:
+        draw_line(draw, x + _INSET, at, name, Font.BODY_BOLD, fill=_LETTERS[channel])
+    draw_line(draw, x + width - _INSET, at, text, align=Align.RIGHT, fill=INK)

@@ -1,1 +1,0 @@
-"""How the multichannel method packs and multiplies, drawn."""
