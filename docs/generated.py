@@ -395,7 +395,7 @@ LIMITS = {
         "lower/analysis/ranges.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
         "interp/dataless.py",
     ),
-    "Plans from files": ("plan/limits.py", "plan/records.py"),
+    "Plans from files": ("plan/limits.py", "plan/numbers.py"),
     "Text, recorded results, profiles, recipes": (
         "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py",
         "algorithms/user_code.py",

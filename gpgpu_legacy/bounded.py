@@ -22,7 +22,7 @@ LARGEST_COUNT = 2**63 - 1
 """Of a whole number: what 64 bits hold."""
 
 LARGEST_SIZE = 2**31 - 1
-"""Of a matrix's side."""
+"""Of a size, an index or a count."""
 
 Meta = msgspec.Meta
 """Bounds of a value: `Annotated[int, Meta(ge=1, le=8)]`."""
@@ -47,6 +47,9 @@ PositiveInt = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
 
 Size = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
 """The side of a matrix, or a part of it."""
+
+Index = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
+"""The index of a row or of a texel, or a count."""
 
 Whole = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
 """A whole number, 0 or more."""

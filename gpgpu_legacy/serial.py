@@ -30,7 +30,6 @@ from gpgpu_legacy.toml import toml_data
 T = TypeVar("T")
 S = TypeVar("S", bound="Record")
 R = TypeVar("R", bound="Recorded")
-D = TypeVar("D", bound="Document")
 
 MOST_BYTES = 2**22
 """Bytes of a file of recorded results. The longest here, a cache table, has 754 000."""
@@ -57,6 +56,10 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
 
+define_record = msgspec.defstruct
+"""Makes a record of a list of its fields."""
+
+
 class Recorded(Record, kw_only=True):
     """A result that is kept in a file.
 
@@ -76,18 +79,6 @@ class Recorded(Record, kw_only=True):
     commit: OneLine | None = None
     driver: OneLine | None = None
     date: OneLine | None = None
-
-
-class Document(Record):
-    """A file of a published format, which may come from anywhere.
-
-    Its fields `schema` and `version` say which format it is, and of which version. WHAT: such a
-    file in words. VERSION is raised where a file would no longer be read, or be read otherwise.
-    """
-
-    SCHEMA: ClassVar[str]
-    VERSION: ClassVar[int] = 1
-    WHAT: ClassVar[str]
 
 
 def provenance(driver: str | None = None) -> dict[str, Any]:
@@ -198,12 +189,16 @@ def toml_text(value: Any) -> str:
     return msgspec.toml.encode(_in_utf8(builtins)).decode()
 
 
-def from_json(text: str | bytes, kind: type[T], name: str) -> T:
+def from_json(text: str, kind: type[T], name: str, *, once: bool = False) -> T:
     """The record in a JSON text. name: of the text in messages, such as its file.
 
-    Raises InputError, in one line, for text that is no JSON or that does not fit the record.
+    Raises InputError, in one line, for text that is no JSON or that does not fit the record; and,
+    with `once`, where a field of an object is given twice.
     """
-    return _checked(lambda: msgspec.json.decode(text, type=kind), kind, name)
+    record = _checked(lambda: msgspec.json.decode(text, type=kind), kind, name)
+    if once:
+        _refuse_fields_given_twice(text, name)
+    return record
 
 
 def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) -> T:
@@ -247,44 +242,13 @@ def _text_of(path: Path, most: int) -> str:
 
 def read_recorded(path: Path, kind: type[R]) -> R:
     """A result that was recorded; no field of an object is given twice."""
-    text, name = _text_of(path, MOST_BYTES), str(path)
-    record = from_json(text, kind, name)
-    _refuse_fields_given_twice(text, name)
-    return record
+    return from_json(_text_of(path, MOST_BYTES), kind, str(path), once=True)
 
 
 def write_json(path: Path, value: Any) -> None:
     """Write a record whole; InputError where it cannot be written."""
     has_long_lists = isinstance(value, Recorded) and value.HAS_LONG_LISTS
     write_text(path, json_lines_text(value) if has_long_lists else json_text(value))
-
-
-def from_document(text: str, kind: type[D], name: str) -> D:
-    """The record in the text of a published format; no field of an object is given twice.
-
-    Raises InputError, in one line, for a text of another format or of another version, and for one
-    that `from_json` does not read. Time and memory grow with the length of the text only.
-    """
-    header = from_json(text, _DocumentHeader, name)
-    if header.schema != kind.SCHEMA:
-        raise InputError(
-            f'{name} is not {kind.WHAT}; expected a file with "schema": "{kind.SCHEMA}"'
-        )
-    if header.version != kind.VERSION:
-        raise InputError(
-            f"{name} has version {header.version} of its format, and only {kind.VERSION} is known "
-            "here; read it with the gpgpu_legacy that wrote it, or write it anew"
-        )
-    record = from_json(text, kind, name)
-    _refuse_fields_given_twice(text, name)
-    return record
-
-
-class _DocumentHeader(msgspec.Struct):
-    """The format and the version of a file that may have any other fields."""
-
-    schema: Any = None
-    version: Any = None
 
 
 class _Twice:

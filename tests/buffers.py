@@ -9,11 +9,11 @@ from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
     Matrix,
-    Output,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 
 
@@ -33,8 +33,8 @@ def bindings(*textures: str) -> tuple[BufferBinding, ...]:
     return tuple(BufferBinding(i, name) for i, name in enumerate(textures))
 
 
-def read_from(matrix: Matrix, texture: Texture) -> Output:
+def read_from(matrix: Matrix, texture: Texture) -> Transfer:
     """The transfer that reads a whole matrix back from a buffer and drops the padding."""
     region = Region(0, 0, matrix.rows, matrix.columns)
     rect = Rect(0, 0, matrix.columns, matrix.rows)
-    return Output(matrix.name, region, texture.name, rect, ONE_PER_TEXEL)
+    return Transfer(matrix.name, region, texture.name, rect, ONE_PER_TEXEL)

@@ -31,15 +31,14 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import (
     Extent,
-    Input,
     Matrix,
-    Output,
     Packing,
     Rect,
     Region,
     Sampler,
     Texture,
     TextureKind,
+    Transfer,
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor
@@ -166,9 +165,9 @@ def show(
         tuple(matrices.values()),
         tuple(_matrix(_result(n), texture_) for n, texture_ in enumerate(shown)),
         tuple(textures),
-        tuple(Input(name, *_transfer(loaded[name])) for name in loaded),
+        tuple(Transfer(name, *_transfer(loaded[name])) for name in loaded),
         tuple(steps),
-        tuple(Output(_result(n), *_transfer(texture_)) for n, texture_ in enumerate(shown)),
+        tuple(Transfer(_result(n), *_transfer(texture_)) for n, texture_ in enumerate(shown)),
     )
     validate(plan)
     return plan

@@ -41,16 +41,15 @@ from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
     Filter,
-    Input,
     Matrix,
     MovingRect,
-    Output,
     Packing,
     Rect,
     Region,
     Sampler,
     Texture,
     TextureKind,
+    Transfer,
     Wrap,
     quadrants,
 )
@@ -131,12 +130,12 @@ def everything() -> Plan:
             Texture("B", TextureKind.BUFFER, Extent(70_000, 2), R32F, (0.0,) * 4),
         ),
         (
-            Input("A", Region(1, 2, 3, 4), "T", Rect(0, 1, 2, 2), quadrants(2, 2)),
-            Input("A", Region(0, 0, 4, 6), "V", Rect(0, 0, 2, 12),
+            Transfer("A", Region(1, 2, 3, 4), "T", Rect(0, 1, 2, 2), quadrants(2, 2)),
+            Transfer("A", Region(0, 0, 4, 6), "V", Rect(0, 0, 2, 12),
                   Packing(((1, 0),), row_step=2, column_step=3, transposed=True)),
         ),
         (ClearPass("W"), Repeat(3, body), Repeat(0, (draw_never(),)), still),
-        (Output("A", Region(0, 0, 2, 2), "B", Rect(0, 0, 2, 2), ONE_PER_TEXEL),),
+        (Transfer("A", Region(0, 0, 2, 2), "B", Rect(0, 0, 2, 2), ONE_PER_TEXEL),),
     )  # fmt: skip
 
 

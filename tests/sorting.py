@@ -20,13 +20,12 @@ from gpgpu_legacy.plan.plan import Binding, FragmentPass, ParameterValue, Plan, 
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
-    Input,
     Matrix,
-    Output,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 from gpgpu_legacy.plan.validate import validate
 
@@ -101,9 +100,9 @@ def sort_plan(width: int = 256, height: int = 256, *, tables: bool = False) -> P
         (Matrix("values", height, width),),
         (Matrix("sorted", height, width),),
         textures,
-        (Input("values", region, "P", whole, ONE_PER_TEXEL),),
+        (Transfer("values", region, "P", whole, ONE_PER_TEXEL),),
         tuple(drawn),
-        (Output("sorted", region, shown, whole, ONE_PER_TEXEL),),
+        (Transfer("sorted", region, shown, whole, ONE_PER_TEXEL),),
     )
     validate(plan)
     return plan

@@ -31,7 +31,7 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
 )
-from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Matrix, MovingRect, Output, Rect, Region
+from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Matrix, MovingRect, Rect, Region, Transfer
 
 T = TypeVar("T", Texcoords, AttributeCorners)
 
@@ -239,5 +239,5 @@ def dispatch_plans(draw: st.DrawFn) -> Plan:
     for _ in range(draw(st.integers(1, 2))):
         count = draw(st.sampled_from((0, 1, 2, 3, 5)))
         steps.append(Repeat(count, tuple(draw(st.lists(dispatches(count), max_size=2)))))
-    out = Output("C", Region(0, 0, 8, 12), "R", Rect(0, 0, 12, 8), ONE_PER_TEXEL)
+    out = Transfer("C", Region(0, 0, 8, 12), "R", Rect(0, 0, 12, 8), ONE_PER_TEXEL)
     return Plan("dispatches", (), (Matrix("C", 8, 12),), (ADDENDS, SUMS), (), tuple(steps), (out,))

@@ -22,7 +22,7 @@ from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
 from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.textures import Input, Output, Rect
+from gpgpu_legacy.plan.textures import Rect, Transfer
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +202,7 @@ def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
     )
 
 
-def _transfer_bytes(plan: Plan, transfers: Iterable[Input | Output]) -> int:
+def _transfer_bytes(plan: Plan, transfers: Iterable[Transfer]) -> int:
     return sum(t.rect.area * plan.texture(t.texture).format.texel_bytes for t in transfers)
 
 

@@ -31,7 +31,6 @@ from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.languages.arb.printer import disassemble, operand_texts
 from gpgpu_legacy.page.definitions import DEFINITIONS
 from gpgpu_legacy.page.shaders import shaders_of
-from gpgpu_legacy.plan.conversion import constant_record, plan_record, program_names
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import (
     ComputePass,
@@ -41,6 +40,7 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     state_values,
 )
+from gpgpu_legacy.plan.serialise import constant_record, plan_record, program_names
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.serial import plain
 

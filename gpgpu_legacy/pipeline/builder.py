@@ -54,7 +54,7 @@ from gpgpu_legacy.plan.plan import (
     Texcoords,
     UniformValue,
 )
-from gpgpu_legacy.plan.textures import MovingRect, Output, Rect, Texture, full_rect
+from gpgpu_legacy.plan.textures import MovingRect, Rect, Texture, Transfer, full_rect
 from gpgpu_legacy.plan.validate import validate
 
 
@@ -363,6 +363,6 @@ def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
         warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
 
 
-def _placed(output: Output, places: Mapping[str, str]) -> Output:
+def _placed(output: Transfer, places: Mapping[str, str]) -> Transfer:
     """The output, from the texture whose place its own has taken at the end."""
     return replace(output, texture=places.get(output.texture, output.texture))

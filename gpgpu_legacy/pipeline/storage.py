@@ -18,15 +18,14 @@ from gpgpu_legacy.pipeline.values import Values
 from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.textures import (
     Extent,
-    Input,
     Matrix,
     MovingRect,
-    Output,
     Packing,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
     full_rect,
 )
 from gpgpu_legacy.plan.validate import Validator
@@ -56,8 +55,8 @@ class Storage:
         self.operations: int | None = None
         self.parameters: Mapping[str, int | float | str | bool | None] = {}
         self.family: tuple[Any, Mapping[str, Any]] | None = None
-        self._inputs: list[Input] = []
-        self._outputs: list[Output] = []
+        self._inputs: list[Transfer] = []
+        self._outputs: list[Transfer] = []
         self._validator = Validator(self.name)
 
     @property
@@ -126,7 +125,7 @@ class Storage:
 
         By default the whole matrix to the whole texture; what the matrix does not fill is 0.
         """
-        self._inputs.append(Input(*self._transfer(matrix, texture, region, rect, packing)))
+        self._inputs.append(Transfer(*self._transfer(matrix, texture, region, rect, packing)))
         self._validator.upload(self._inputs[-1])
 
     def read_back(
@@ -139,7 +138,7 @@ class Storage:
         packing: Packing | str = "one",
     ) -> None:
         """Transfer a rectangle of a texture to a region of a result, after the last pass."""
-        output = Output(*self._transfer(matrix, texture, region, rect, packing))
+        output = Transfer(*self._transfer(matrix, texture, region, rect, packing))
         self._validator.read_back(output)
         self._outputs.append(output)
 

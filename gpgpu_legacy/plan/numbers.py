@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
+from gpgpu_legacy.bounded import Meta
 from gpgpu_legacy.isa.ir import Vec4
+
+LARGEST_INTEGER = 2**53
+"""Up to here every integer is a double, so that every reader of JSON reads the same number."""
+
+Exact = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
+Finite = Exact | float
 
 
 @dataclass(frozen=True, slots=True)
 class Affine:
     """A number that grows by `step` with each iteration of a Repeat: base + step·iteration."""
 
-    base: float
-    step: float
+    base: Finite
+    step: Finite
 
     def at(self, iteration: int) -> float:
         """The value in the given iteration, counted from 0."""

@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.arguments import described
+from gpgpu_legacy.bounded import Index
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (
@@ -28,13 +29,12 @@ from gpgpu_legacy.plan.numbers import (
 )
 from gpgpu_legacy.plan.textures import (
     DEFAULT_SAMPLER,
-    Input,
     Matrix,
     MovingRect,
-    Output,
     Rect,
     Sampler,
     Texture,
+    Transfer,
 )
 
 if TYPE_CHECKING:
@@ -43,9 +43,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A texture bound to a texture image unit."""
+    """A texture, by its name, bound to texture[unit].
 
-    unit: int
+    sampler: where it is left out, the nearest texel is read, and coordinates clamp to the edge.
+    """
+
+    unit: Index
     texture: str
     sampler: Sampler = DEFAULT_SAMPLER
 
@@ -56,20 +59,23 @@ Corners = tuple[NumberVec4, NumberVec4, NumberVec4, NumberVec4]
 
 @dataclass(frozen=True, slots=True)
 class Texcoords:
-    """A texture coordinate set, by its values at the corners of the target rectangle.
+    """fragment.texcoord[set], by its values at the corners of the pass's rectangle.
 
     If the four values lie in a plane, each coordinate is an affine function of the fragment's
     position. If not, the rectangle is drawn as two triangles, split along the diagonal from (0, 0)
     to (W, H), and each triangle has its own plane.
     """
 
-    set: int
+    set: Index
     corners: Corners
 
 
 @dataclass(frozen=True, slots=True)
 class AttributeCorners:
-    """A colour, or the fog coordinate in x, by its values at the corners; see Texcoords."""
+    """fragment.color, fragment.color.secondary or fragment.fogcoord, by its values at the corners.
+
+    kind: what follows `fragment.`; texture coordinates and the position are not given so.
+    """
 
     kind: AttributeKind
     corners: Corners
@@ -86,7 +92,7 @@ ATTRIBUTE_DEFAULTS: Mapping[AttributeKind, Vec4] = {
 
 @dataclass(frozen=True, slots=True)
 class StateValue:
-    """A state vector's value in a pass, by its canonical name (isa/state_bindings.py)."""
+    """The value of a vector of GL state, by its full name, as in state.matrix.mvp.row[0]."""
 
     binding: str
     value: NumberVec4
@@ -94,9 +100,9 @@ class StateValue:
 
 @dataclass(frozen=True, slots=True)
 class ParameterValue:
-    """The value of program.local[index] or program.env[index] in a pass."""
+    """The value of program.local[index] or program.env[index]."""
 
-    index: int
+    index: Index
     value: NumberVec4
 
 
@@ -111,11 +117,11 @@ class Blend(Enum):
 class FragmentPass:
     """A pass that draws one rectangle: the program runs once for each fragment of `rect`.
 
-    texcoords, attributes: a missing one has its value in ATTRIBUTE_DEFAULTS.
-    locals, env: the values of program.local[n] and program.env[n]; a missing one is 0.
-    state: values of GL state; a missing one has GL's initial value.
-    targets: the textures of result.color[0], result.color[1] and so on (ARB_draw_buffers), of one
-    size and kind. A fragment that KIL discards writes to none of them.
+    bindings: the textures that the program looks up. targets: the names of the textures of
+    result.color[0], result.color[1] and so on, of one size and kind; a fragment that KIL discards
+    writes to none of them. locals, env: program.local and program.env; what is missing is 0. blend:
+    `none` replaces a texel, `add` adds to it. texcoords, attributes, state: what is missing has
+    GL's initial value.
     """
 
     program: Program
@@ -155,26 +161,26 @@ class ClearPass:
 
 @dataclass(frozen=True, slots=True)
 class BufferBinding:
-    """A texture of kind BUFFER at one of a kernel's binding points."""
+    """A texture of kind BUFFER, by its name, at one of a kernel's binding points."""
 
-    binding: int
+    binding: Index
     texture: str
 
 
 @dataclass(frozen=True, slots=True)
 class UniformValue:
-    """The value of a kernel's uniform in a pass."""
+    """The value of a kernel's uniform; true or false for one of type bool."""
 
     name: str
-    value: Number
+    value: bool | Number
 
 
 @dataclass(frozen=True, slots=True)
 class ComputePass:
     """A pass that dispatches groups[0] × groups[1] work groups of a kernel, along x and y.
 
-    independent: it neither reads nor writes an element that the pass before it wrote, so a device
-    may overlap the two.
+    independent: the pass neither reads nor writes an element that the pass before it wrote, so that
+    a device may overlap the two.
     """
 
     kernel: Kernel
@@ -265,7 +271,7 @@ class Repeat:
     values, uniforms, rectangles (as MovingRect) and numbers of work groups.
     """
 
-    count: int
+    count: Index
     body: tuple[Pass, ...]
 
 
@@ -278,16 +284,18 @@ class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
 
     inputs are transferred before the first step, outputs after the last one. Elements of a result
-    that no output covers are 0.
+    that no output covers are 0. A file has the text of each fragment program besides, in `programs`
+    and by a name of its own, in ARB_fragment_program 1.0; and that of each compute kernel in
+    `kernels`, in the subset of GLSL 4.3.
     """
 
     name: str
-    operands: tuple[Matrix, ...]
-    results: tuple[Matrix, ...]
-    textures: tuple[Texture, ...]
-    inputs: tuple[Input, ...]
-    steps: tuple[Step, ...]
-    outputs: tuple[Output, ...]
+    operands: tuple[Matrix, ...] = ()
+    results: tuple[Matrix, ...] = ()
+    textures: tuple[Texture, ...] = ()
+    inputs: tuple[Transfer, ...] = ()
+    steps: tuple[Step, ...] = ()
+    outputs: tuple[Transfer, ...] = ()
 
     def __repr__(self) -> str:
         matrices = [

@@ -1,27 +1,347 @@
 """Plans as files: the text of plan.json, and the plan in such a text.
 
-plan/records.py is the format, and docs/reference/plan-json.md explains it. A file holds everything
-that its plan needs, the texts of its programs included; reading it opens no other file and runs no
-code. A plan that is read is equal to the one that was written, save that NaN, as always, may equal
-no NaN.
+docs/reference/plan-json.md explains the format. A file holds everything that its plan needs, the
+texts of its programs included; reading it opens no other file and runs no code. A plan that is read
+is equal to the one that was written, save that NaN, as always, may equal no NaN.
+
+Every class of the plan has a record with the same fields, which the plan's own annotations give;
+its description in plan.schema.json is the class's docstring. So both walks go field by field. What
+differs has a case of its own: texts are named, the default sampler is left out, and a number that
+JSON lacks is a string.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import MISSING, dataclass, fields
+from enum import Enum
+from functools import cache, reduce
+from math import inf, isfinite, isnan, nan
+from numbers import Integral
+from operator import or_
 from pathlib import Path
-from typing import Any
+from types import GenericAlias
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
-from gpgpu_legacy.errors import InputError, PlanError
+import numpy as np
+
+from gpgpu_legacy.bounded import Index, Meta, OneLine, Size
+from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
-from gpgpu_legacy.plan import records
-from gpgpu_legacy.plan.conversion import plan_of_record, plan_record
-from gpgpu_legacy.plan.limits import MOST_FILE_BYTES, check_limits
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.kernel.ir import Kernel
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.registry import language_of
+from gpgpu_legacy.plan.formats import FORMATS, Format
+from gpgpu_legacy.plan.limits import (
+    MOST_FILE_BYTES,
+    MOST_KERNEL_TEXT,
+    MOST_PROGRAM_TEXT,
+    check_limits,
+)
+from gpgpu_legacy.plan.numbers import Affine, Exact, Finite, Integer, Number, NumberVec4, Table
+from gpgpu_legacy.plan.pass_names import passes_of
+from gpgpu_legacy.plan.plan import ComputePass, Corners, FragmentPass, Pass, Plan, Step
+from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, MovingRect, Rect, Texture
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.serial import from_document, json_fitted_text, json_schema
+from gpgpu_legacy.serial import Record, define_record, from_json, json_fitted_text, json_schema
+
+_Text = TypeVar("_Text", Program, Kernel)
+_Read = TypeVar("_Read")
 
 SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 """The JSON Schema of plan.json."""
+
+VERSION = 1
+"""Raised where a file would no longer be read, or be read otherwise."""
+
+
+# The records -------------------------------------------------------------------------------------
+
+Name = Annotated[OneLine, Meta(max_length=200)]
+"""Of one line, since messages quote it."""
+
+Constant = Finite | Literal["NaN", "Infinity", "-Infinity"]
+
+_MORE: Mapping[Any, tuple[tuple[str, Any, Any], ...]] = {
+    Plan: (
+        ("schema", Literal["gpgpu_legacy.plan"], MISSING),
+        ("version", Literal[1], MISSING),
+        ("programs", Mapping[Name, str], {}),
+        ("kernels", Mapping[Name, str], {}),
+    ),
+    MovingRect: (("moving", bool, False),),
+}
+"""The fields that a record has besides those of its class."""
+
+_MISSING = {"bindings": (), "buffers": (), "uniforms": (), "value": MISSING, "sampler": None}
+"""What a field has that is left out, where that is not the default of the plan's class."""
+
+_NAMES = {"Rect": "Rectangle", "MovingRect": "Rect"}
+"""The records whose names are not those of the plan's classes."""
+
+
+@cache
+def _record(kind: Any) -> Any:
+    """The record of a class of the plan; fields that may be left out are last."""
+    hints = get_type_hints(kind, localns={"Kernel": Kernel}, include_extras=True)
+    given = [*_MORE.get(kind, ())]
+    for field in fields(kind):
+        missing = _MISSING.get(field.name, field.default)
+        stored = _stored(hints[field.name])
+        given.append((field.name, stored | None if missing is None else stored, missing))
+    given.sort(key=lambda field: field[2] is not MISSING)
+    name = _NAMES.get(kind.__name__, kind.__name__)
+    return define_record(
+        name,
+        [field[:2] if field[2] is MISSING else field for field in given],
+        bases=(Record,),
+        namespace={"__doc__": kind.__doc__, "of": kind},
+        omit_defaults=True,
+        tag_field="kind" if kind in get_args(Step) else None,
+        tag=name if kind in get_args(Step) else None,
+    )
+
+
+def _stored(kind: Any) -> Any:
+    """The type in a file of what has this type in a plan."""
+    hint: Any = _STORED.get(kind, kind)
+    if hasattr(hint, "__dataclass_fields__"):
+        return _record(hint)
+    if hint in _STORED.values() or get_origin(hint) is Annotated or not get_args(hint):
+        return hint
+    parts = [part if part is ... else _stored(part) for part in get_args(hint)]
+    return GenericAlias(tuple, tuple(parts)) if get_origin(hint) is tuple else reduce(or_, parts)
+
+
+_STORED: dict[Any, Any] = {
+    str: Name,
+    Program: Name,
+    Kernel: Name,
+    Format: Literal[tuple(FORMATS)],
+    float: Constant,
+    Finite: Finite,
+    Rect | MovingRect: MovingRect,
+}
+_STORED |= {
+    Number: Constant | _record(Affine) | list[Constant],
+    bool | Number: bool | Constant | _record(Affine) | list[bool | Constant],
+    Integer: Exact | _record(Affine) | list[Finite],
+}  # a list is no tuple, so that reading tells it from a vector
+
+
+# The names of texts ------------------------------------------------------------------------------
+
+
+def program_names(plan: Plan) -> dict[Program, str]:
+    """The distinct programs of a plan, those in Repeats of no iteration too, and a name for each.
+
+    A name is the program's own without its folder, and could be that of a file.
+    """
+    drawn = (pass_.program for pass_ in _passes(plan) if isinstance(pass_, FragmentPass))
+    return _named(drawn, ".fp")
+
+
+def kernel_names(plan: Plan) -> dict[Kernel, str]:
+    """The distinct kernels of a plan and a name for each, as `program_names` gives them."""
+    dispatched = (pass_.kernel for pass_ in _passes(plan) if isinstance(pass_, ComputePass))
+    return _named(dispatched, ".comp")
+
+
+def _passes(plan: Plan) -> Iterator[Pass]:
+    return (pass_ for step in plan.steps for pass_ in passes_of(step))
+
+
+_LONGEST_STEM = 60
+
+
+def _named(texts: Iterable[_Text], suffix: str) -> dict[_Text, str]:
+    names: dict[_Text, str] = {}
+    taken: set[str] = set()
+    for text in dict.fromkeys(texts):
+        file = re.split(r"[/\\]", text.name)[-1].partition(suffix)[0][:_LONGEST_STEM]
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file).strip("-") or "program"
+        name, number = stem + suffix, 1
+        while name.lower() in taken:  # where files' names do not tell letters' cases apart
+            number += 1
+            name = f"{stem}-{number}{suffix}"
+        taken.add(name.lower())
+        names[text] = name
+    return names
+
+
+# To records --------------------------------------------------------------------------------------
+
+
+def plan_record(plan: Plan) -> Any:
+    """The plan as data. Raises InputError for a texture of a format that is none of FORMATS."""
+    programs, kernels = program_names(plan), kernel_names(plan)
+    names: dict[Any, str] = {**programs, **kernels}
+    return _record(Plan)(
+        schema="gpgpu_legacy.plan",
+        version=VERSION,
+        programs={name: disassemble(program) for program, name in programs.items()},
+        kernels={name: kernel.text for kernel, name in kernels.items()},
+        **{field.name: _recorded(getattr(plan, field.name), names) for field in fields(plan)},
+    )
+
+
+def _recorded(value: Any, names: Mapping[Any, str]) -> Any:  # noqa: PLR0911 - one for each kind
+    """A part of a plan as its record. names: of programs and kernels."""
+    match value:
+        case tuple():
+            return tuple([_recorded(item, names) for item in value])
+        case None | bool() | str():
+            return value
+        case int() | float():
+            return constant_record(value)
+        case Program() | Kernel():
+            return names[value]
+        case Table():
+            return [_recorded(number, names) for number in value.values]
+        case Texture() if FORMATS.get(value.format.name) != value.format:
+            raise InputError(
+                f"texture {value.name} has the format {value.format}, which plan.json lacks; "
+                f"choose from {', '.join(FORMATS)}"
+            )
+        case Format():
+            return value.name
+        case _ if value == DEFAULT_SAMPLER:
+            return None
+        case Enum():
+            return value
+        case np.generic():
+            return constant_record(value.item())
+    given = {name: _recorded(getattr(value, name), names) for name in value.__slots__}
+    if isinstance(value, MovingRect):
+        given["moving"] = all(isinstance(number, int) for number in given.values())
+    return _record(value.__class__)(**given)
+
+
+def constant_record(number: float) -> float | str:
+    """A number of Python or NumPy as a number of Python; one that JSON lacks as a string."""
+    value = int(number) if isinstance(number, Integral) else float(number)
+    if isfinite(value):
+        return value
+    return "NaN" if isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+# From records ------------------------------------------------------------------------------------
+
+
+def plan_of_record(record: Any, file: str) -> Plan:
+    """The plan, not yet validated. file: what messages call the file.
+
+    Raises InputError for a name that stands for nothing in the file, and AssemblyError for a
+    program or a kernel that its language does not allow.
+    """
+    _refuse_long(record.programs, MOST_PROGRAM_TEXT, f"{file}, programs")
+    _refuse_long(record.kernels, MOST_KERNEL_TEXT, f"{file}, kernels")
+    programs = _assembled(
+        record.programs, lambda text, name: language_of(text).assemble(text, name),
+        f"{file}, programs",
+    )  # fmt: skip
+    reader = _Reader(
+        file,
+        {"program": programs, "kernel": _assembled(record.kernels, _kernel, f"{file}, kernels")},
+    )
+    return Plan(**{f.name: reader.value(getattr(record, f.name), f.name) for f in fields(Plan)})
+
+
+def _refuse_long(texts: Mapping[str, str], most: int, where: str) -> None:
+    length = sum(map(len, texts.values()))
+    if length > most:
+        raise InputError(f"{where} have {length} characters together; {most} are the most allowed")
+
+
+def _kernel(text: str, name: str) -> Kernel:
+    from gpgpu_legacy.kernel.parser import parse_kernel
+
+    return parse_kernel(text, name)
+
+
+def _assembled(
+    texts: Mapping[str, str], assemble: Callable[[str, str], _Read], where: str
+) -> dict[str, _Read]:
+    assembled: dict[str, _Read] = {}
+    for name, text in texts.items():
+        try:
+            assembled[name] = assemble(text, name)
+        except AssemblyError as error:
+            raise AssemblyError(
+                error.problem,
+                text,
+                error.line,
+                error.column,
+                f"{where}.{name}",
+                diagnostics=error.diagnostics,
+            ) from None
+    return assembled
+
+
+_NOT_IN_JSON = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
+"""NaN is always the same object, so that two readings of a file are equal."""
+
+_OF_NUMBERS = {"corners", "initial", "value"}
+"""The fields in which such a string is a number, and no name."""
+
+
+@dataclass(frozen=True)
+class _Reader:
+    """Reads the parts of a plan. texts: programs and kernels by name, by the field that names."""
+
+    file: str
+    texts: Mapping[str, Mapping[str, Any]]
+
+    def value(self, value: Any, field: str, place: str = "") -> Any:  # noqa: PLR0911
+        """A part of a plan. field: in which its record stands. place: the step that it is of."""
+        match value:
+            case tuple() if field in {"steps", "body"}:
+                inner = f"{place}.{field}".lstrip(".")
+                return tuple(
+                    [self.value(step, "", f"{inner}[{n}]") for n, step in enumerate(value)]
+                )
+            case tuple():
+                return tuple([self.value(item, field, place) for item in value])
+            case list():
+                return Table(tuple([self.value(number, "value") for number in value]))
+            case str() if field in _OF_NUMBERS:
+                return _NOT_IN_JSON[value]
+            case str() if field in self.texts:
+                return self.text(value, field, place)
+            case str() if field == "format":
+                return FORMATS[value]
+            case None if field == "sampler":
+                return DEFAULT_SAMPLER
+            case Record():
+                return self.part(value, place)
+        return value
+
+    def part(self, record: Any, place: str) -> Any:
+        """What a record stands for."""
+        given = {
+            name: self.value(getattr(record, name), name, place)
+            for name in record.__struct_fields__
+        }
+        if given.pop("moving", None) is False and {Affine, Table}.isdisjoint(
+            map(type, given.values())
+        ):
+            return Rect(**given)
+        return record.of(**given)
+
+    def text(self, name: str, field: str, place: str) -> Any:
+        """The program or the kernel of a name."""
+        texts = self.texts[field]
+        if name in texts:
+            return texts[name]
+        raise InputError(
+            f"{self.file}, {place}.{field}: there is no {field} {name}; the file has "
+            f"{', '.join(texts) or 'none'} in {field}s"
+        )
+
+
+# Files -------------------------------------------------------------------------------------------
 
 
 def plan_as_json(plan: Plan) -> str:
@@ -46,7 +366,7 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
     """
     if len(text) > MOST_FILE_BYTES:
         raise InputError(f"{name} has more than {MOST_FILE_BYTES} characters; no plan has")
-    plan = plan_of_record(from_document(text, records.Plan, name), name)
+    plan = plan_of_record(_checked_record(text, name), name)
     try:
         check_limits(plan)
         validate(plan)
@@ -56,7 +376,39 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
     return plan
 
 
+class _Header(Record, forbid_unknown_fields=False):
+    """The format and the version of a file that may have any other fields."""
+
+    schema: Any = None
+    version: Any = None
+
+
+def _checked_record(text: str, name: str) -> Any:
+    """The record in a text. Time and memory grow with the length of the text only."""
+    header = from_json(text, _Header, name)
+    if header.schema != "gpgpu_legacy.plan":
+        raise InputError(
+            f'{name} is not a plan; expected a file with "schema": "gpgpu_legacy.plan"'
+        )
+    if header.version != VERSION:
+        raise InputError(
+            f"{name} has version {header.version} of its format, and only {VERSION} is known here; "
+            "read it with the gpgpu_legacy that wrote it, or write it anew"
+        )
+    return from_json(text, _record(Plan), name, once=True)
+
+
 def plan_schema() -> dict[str, Any]:
     """The JSON Schema of plan.json, as SCHEMA_FILE holds it."""
-    version = records.Plan.VERSION
-    return json_schema(records.Plan, f"urn:gpgpu_legacy:plan:{version}", records.NAMED)
+    named = {
+        "Name": Name,
+        "Size": Size,
+        "Index": Index,
+        "Finite": Finite,
+        "Constant": Constant,
+        "Number": _stored(Number),
+        "Integer": _stored(Integer),
+        "Vector": _stored(NumberVec4),
+        "Corners": _stored(Corners),
+    }  # the types that have a definition of their own, besides the records
+    return json_schema(_record(Plan), f"urn:gpgpu_legacy:plan:{VERSION}", named)

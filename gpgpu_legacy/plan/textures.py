@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from gpgpu_legacy.bounded import Index, Size
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.numbers import Integer, integer_at
@@ -34,9 +35,9 @@ class Extent:
     Transfers stack the layers: layer 0 has the lowest rows.
     """
 
-    width: int
-    height: int
-    depth: int = 1
+    width: Size
+    height: Size
+    depth: Size = 1
 
     @property
     def rows(self) -> int:
@@ -46,9 +47,10 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Texture:
-    """A texture. It is a framebuffer as well, if a pass draws to it.
+    """A texture, or a storage buffer; it is a framebuffer as well, if a pass draws to it.
 
-    initial: the value of every texel at the start of a run; None leaves the texels undefined.
+    kind: how it is addressed. format: the channels of a texel and their bits. initial: the value of
+    every texel at the start of a run; where it is left out, they are undefined.
     """
 
     name: str
@@ -67,10 +69,10 @@ class Texture:
 class Rect:
     """A rectangle of texels or fragments: its lower left corner, its width and its height."""
 
-    x: int
-    y: int
-    width: int
-    height: int
+    x: Index
+    y: Index
+    width: Size
+    height: Size
 
     @property
     def area(self) -> int:
@@ -91,7 +93,11 @@ def full_rect(texture: Texture) -> Rect:
 
 @dataclass(frozen=True, slots=True)
 class MovingRect:
-    """A rectangle of a Repeat that moves or changes its size from iteration to iteration."""
+    """A rectangle of a Repeat that moves or changes its size from iteration to iteration.
+
+    A file has no other rectangles of passes; `moving` is true for one in which, by chance, no
+    number changes.
+    """
 
     x: Integer
     y: Integer
@@ -114,10 +120,10 @@ def constant_rect(rect: Rect | MovingRect) -> Rect:
 class Region:
     """A rectangle of matrix elements: its first row and column, and how many of each it has."""
 
-    row: int
-    column: int
-    rows: int
-    columns: int
+    row: Index
+    column: Index
+    rows: Index
+    columns: Index
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +138,9 @@ class Packing:
     back. The transfer does it, so it costs no pass.
     """
 
-    offsets: tuple[tuple[int, int], ...]
-    row_step: int = 1
-    column_step: int = 1
+    offsets: tuple[tuple[Index, Index], ...]
+    row_step: Size = 1
+    column_step: Size = 1
     transposed: bool = False
 
 
@@ -156,13 +162,13 @@ class Matrix:
     """A matrix that a plan reads or computes, by name.
 
     shape: the shape in which callers give and get it, its elements in row-major order: (n,) for a
-    vector, (H, W, 4) for an image whose matrix is H × 4W. None means (rows, columns).
+    vector, (H, W, 4) for an image whose matrix is H × 4W; (rows, columns) where it is left out.
     """
 
     name: str
-    rows: int
-    columns: int
-    shape: tuple[int, ...] | None = None
+    rows: Index
+    columns: Index
+    shape: tuple[Index, ...] | None = None
 
     @property
     def array_shape(self) -> tuple[int, ...]:
@@ -171,19 +177,8 @@ class Matrix:
 
 
 @dataclass(frozen=True, slots=True)
-class Input:
-    """A transfer before the first pass: from a region of an operand to a rectangle of a texture."""
-
-    matrix: str
-    region: Region
-    texture: str
-    rect: Rect
-    packing: Packing
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """A transfer after the last pass: from a rectangle of a texture to a region of a result."""
+class Transfer:
+    """An input, from a region of an operand to a rectangle of a texture; or an output, back."""
 
     matrix: str
     region: Region

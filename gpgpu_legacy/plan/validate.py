@@ -31,13 +31,12 @@ from gpgpu_legacy.plan.plan import (
     Repeat,
 )
 from gpgpu_legacy.plan.textures import (
-    Input,
     Matrix,
     MovingRect,
-    Output,
     Rect,
     Texture,
     TextureKind,
+    Transfer,
     Wrap,
 )
 from gpgpu_legacy.plan.validate_numbers import number_problem, pass_in_words
@@ -133,12 +132,12 @@ class Validator:
         if name in others:
             raise self.fail(f"two {what} share a name, {name}; give each its own name")
 
-    def upload(self, transfer: Input) -> None:
+    def upload(self, transfer: Transfer) -> None:
         """Check a transfer to a texture."""
         self.transfer(transfer, self.operands, "operand")
         self.defined.add(transfer.texture)
 
-    def read_back(self, transfer: Output) -> None:
+    def read_back(self, transfer: Transfer) -> None:
         """Check a transfer from a texture, but not whether anything is in it by then."""
         self.transfer(transfer, self.results, "result")
 
@@ -237,7 +236,7 @@ class Validator:
                     "least one texel"
                 )
 
-    def transfer(self, transfer: Input | Output, matrices: Mapping[str, Matrix], kind: str) -> None:
+    def transfer(self, transfer: Transfer, matrices: Mapping[str, Matrix], kind: str) -> None:
         """Check that a transfer's region and rectangle fit its matrix and texture."""
         if transfer.matrix not in matrices:
             known = ", ".join(matrices) or "none"
@@ -264,7 +263,7 @@ class Validator:
                 f"{matrix.columns}; give a region inside it"
             )
 
-    def packing(self, transfer: Input | Output) -> None:
+    def packing(self, transfer: Transfer) -> None:
         packing = transfer.packing
         steps = (packing.row_step, packing.column_step)
         offsets = (*chain.from_iterable(packing.offsets),)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 
 from gpgpu_legacy.plan.expand import extremes_of, integers, numbers, rect_numbers
-from gpgpu_legacy.plan.numbers import Affine, Number, PerIteration, Table
+from gpgpu_legacy.plan.numbers import LARGEST_INTEGER, Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 
@@ -101,15 +101,11 @@ def _integral(number: Number, what: str) -> Iterator[str]:
             odd = (number,)
     for value in odd:
         if not _is_integral(value):
-            yield f"{what} is {value!r}; give integers of at most {_LARGEST_INTEGER}"
-
-
-_LARGEST_INTEGER = 2**53
-"""Up to here every integer is a double."""
+            yield f"{what} is {value!r}; give integers of at most {LARGEST_INTEGER}"
 
 
 def _is_integral(value: float) -> bool:
-    return abs(value) <= _LARGEST_INTEGER and value == int(value)
+    return abs(value) <= LARGEST_INTEGER and value == int(value)
 
 
 def _rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:

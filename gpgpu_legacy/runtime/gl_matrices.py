@@ -14,7 +14,7 @@ import numpy as np
 
 from gpgpu_legacy.interp.numeric import decode, slices, unpack
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Input, Matrix, Output, full_rect
+from gpgpu_legacy.plan.textures import Matrix, Transfer, full_rect
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_shader import UniformTable
 from gpgpu_legacy.runtime.gl_staging import touched
@@ -42,10 +42,10 @@ class Matrices:
             name: storage.cleared_to(name, value) for name, value in cleared_first(plan).items()
         }
         self._uniforms = UniformTable()
-        self._packs: dict[Input, Dispatch] = {}
-        self._unpacks: dict[Output, Dispatch] = {}
-        self._packed_by_host: dict[Input, HostInput] = {}
-        self._unpacked_by_host: dict[Output, F32] = {}
+        self._packs: dict[Transfer, Dispatch] = {}
+        self._unpacks: dict[Transfer, Dispatch] = {}
+        self._packed_by_host: dict[Transfer, HostInput] = {}
+        self._unpacked_by_host: dict[Transfer, F32] = {}
         self._expected: dict[str, tuple[F32, list[Started]]] = {}
         self._transfer_buffer: GlBuffer | None = None
         if packs_on_device:
@@ -83,12 +83,12 @@ class Matrices:
                 self._unpacked_by_host[output] = np.empty(shape, np.float32)
         self._uniforms.settle()
 
-    def _is_contiguous(self, transfer: Input | Output) -> bool:
+    def _is_contiguous(self, transfer: Transfer) -> bool:
         """Whether a texture's buffer has the layout of the matrix."""
         is_whole = transfer.rect == full_rect(self._storage.textures[transfer.texture])
         return is_whole and has_matrix_layout(transfer, self._matrices[transfer.matrix])
 
-    def _record(self, text: str, transfer: Input | Output, size: tuple[int, int]) -> Dispatch:
+    def _record(self, text: str, transfer: Transfer, size: tuple[int, int]) -> Dispatch:
         storage = self._storage
         shader = storage.shader(text)
         values = packing_uniforms(self._matrices[transfer.matrix], transfer)
@@ -121,7 +121,7 @@ class Matrices:
                 storage.send(matrix, storage.buffers[input_.texture])
         storage.context.handle.memory_barrier()
 
-    def _write(self, input_: Input, matrix: F32) -> None:
+    def _write(self, input_: Transfer, matrix: F32) -> None:
         """Send what the host has packed to a rectangle of a texture."""
         storage, rect = self._storage, input_.rect
         texture = storage.textures[input_.texture]
@@ -169,7 +169,7 @@ class Matrices:
                 self._unpack(output, result)
         return result
 
-    def _collect(self, matrix: Matrix, outputs: Sequence[Output]) -> None:
+    def _collect(self, matrix: Matrix, outputs: Sequence[Transfer]) -> None:
         """Collect a result in the transfer buffer."""
         storage, size = self._storage, (matrix.columns, matrix.rows)
         storage.set_all(self._transfer_buffer, size, np.zeros(1, np.float32))
@@ -182,7 +182,7 @@ class Matrices:
                 source = storage.buffers[output.texture]
                 storage.context.handle.copy_buffer(self._transfer_buffer, source, bytes_)
 
-    def _unpack(self, output: Output, result: F32) -> None:
+    def _unpack(self, output: Transfer, result: F32) -> None:
         """Put an output's elements into its result, on the host."""
         source = self._storage.buffers[output.texture]
         if output not in self._unpacked_by_host:

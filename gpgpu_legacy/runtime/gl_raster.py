@@ -27,7 +27,7 @@ from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan, written_by
-from gpgpu_legacy.plan.textures import Input, Output, Texture, constant_rect
+from gpgpu_legacy.plan.textures import Texture, Transfer, constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Clear, Draw, Target, copy_offset
 from gpgpu_legacy.runtime.gl_prepared import GlPrepared, record_steps
@@ -88,7 +88,7 @@ class GlRasterPrepared(GlPrepared[GlContext]):
     def _make_transfers(self) -> None:
         plan = self.plan
         self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
-        inputs, outputs = frozenset[Input](), frozenset[Output]()
+        inputs, outputs = frozenset[Transfer](), frozenset[Transfer]()
         if self._packs_on_device:
             device = self._device = DeviceTransfers(self.context, self._bound, plan, self._textures)
             inputs, outputs = frozenset(device.inputs), frozenset(device.outputs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpgpu_legacy.plan.textures import Input, Matrix, Output
+from gpgpu_legacy.plan.textures import Matrix, Transfer
 from gpgpu_legacy.runtime.gl_shader import Values
 
 _MOST_CHANNELS = 4
@@ -101,7 +101,7 @@ void main() {{
     }}
 }}
 """
-"""One invocation a texel of an Input's rectangle, from the matrix (binding 0, float32 elements row
+"""One invocation a texel of input's rectangle, from the matrix (binding 0, float32 elements row
 after row) to the texture (binding 1, float32 channels, texel after texel, row after row). Uniforms:
 packing_uniforms, and `width`, the texture's."""
 
@@ -114,11 +114,11 @@ void main() {{
     elements[(region.x + element.x) * columns + region.y + element.y] = texels[first + c];
 }}
 """
-"""One invocation an element of an Output's region, its column first: the way back. Elements that no
+"""One invocation an element of output's region, its column first: the way back. Elements that no
 texel holds are left as they are."""
 
 
-def packing_uniforms(matrix: Matrix, transfer: Input | Output) -> dict[str, Values]:
+def packing_uniforms(matrix: Matrix, transfer: Transfer) -> dict[str, Values]:
     """The uniforms of a transfer for the shaders of this file, by name, for UniformTable."""
     region, rect, packing = transfer.region, transfer.rect, transfer.packing
     missing = [(0, 0)] * (_MOST_CHANNELS - len(packing.offsets))

@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Input, Matrix, Output, Rect
+from gpgpu_legacy.plan.textures import Matrix, Rect, Transfer
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target
 from gpgpu_legacy.runtime.gl_shader import UniformTable, drawing_shader
@@ -32,8 +32,6 @@ from gpgpu_legacy.runtime.gl_transfer_shaders import (
 from gpgpu_legacy.runtime.gl_values import Viewport, viewport
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import has_matrix_layout, overlap
-
-_Transfer = TypeVar("_Transfer", Input, Output)
 
 _LEAST_WIDTH = 4096  # of a sheet, in elements
 _FLOAT_BYTES = 4
@@ -135,10 +133,10 @@ class DeviceTransfers:
         self.outputs = [output for output in plan.outputs if output.matrix not in on_the_host]
         self._sheet: Sheet | None = None
         self._uniforms = UniformTable()
-        self._packs: dict[Input, Draw] = {}
-        self._unpacks: dict[Output, Draw] = {}
+        self._packs: dict[Transfer, Draw] = {}
+        self._unpacks: dict[Transfer, Draw] = {}
 
-    def _movable(self, transfers: Iterable[_Transfer]) -> list[_Transfer]:
+    def _movable(self, transfers: Iterable[Transfer]) -> list[Transfer]:
         return [
             transfer
             for transfer in transfers
@@ -177,7 +175,7 @@ class DeviceTransfers:
     def _record(
         self,
         text: str,
-        transfer: Input | Output,
+        transfer: Transfer,
         source: Any,
         target: Target,
     ) -> Draw:
@@ -217,7 +215,7 @@ class DeviceTransfers:
             results[name] = self._fetched(self._sheet, self._matrices[name], outputs)
         return results
 
-    def _fetched(self, sheet: Sheet, matrix: Matrix, outputs: Sequence[Output]) -> F32:
+    def _fetched(self, sheet: Sheet, matrix: Matrix, outputs: Sequence[Transfer]) -> F32:
         """A result of these outputs."""
         last = outputs[-1]
         if last not in self._unpacks:
@@ -230,7 +228,7 @@ class DeviceTransfers:
         return sheet.fetch(matrix)
 
 
-def _overlapping(inputs: Sequence[Input]) -> bool:
+def _overlapping(inputs: Sequence[Transfer]) -> bool:
     """Whether the order of the inputs matters."""
     by_texture: dict[str, list[Rect]] = {}
     for input_ in inputs:

@@ -9,14 +9,13 @@ from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import (
     Extent,
-    Input,
     Matrix,
-    Output,
     Packing,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 
 
@@ -49,7 +48,7 @@ def measuring_plan(
             Texture(texture, TextureKind.RECT, Extent(side, side), texel_format, initial)
             for texture, texel_format in formats.items()
         ),
-        tuple(Input(*transfer(texture)) for texture in operands),
+        tuple(Transfer(*transfer(texture)) for texture in operands),
         passes,
-        tuple(Output(*transfer(texture)) for texture in results),
+        tuple(Transfer(*transfer(texture)) for texture in results),
     )

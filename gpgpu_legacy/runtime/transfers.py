@@ -26,7 +26,7 @@ from gpgpu_legacy.plan.plan import (
     read_by,
     written_by,
 )
-from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Extent, Input, Matrix, Output, Rect, Region
+from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Extent, Matrix, Rect, Region, Transfer
 from gpgpu_legacy.runtime.prepared import F32
 
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
@@ -65,8 +65,7 @@ def packing_bytes(plan: Plan) -> int:
     """
     matrices = {matrix.name: matrix for matrix in (*plan.operands, *plan.results)}
     total = 0
-    transfers: list[Input | Output] = [*plan.inputs, *plan.outputs]
-    for transfer in transfers:
+    for transfer in (*plan.inputs, *plan.outputs):
         texel_format = plan.texture(transfer.texture).format
         if texel_format is R32F and has_matrix_layout(transfer, matrices[transfer.matrix]):
             continue
@@ -77,9 +76,9 @@ def packing_bytes(plan: Plan) -> int:
 
 
 class HostInput:
-    """An Input, packed on the host."""
+    """An input, packed on the host."""
 
-    def __init__(self, plan: Plan, input_: Input) -> None:
+    def __init__(self, plan: Plan, input_: Transfer) -> None:
         """input_: of the plan."""
         self.input = input_
         self.format: Format = plan.texture(input_.texture).format
@@ -102,10 +101,10 @@ class HostInput:
 
 
 class HostOutput:
-    """An Output, unpacked on the host."""
+    """An output, unpacked on the host."""
 
     def __init__(
-        self, plan: Plan, output: Output, dtype: np.dtype[np.generic] | None = None
+        self, plan: Plan, output: Transfer, dtype: np.dtype[np.generic] | None = None
     ) -> None:
         """output: of the plan. dtype: the type that texels are read as, if not as stored."""
         self.output = output
@@ -130,7 +129,7 @@ class HostOutput:
             unpack(texels, results[self.output.matrix], self.output.region, self.output.packing)
 
 
-def has_matrix_layout(transfer: Input | Output, matrix: Matrix) -> bool:
+def has_matrix_layout(transfer: Transfer, matrix: Matrix) -> bool:
     """Whether the texels of a transfer have the layout of the matrix."""
     return (
         transfer.packing == ONE_PER_TEXEL

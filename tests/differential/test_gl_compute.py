@@ -28,13 +28,12 @@ from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, Pass, Plan,
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
-    Input,
     Matrix,
-    Output,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime import gl, gl_compute
@@ -130,7 +129,9 @@ def numbers(scale: float | Affine = 1.0, offset: int = 0) -> ComputePass:
     return ComputePass(NUMBERS, bindings("R"), given, (1, 2))
 
 
-def shown(*steps: Step, others: tuple[Texture, ...] = (), inputs: tuple[Input, ...] = ()) -> Plan:
+def shown(
+    *steps: Step, others: tuple[Texture, ...] = (), inputs: tuple[Transfer, ...] = ()
+) -> Plan:
     """A plan that shows the buffer R of 4 by 4, which begins as zeros."""
     result, given = Matrix("C", 4, 4), Matrix("A", 3, 2)
     buffers = (buffer("R", 4, 4, zero=True), *others)
@@ -157,11 +158,11 @@ def test_uniforms_of_every_type_and_the_iterations_of_a_repeat(ready: Ready, nam
 
 @dispatching
 def test_a_part_of_a_buffer_is_filled_and_a_part_is_read(ready: Ready, name: str) -> None:
-    part = Input("A", Region(0, 0, 3, 2), "R", Rect(1, 1, 2, 3), ONE_PER_TEXEL)
+    part = Transfer("A", Region(0, 0, 3, 2), "R", Rect(1, 1, 2, 3), ONE_PER_TEXEL)
     plan = shown(inputs=(part,))
     found = ready(name).run(plan, OPERANDS).outputs["C"]
     assert found.tolist() == [[0, 0, 0, 0], [0, 1, 2, 0], [0, 3, 4, 0], [0, 5, 6, 0]]
-    some = Output("C", Region(1, 2, 2, 2), "R", Rect(2, 1, 2, 2), ONE_PER_TEXEL)
+    some = Transfer("C", Region(1, 2, 2, 2), "R", Rect(2, 1, 2, 2), ONE_PER_TEXEL)
     found = ready(name).run(replace(plan, outputs=(some,)), OPERANDS).outputs["C"]
     assert found.tolist() == [[0, 0, 0, 0], [0, 0, 2, 0], [0, 0, 4, 0], [0, 0, 0, 0]]
 

@@ -17,14 +17,13 @@ from gpgpu_legacy.plan.plan import ClearPass, Plan
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
-    Input,
     Matrix,
-    Output,
     Packing,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
@@ -87,9 +86,9 @@ def plans(draw: st.DrawFn) -> Plan:
         for name in "TU"
     ]
 
-    def transfer(kind: type[Input] | type[Output], among: list[Matrix]) -> Input | Output:
+    def transfer(among: list[Matrix]) -> Transfer:
         matrix, target = draw(st.sampled_from(among)), draw(st.sampled_from(textures))
-        return kind(
+        return Transfer(
             matrix.name,
             draw(regions(matrix)),
             target.name,
@@ -97,16 +96,16 @@ def plans(draw: st.DrawFn) -> Plan:
             draw(packings(target.format.channels)),
         )
 
-    inputs = [transfer(Input, matrices[:2]) for _ in range(draw(st.integers(0, 4)))]
-    outputs = [transfer(Output, matrices[2:]) for _ in range(draw(st.integers(1, 4)))]
+    inputs = [transfer(matrices[:2]) for _ in range(draw(st.integers(0, 4)))]
+    outputs = [transfer(matrices[2:]) for _ in range(draw(st.integers(1, 4)))]
     return Plan(
         "transfers",
         tuple(matrices[:2]),
         tuple(matrices[2:]),
         tuple(textures),
-        tuple(each for each in inputs if isinstance(each, Input)),
+        tuple(inputs),
         (),
-        tuple(each for each in outputs if isinstance(each, Output)),
+        tuple(outputs),
     )
 
 
@@ -176,9 +175,9 @@ def moved(rows: int, columns: int, width: int, height: int, form: Format = R32F)
         (Matrix("A", rows, columns),),
         (Matrix("C", rows, columns),),
         (texture("T", width, height, form, None),),
-        (Input("A", region, "T", rect, packing),),
+        (Transfer("A", region, "T", rect, packing),),
         (),
-        (Output("C", region, "T", rect, packing),),
+        (Transfer("C", region, "T", rect, packing),),
     )
 
 

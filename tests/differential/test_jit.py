@@ -24,10 +24,10 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
-    Input,
     Matrix,
     Rect,
     Region,
+    Transfer,
 )
 from gpgpu_legacy.runtime.executors.jit import EXECUTOR as JIT
 from gpgpu_legacy.runtime.executors.numpy_machine import EXECUTOR as NUMPY
@@ -44,7 +44,7 @@ def kernel_plan(text: str, length: int, groups: tuple[int, int], **uniforms: flo
     buffers = tuple(buffer(name, 1, length, zero=True) for name in "IO")
     kernel = parse_kernel(text, name="small.comp")
     step = ComputePass(kernel, bindings("I", "O"), uniforms_(**uniforms), groups)
-    load = Input("I", Region(0, 0, 1, length), "I", Rect(0, 0, length, 1), ONE_PER_TEXEL)
+    load = Transfer("I", Region(0, 0, 1, length), "I", Rect(0, 0, length, 1), ONE_PER_TEXEL)
     outputs = (read_from(result, buffers[1]),)
     return Plan("small", (given,), (result,), buffers, (load,), (step,), outputs)
 

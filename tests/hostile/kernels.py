@@ -24,13 +24,12 @@ from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, UniformValu
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
-    Input,
     Matrix,
-    Output,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 
 LENGTH = 96
@@ -262,9 +261,9 @@ def plan(seed: int) -> Plan:
         (Matrix("I", 1, LENGTH),),
         (Matrix("O", 1, LENGTH), Matrix("W", 1, LENGTH)),
         textures,
-        (Input("I", whole, "I", rect, ONE_PER_TEXEL),),
+        (Transfer("I", whole, "I", rect, ONE_PER_TEXEL),),
         (dispatch(seed),),
-        tuple(Output(name, whole, name, rect, ONE_PER_TEXEL) for name in "OW"),
+        tuple(Transfer(name, whole, name, rect, ONE_PER_TEXEL) for name in "OW"),
     )
 
 

@@ -33,11 +33,11 @@ from gpgpu_legacy.plan.textures import (
     Extent,
     Matrix,
     MovingRect,
-    Output,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.present.grid import as_text
@@ -93,7 +93,7 @@ class Failing(Known):
 def clearing(count: int = 1, side: int = 2) -> Plan:
     """`count` clears of side × side texels; y is the first two texels."""
     texture = Texture("T", TextureKind.RECT, Extent(side, side), R32F)
-    output = Output("y", Region(0, 0, 1, 2), "T", Rect(0, 0, 2, 1), ONE_PER_TEXEL)
+    output = Transfer("y", Region(0, 0, 1, 2), "T", Rect(0, 0, 2, 1), ONE_PER_TEXEL)
     steps = (Repeat(count, (ClearPass("T"),)),)
     return Plan("clearing", (), (Matrix("y", 1, 2),), (texture,), (), steps, (output,))
 
@@ -493,7 +493,7 @@ def test_a_reduction_is_probed_with_as_many_iterations_as_fit() -> None:
         Texture("A", TextureKind.RECT, extent, R32F, (1.0,) * 4),
         Texture("B", TextureKind.RECT, extent, R32F),
     )
-    output = Output("y", Region(0, 0, 16, 16), "B", Rect(0, 0, 16, 16), ONE_PER_TEXEL)
+    output = Transfer("y", Region(0, 0, 16, 16), "B", Rect(0, 0, 16, 16), ONE_PER_TEXEL)
     steps = (Repeat(3, (CopyPass("A", moving, "B", moving),)),)
     plan = Plan("reduce", (), (Matrix("y", 16, 16),), textures, (), steps, (output,))
     assert size_of(plan) == 9  # 8³ < 672 <= 9³

@@ -50,16 +50,15 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
     Extent,
-    Input,
     Matrix,
     MovingRect,
-    Output,
     Packing,
     Rect,
     Region,
     Sampler,
     Texture,
     TextureKind,
+    Transfer,
     Wrap,
     quadrants,
 )
@@ -310,7 +309,7 @@ def test_what_may_be_in_a_repeat(pass_: Pass) -> None:
 
 @pytest.mark.parametrize("step", [ClearPass("N"), CopyPass("U", WHOLE, "N", WHOLE), both("T", "N")])
 def test_what_has_been_written_may_be_read(step: Step) -> None:
-    load = Input("A", Region(0, 0, 3, 4), "N", WHOLE, Packing(((0, 0),) * 4))
+    load = Transfer("A", Region(0, 0, 3, 4), "N", WHOLE, Packing(((0, 0),) * 4))
     validate(replace(raw(looks("N")), operands=(Matrix("A", 3, 4),), inputs=(load,)))
     validate(raw(Repeat(2, (step, looks("N")))))
     refused(raw(Repeat(0, (step,)), looks("N")), "texture N is bound before")
@@ -424,9 +423,9 @@ def test_callers_give_a_matrix_in_any_shape_of_its_elements(shape: tuple[int, ..
     """Elements in row-major order, whatever the shape; results have rows and columns."""
     matrix = Matrix("M", 3, 4, shape)
     one = {"texture": "R", "packing": ONE_PER_TEXEL}
-    plan = replace(with_transfer(Input, **one), operands=(matrix,),
+    plan = replace(with_transfer(UPLOAD, **one), operands=(matrix,),
                    results=(Matrix("N", 3, 4, shape),),
-                   outputs=with_transfer(Output, matrix="N", **one).outputs)  # fmt: skip
+                   outputs=with_transfer(READ_BACK, matrix="N", **one).outputs)  # fmt: skip
     values = np.arange(12, dtype=np.float32)
     for given_shape in ((3, 4), matrix.array_shape):
         found = find_executor("numpy").run(plan, {"M": values.reshape(given_shape)}).outputs["N"]
@@ -451,13 +450,17 @@ def test_matrices_have_their_elements_and_names(matrices: tuple[Matrix, ...], pr
     refused(replace(raw(), results=matrices), problem)
 
 
-def with_transfer(kind: type[Input | Output], **more: Any) -> Plan:
+UPLOAD, READ_BACK = ("operands", "inputs"), ("results", "outputs")
+
+
+def with_transfer(way: tuple[str, str], **more: Any) -> Plan:
     fields = {"matrix": "M", "region": Region(0, 0, 3, 4), "texture": "T", "rect": WHOLE,
               "packing": Packing(((0, 0),) * 4)}  # fmt: skip
-    transfer = kind(**{**fields, **more})
-    if isinstance(transfer, Input):
-        return replace(raw(), operands=(Matrix("M", 3, 4),), inputs=(transfer,))
-    return replace(raw(), results=(Matrix("M", 3, 4),), outputs=(transfer,))
+    matrices, transfers = way
+    parts: dict[str, Any] = {
+        matrices: (Matrix("M", 3, 4),), transfers: (Transfer(**{**fields, **more}),)
+    }  # fmt: skip
+    return replace(raw(), **parts)
 
 
 @pytest.mark.parametrize(
@@ -476,17 +479,17 @@ def with_transfer(kind: type[Input | Output], **more: Any) -> Plan:
     ],
 )
 def test_transfers_fit_what_they_connect(more: dict[str, Any], words: str) -> None:
-    for kind in (Input, Output):
-        refused(with_transfer(kind, **more), words)
-        validate(with_transfer(kind))
-    refused(with_transfer(Output, texture="N"), "texture N is read back before")
+    for way in (UPLOAD, READ_BACK):
+        refused(with_transfer(way, **more), words)
+        validate(with_transfer(way))
+    refused(with_transfer(READ_BACK, texture="N"), "texture N is read back before")
 
 
 def test_layers_are_transferred_one_above_the_other() -> None:
-    plan = with_transfer(Input, texture="V", rect=Rect(0, 0, 4, 6))
+    plan = with_transfer(UPLOAD, texture="V", rect=Rect(0, 0, 4, 6))
     textures = (*plan.textures, shaped(TextureKind.T3D, 4, 3, 2))
     validate(replace(plan, textures=textures))
-    tall = with_transfer(Input, texture="V", rect=Rect(0, 0, 4, 7))
+    tall = with_transfer(UPLOAD, texture="V", rect=Rect(0, 0, 4, 7))
     refused(replace(tall, textures=textures), "4 by 6")
 
 
@@ -495,7 +498,7 @@ def test_an_error_names_its_place_as_plan_json_has_it() -> None:
     for broken, place in (
         (raw(good, Repeat(2, (good, bad))), "steps[1].body[1]"),
         (raw(good, bad), "steps[1]"),
-        (with_transfer(Input, rect=Rect(9, 9, 1, 1)), "inputs[0]"),
+        (with_transfer(UPLOAD, rect=Rect(9, 9, 1, 1)), "inputs[0]"),
         (replace(raw(), textures=(texture("T", 1, 1, R32F),) * 2), "textures[1]"),
     ):
         with pytest.raises(PlanError) as raised:
@@ -505,7 +508,7 @@ def test_an_error_names_its_place_as_plan_json_has_it() -> None:
 
 
 def test_depth_may_be_written_and_goes_nowhere() -> None:
-    plan = with_transfer(Output, packing=Packing(tuple((0, c) for c in range(4))))
+    plan = with_transfer(READ_BACK, packing=Packing(tuple((0, c) for c in range(4))))
     plan = replace(plan, steps=(drawn("MOV result.depth.z, 9;"),))
     assert (find_executor("numpy").run(plan, {}).outputs["M"] == 0).all()
 

@@ -26,12 +26,12 @@ from gpgpu_legacy.plan.plan import ClearPass, FragmentPass, ParameterValue, Plan
 from gpgpu_legacy.plan.textures import (
     Extent,
     Matrix,
-    Output,
     Packing,
     Rect,
     Region,
     Texture,
     TextureKind,
+    Transfer,
 )
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Held, Prepared, Result, Timings
@@ -59,7 +59,7 @@ def reciprocal(x: NumberVec4, program_name: str = "reciprocal.fp") -> Plan:
     pass_ = FragmentPass(assemble(text, name=program_name), (), "T", rect, locals=given)
     texture = Texture("T", TextureKind.RECT, Extent(1, 1), RGBA32F)
     packing = Packing(((0, 0), (0, 1), (0, 2), (0, 3)), 1, 4)
-    output = Output("y", Region(0, 0, 1, 4), "T", rect, packing)
+    output = Transfer("y", Region(0, 0, 1, 4), "T", rect, packing)
     return Plan(
         "reciprocal", (), (Matrix("y", 1, 4),), (texture,), (), (Repeat(2, (pass_,)),), (output,)
     )

@@ -12,8 +12,8 @@ from gpgpu_legacy.page.recordings import TITLES, recordings
 from gpgpu_legacy.page.scenes import PLAYER, Scene
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.page.shaders import shaders_of
-from gpgpu_legacy.plan.conversion import plan_record
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.serialise import plan_record
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import Quantity
 from gpgpu_legacy.serial import plain, with_fields
