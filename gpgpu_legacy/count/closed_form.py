@@ -171,16 +171,17 @@ def _expression(solution: Solution, names: Sequence[str]) -> Any:
 
 
 def same_formula(counted: Any, published: str) -> bool:
-    """Whether a recovered expression equals a published formula for all n and b.
+    """Whether a formula equals a published one for all n and b.
 
-    counted: from `recover`; None equals no formula. published: in sympy's syntax.
+    counted: from `recover`, or in sympy's syntax as `published` is; None equals no formula.
     """
     from sympy import simplify, symbols, sympify
 
     if counted is None:
         return False
-    n, b = symbols("n b", positive=True)
-    return bool(simplify(counted - sympify(published, locals={"n": n, "b": b})) == 0)
+    names = {name: symbols(name, positive=True) for name in ("n", "b")}
+    ours, theirs = (sympify(formula, locals=names) for formula in (counted, published))
+    return bool(simplify(ours - theirs) == 0)
 
 
 def evaluate(formula: str, n: int, b: int) -> Fraction:

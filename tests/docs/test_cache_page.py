@@ -15,8 +15,8 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.papers.audit.record import recorded
-from gpgpu_legacy.papers.derive.caches import Cached, share_from_memory
 from gpgpu_legacy.papers.derive.inputs import Product
+from gpgpu_legacy.papers.derive.simulated import Cached
 from gpgpu_legacy.predict.model import CacheModel, predict_plan
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.published.schema import PlanChange
@@ -188,9 +188,9 @@ def test_blending_past_a_cache_of_two_ways() -> None:
     """The first 32 passes of Larson & McAllister's method: later ones do the same."""
     where = Cached("32K,2way,128B", "tiled:8x8", "8x8", 64)
     few = Product(BEFORE, 1024, change=PlanChange(iterations=1024 - 32))
-    ours = share_from_memory(Product(BLOCKED[1], 1024, DEFAULT_BLOCK), where)
+    ours = where.share_from_memory(Product(BLOCKED[1], 1024, DEFAULT_BLOCK))
     through, past = (
-        ours / share_from_memory(few, replace(where, blending=blending))
+        ours / replace(where, blending=blending).share_from_memory(few)
         for blending in (True, False)
     )
     assert through == pytest.approx(

@@ -31,7 +31,8 @@ from gpgpu_legacy.papers.audit.record import (
 from gpgpu_legacy.papers.audit.shares import measure_shares
 from gpgpu_legacy.papers.audit.turning import turned
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive.registry import Rounded, derivations
+from gpgpu_legacy.papers.derive.inputs import Rounded
+from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper, papers, read_paper

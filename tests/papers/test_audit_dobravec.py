@@ -9,7 +9,7 @@ import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, audit
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive.registry import Rounded
+from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.published.papers import find_paper
 
 PAPER = find_paper("dobravec-bulic-2017")

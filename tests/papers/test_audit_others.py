@@ -8,7 +8,7 @@ import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, audit
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive.registry import Rounded
+from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.published.papers import find_paper
 
 OPENGL, MALI = "opengl-compute", "mali-sdk-sgemm"

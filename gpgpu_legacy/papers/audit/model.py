@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive.inputs import Inputs
-from gpgpu_legacy.papers.derive.registry import Rounded, Value, derivations
+from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
+from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.published.claims import Alternative, Claim, Published
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Argument, Rule
@@ -129,16 +130,6 @@ def _equal(claim: Claim, computed: Value) -> bool:
     )
 
 
-def _same_formula(claim: Claim, computed: Value) -> bool:
-    from sympy import simplify, symbols, sympify
-
-    if not isinstance(computed, str):
-        return False
-    names = {name: symbols(name, positive=True) for name in ("n", "b")}
-    ours, theirs = (sympify(text, locals=names) for text in (computed, claim.published))
-    return bool(simplify(ours - theirs) == 0)
-
-
 def _within(claim: Claim, computed: Value) -> bool:
     least, most = _numbers(claim.expected)
     slack = claim.tolerance
@@ -147,7 +138,7 @@ def _within(claim: Claim, computed: Value) -> bool:
 
 _RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
     Rule.EQUAL: _equal,
-    Rule.FORMULA: _same_formula,
+    Rule.FORMULA: lambda claim, computed: same_formula(computed, str(claim.published)),
     Rule.AT_LEAST: lambda claim, computed: _single(computed) >= _single(claim.expected),
     Rule.AT_MOST: lambda claim, computed: _single(computed) <= _single(claim.expected),
     Rule.WITHIN: _within,

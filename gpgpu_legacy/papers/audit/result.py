@@ -10,7 +10,7 @@ from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Shares
 from gpgpu_legacy.papers.audit.turning import turned, words
 from gpgpu_legacy.papers.audit.verdict import Verdict
-from gpgpu_legacy.papers.derive.registry import Rounded, Value
+from gpgpu_legacy.papers.derive.inputs import Rounded, Value
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
 from gpgpu_legacy.present.result import RecordedResult
 from gpgpu_legacy.published.claims import Claim, Published

@@ -1,7 +1,7 @@
 """How the papers' claims are recomputed: functions of plans, counts, chips and other cells.
 
-A claim of published/*.toml names one of these functions and its arguments. Each takes the inputs
-first, and one that is `of_product` then the product that the arguments name. It returns a number,
-several numbers, a text, a truth value, or a number with the bounds that follow from the rounding of
-printed times. Nothing that can be counted or looked up is typed in.
+A claim of published/*.toml names one of these functions and its arguments; registry.py says how
+they are called. Each returns a number, several numbers, a text, a truth value, or a number with the
+bounds that follow from the rounding of printed times. Nothing that can be counted or looked up is
+typed in.
 """

@@ -11,17 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.api.matmul import matmul
+from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.chips.native import count_native, instruction_set
+from gpgpu_legacy.chips.profile import Profile
 from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.papers.derive.inputs import Inputs, Product
-from gpgpu_legacy.papers.derive.registry import Value, derivation, of_product
+from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.runtime.registry import reference
 
 
-@derivation
-def wrong_elements(inputs: Inputs, method: str, size: int, as_printed: bool) -> Value:
+def wrong_elements(method: str, size: int, as_printed: bool) -> Value:
     """The number of wrong elements in an n×n product with the texture coordinates as printed.
 
     as_printed: False uses the corners of texels instead.
@@ -33,8 +33,7 @@ def wrong_elements(inputs: Inputs, method: str, size: int, as_printed: bool) -> 
     return int(np.sum(ours != (rows @ columns).astype(np.float32)))
 
 
-@derivation
-def operations_of(inputs: Inputs, equation: str) -> Value:
+def operations_of(equation: str) -> Value:
     """The operations that an equation such as `R2 = R1.abgr * R0.ggab` means, by channel."""
     _, first, operator, second = equation.replace(" = ", " ").split()
     channels = len(first.partition(".")[2])
@@ -42,8 +41,7 @@ def operations_of(inputs: Inputs, equation: str) -> Value:
     return f"{channels} {'multiplications' if operator == '*' else 'additions'}"
 
 
-@derivation
-def spelled_out(inputs: Inputs, equation: str, lines: Sequence[str]) -> Value:
+def spelled_out(equation: str, lines: Sequence[str]) -> Value:
     """Whether these lines are the equation, channel by channel."""
     result, first, operator, second = equation.replace(" = ", " ").split()
     (x, xs), (y, ys) = (operand.split(".") for operand in (first, second))
@@ -53,34 +51,27 @@ def spelled_out(inputs: Inputs, equation: str, lines: Sequence[str]) -> Value:
     return expected == list(lines)
 
 
-@derivation
-def instructions_against(inputs: Inputs, equation: str, lines: Sequence[str]) -> Value:
+def instructions_against(equation: str, lines: Sequence[str]) -> Value:
     """Instructions of a fragment program for these lines, over those of one for the equation."""
     ours, theirs = (count_instructions(_program(text)).total for text in (lines, [equation]))
     return ours / theirs
 
 
-@derivation
-def more_native_instructions(
-    inputs: Inputs, equation: str, chip: str, with_moves: bool = False
-) -> Value:
+def more_native_instructions(profile: Profile, equation: str, with_moves: bool = False) -> Value:
     """Instructions that an equation takes natively, besides that of its text, at the fewest.
 
     with_moves: with a move for every piece of an operand that the chip cannot read at once.
     """
-    return _native(inputs, chip, [equation], with_moves=with_moves) - 1
+    return _native(profile, [equation], with_moves=with_moves) - 1
 
 
-@derivation
-def native_instructions_against(
-    inputs: Inputs, equation: str, lines: Sequence[str], chip: str
-) -> Value:
+def native_instructions_against(profile: Profile, equation: str, lines: Sequence[str]) -> Value:
     """Native instructions of a chip for these lines, over those for one equation, both fewest."""
-    return _native(inputs, chip, lines) / _native(inputs, chip, [equation])
+    return _native(profile, lines) / _native(profile, [equation])
 
 
-def _native(inputs: Inputs, chip: str, lines: Sequence[str], *, with_moves: bool = False) -> int:
-    programs = inputs.profile(chip).programs
+def _native(profile: Profile, lines: Sequence[str], *, with_moves: bool = False) -> int:
+    programs = profile.programs
     if programs.instruction_set is None:
         assert programs.swizzles is not None and programs.swizzles.value
         return count_instructions(_program(lines)).total
@@ -108,8 +99,7 @@ def _program(lines: Sequence[str]) -> Program:
     return assemble("\n".join(["!!ARBfp1.0", *declared, *statements, "END"]))
 
 
-@derivation
-def products_of(inputs: Inputs, terms: Sequence[Sequence[str]], x: str, y: str) -> Value:
+def products_of(terms: Sequence[Sequence[str]], x: str, y: str) -> Value:
     """A sum of swizzled products, channel by channel, in the letters of equation (8).
 
     terms: swizzles of X and of Y. x, y: the quadrants in their channels r, g, b and a.
@@ -119,33 +109,28 @@ def products_of(inputs: Inputs, terms: Sequence[Sequence[str]], x: str, y: str) 
     return ", ".join(" + ".join(channel) for channel in zip(*pairs, strict=True))
 
 
-@derivation
-def products_in(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
+def products_in(terms: Sequence[Sequence[str]]) -> Value:
     """The number of products of quadrants in a sum of swizzled products."""
     return sum(len(x) for x, _ in terms)
 
 
-@derivation
-def coordinates_read(inputs: Inputs, target: str) -> Value:
+def coordinates_read(target: str) -> Value:
     """How many coordinates a lookup reads in a texture of that target, such as `RECT`."""
     return TextureTarget(target).coordinates
 
 
-@derivation
 def first_section_with(inputs: Inputs, term: str) -> Value:
     """The section of the first quote in which a term stands."""
     where = next(claim.where for claim in inputs.paper.claims if term in claim.quote)
     return where.partition(",")[0]
 
 
-@derivation
-def least_register(inputs: Inputs, equation: str) -> Value:
+def least_register(equation: str) -> Value:
     """The smallest register number in an equation such as `R2.b = R1.a + R0.g`."""
     return min(int(digits) for digits in re.findall(r"R(\d+)", equation))
 
 
-@of_product
-def required_of_b(inputs: Inputs, product: Product) -> Value:
+def required_of_b(product: Product) -> Value:
     """The part of B that element (i, j) of the product depends on: row j or column j.
 
     The product is run with each element of B set to 1 in turn, the others 0, and A all ones.
@@ -166,18 +151,16 @@ def required_of_b(inputs: Inputs, product: Product) -> Value:
     return next((name for name, places in parts.items() if places == read), None)
 
 
-@of_product
-def others_requiring_both(inputs: Inputs, product: Product) -> Value:
+def others_requiring_both(product: Product) -> Value:
     """Further threads that read both row i of A and column j of B, as thread (i, j) does."""
     return int(np.sum(np.logical_and(*_requiring(product)))) - 1
 
 
-@derivation
-def sharing_in_a_block(inputs: Inputs, method: str, size: int, block: int) -> Value:
+def sharing_in_a_block(product: Product, size: int, block: int) -> Value:
     """Threads of a block that read row i of A, and those that read column j of B, at most."""
     return tuple(
         float(reads.reshape(size // block, block, size // block, block).sum(axis=(1, 3)).max())
-        for reads in _requiring(inputs.product(method, size, block))
+        for reads in _requiring(product)
     )
 
 
@@ -197,14 +180,12 @@ def _requiring(product: Product) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     return a, b
 
 
-@derivation
-def ways_to_repair(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
+def ways_to_repair(terms: Sequence[Sequence[str]]) -> Value:
     """The number of ways to put one letter of r, g, b and a back into each of the swizzles."""
     return math.prod(len(_repairs(swizzle)) for term in terms for swizzle in term)
 
 
-@derivation
-def repairs_to_the_product(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
+def repairs_to_the_product(terms: Sequence[Sequence[str]]) -> Value:
     """The swizzles, with a letter put back into each, that give the product; all such repairs.
 
     terms: the damaged swizzles of X and of Y, two terms of three letters each.
@@ -229,8 +210,7 @@ def _repairs(swizzle: str) -> list[str]:
     return sorted({swizzle[:n] + letter + swizzle[n:] for n in places for letter in "rgba"})
 
 
-@derivation
-def quadrant_product(inputs: Inputs, terms: Sequence[Sequence[str]]) -> Value:
+def quadrant_product(terms: Sequence[Sequence[str]]) -> Value:
     """Whether a sum of swizzled products of quadrants equals the product of the matrices.
 
     terms: swizzles of X and of Y; r, g, b and a are the quadrants A, B, C, D and E, F, G, H.
@@ -250,13 +230,11 @@ def _quadrants(matrix: NDArray[np.float64]) -> list[NDArray[np.float64]]:
     return [above[:, :half], above[:, half:], below[:, :half], below[:, half:]]
 
 
-@derivation
-def cleared_is_accumulated(inputs: Inputs, cleared: str, accumulated: str) -> Value:
+def cleared_is_accumulated(cleared: str, accumulated: str) -> Value:
     """Whether a listing accumulates in the register that it clears."""
     return cleared.partition(" = ")[0] == accumulated.partition(" = ")[0]
 
 
-@derivation
 def swizzles_of(inputs: Inputs, method: str) -> Value:
     """The swizzles of the multiply-adds in our program, in order."""
     program = inputs.product(method, 8, 1).plan.programs()[0]
@@ -266,3 +244,53 @@ def swizzles_of(inputs: Inputs, method: str) -> Value:
         for pair in sources
         for src in pair
     )
+
+
+# Rectangles drawn with texture coordinates as a paper prints them, at its corners ----------------
+
+_COPY = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], RECT; END"
+
+
+def wrong_texels(
+    *, corners: Sequence[str], draws: str, rows: int, columns: int, edges: bool
+) -> Value:
+    """Elements that come out wrong where a rectangle is textured with an m×n matrix.
+
+    corners: row and column at the four vertices, as printed, such as `m - 1, i`; clockwise from the
+    upper left. draws: what should appear, `matrix`, `transpose`, or `column i` or `row i`
+    everywhere, for each i in turn. edges: put the corners at the edges of the outer texels, m and n
+    for m - 1 and n - 1, and i at a texel's centre, i + 1/2.
+    """
+    matrix = np.arange(1.0, rows * columns + 1.0, dtype=np.float32).reshape(rows, columns)
+    pictures = {
+        "matrix": [matrix],
+        "transpose": [matrix.T],
+        "column i": [np.tile(column[:, None], columns) for column in matrix.T],
+        "row i": [np.tile(row, (rows, 1)) for row in matrix],
+    }
+    return sum(
+        int(np.sum(_drawn(matrix, corners, expected.shape, i, edges) != expected))
+        for i, expected in enumerate(pictures[draws])
+    )
+
+
+def _drawn(
+    matrix: NDArray[np.float32], corners: Sequence[str], shape: tuple[int, ...], i: int, edges: bool
+) -> NDArray[np.float32]:
+    """The rectangle, row 0 first, with its corners at these coordinates of the matrix."""
+    height, width = shape
+    vertices = [_coordinates(corner, matrix.shape, i, edges) for corner in corners]
+    texcoords = {0: [(column, row, 0.0, 1.0) for row, column in vertices]}
+    picture = run_program(
+        _COPY, width, height, {0: ("RECT", matrix)}, texcoords=texcoords, executor=reference().name
+    )
+    return picture[:, :, 0]
+
+
+def _coordinates(corner: str, shape: tuple[int, ...], i: int, edges: bool) -> tuple[float, float]:
+    """The row and the column that a text such as `m - 1, i` means."""
+    rows, columns = shape
+    inset = 0 if edges else 1
+    values = {"0": 0.0, "m - 1": rows - inset, "n - 1": columns - inset, "i": i + 0.5 * edges}
+    row, column = (float(values[name]) for name in corner.split(", "))
+    return row, column

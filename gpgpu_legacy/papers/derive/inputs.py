@@ -5,7 +5,8 @@ They read through an `Inputs`, so that an input can be changed to see which verd
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeVar
@@ -17,12 +18,40 @@ from gpgpu_legacy.chips.hosts import Host, find_host
 from gpgpu_legacy.chips.processors import Processor, find_processor
 from gpgpu_legacy.chips.profile import Fact, Profile, find_profile
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.papers.derive.changed_plans import PlanOrProgramChange, changed
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.plan.plan import Blend, ComputePass, FragmentPass, Pass, Plan, Repeat
+from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Scalar
+from gpgpu_legacy.published.schema import PlanChange, ProgramChange, Scalar
+from gpgpu_legacy.published.tables import MeasuredCell
 from gpgpu_legacy.serial import with_fields
+
+
+@dataclass(frozen=True, slots=True)
+class Rounded:
+    """A number computed from printed ones, with the bounds that their rounding leaves it."""
+
+    value: float
+    low: float
+    high: float
+
+    def __truediv__(self, under: Rounded) -> Rounded:
+        """The quotient; unbounded above where `under` may be 0."""
+        return Rounded(
+            self.value / under.value if under.value else math.inf,
+            self.low / under.high,
+            self.high / under.low if under.low else math.inf,
+        )
+
+    def __rtruediv__(self, over: float) -> Rounded:
+        """An exact number over this one."""
+        return Rounded(over, over, over) / self
+
+
+Value = bool | int | float | str | tuple[float, ...] | Rounded | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +104,39 @@ class Product:
         """The counts of its plan."""
         return _counts(self)
 
+    @property
+    def unblended(self) -> Plan:
+        """The plan whose passes write without reading the framebuffer."""
+        return _each_pass(
+            self.plan,
+            lambda pass_: (
+                replace(pass_, blend=Blend.NONE) if isinstance(pass_, FragmentPass) else pass_
+            ),
+        )
 
-_Facts = TypeVar("_Facts", Host, Processor, Capability)
+    @property
+    def moved_bytes(self) -> int:
+        """The bytes of its uploads and its read-back."""
+        return self.counts.upload_bytes + self.counts.readback_bytes
+
+    @property
+    def listing(self) -> Product:
+        """The same by the method's listing as it is printed."""
+        return replace(self, as_printed=True)
 
 
 @cache
 def _plan(product: Product) -> Plan:
     plan = product.builder.plan()
-    return plan if product.change is None else changed(plan, product.change)
+    return plan if product.change is None else _changed(plan, product.change)
 
 
 @cache
 def _counts(product: Product) -> Counts:
     return count_plan(product.plan)
+
+
+_Facts = TypeVar("_Facts", Host, Processor, Capability)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +171,17 @@ class Inputs:
             raise LookupError(f"{chip} has no {name}")
         return found
 
-    def host(self, name: str) -> Host:
+    def host(self, machine: str) -> Host:
         """A host."""
-        return self._with_facts(find_host(name))
+        return self._with_facts(find_host(machine))
 
-    def processor(self, name: str) -> Processor:
+    def processor(self, processor: str) -> Processor:
         """A processor's record."""
-        return self._with_facts(find_processor(name))
+        return self._with_facts(find_processor(processor))
 
-    def capability(self, name: str) -> Capability:
+    def capability(self, capability: str) -> Capability:
         """A compute capability."""
-        return self._with_facts(find_capability(name))
+        return self._with_facts(find_capability(capability))
 
     def _with_facts(self, known: _Facts) -> _Facts:
         for (name, fact), value in self.facts.items():
@@ -141,11 +190,116 @@ class Inputs:
         return known
 
     def product(
-        self, method: str, size: int, block: int | None = None, *, dynamic: bool = False
+        self,
+        method: str,
+        size: int,
+        block: int | None = None,
+        *,
+        accumulate: str = Accumulate.COPY.value,
+        texture_format: str | None = None,
+        dynamic: bool = False,
     ) -> Product:
         """A product by a method, with the framebuffer's copy; dynamic: of its shared arrays."""
-        return Product(method, size, block, change=self.change, dynamic=dynamic)
+        return Product(
+            method,
+            size,
+            block,
+            accumulate=Accumulate(accumulate),
+            texture_format=texture_format,
+            change=self.change,
+            dynamic=dynamic,
+        )
 
-    def printed(self, method: str, size: int) -> Product:
-        """A product by a method's listing as it is printed."""
-        return replace(self.product(method, size), as_printed=True)
+    def peak_gflops(self, chip: str) -> float:
+        """The most GFLOPS of a chip: of its compute cores, else of its fragment processors."""
+        hardware = self.profile(chip).hardware
+        fact = hardware.compute_peak_gflops or hardware.fragment_peak_gflops
+        assert fact is not None
+        return fact.most
+
+    # What the paper prints
+
+    def number(self, claim: str) -> float:
+        """The number that a claim is about."""
+        published = self.paper.claim(claim).published
+        assert isinstance(published, int | float)
+        return published
+
+    def cells(self, table: str, series: str) -> tuple[MeasuredCell, ...]:
+        """A column of a table of measurements."""
+        return self.paper.measurements(table).find(series).cells
+
+    def cell(self, table: str, series: str, size: int, block: int | None = None) -> Rounded:
+        """A printed number, with the bounds of its rounding."""
+        printed = self.paper.measurements(table).find(series).at(size, block)
+        if printed is None:
+            raise KeyError(f"{self.paper.id} has no cell {table}/{series}/{size}")
+        half = printed.step / 2
+        return Rounded(printed.value, max(printed.value - half, 0.0), printed.value + half)
+
+    def speed_ups(self, table: str, over: str, under: str) -> dict[int, Rounded]:
+        """The quotients of two columns, by size, where both have a time above 0."""
+        timed = [{c.size for c in self.cells(table, s) if c.value > 0} for s in (over, under)]
+        return {
+            size: self.cell(table, over, size) / self.cell(table, under, size)
+            for size in sorted(set.intersection(*timed))
+        }
+
+    def steps(self, table: str, series: str) -> dict[int, float]:
+        """Nanoseconds for each of the n³ steps, by size."""
+        cells = (cell for cell in self.cells(table, series) if cell.value > 0)
+        return {cell.size: 1e6 * cell.value / cell.size**3 for cell in cells}
+
+
+# Plans with a change, to see which verdicts it turns ----------------------------------------------
+
+PlanOrProgramChange = PlanChange | ProgramChange
+
+
+def _changed(plan: Plan, change: PlanOrProgramChange) -> Plan:
+    """The plan with a change; the same plan where it has nothing to change."""
+    if isinstance(change, ProgramChange):
+        return _each_pass(plan, lambda pass_: _with_program(pass_, change))
+    plan = _each_pass(plan, lambda pass_: _with_fewer_rows(pass_, change.rows), change.iterations)
+    if not change.texture_format:
+        return plan
+    new = FORMATS[change.becomes]
+    textures = tuple(
+        replace(texture, format=new) if texture.format.name == change.texture_format else texture
+        for texture in plan.textures
+    )
+    return replace(plan, textures=textures)
+
+
+def _each_pass(plan: Plan, change: Callable[[Pass], Pass], fewer: int = 0) -> Plan:
+    """The plan with each of its passes changed, and fewer iterations of each Repeat."""
+    steps = tuple(
+        Repeat(step.count - fewer, tuple(map(change, step.body)))
+        if isinstance(step, Repeat)
+        else change(step)
+        for step in plan.steps
+    )
+    return replace(plan, steps=steps)
+
+
+def _with_fewer_rows(pass_: Pass, rows: int) -> Pass:
+    if not isinstance(pass_, FragmentPass) or not isinstance(pass_.rect, Rect):
+        return pass_
+    return replace(pass_, rect=replace(pass_.rect, height=pass_.rect.height - rows))
+
+
+def _with_program(pass_: Pass, change: ProgramChange) -> Pass:
+    if isinstance(pass_, FragmentPass) and change.instruction:
+        return replace(pass_, program=_without(pass_.program, change))
+    if isinstance(pass_, ComputePass) and change.text:
+        text = pass_.kernel.text.replace(change.text, change.becomes)
+        return replace(pass_, kernel=parse_kernel(text, pass_.kernel.name))
+    return pass_
+
+
+def _without(program: Program, change: ProgramChange) -> Program:
+    """The program without an instruction, its last or every one."""
+    places = [n for n, i in enumerate(program.instructions) if i.mnemonic == change.instruction]
+    lost = set(places if change.every else places[-1:])
+    kept = tuple(i for n, i in enumerate(program.instructions) if n not in lost)
+    return replace(program, instructions=kept)

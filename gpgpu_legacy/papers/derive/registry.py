@@ -1,63 +1,64 @@
-"""Finds the functions that recompute claims. To add one, write it in a module of this folder."""
+"""Finds the functions that recompute claims: the public ones of the modules of this folder.
+
+Parameters are a claim's arguments, by name. A parameter that is called like one of MADE is made by
+that method of `Inputs`, of arguments of its own: `product` of a method, a size and a block, `cell`
+of a table, a series and a size.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache, wraps
 from importlib import import_module
+from inspect import signature
 from pkgutil import iter_modules
-from types import MappingProxyType
-from typing import Any, TypeVar
+from types import FunctionType, MappingProxyType
+from typing import Any
 
 import gpgpu_legacy.papers.derive
-from gpgpu_legacy.papers.derive.inputs import Inputs
+from gpgpu_legacy.papers.derive.inputs import Inputs, Value
 
-
-@dataclass(frozen=True, slots=True)
-class Rounded:
-    """A number computed from printed ones, with the bounds that their rounding leaves it."""
-
-    value: float
-    low: float
-    high: float
-
-
-Value = bool | int | float | str | tuple[float, ...] | Rounded | None
 Derivation = Callable[..., Value]
-D = TypeVar("D", bound=Derivation)
 
-_MARK = "recomputes_claims"
-
-
-def derivation(function: D) -> D:
-    """Mark a function, so that claims can name it."""
-    setattr(function, _MARK, True)
-    return function
+MADE = (
+    "capability", "cell", "cells", "host", "peak_gflops", "processor", "product", "profile",
+    "speed_ups", "steps",
+)  # fmt: skip
+"""The methods of Inputs that make values for the parameters of these names."""
 
 
-def of_product(function: Callable[..., Value]) -> Derivation:
-    """Mark a function of a product, so that claims can name it and the product's method and size.
+def _derivation(function: Callable[..., Value]) -> Derivation:
+    """A function of all inputs and a claim's arguments; TypeError for an argument without use."""
+    own = signature(function).parameters
+    makers = {n: {*signature(getattr(Inputs, n)).parameters} for n in own if n in MADE}
+    known = {*own}.difference(makers).union(*makers.values())
 
-    block: None where the claim names none.
-    """
-
-    @derivation
     @wraps(function)
-    def derived(
-        inputs: Inputs, method: str, size: int, block: int | None = None, **others: Any
-    ) -> Value:
-        return function(inputs, inputs.product(method, size, block), **others)
+    def derived(inputs: Inputs, **arguments: Any) -> Value:
+        if unknown := arguments.keys() - known:
+            raise TypeError(f"there is no argument {', '.join(sorted(unknown))}")
+        values: dict[str, Any] = {"inputs": inputs, **arguments}
+        for name, of in makers.items():
+            values[name] = getattr(inputs, name)(**{n: arguments[n] for n in arguments if n in of})
+        return function(**{name: values[name] for name in own if name in values})
 
     return derived
 
 
 @cache
 def derivations() -> Mapping[str, Derivation]:
-    """All functions so marked in the modules of this folder, by name."""
+    """All of them, by name."""
     room = gpgpu_legacy.papers.derive
     modules = [
         import_module(f"{room.__name__}.{entry.name}") for entry in iter_modules(room.__path__)
     ]
-    members = (member for module in modules for member in vars(module).items())
-    return MappingProxyType({name: value for name, value in members if hasattr(value, _MARK)})
+    return MappingProxyType(
+        {
+            name: _derivation(member)
+            for module in modules
+            for name, member in vars(module).items()
+            if isinstance(member, FunctionType)
+            and member.__module__ == module.__name__
+            and not name.startswith("_")
+        }
+    )
