@@ -21,6 +21,7 @@ from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 from gpgpu_legacy.plan.plan import FragmentPass
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.present.result import Result
@@ -149,8 +150,8 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
         raise InputError(f"the size is {largest}; give one of at most {LARGEST_SIDE}")
     texels = (chip.formats.largest_texture_texels, chip.formats.largest_target_texels)
     side = min((fact.value for fact in texels if fact), default=LARGEST_SIDE)
-    if largest > side and asked.get("largest_texture", 0) > side:
-        given["largest_texture"] = side
+    if largest > side and "largest_texture" in known:
+        given["largest_texture"] = min(side, asked["largest_texture"] or LARGEST_TEXTURE)
     # The sides that have limits of their own; the advertised one if no limit is known.
     known_sides = [Limited.ADVERTISED, Limited.NATIVE]
     if chip.native == Limits():
@@ -206,8 +207,7 @@ class _Trial:
         one = {"m": 1, "l": self.shape.l, "n": 1, "block": 1}
         plan = self.algorithm.plan(**{**self.given, **one})
         steps = sum(n for n, pass_ in plan.weighted_passes() if isinstance(pass_, FragmentPass))
-        largest = self.given.get("largest_texture", parameters["largest_texture"].default)
-        return range(1, min(steps, largest) + 1)
+        return range(1, min(steps, self.given.get("largest_texture") or LARGEST_TEXTURE) + 1)
 
     def coordinates_first(self, side: Limited) -> Largest | None:
         """That of the variant that computes its coordinates first, where there is one."""

@@ -20,7 +20,7 @@ from gpgpu_legacy.serial import json_text
 # The parameters of products ----------------------------------------------------------------------
 
 SIZES = {"n": 256, "m": None, "l": None, "alpha": 1.0, "beta": None}
-STORED = {"transpose_a": False, "transpose_b": False, "largest_texture": 8192}
+STORED = {"transpose_a": False, "transpose_b": False, "largest_texture": None}
 HALL = {"block": 32, "accumulate": "copy", "coordinates_first": None}  # "we have chosen b = 32"
 OWN: dict[str, dict[str, Any]] = {
     "larson-mcallister": STORED | {"texture_format": "r32f", "as_printed": False},
@@ -29,7 +29,7 @@ OWN: dict[str, dict[str, Any]] = {
     "govindaraju-tiled": STORED | HALL | {"block": 4, "tile": None, "accumulate": "ping-pong"},
     "mali-sgemm": {},
     "opengl-compute-tiled": {"as_printed": False},
-    "row-packed": {"largest_texture": 8192},
+    "row-packed": {"largest_texture": None},
     "dobravec-bulic-host": {},
     "dobravec-bulic-global": {"block": 16},
     "dobravec-bulic-shared": {"block": 16, "dynamic": False},

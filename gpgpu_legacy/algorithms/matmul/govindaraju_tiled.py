@@ -67,7 +67,7 @@ def _side(tile: int | None, layout: Layout, shape: Shape) -> int:
 
     Raises InputError where those that were asked for are more than MOST_TILES.
     """
-    tiling, largest = layout.tiling(shape), layout.stored.largest_texture
+    tiling, largest = layout.tiling(shape), layout.stored.side
     if tile is None:
         side = DEFAULT_TILE
         while tiling.draws(side) > USUAL_TILES and side < largest:

@@ -103,6 +103,11 @@ class Sizes:
         return self.beta is not None or self.alpha != 1.0
 
 
+LargestTexture = Annotated[
+    int | None, f"width and height of the largest texture, in texels; without it, {LARGEST_TEXTURE}"
+]
+
+
 @dataclass(frozen=True)
 class Stored:
     """How the operands of a product lie in textures.
@@ -113,12 +118,13 @@ class Stored:
 
     transpose_a: Annotated[bool, "A is stored transposed"] = False
     transpose_b: Annotated[bool, "B is stored transposed"] = False
-    largest_texture: Annotated[int, "width and height of the largest texture, in texels"] = (
-        LARGEST_TEXTURE
-    )
+    largest_texture: LargestTexture = None
 
-    def __post_init__(self) -> None:
-        as_positive("largest_texture", self.largest_texture)
+    @property
+    def side(self) -> int:
+        """Of the largest texture; InputError for none."""
+        given = self.largest_texture
+        return LARGEST_TEXTURE if given is None else as_positive("largest_texture", given)
 
     def turned(self, a: Any, b: Any) -> tuple[Any, Any]:
         """The factors as they are multiplied of those that are given, or the other way round."""
@@ -139,9 +145,9 @@ CoordinatesFirst = Annotated[
 def check_block(block: int, stored: Stored) -> int:
     """A block that a program can unroll and a texture holds; InputError for any other."""
     as_positive("block", block)
-    if block > stored.largest_texture:
+    if block > stored.side:
         raise InputError(
-            f"a block of {block} does not fit a texture of {stored.largest_texture} texels; choose "
+            f"a block of {block} does not fit a texture of {stored.side} texels; choose "
             "a smaller block or larger textures"
         )
     if block > MOST_UNROLLED:

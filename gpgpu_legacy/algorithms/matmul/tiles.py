@@ -89,7 +89,7 @@ class Layout:
 
         multiple: the texels of a segment are padded to a multiple of it.
         """
-        largest = self.stored.largest_texture // multiple * multiple * self.split
+        largest = self.stored.side // multiple * multiple * self.split
         return segments(length, largest, self.split, multiple)
 
     def tiling(self, shape: Shape) -> Tiling:

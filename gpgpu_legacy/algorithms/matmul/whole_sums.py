@@ -16,12 +16,13 @@ ARB_fragment_program has no loops, so it is unrolled here.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
     FIELD,
     MOST_UNROLLED,
+    LargestTexture,
     Shape,
     Sizes,
     Stored,
@@ -39,7 +40,7 @@ from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
-from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
+from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Matrix, Packing, Texture
 
@@ -47,21 +48,17 @@ NEIGHBOURS = Packing(((0, 0), (0, 1), (1, 0), (1, 1)), row_step=2, column_step=2
 _SPLIT = 2  # elements of a row, and of a column, in such a texel
 
 
-def row_packed(
-    sizes: Sizes,
-    largest_texture: Annotated[int, "width and height of the largest texture, in texels"] = (
-        LARGEST_TEXTURE
-    ),
-) -> PlanBuilder:
+def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuilder:
     """Four elements of a row in a texel; B is stored transposed."""
-    layout = Layout(1, 1, RGBA32F, Stored(largest_texture=largest_texture), ROW_OF_FOUR)
+    stored = Stored(largest_texture=largest_texture)
+    layout, side = Layout(1, 1, RGBA32F, stored, ROW_OF_FOUR), stored.side
 
     def multiply(shape: Shape) -> PlanBuilder:
         # B has one column per row of texels; A and C have four columns per texel.
-        columns = largest_texture // CHANNELS * CHANNELS or largest_texture
+        columns = side // CHANNELS * CHANNELS or side
         tiling = Tiling(
-            segments(shape.m, largest_texture),
-            segments(shape.l, min(largest_texture, MOST_UNROLLED) * CHANNELS, CHANNELS),
+            segments(shape.m, side),
+            segments(shape.l, min(side, MOST_UNROLLED) * CHANNELS, CHANNELS),
             segments(shape.n, columns, CHANNELS),
         )
         return _drawn(_RowPacked("row-packed", shape, layout, tiling), "row_packed")
@@ -74,7 +71,7 @@ def packed_2x2(sizes: Sizes, stored: Stored) -> PlanBuilder:
     layout = Layout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS)
 
     def multiply(shape: Shape) -> PlanBuilder:
-        most = _SPLIT * min(stored.largest_texture, MOST_UNROLLED)
+        most = _SPLIT * min(stored.side, MOST_UNROLLED)
         inner = segments(shape.l, most, _SPLIT)
         tiling = Tiling(layout.segments(shape.m), inner, layout.segments(shape.n))
         p = TiledProduct("packed-2x2", shape, layout, tiling)
