@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
-from gpgpu_legacy.count.by_pass import PassCounts, count_by_pass
 from gpgpu_legacy.count.formulas import ClosedForm, formulas
-from gpgpu_legacy.count.traffic import ADDITIVE, Counts, count_plan
+from gpgpu_legacy.count.traffic import ADDITIVE, Counts, PassCounts, count_by_pass, count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.expand import rect_numbers
 from gpgpu_legacy.plan.numbers import PerIteration

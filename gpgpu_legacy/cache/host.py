@@ -40,9 +40,7 @@ class Hierarchy:
     """What lies between a core and its memory.
 
     l1, l2: write-allocate, write-back, with lines of one size. dtlb: a cache whose lines are pages.
-    entry_bytes: of the page table. memory_bytes: the RAM that provides the frames. walks: whether a
-    DTLB miss loads an entry of the page table; without, it is only counted, which shows the effect
-    of page walks on the caches.
+    entry_bytes: of the page table. memory_bytes: the RAM that provides the frames.
     """
 
     l1: Cache
@@ -50,7 +48,6 @@ class Hierarchy:
     dtlb: Cache
     entry_bytes: int
     memory_bytes: int
-    walks: bool = True
 
     def __post_init__(self) -> None:
         if self.l1.line_bytes != self.l2.line_bytes:
@@ -64,9 +61,9 @@ class Hierarchy:
         return self.dtlb.line_bytes
 
     @property
-    def core(self) -> tuple[Cache, Cache, int, bool]:
+    def core(self) -> tuple[Cache, Cache, int]:
         """What Core depends on."""
-        return self.dtlb, self.l1, self.entry_bytes, self.walks
+        return self.dtlb, self.l1, self.entry_bytes
 
     @property
     def colours(self) -> int:
@@ -143,7 +140,6 @@ def measure(
     return [HostCounts(*(new - old).tolist()) for new, old in zip(counts(), before, strict=True)]
 
 
-_NO_WALKS = -1
 _DATA, _WALK, _BACK = 0, 1, 2  # requests to level 2: a line, a line for a walk, a write-back
 
 
@@ -162,7 +158,7 @@ class Core:
         self._table = (
             _pages(page_bytes, bytes_in_use) * page_bytes
             + first % (page_bytes // entry_bytes) * entry_bytes,
-            entry_bytes.bit_length() - 1 if hierarchy.walks else _NO_WALKS,
+            entry_bytes.bit_length() - 1,
         )
         self._dtlb, self._l1 = _new_sets(hierarchy.dtlb), _new_sets(hierarchy.l1)
         self.counts = np.zeros(4, np.int64)
@@ -241,7 +237,7 @@ def _access(  # noqa: PLR0917 - numba takes them by position
         page = address >> page_bits
         missed = _use(dtlb, page, 0) != HIT
         counts[2] += missed
-        if missed and table[1] != _NO_WALKS:
+        if missed:
             line = (table[0] + (page << table[1])) >> line_bits
             victim = _use(l1, line, 0)
             if victim != HIT:

@@ -31,11 +31,11 @@ from gpgpu_legacy.cache.trace import (
     Step,
     Trace,
 )
+from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import InputError, PlanError
-from gpgpu_legacy.interp.dataless import AddressMachine, CountingMachine, uniform_values
-from gpgpu_legacy.interp.kernel import Array, Grid, Mask
+from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
+from gpgpu_legacy.interp.kernel import Grid, Mask
 from gpgpu_legacy.kernel.accesses import outside
-from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Type
 from gpgpu_legacy.lower.analysis.bounds import unproven
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
@@ -92,6 +92,7 @@ class _Places:
     """The regions of a plan, and the region of each array of a kernel."""
 
     def __init__(self, plan: Plan, kernels: list[Kernel]) -> None:
+        self.plan = plan
         self.regions: list[Region] = []
         self.numbers = {
             texture.name: self.add(
@@ -162,10 +163,7 @@ class _Maker:
 
     def trace(self, pass_: ComputePass) -> PassTrace:
         if pass_ not in self.accesses:
-            check_data_independent(pass_.kernel)
-            tally = _AccessTally(pass_.invocations)
-            CountingMachine(pass_, tally).run()
-            self.accesses[pass_] = tally.total
+            self.accesses[pass_] = count_compute_pass(self.places.plan, pass_).accesses
         across, up = constant_groups(pass_.groups)
         single = pass_.kernel.threads == 1
         chunks = self.single if single else self.lockstep
@@ -250,29 +248,6 @@ def first_dispatch_addresses(
     places = _Places(plan, [steps[0].kernel])
     maker = _Maker(places, line_bytes.bit_length() - 1)
     return tuple(places.regions), maker.addresses(steps[0])
-
-
-# How many ------------------------------------------------------------------------------------
-
-
-class _AccessTally:
-    """A Tally that counts accesses of active invocations."""
-
-    def __init__(self, invocations: int) -> None:
-        self.invocations, self.weight, self.total = invocations, 1, 0
-
-    def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
-        """See Listener."""
-        active = self.invocations
-        if mask is not None:
-            active = int(np.count_nonzero(mask)) * (self.invocations // mask.size)
-        self.total += active * self.weight
-
-    def arithmetic(self, kind: Type, mask: Mask) -> None:
-        """See Listener."""
-
-    def barrier(self, mask: Mask) -> None:
-        """See Listener."""
 
 
 # Many work groups at once --------------------------------------------------------------------

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm, prod
@@ -201,46 +200,29 @@ _POWERS_OF_N = tuple((i, 0) for i in (0, 1, 2, 3))
 _POWERS_OF_B = tuple((i, 0) for i in (-1, 0, 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """The (n, b) at which a quantity is counted.
-
-    sizes, blocks: the coefficients are solved for at every n of `sizes` with every b of `blocks`:
-    as many n as there are powers of n, and as many b as powers of b. held_out: the (n, b) at which
-    the solution is checked.
-    """
-
-    sizes: tuple[int, ...]
-    blocks: tuple[int, ...]
-    held_out: tuple[tuple[int, int], ...]
-
-
 # Sizes are multiples of 2b, so that nothing is padded: the papers' formulas are for such sizes.
-ANY_BLOCK = Samples(
-    (12, 24, 36, 48), (1, 2, 3), ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
-)
-"""For methods that support any block size."""
-
-POWERS_OF_TWO = Samples(
-    (32, 64, 96, 128), (1, 2, 4), ((160, 8), (192, 16), (256, 32), (32, 32), (224, 2), (288, 1))
-)
-"""For methods with blocks of 1, 2, 4, … 32. Work groups of 32×32 cover the sizes exactly."""
+_AXES = ((12, 24, 36, 48), (1, 2, 3))
+_HELD_OUT = ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
 
 
-def recover(quantity: Quantity, samples: Samples = ANY_BLOCK) -> Any:
+def recover(
+    quantity: Quantity,
+    axes: tuple[tuple[int, ...], tuple[int, ...]] = _AXES,
+    held_out: tuple[Point, ...] = _HELD_OUT,
+) -> Any:
     """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that equals a quantity.
 
-    Returns a sympy expression in n and b. None if no such sum gives all the counts, including
-    those held out.
+    axes: the coefficients are solved for at every n with every b, as many of each as it has powers.
+    held_out: the (n, b) at which the solution is checked. Returns a sympy expression in n and b;
+    None if no such sum gives all the counts.
     """
     counts: dict[Point, int] = {}
-    for point in product(samples.sizes, samples.blocks):
+    for point in product(*axes):
         count = quantity(*point)
         if count is None:
             return None
         counts[point] = count
-    axes = (samples.sizes, samples.blocks)
     solution = fit_grid(axes, counts, (_POWERS_OF_N, _POWERS_OF_B))
-    if solution is None or any(value_at(solution, p) != quantity(*p) for p in samples.held_out):
+    if solution is None or any(value_at(solution, p) != quantity(*p) for p in held_out):
         return None
     return _expression(solution, ("n", "b"))

@@ -24,7 +24,7 @@ from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Array, Grid, Mask
-from gpgpu_legacy.kernel.dependence import check_data_independent, control_uniforms
+from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
 
@@ -140,16 +140,13 @@ def transactions(plan: Plan, rule: Rule) -> Transactions:
 
 
 def _of_dispatch(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
-    check_data_independent(pass_.kernel)
     for array in pass_.kernel.shared:
         if array.type in (Type.DOUBLE, Type.VEC4):
             raise PlanError(
                 f"{pass_.kernel.name}: bank conflicts are counted for 4-byte words, but "
                 f"{array.name} holds {array.type.value}; use a float, int or uint array"
             )
-    counts = count_compute_pass(plan, pass_)
-    accesses = counts.global_loads + counts.global_stores
-    accesses += counts.shared_loads + counts.shared_stores
+    accesses = count_compute_pass(plan, pass_).accesses
     if accesses > LARGEST_TRACE * pass_.invocations:
         raise PlanError(
             f"{pass_.kernel.name}: an invocation makes {accesses // pass_.invocations} accesses; "

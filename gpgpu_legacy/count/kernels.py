@@ -45,6 +45,12 @@ class KernelCounts:
     barriers: int
     bytes_requested: int
 
+    @property
+    def accesses(self) -> int:
+        """Loads and stores, of both kinds."""
+        stores = self.global_stores + self.shared_stores
+        return self.global_loads + self.shared_loads + stores
+
 
 def distinct_dispatches(
     pass_: ComputePass, count: int, uniforms: Collection[str]

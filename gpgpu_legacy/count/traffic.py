@@ -13,34 +13,19 @@ uniforms that control flow depends on. Other numbers may change without changing
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
-from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
+from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_passes
 from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.textures import Rect, Transfer
+from gpgpu_legacy.plan.textures import MovingRect, Rect, Transfer
 
-
-@dataclass(frozen=True, slots=True)
-class Accounting:
-    """The assumptions of the accounting that no plan determines.
-
-    vertex_bytes: the size of a vertex as it is sent to the GPU, at least 1. The default is a
-    position alone, three floats; texture coordinates would add to it.
-    """
-
-    vertex_bytes: int = 12
-
-    def __post_init__(self) -> None:
-        as_positive("vertex_bytes", self.vertex_bytes)
-
-
-POSITIONS_ALONE = Accounting()
-"""Vertices that have a position and nothing else."""
+VERTEX_BYTES = 12
+"""Of a vertex as it is sent to the GPU: a position of three floats, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -63,7 +48,7 @@ class Counts:
     global_loads, global_stores, shared_loads, shared_stores: elements of storage buffers and of
     shared arrays, over all invocations.
     barriers: waits of single invocations, over all invocations.
-    vertex_bytes: the assumed size of a vertex, from the Accounting; not a count.
+    vertex_bytes: the assumed size of a vertex; not a count.
     vertices: geometry_bytes / vertex_bytes.
     """
 
@@ -86,12 +71,10 @@ class Counts:
     shared_loads: int = 0
     shared_stores: int = 0
     barriers: int = 0
-    vertex_bytes: int = POSITIONS_ALONE.vertex_bytes
+    vertex_bytes: int = field(init=False, compare=False, default=VERTEX_BYTES)
     vertices: int = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
-        """InputError for vertices of no bytes."""
-        as_positive("vertex_bytes", self.vertex_bytes)
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
     def __repr__(self) -> str:
@@ -105,32 +88,26 @@ class Counts:
         from gpgpu_legacy.present.grid import Grid
         from gpgpu_legacy.present.html import grids_html
 
-        counted = (f.name for f in fields(self) if f.name != "vertex_bytes")
         rows = tuple(
-            (name.replace("_", " "), getattr(self, name)) for name in counted if getattr(self, name)
+            (name.replace("_", " "), getattr(self, name))
+            for name in (*ADDITIVE, "vertices")
+            if getattr(self, name)
         )
         return grids_html([Grid("counts", "Counted", ("count", "total"), rows)])
 
     def __add__(self, other: Counts) -> Counts:
-        """The sum of both; ValueError if they assume vertices of different sizes."""
-        if self.vertex_bytes != other.vertex_bytes:
-            raise ValueError(
-                f"counts with vertices of {self.vertex_bytes} and of {other.vertex_bytes} bytes "
-                "cannot be added; count both with one Accounting"
-            )
-        return replace(
-            self, **{name: getattr(self, name) + getattr(other, name) for name in ADDITIVE}
-        )
+        """The sum of both."""
+        return Counts(*(getattr(self, name) + getattr(other, name) for name in ADDITIVE))
 
     def times(self, count: int) -> Counts:
         """The cost of `count` repetitions."""
-        return replace(self, **{name: getattr(self, name) * count for name in ADDITIVE})
+        return Counts(*(getattr(self, name) * count for name in ADDITIVE))
 
 
-ADDITIVE = tuple(f.name for f in fields(Counts) if f.name not in {"vertex_bytes", "vertices"})
+ADDITIVE = tuple(f.name for f in fields(Counts) if f.init)
 
 
-def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
+def count_plan(plan: Plan) -> Counts:
     """Count a whole plan.
 
     A Repeat is counted once and multiplied; the result is that of its expansion. Raises PlanError
@@ -140,49 +117,42 @@ def count_plan(plan: Plan, accounting: Accounting = POSITIONS_ALONE) -> Counts:
         clear_bytes=sum(t.size_bytes for t in plan.textures if t.initial is not None),
         upload_bytes=_transfer_bytes(plan, plan.inputs),
         readback_bytes=_transfer_bytes(plan, plan.outputs),
-        vertex_bytes=accounting.vertex_bytes,
     )
     for times, pass_ in plan.weighted_passes():
-        totals += count_repeated(plan, pass_, times, accounting)
+        totals += count_repeated(plan, pass_, times)
     return totals
 
 
-def count_pass(plan: Plan, pass_: Pass, accounting: Accounting = POSITIONS_ALONE) -> Counts:
+def count_pass(plan: Plan, pass_: Pass) -> Counts:
     """Count one pass of a plan, in which no number changes from iteration to iteration."""
-    return count_repeated(plan, pass_, 1, accounting)
+    return count_repeated(plan, pass_, 1)
 
 
-def count_repeated(
-    plan: Plan, pass_: Pass, times: int, accounting: Accounting = POSITIONS_ALONE
-) -> Counts:
+def count_repeated(plan: Plan, pass_: Pass, times: int) -> Counts:
     """Count a pass of a Repeat over all `times` iterations."""
-    none = Counts(vertex_bytes=accounting.vertex_bytes)
     match pass_:
         case CopyPass():
             texel = plan.texture(pass_.source).format.texel_bytes
-            return replace(none, copy_bytes=2 * texel * total_area(pass_.source_rect, times))
+            return Counts(copy_bytes=2 * texel * total_area(pass_.source_rect, times))
         case ClearPass():
-            return replace(none, clear_bytes=times * plan.texture(pass_.target).size_bytes)
+            return Counts(clear_bytes=times * plan.texture(pass_.target).size_bytes)
         case ComputePass():
             controlling = control_uniforms(pass_.kernel, indices=False)
             dispatches = distinct_dispatches(pass_, times, controlling)
-            return sum(
-                (_dispatch(plan, dispatch, none).times(n) for n, dispatch in dispatches), none
-            )
+            return sum((_dispatch(plan, one).times(n) for n, one in dispatches), Counts())
     rect = pass_.rect if isinstance(pass_.rect, Rect) else pass_.rect.at(0)
-    vertices = times * len(rect.corners)
     return replace(
-        _fragment_counts(plan, pass_, none).times(total_area(pass_.rect, times)),
+        _fragment_counts(plan, pass_).times(total_area(pass_.rect, times)),
         passes=times,
-        geometry_bytes=vertices * accounting.vertex_bytes,
+        geometry_bytes=times * len(rect.corners) * VERTEX_BYTES,
     )
 
 
-def _dispatch(plan: Plan, pass_: ComputePass, none: Counts) -> Counts:
-    return replace(none, dispatches=1, **asdict(count_compute_pass(plan, pass_)))
+def _dispatch(plan: Plan, pass_: ComputePass) -> Counts:
+    return Counts(dispatches=1, **asdict(count_compute_pass(plan, pass_)))
 
 
-def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
+def _fragment_counts(plan: Plan, pass_: FragmentPass) -> Counts:
     """The cost of one fragment of a pass."""
     instructions = count_instructions(pass_.program)
     bound = {binding.unit: plan.texture(binding.texture) for binding in pass_.bindings}
@@ -191,8 +161,7 @@ def _fragment_counts(plan: Plan, pass_: FragmentPass, none: Counts) -> Counts:
     )
     blends = 0 if pass_.blend is Blend.NONE else len(pass_.targets)
     texels = sum(plan.texture(target).format.texel_bytes for target in pass_.targets)
-    return replace(
-        none,
+    return Counts(
         fragments=1,
         arithmetic=instructions.arithmetic + blends,
         blend=blends,
@@ -215,3 +184,66 @@ def fragments_per_pass(plan: Plan) -> int | None:
         for area in set(areas_of(pass_.rect, 1 if isinstance(pass_.rect, Rect) else times))
     }
     return areas.pop() if len(areas) == 1 else None
+
+
+# Passes that do the same work, together ----------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PassCounts:
+    """The cost of the passes of a plan that do the same work, all together.
+
+    pass_: the first of them, as the plan writes it. numbers: of all of them. counts: what they cost
+    together.
+    """
+
+    pass_: Pass
+    numbers: tuple[PassNumbers, ...]
+    counts: Counts
+
+    @property
+    def runs(self) -> int:
+        """How many passes they are."""
+        return sum(numbers.count for numbers in self.numbers)
+
+
+def count_by_pass(plan: Plan) -> tuple[PassCounts, ...]:
+    """The cost of each pass of a plan, in the order in which they first run.
+
+    Passes do the same work if they draw rectangles of one size with the same program and textures;
+    where the rectangles lie, the parameters and the coordinates make no difference. Together with
+    what transfers and initial values cost, the counts add up to those of the plan. Raises PlanError
+    as count_plan does.
+    """
+    groups: dict[Hashable, list[tuple[PassNumbers, Pass]]] = {}
+    for numbers, pass_ in numbered_passes(plan):
+        groups.setdefault(work_of_pass(pass_), []).append((numbers, pass_))
+    return tuple(
+        PassCounts(
+            group[0][1],
+            tuple(numbers for numbers, _ in group),
+            sum((count_repeated(plan, pass_, n.count) for n, pass_ in group), Counts()),
+        )
+        for group in groups.values()
+    )
+
+
+def work_of_pass(pass_: Pass) -> Hashable:
+    """What decides the cost of a pass, with the textures that it reads and writes.
+
+    Passes do the same work if it is equal.
+    """
+    match pass_:
+        case FragmentPass():
+            textures = (pass_.bindings, pass_.targets, pass_.blend)
+            return (pass_.program, *textures, _size(pass_.rect))
+        case CopyPass():
+            return (pass_.source, pass_.target, _size(pass_.source_rect))
+        case ClearPass():
+            return (pass_.target,)
+        case ComputePass():
+            return replace(pass_, independent=False)
+
+
+def _size(rect: Rect | MovingRect) -> Hashable:
+    return (rect.width, rect.height)

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
-from gpgpu_legacy.count.by_pass import work_of_pass
 from gpgpu_legacy.count.coalescing import RULES, transactions
-from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text

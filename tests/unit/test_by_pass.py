@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from plans import Made, plans
 from sorting import sort_plan
 
-from gpgpu_legacy.count.by_pass import PassCounts, count_by_pass
-from gpgpu_legacy.count.traffic import Accounting, Counts, count_pass, count_plan
+from gpgpu_legacy.count.traffic import Counts, PassCounts, count_by_pass, count_pass, count_plan
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.numbers import Affine
@@ -59,12 +58,11 @@ def mixed() -> Plan:
 
 def test_passes_that_do_the_same_work_are_one_row() -> None:
     """Fragments write 4 bytes; a copy reads and writes 4 bytes a texel."""
-    clear, fill, copy, small = count_by_pass(mixed(), Accounting(vertex_bytes=20))
-    assert clear.counts == Counts(clear_bytes=64, vertex_bytes=20)
+    clear, fill, copy, small = count_by_pass(mixed())
+    assert clear.counts == Counts(clear_bytes=64)
     assert numbers_of(fill) == [2, 4, 6, 8] and fill.runs == 4
     assert fill.counts == Counts(
-        passes=4, fragments=64, arithmetic=64, bytes_requested=256, geometry_bytes=320,
-        vertex_bytes=20,
+        passes=4, fragments=64, arithmetic=64, bytes_requested=256, geometry_bytes=192,
     )  # fmt: skip
     assert numbers_of(copy) == [3, 5, 7] and copy.counts.copy_bytes == 3 * 2 * 4 * 16
     assert numbers_of(small) == [9] and small.counts.fragments == 3

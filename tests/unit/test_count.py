@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -14,13 +14,11 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.instructions import InstructionCounts, count_instructions
 from gpgpu_legacy.count.traffic import (
-    Accounting,
     Counts,
     count_pass,
     count_plan,
     fragments_per_pass,
 )
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.isa.opcodes import Shape as OperandShape
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -146,18 +144,9 @@ def test_all_layers_are_cleared(kind: TextureKind, extent: Extent) -> None:
     assert count_plan(plan).clear_bytes == without + 54 * 16
 
 
-def test_the_bytes_of_a_vertex_are_the_accountings() -> None:
-    plan = plan_of_steps(Repeat(5, (drawn(),)))
-    default = count_plan(plan)
-    assert (default.vertices, default.vertex_bytes, default.geometry_bytes) == (20, 12, 240)
-    larger = count_plan(plan, Accounting(vertex_bytes=36))
-    assert (larger.vertices, larger.vertex_bytes, larger.geometry_bytes) == (20, 36, 720)
-    assert replace(larger, geometry_bytes=240, vertex_bytes=12) == default
-    assert asdict(larger)["vertex_bytes"] == 36
-    with pytest.raises(ValueError, match="vertices of 12 and of 36 bytes"):
-        default + larger
-    with pytest.raises(InputError, match="vertex_bytes is 0; it must be at least 1"):
-        Accounting(vertex_bytes=0)
+def test_a_vertex_is_three_floats() -> None:
+    counts = count_plan(plan_of_steps(Repeat(5, (drawn(),))))
+    assert (counts.vertices, counts.vertex_bytes, counts.geometry_bytes) == (20, 12, 240)
 
 
 def test_rectangles_that_change_are_counted_as_they_are() -> None:

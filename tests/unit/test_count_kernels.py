@@ -11,7 +11,7 @@ from buffers import bindings, buffer, uniforms
 from products import plan_of as product_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.count.closed_form import POWERS_OF_TWO, recover, same_formula
+from gpgpu_legacy.count.closed_form import recover, same_formula
 from gpgpu_legacy.count.kernels import KernelCounts, count_compute_pass
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
@@ -95,12 +95,19 @@ FORMULAS = [
 ]
 
 
+# Work groups of 32×32 cover the sizes exactly; blocks are 1, 2, 4, … 32.
+POWERS_OF_TWO = (
+    ((32, 64, 96, 128), (1, 2, 4)),
+    ((160, 8), (192, 16), (256, 32), (32, 32), (224, 2), (288, 1)),
+)
+
+
 @pytest.mark.parametrize(("name", "field", "formula"), FORMULAS)
 def test_closed_forms(name: str, field: str, formula: str) -> None:
     def quantity(n: int, b: int) -> int:
         return int(getattr(counted(name, (n, n, n), block=b), field))
 
-    assert same_formula(recover(quantity, POWERS_OF_TWO), formula)
+    assert same_formula(recover(quantity, *POWERS_OF_TWO), formula)
 
 
 # Against the reference machine, run in full ------------------------------------------------------

@@ -18,7 +18,7 @@ from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.count.coalescing import RULES, transactions
-from gpgpu_legacy.count.traffic import Accounting, count_plan, fragments_per_pass
+from gpgpu_legacy.count.traffic import count_plan, fragments_per_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import expand
@@ -53,8 +53,7 @@ COMPUTING_CHIPS = ("quadro-4000", "geforce-9400m")
 @given(plans(tame=True))
 def test_counts(made: Made) -> None:
     plan, whole = made.plan, expand(made.plan)
-    for accounting in (Accounting(), Accounting(vertex_bytes=28)):
-        assert count_plan(plan, accounting) == count_plan(whole, accounting)
+    assert count_plan(plan) == count_plan(whole)
     assert fragments_per_pass(plan) == fragments_per_pass(whole)
 
 
