@@ -7,7 +7,18 @@ add, `np.where(c, a, b)` is where. So an analysis of programs, or an emitter, is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+
+_Method = Callable[[Any, Any], Any]
+
+
+def _methods(name: str) -> tuple[_Method, _Method]:
+    """The methods of an operator: with the symbol on its left, and on its right."""
+    return (
+        lambda self, other: self.operate(name, (self, other)),
+        lambda self, other: self.operate(name, (other, self)),
+    )
 
 
 class Symbol:
@@ -19,47 +30,18 @@ class Symbol:
         """What NumPy's function of that name makes of operands, among which is this symbol."""
         raise NotImplementedError
 
-    def __add__(self, other: Any) -> Any:
-        return self.operate("add", (self, other))
-
-    def __sub__(self, other: Any) -> Any:
-        return self.operate("subtract", (self, other))
-
-    def __mul__(self, other: Any) -> Any:
-        return self.operate("multiply", (self, other))
-
-    def __truediv__(self, other: Any) -> Any:
-        return self.operate("divide", (self, other))
-
-    def __radd__(self, other: Any) -> Any:
-        return self.operate("add", (other, self))
-
-    def __rsub__(self, other: Any) -> Any:
-        return self.operate("subtract", (other, self))
-
-    def __rmul__(self, other: Any) -> Any:
-        return self.operate("multiply", (other, self))
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self.operate("divide", (other, self))
+    __add__, __radd__ = _methods("add")
+    __sub__, __rsub__ = _methods("subtract")
+    __mul__, __rmul__ = _methods("multiply")
+    __truediv__, __rtruediv__ = _methods("divide")
+    __lt__ = _methods("less")[0]
+    __le__ = _methods("less_equal")[0]
+    __gt__ = _methods("greater")[0]
+    __ge__ = _methods("greater_equal")[0]
+    __or__ = _methods("bitwise_or")[0]
 
     def __neg__(self) -> Any:
         return self.operate("negative", (self,))
-
-    def __lt__(self, other: Any) -> Any:
-        return self.operate("less", (self, other))
-
-    def __le__(self, other: Any) -> Any:
-        return self.operate("less_equal", (self, other))
-
-    def __gt__(self, other: Any) -> Any:
-        return self.operate("greater", (self, other))
-
-    def __ge__(self, other: Any) -> Any:
-        return self.operate("greater_equal", (self, other))
-
-    def __or__(self, other: Any) -> Any:
-        return self.operate("bitwise_or", (self, other))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *operands: Any, **options: Any) -> Any:
         if method != "__call__" or options:

@@ -10,10 +10,10 @@ its expressions changed. `walk` and `rebuild` stand on these two, and all analys
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import ClassVar, Self, overload
+from typing import Any, Self, overload
 
 
 class Type(Enum):
@@ -46,19 +46,38 @@ class Space(Enum):
 # Expressions ---------------------------------------------------------------------------------
 
 
-class _Leaf:
-    """A node that is made of no other ones."""
+class _Node:
+    """A node of the tree: what its fields hold of nodes it is made of, in the order of the text."""
 
-    __slots__ = ()
-    children: ClassVar[tuple[Expression, ...]] = ()
+    __slots__: tuple[str, ...] = ()
+
+    @property
+    def children(self) -> tuple[Any, ...]:
+        """The nodes that it is made of."""
+        found: list[Any] = []
+        for name in self.__slots__:
+            value = getattr(self, name)
+            if isinstance(value, _Node):
+                found.append(value)
+            elif type(value) is tuple:
+                found += value
+        return tuple(found)
 
     def map(self, change: Change) -> Self:
-        """The node itself."""
-        return self
+        """The node with its expressions changed, those of nested statements included."""
+
+        def changed(value: Any) -> Any:
+            if type(value) is tuple:
+                return tuple([changed(part) for part in value])
+            if isinstance(value, Statement):
+                return value.map(change)
+            return change(value) if isinstance(value, Expression) else value
+
+        return type(self)(*[changed(getattr(self, name)) for name in self.__slots__])
 
 
 @dataclass(frozen=True, slots=True)
-class Literal(_Leaf):
+class Literal(_Node):
     """A number, or true or false."""
 
     type: Type
@@ -66,7 +85,7 @@ class Literal(_Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Variable(_Leaf):
+class Variable(_Node):
     """A private variable. Its name is unique in the kernel; the parser renames shadowed ones."""
 
     type: Type
@@ -74,7 +93,7 @@ class Variable(_Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Uniform(_Leaf):
+class Uniform(_Node):
     """A uniform, which has the same value in all invocations."""
 
     type: Type
@@ -90,7 +109,7 @@ class BuiltIn(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class BuiltInComponent(_Leaf):
+class BuiltInComponent(_Node):
     """A component of a built-in vector. axis: 0 for x, 1 for y, 2 for z."""
 
     built_in: BuiltIn
@@ -99,7 +118,7 @@ class BuiltInComponent(_Leaf):
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class Element(_Node):
     """An element of a storage buffer (one index) or of a shared array (one per dimension).
 
     line: in the kernel's text. number: of the access, once accesses.py has numbered them.
@@ -114,54 +133,27 @@ class Element:
     number: int = field(default=0, repr=False)
     is_inside: bool = field(default=False, repr=False)
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The indices."""
-        return self.indices
-
-    def map(self, change: Change) -> Element:
-        """The element at changed indices."""
-        return replace(self, indices=tuple([change(index) for index in self.indices]))
-
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class Component(_Node):
     """A component of a vec4. index: 0 to 3."""
 
     vector: Expression
     index: int
     type: Type = Type.FLOAT
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The vector."""
-        return (self.vector,)
-
-    def map(self, change: Change) -> Component:
-        """The component of a changed vector."""
-        return Component(change(self.vector), self.index)
-
 
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(_Node):
     """A unary operator, `-x` or `!x`."""
 
     type: Type
     operator: str
     operand: Expression
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The operand."""
-        return (self.operand,)
-
-    def map(self, change: Change) -> Unary:
-        """The operator on a changed operand."""
-        return Unary(self.type, self.operator, change(self.operand))
-
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(_Node):
     """A binary operator. Both operands have the same type; so has the result, or it is a bool."""
 
     type: Type
@@ -169,18 +161,9 @@ class Binary:
     left: Expression
     right: Expression
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The operands."""
-        return self.left, self.right
-
-    def map(self, change: Change) -> Binary:
-        """The operator on changed operands."""
-        return Binary(self.type, self.operator, change(self.left), change(self.right))
-
 
 @dataclass(frozen=True, slots=True)
-class Select:
+class Select(_Node):
     """`condition ? chosen : other`. Only the selected operand is evaluated."""
 
     type: Type
@@ -188,50 +171,21 @@ class Select:
     chosen: Expression
     other: Expression
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The condition and the operands."""
-        return self.condition, self.chosen, self.other
-
-    def map(self, change: Change) -> Select:
-        """The selection between changed operands, under a changed condition."""
-        condition, chosen = change(self.condition), change(self.chosen)
-        return Select(self.type, condition, chosen, change(self.other))
-
 
 @dataclass(frozen=True, slots=True)
-class Convert:
+class Convert(_Node):
     """A conversion between scalar types."""
 
     type: Type
     operand: Expression
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The operand."""
-        return (self.operand,)
-
-    def map(self, change: Change) -> Convert:
-        """The conversion of a changed operand."""
-        return Convert(self.type, change(self.operand))
-
 
 @dataclass(frozen=True, slots=True)
-class Vector:
+class Vector(_Node):
     """The vec4 of four floats."""
 
     parts: tuple[Expression, Expression, Expression, Expression]
     type: Type = Type.VEC4
-
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The parts."""
-        return self.parts
-
-    def map(self, change: Change) -> Vector:
-        """The vector of changed parts."""
-        x, y, z, w = self.parts
-        return Vector((change(x), change(y), change(z), change(w)))
 
 
 Expression = (
@@ -258,64 +212,32 @@ Change = Callable[[Expression], Expression]
 
 
 @dataclass(frozen=True, slots=True)
-class Declare:
+class Declare(_Node):
     """Declares a private variable. Without a value it is undefined."""
 
     variable: Variable
     value: Expression | None
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The variable and its value."""
-        return (self.variable,) if self.value is None else (self.variable, self.value)
-
-    def map(self, change: Change) -> Declare:
-        """The declaration with its expressions changed."""
-        variable = change(self.variable)
-        assert isinstance(variable, Variable)
-        return Declare(variable, None if self.value is None else change(self.value))
-
 
 @dataclass(frozen=True, slots=True)
-class Assign:
+class Assign(_Node):
     """Assigns a value. The parser expands compound assignments such as `+=`."""
 
     target: LValue
     value: Expression
 
-    @property
-    def children(self) -> tuple[Expression, ...]:
-        """The target and the value."""
-        return self.target, self.value
-
-    def map(self, change: Change) -> Assign:
-        """The assignment with its expressions changed."""
-        target = change(self.target)
-        assert isinstance(target, LValue)
-        return Assign(target, change(self.value))
-
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(_Node):
     """`if (condition) then else otherwise`."""
 
     condition: Expression
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...]
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The condition, and the statements of both branches."""
-        return (self.condition, *self.then, *self.otherwise)
-
-    def map(self, change: Change) -> If:
-        """The branch with its expressions changed, those of nested statements included."""
-        condition, then = change(self.condition), _mapped(self.then, change)
-        return If(condition, then, _mapped(self.otherwise, change))
-
 
 @dataclass(frozen=True, slots=True)
-class For:
+class For(_Node):
     """`for (start; condition; step) body`."""
 
     start: tuple[Statement, ...]
@@ -323,28 +245,14 @@ class For:
     step: tuple[Statement, ...]
     body: tuple[Statement, ...]
 
-    @property
-    def children(self) -> tuple[Node, ...]:
-        """The start, the condition, the step and the body."""
-        return (*self.start, self.condition, *self.step, *self.body)
-
-    def map(self, change: Change) -> For:
-        """The loop with its expressions changed, those of nested statements included."""
-        start, condition = _mapped(self.start, change), change(self.condition)
-        return For(start, condition, _mapped(self.step, change), _mapped(self.body, change))
-
 
 @dataclass(frozen=True, slots=True)
-class Barrier(_Leaf):
+class Barrier(_Node):
     """`barrier()`: every invocation of a work group waits here for all the others."""
 
 
 Statement = Declare | Assign | If | For | Barrier
 Node = Expression | Statement
-
-
-def _mapped(statements: tuple[Statement, ...], change: Change) -> tuple[Statement, ...]:
-    return tuple([statement.map(change) for statement in statements])
 
 
 # Walks ---------------------------------------------------------------------------------------
