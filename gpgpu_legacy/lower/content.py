@@ -14,18 +14,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from itertools import chain
 
 from gpgpu_legacy.isa.ir import Attribute, Program
-from gpgpu_legacy.lower.analysis import fusion
-from gpgpu_legacy.lower.analysis.affine import Texels
-from gpgpu_legacy.lower.analysis.fusion import FusedPasses
-from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
-from gpgpu_legacy.lower.ir_types import EVERYWHERE, Axes
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, Stretch
+from gpgpu_legacy.lower.lookups import (
+    AffineLookup,
+    DependentLookup,
+    Lookup,
+    NeighbourLookup,
+    OwnLookup,
+)
 from gpgpu_legacy.lower.values import given_corners, is_flat
 from gpgpu_legacy.plan.formats import RGBA32F, Format
-from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan, written_by
-from gpgpu_legacy.plan.textures import Extent, Sampler, Texture, TextureKind
+from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, written_by
+from gpgpu_legacy.plan.textures import Extent, Texture, TextureKind
 
 LEAST_ROWS_TO_STAGE = 16
 """Native code stages what rows of fragments share where there are so many of them."""
@@ -65,65 +68,6 @@ class Surface:
 
 
 @dataclass(frozen=True, slots=True)
-class OwnLookup:
-    """A lookup of the fragment's own texel in a surface that the passes write: a register."""
-
-    axes: ClassVar[Axes] = EVERYWHERE
-    texture: int
-
-
-@dataclass(frozen=True, slots=True)
-class AffineLookup:
-    """A lookup at whole texels that are affine in position and iteration.
-
-    base: the number of the texel, one of those that the Arguments give, that s and t are relative
-    to. Lookups in one surface with the same slopes share it; the first of them has the constants 0.
-    inside: it never leaves the texture.
-    aligned: for work groups: the base, and each row of the surface, begins at a multiple of four
-    texels of one channel, so that four neighbours can be loaded at once.
-    repeats: for native code: whether it comes back in from the other side along s and t.
-    """
-
-    texture: int
-    base: int
-    s: Texels
-    t: Texels
-    inside: bool
-    aligned: bool = False
-    repeats: tuple[bool, bool] = (False, False)
-
-    @property
-    def axes(self) -> Axes:
-        """Along which axes it reads different texels."""
-        return Axes(bool(self.s.x or self.t.x), bool(self.s.y or self.t.y))
-
-
-@dataclass(frozen=True, slots=True)
-class DependentLookup:
-    """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
-
-    axes: ClassVar[Axes] = EVERYWHERE
-    texture: int
-    sampler: Sampler
-
-
-@dataclass(frozen=True, slots=True)
-class NeighbourLookup:
-    """A lookup near the fragment's own texel, in a surface that passes before it wrote.
-
-    right, up: how many texels away from it.
-    """
-
-    axes: ClassVar[Axes] = EVERYWHERE
-    texture: int
-    right: int
-    up: int
-
-
-Lookup = OwnLookup | AffineLookup | DependentLookup | NeighbourLookup
-
-
-@dataclass(frozen=True, slots=True)
 class Draw:
     """A fragment pass: its program and what is known of each of its lookups, in program order.
 
@@ -132,7 +76,7 @@ class Draw:
     """
 
     program: Program
-    lookups: tuple[Lookup, ...]
+    lookups: tuple[Lookup[int], ...]
     targets: tuple[int, ...]
     blend: Blend
     bent: tuple[Attribute, ...]
@@ -212,7 +156,7 @@ def native_content(
     """
     origins = {name: x for name, x, _ in fused.origins}
     once = fused.alternates or fused.count == 1
-    content, arguments = _described(fused, textures)
+    content, arguments = content_of(fused, textures)
 
     def surface(known: Surface, name: str, extent: Extent) -> Surface:
         return replace(
@@ -237,28 +181,19 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
     """
     gathered, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
     for fused in fused_steps:
-        for member in fused.body:
-            for lookup in member.lookups if isinstance(member, fusion.Draw) else ():
-                if isinstance(lookup, fusion.DependentLookup):
-                    gathered.add(lookup.binding.texture)
-            if isinstance(member, fusion.Move):
-                others.add(member.source)
+        for lookup in chain.from_iterable(fused.lookups):
+            if isinstance(lookup, DependentLookup):
+                gathered.add(lookup.texture)
+        others |= {pass_.source for pass_ in fused.passes if isinstance(pass_, CopyPass)}
     return frozenset(n for n in gathered - others if plan.texture(n).format is RGBA32F)
 
 
 def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
     """What shapes their work groups, and what these are handed; textures: the plan's, by name."""
-    content, arguments = _described(fused, textures, _is_aligned)
+    content, arguments = content_of(fused, textures, _is_aligned)
     together = 1 if fused.alternates else min(fused.count, MOST_TOGETHER)
     together = 1 << (together.bit_length() - 1)
     return replace(content, together=together), arguments
-
-
-def neighbour_content(
-    found: Neighbourhood, textures: Mapping[str, Texture]
-) -> tuple[Content, Arguments]:
-    """The same of passes that read one another's results at neighbouring texels."""
-    return _described(found, textures)
 
 
 def _is_aligned(texture: Texture, base: tuple[int, int]) -> bool:
@@ -266,8 +201,8 @@ def _is_aligned(texture: Texture, base: tuple[int, int]) -> bool:
     return texture.format.channels == 1 and not (texture.extent.width % 4 or base[0] % 4)
 
 
-def _described(
-    fused: FusedPasses | Neighbourhood,
+def content_of(
+    fused: Stretch,
     textures: Mapping[str, Texture],
     is_aligned: Callable[[Texture, tuple[int, int]], bool] = lambda _, __: False,
 ) -> tuple[Content, Arguments]:
@@ -276,7 +211,7 @@ def _described(
     is_aligned: whether lookups relative to a base in a texture are.
     """
     numbering = _Numbering(fused, lambda name, base: is_aligned(textures[name], base))
-    body = tuple(numbering.member(member) for member in fused.body)
+    body = tuple(map(numbering.member, fused.passes, fused.lookups))
     names = tuple(numbering.textures)
     origins = {name: (x, y) for name, x, y in fused.origins}
     written = {name for pass_ in fused.passes for name in written_by(pass_)}
@@ -294,7 +229,7 @@ def _described(
         fused.width,
         fused.height,
         fused.count,
-        tuple(member.pass_ for member in fused.body if not isinstance(member, fusion.Move)),
+        tuple(pass_ for pass_, _ in fused.draws),
     )
     return Content(body, tuple(map(surface, names)), len(numbering.bases)), arguments
 
@@ -307,7 +242,7 @@ class _Numbering:
 
     def __init__(
         self,
-        fused: FusedPasses | Neighbourhood,
+        fused: Stretch,
         is_aligned: Callable[[str, tuple[int, int]], bool],
     ) -> None:
         self.count, self.is_aligned = fused.count, is_aligned
@@ -320,38 +255,38 @@ class _Numbering:
     def texture(self, name: str) -> int:
         return self.textures.setdefault(name, len(self.textures))
 
-    def member(self, member: fusion.Draw | fusion.Move) -> Draw | Move:
-        if isinstance(member, fusion.Move):
-            return Move(self.texture(member.source), self.texture(member.target))
-        pass_ = member.pass_
+    def member(self, pass_: FragmentPass | CopyPass, lookups: Lookups) -> Draw | Move:
+        if isinstance(pass_, CopyPass):
+            return Move(self.texture(pass_.source), self.texture(pass_.target))
         return Draw(
             pass_.program,
-            tuple(self.lookup(lookup) for lookup in member.lookups),
-            tuple(self.texture(name) for name in pass_.targets),
+            tuple(map(self.lookup, lookups)),
+            tuple(map(self.texture, pass_.targets)),
             pass_.blend,
             tuple(bent_attributes(pass_, self.count)),
         )
 
-    def lookup(self, lookup: fusion.Lookup) -> Lookup:
+    def lookup(self, lookup: Lookup[str]) -> Lookup[int]:
+        number = self.texture(lookup.texture)
         match lookup:
-            case fusion.OwnLookup(name):
-                return OwnLookup(self.texture(name))
-            case fusion.NeighbourLookup(name, right, up):
-                return NeighbourLookup(self.texture(name), right, up)
-            case fusion.DependentLookup(binding):
-                self.dependent.add(binding.texture)
-                return DependentLookup(self.texture(binding.texture), binding.sampler)
+            case OwnLookup():
+                return OwnLookup(number)
+            case NeighbourLookup(right=right, up=up):
+                return NeighbourLookup(number, right, up)
+            case DependentLookup(sampler=sampler):
+                self.dependent.add(lookup.texture)
+                return DependentLookup(number, sampler)
         s, t = lookup.s, lookup.t
         slopes = (lookup.texture, s.slopes, t.slopes)
         base = self.bases.setdefault(slopes, (s.constant, t.constant))
         return AffineLookup(
-            self.texture(lookup.texture),
-            list(self.bases).index(slopes),
-            Texels(s.constant - base[0], *s.slopes),
-            Texels(t.constant - base[1], *t.slopes),
+            number,
+            replace(s, constant=s.constant - base[0]),
+            replace(t, constant=t.constant - base[1]),
             lookup.inside,
-            self.is_aligned(lookup.texture, base),
             lookup.repeats,
+            list(self.bases).index(slopes),
+            self.is_aligned(lookup.texture, base),
         )
 
 

@@ -12,16 +12,7 @@ from collections.abc import Sequence
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.rerolling import Segment, Step, live_segments
-from gpgpu_legacy.lower.content import (
-    AffineLookup,
-    Content,
-    DependentLookup,
-    Draw,
-    Move,
-    NeighbourLookup,
-    OwnLookup,
-    Surface,
-)
+from gpgpu_legacy.lower.content import Content, Draw, Move, Surface
 from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
@@ -36,6 +27,7 @@ from gpgpu_legacy.lower.ir import (
     operation,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Kind, Operator, type_of
+from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, NeighbourLookup, OwnLookup
 from gpgpu_legacy.lower.lowering import (
     KILLED,
     AxesLowering,
@@ -149,7 +141,7 @@ class _Draw:
                 texel = components(Call(given, self.function(lookup, surface)), present)
         return components(padded(texel), wanted)
 
-    def function(self, lookup: DependentLookup, surface: Surface) -> Function:
+    def function(self, lookup: DependentLookup[int], surface: Surface) -> Function:
         """The lookup function of a surface and a sampler: one number for equal ones."""
         number = _dependent(self.content).index(lookup)
         known, texture = surface.extent, lookup.texture
@@ -196,7 +188,7 @@ class _Draw:
         return Read(variable, channels, axes), None
 
 
-def _dependent(content: Content) -> list[DependentLookup]:
+def _dependent(content: Content) -> list[DependentLookup[int]]:
     """The dependent lookups, each once."""
     lookups = (look for draw in content.draws for look in draw.lookups)
     return list(dict.fromkeys(look for look in lookups if isinstance(look, DependentLookup)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpgpu_legacy.lower.content import AffineLookup, Content
+from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.ir import (
     Array,
     Element,
@@ -28,6 +28,7 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
     type_of,
 )
+from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.sampling import fetch_function
 
 CORNER, THREAD = (Variable(name, IVEC2) for name in ("corner", "thread"))
@@ -102,7 +103,7 @@ def placed(content: Content, part: Expression, number: Callable[[int], Expressio
 
 
 def texel_number(
-    lookup: AffineLookup,
+    lookup: AffineLookup[int],
     axis: int,
     advance: tuple[int, int],
     variables: tuple[Expression, ...],
@@ -126,7 +127,7 @@ def texel_number(
 
 def texel_element(
     content: Content,
-    lookup: AffineLookup,
+    lookup: AffineLookup[int],
     advance: tuple[int, int],
     at: tuple[Expression, Expression],
     trip: tuple[Expression, Expression],

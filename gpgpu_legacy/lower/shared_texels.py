@@ -15,7 +15,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.lower.content import AffineLookup
 from gpgpu_legacy.lower.invocation import read
 from gpgpu_legacy.lower.ir import (
     Declare,
@@ -27,13 +26,14 @@ from gpgpu_legacy.lower.ir import (
     all_expressions,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
+from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
 from gpgpu_legacy.lower.workgroups import GroupShape
 
 Advance = tuple[int, int]
 """How many texels right and up a lookup moves from trip to trip."""
 
-Load = Callable[[AffineLookup, Advance, Fragment], Expression]
+Load = Callable[[AffineLookup[int], Advance, Fragment], Expression]
 """What a fragment finds by a lookup."""
 
 
@@ -45,7 +45,7 @@ class _Key:
     side by side. place: its column and row, less what the place of the block's first fragment adds.
     """
 
-    lookup: AffineLookup
+    lookup: AffineLookup[int]
     advance: Advance
     block: tuple[int, int]
     place: tuple[int, int]
@@ -56,7 +56,7 @@ class _Shared:
     """The fragment that loads a texel for all, and the lookup by which that one finds it."""
 
     fragment: Fragment
-    lookup: AffineLookup
+    lookup: AffineLookup[int]
 
 
 class TexelLoads:
@@ -81,7 +81,7 @@ class TexelLoads:
             shared = self._known[id(statements)] = self._shared_by(statements)
         self._shared, self._loaded = shared, {}
 
-    def texel(self, texel: Texel[AffineLookup], fragment: Fragment) -> Expression:
+    def texel(self, texel: Texel[AffineLookup[int]], fragment: Fragment) -> Expression:
         """All channels of a texel that a fragment looks up."""
         lookup, advance = texel.lookup, texel.advance
         key = self._key(lookup, advance, fragment)
@@ -117,7 +117,7 @@ class TexelLoads:
                 shared[key] = _Shared(first, lookup)
         return shared
 
-    def _key(self, lookup: AffineLookup, advance: Advance, fragment: Fragment) -> _Key:
+    def _key(self, lookup: AffineLookup[int], advance: Advance, fragment: Fragment) -> _Key:
         """The texel that a fragment finds."""
         s, t = lookup.s, lookup.t
         alike = replace(lookup, s=replace(s, constant=0), t=replace(t, constant=0), inside=True)
@@ -126,7 +126,7 @@ class TexelLoads:
         across, up = (form.constant + form.x * column + form.y * row for form in (s, t))
         return _Key(alike, advance, (row_block, column_block), (across, up))
 
-    def _lookup_from(self, key: _Key, fragment: Fragment) -> AffineLookup:
+    def _lookup_from(self, key: _Key, fragment: Fragment) -> AffineLookup[int]:
         """The lookup by which a fragment finds a texel."""
         row, column = fragment[0] % self._rows, fragment[1] % self._columns
         s, t = (
@@ -136,7 +136,7 @@ class TexelLoads:
         return replace(key.lookup, s=s, t=t)
 
 
-def _is_shareable(texel: Texel[AffineLookup]) -> bool:
+def _is_shareable(texel: Texel[AffineLookup[int]]) -> bool:
     """Whether it varies along both axes, and its column and its row along one each."""
     forms = (texel.lookup.s, texel.lookup.t)
     return texel.axes == EVERYWHERE and not any(form.x and form.y for form in forms)

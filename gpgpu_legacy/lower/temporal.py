@@ -16,10 +16,10 @@ from gpgpu_legacy.lower.analysis.rerolling import live_segments
 from gpgpu_legacy.lower.content import (
     Arguments,
     Content,
-    NeighbourLookup,
     UnsupportedError,
-    neighbour_content,
+    content_of,
 )
+from gpgpu_legacy.lower.lookups import NeighbourLookup
 from gpgpu_legacy.lower.temporal_shape import TemporalShape
 from gpgpu_legacy.plan.textures import Texture
 
@@ -78,7 +78,7 @@ def temporal_content(
 
     Raises UnsupportedError where some of the textures end with the rectangle, and others do not.
     """
-    content, arguments = neighbour_content(found, textures)
+    content, arguments = content_of(found, textures)
     near = near_surfaces(content)
     ends: list[Sides] = []
     for axis, length in enumerate((arguments.width, arguments.height)):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.lower.content import AffineLookup, Content, NeighbourLookup
+from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.fused_body import own_variable
 from gpgpu_legacy.lower.invocation import (
     CORNER,
@@ -63,6 +63,7 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
     type_of,
 )
+from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup
 from gpgpu_legacy.lower.temporal import TemporalContent, shared_length, shared_padding
 from gpgpu_legacy.lower.temporal_shape import TemporalShape
 from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
@@ -263,7 +264,7 @@ class TemporalTiling:
         moved = up * width + right + shared_padding(self.shape, self.content)
         return Element((at[1] * width + at[0] + moved,), array)
 
-    def _neighbour(self, lookup: NeighbourLookup, fragment: Fragment) -> Expression:
+    def _neighbour(self, lookup: NeighbourLookup[int], fragment: Fragment) -> Expression:
         """A neighbour's texel: of the invocation's own, or of another's."""
         row, column = fragment
         clamps = [axis_clamps and self.meets_edge for axis_clamps in self.clamps]
@@ -294,7 +295,7 @@ class TemporalTiling:
         return placed(self.content, value, lambda axis: self._read(_DRAWN[axis], fragment))
 
     def _elsewhere(
-        self, lookup: AffineLookup, advance: tuple[int, int], fragment: Fragment
+        self, lookup: AffineLookup[int], advance: tuple[int, int], fragment: Fragment
     ) -> Expression:
         """A texel of a texture that no pass writes."""
         at = (self._read(_DRAWN[0], fragment), self._read(_DRAWN[1], fragment))
@@ -390,12 +391,12 @@ def _written_surface(statement: Statement) -> int:
 
 def _kept_texels(
     content: Content, body: Iterable[Statement], most: int
-) -> dict[AffineLookup, Variable]:
+) -> dict[AffineLookup[int], Variable]:
     """The lookups that give a fragment the same texel in every iteration, and their variables.
 
     most: numbers of a fragment that are kept.
     """
-    kept: dict[AffineLookup, Variable] = {}
+    kept: dict[AffineLookup[int], Variable] = {}
     for part in all_expressions(s for s in body if not isinstance(s, For)):
         if not isinstance(part, Texel) or not isinstance(part.lookup, AffineLookup):
             continue

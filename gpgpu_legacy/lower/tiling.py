@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpgpu_legacy.lower.analysis.staging import Fetched, Staged, StagedTrips, Staging
-from gpgpu_legacy.lower.content import AffineLookup, Content
+from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.fused_body import own_variable
 from gpgpu_legacy.lower.invocation import (
     BATCH,
@@ -47,6 +47,7 @@ from gpgpu_legacy.lower.ir import (
     trip_count,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, INT, Operator
+from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import read_first
 from gpgpu_legacy.lower.shared_texels import Advance, TexelLoads
 from gpgpu_legacy.lower.staged_copies import StagedCopies
@@ -171,7 +172,7 @@ class Tiling:
 
     # Texels
 
-    def _texel(self, texel: Texel[AffineLookup], fragment: Fragment) -> Expression:
+    def _texel(self, texel: Texel[AffineLookup[int]], fragment: Fragment) -> Expression:
         staged = self._staged(texel)
         if staged is not None:
             assert self.trip.place is not None
@@ -181,7 +182,7 @@ class Tiling:
             whole = self.loads.texel(texel, fragment)
         return components(whole, texel.components)
 
-    def _load(self, lookup: AffineLookup, advance: Advance, fragment: Fragment) -> Expression:
+    def _load(self, lookup: AffineLookup[int], advance: Advance, fragment: Fragment) -> Expression:
         """A texel from its texture, in this trip."""
         row, column = fragment
         at = (self._kept(0, column), self._kept(1, row))
@@ -189,7 +190,7 @@ class Tiling:
             self.content, lookup, advance, at, (self.trip.iteration, self.trip.trip)
         )
 
-    def _staged(self, texel: Texel[AffineLookup]) -> Staged | None:
+    def _staged(self, texel: Texel[AffineLookup[int]]) -> Staged | None:
         if self.trip.staged is None:
             return None
         wanted = (texel.lookup, texel.advance)

@@ -17,10 +17,11 @@ from gpgpu_legacy.bounded import Size
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.analysis.rerolling import Step, live_segments
-from gpgpu_legacy.lower.content import Content, OwnLookup
+from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.fused_body import fused_body
 from gpgpu_legacy.lower.ir import For, Role
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
+from gpgpu_legacy.lower.lookups import OwnLookup
 from gpgpu_legacy.lower.lowering import read_first
 
 

@@ -19,20 +19,12 @@ from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
 from gpgpu_legacy.lower.analysis.contraction import blended_products
-from gpgpu_legacy.lower.analysis.fusion import (
-    AffineLookup,
-    DependentLookup,
-    Draw,
-    FusedPasses,
-    OwnLookup,
-    UnfusedRepeat,
-    fused_steps,
-)
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.analysis.rerolling import live_segments
-from gpgpu_legacy.lower.content import Content, Lookup, group_content
-from gpgpu_legacy.lower.content import OwnLookup as OwnTileLookup
+from gpgpu_legacy.lower.content import Content, group_content
+from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
 from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (
@@ -156,8 +148,9 @@ class _Counter:
         elif isinstance(pass_, FragmentPass):
             bound = {binding.unit: binding for binding in pass_.bindings}
             units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
-            draw = Draw(pass_, tuple(DependentLookup(bound[unit]) for unit in units))
-            self._add_draw(draw, times, {}, writes=True)
+            bindings = [bound[unit] for unit in units]
+            lookups = tuple(DependentLookup(each.texture, each.sampler) for each in bindings)
+            self._add_draw(pass_, lookups, times, {}, writes=True)
         self.work.passes += times
 
     def add_in_time(self, repeat: UnfusedRepeat) -> None:
@@ -187,25 +180,29 @@ class _Counter:
             shape = group_shape(content, (step.width, step.height), at_once)
             self._add_tiles(content, step, shape, fused=fused)
         self.work.passes += 1 if fused else step.count
-        draws = [draw for draw in step.body if isinstance(draw, Draw)]  # not copies of registers
-        for draw in draws:
-            own = Counter(look.texture for look in draw.lookups if isinstance(look, OwnLookup))
+        for pass_, lookups in step.draws:  # not copies of registers
+            own = Counter(look.texture for look in lookups if isinstance(look, OwnLookup))
             registers = None if shape is not None else own if fused else {}
-            self._add_draw(draw, step.count, registers, writes=not fused)
+            self._add_draw(pass_, lookups, step.count, registers, writes=not fused)
         if fused:
-            self._add_sums(draws, content, step.count)
+            self._add_sums([pass_ for pass_, _ in step.draws], content, step.count)
             self._add_results(step)
 
     def _add_draw(
-        self, draw: Draw, times: int, registers: Mapping[str, int] | None, *, writes: bool
+        self,
+        pass_: FragmentPass,
+        lookups: Lookups,
+        times: int,
+        registers: Mapping[str, int] | None,
+        *,
+        writes: bool,
     ) -> None:
         """What a pass computes, reads and, unless it is fused, writes.
 
         registers: how many of its lookups, by texture, read registers instead; None if tiled.
         """
-        pass_ = draw.pass_
         fragments = times * constant_rect(pass_.rect).area
-        self._add_arithmetic(draw, fragments)
+        self._add_arithmetic(pass_, lookups, fragments)
         if registers is not None:
             textures = {binding.unit: binding.texture for binding in pass_.bindings}
             for instruction in pass_.program.instructions:
@@ -214,22 +211,22 @@ class _Counter:
                     self.work.lookups[bits] += fragments
             for name, number in registers.items():
                 self.work.lookups[self._texel_bits(name)] -= fragments * number
-        self.work.memory_bytes += times * self._read_bytes(draw)
+        self.work.memory_bytes += times * self._read_bytes(pass_, lookups)
         if writes:
             blends = pass_.blend is not Blend.NONE
             for bits in map(self._texel_bits, pass_.targets):
                 (self.work.blends if blends else self.work.fills)[bits] += fragments
                 self.work.memory_bytes += fragments * bits // 8 * (1 + blends)
 
-    def _add_sums(self, draws: Sequence[Draw], content: Content, times: int) -> None:
+    def _add_sums(self, passes: Sequence[FragmentPass], content: Content, times: int) -> None:
         """What blending adds in registers, unless the multiply-add of a product does."""
-        if all(draw.pass_.blend is Blend.NONE for draw in draws):
+        if all(pass_.blend is Blend.NONE for pass_ in passes):
             return
-        for draw, products in zip(draws, blended_products(content), strict=True):
-            if draw.pass_.blend is Blend.NONE:
+        for pass_, products in zip(passes, blended_products(content), strict=True):
+            if pass_.blend is Blend.NONE:
                 continue
-            fragments = times * constant_rect(draw.pass_.rect).area
-            for target, is_product in zip(draw.pass_.targets, products, strict=True):
+            fragments = times * constant_rect(pass_.rect).area
+            for target, is_product in zip(pass_.targets, products, strict=True):
                 if not is_product:
                     self.work.instructions += fragments
                     self.work.components += fragments * self.plan.texture(target).format.channels
@@ -242,14 +239,13 @@ class _Counter:
             self.work.fills[bits] += area
             self.work.memory_bytes += 2 * area * bits // 8
 
-    def _add_arithmetic(self, draw: Draw, fragments: int) -> None:
+    def _add_arithmetic(self, pass_: FragmentPass, lookups: Lookups, fragments: int) -> None:
         """Instructions of a pass.
 
         All are counted, but only those components that anything uses: a compiler removes the
         others, and the coordinates that step from texel to texel.
         """
-        pass_ = draw.pass_
-        known = [None if isinstance(look, DependentLookup) else look for look in draw.lookups]
+        known = [None if isinstance(look, DependentLookup) else look for look in lookups]
         live = live_components(pass_.program, known)
         for instruction, components in zip(pass_.program.instructions, live, strict=True):
             row = OPCODES[instruction.mnemonic]
@@ -285,7 +281,7 @@ class _Counter:
         fragments = step.count * step.width * step.height
         self.work.fragments += fragments
         for trips, in_loop, lookup in _lookups_of_tiles(content, step.count):
-            if fused and isinstance(lookup, OwnTileLookup):
+            if fused and isinstance(lookup, OwnLookup):
                 continue
             x, y = lookup.axes
             texel_bytes = content.surfaces[lookup.texture].format.texel_bytes
@@ -297,15 +293,15 @@ class _Counter:
             self.work.shared_bytes += alone * texel_bytes
             self.work.lookups[8 * texel_bytes] += number // (across if x else up)
 
-    def _read_bytes(self, draw: Draw) -> int:
+    def _read_bytes(self, pass_: FragmentPass, lookups: Lookups) -> int:
         """Bytes of the texels that a pass touches, each texel counted once."""
-        rect = constant_rect(draw.pass_.rect)
+        rect = constant_rect(pass_.rect)
         touched: Counter[str] = Counter()
-        for lookup in draw.lookups:
+        for lookup in lookups:
             if isinstance(lookup, AffineLookup):
                 touched[lookup.texture] += _texels(lookup, rect)
             elif isinstance(lookup, DependentLookup):
-                touched[lookup.binding.texture] += rect.area
+                touched[lookup.texture] += rect.area
         return sum(
             min(texels * self._texel_bits(name) // 8, self.plan.texture(name).size_bytes)
             for name, texels in touched.items()
@@ -315,7 +311,7 @@ class _Counter:
         return 8 * self.plan.texture(texture).format.texel_bytes
 
 
-def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool, Lookup]]:
+def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool, Lookup[int]]]:
     """Every lookup of fused programs, with its trips per pass and whether it is in a loop."""
     for segments in map(live_segments, content.draws):
         iterates = count > 1 and len(segments) == 1
@@ -325,7 +321,7 @@ def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool,
                     yield segment.trips, segment.trips > 1 or iterates, step.lookup
 
 
-def _texels(lookup: AffineLookup, rect: Rect) -> int:
+def _texels(lookup: AffineLookup[str], rect: Rect) -> int:
     """How many texels all fragments together read by one lookup."""
     across = rect.width if lookup.s.x or lookup.t.x else 1
     up = rect.height if lookup.s.y or lookup.t.y else 1

@@ -145,7 +145,7 @@ class JitPrepared(HostPrepared):
                 return scheduled
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
         count = step.count if isinstance(step, UnfusedRepeat) else 1
-        runs, passes = [], []
+        runs, passes = list[Run](), list[Pass]()
         for member in members:
             if isinstance(member, FusedPasses):
                 runs.append(self._fused(member))

@@ -87,7 +87,7 @@ def stage_of(
     lag = max(max(reach.down, reach.up) for reach in around.reaches)
     slant = max(max(reach.left, reach.right) for reach in around.reaches)
     slant = -(-slant // lanes) * lanes
-    passes = min(MOST_PASSES, around.count * len(around.body))
+    passes = min(MOST_PASSES, around.count * len(around.passes))
     chunk, span = _block_of(around.width, lag, passes * slant, passes, texel_bytes)
     span = ENDLESS if across else span
     if lag:

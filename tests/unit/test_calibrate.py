@@ -17,7 +17,8 @@ from gpgpu_legacy.chips.profile import (
     find_profile,
     profiles,
 )
-from gpgpu_legacy.lower.analysis.fusion import AffineLookup, Draw, FusedPasses, fused_steps
+from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
+from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.calibration.model import (
     calibrate,
@@ -121,16 +122,11 @@ def test_what_is_to_be_staged_varies_along_one_axis(plan: str, axes: tuple[bool,
         for each in fused_steps(tiles.plans[f"calibrate-{plan}"])
         if isinstance(each, FusedPasses)
     ]
-    looked_up = [look for draw in loop.body if isinstance(draw, Draw) for look in draw.lookups]
+    looked_up = [look for lookups in loop.lookups for look in lookups]
     assert looked_up and all(isinstance(look, AffineLookup) and look.inside for look in looked_up)
-    found = {axes_of(look) for look in looked_up if isinstance(look, AffineLookup)}
+    found = {look.axes for look in looked_up}
     assert axes in found
     assert (True, True) not in found
-
-
-def axes_of(lookup: AffineLookup) -> tuple[bool, bool]:
-    """Whether neighbours along x, and along y, look up different texels."""
-    return bool(lookup.s.x or lookup.t.x), bool(lookup.s.y or lookup.t.y)
 
 
 def test_a_calibrated_profile_is_found_by_its_name(

@@ -16,14 +16,12 @@ from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, all_fused, fused_steps
 from gpgpu_legacy.lower.content import (
-    AffineLookup,
     Arguments,
     Content,
-    DependentLookup,
-    OwnLookup,
     group_content,
     native_content,
 )
+from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, OwnLookup
 from gpgpu_legacy.lower.values import is_flat, parameter_values, plane_values
 from gpgpu_legacy.plan.expand import at_iteration, without_tables
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, Format
@@ -181,9 +179,9 @@ def test_places_are_relative_and_shared_by_lookups_of_the_same_slopes() -> None:
     assert content.bases == 2
     assert arguments.bases == ((1, 0), (1, 0))
     assert content.draws[0].lookups == (
-        AffineLookup(1, 0, Texels(0, 1, 0, 0), Texels(0, 0, 1, 0), True),
-        AffineLookup(1, 0, Texels(0, 1, 0, 0), Texels(2, 0, 1, 0), True),
-        AffineLookup(1, 1, Texels(0, 2, 0, 0), Texels(0, 0, 1, 0), True),
+        AffineLookup(1, Texels(0, 1, 0, 0), Texels(0, 0, 1, 0), True),
+        AffineLookup(1, Texels(0, 1, 0, 0), Texels(2, 0, 1, 0), True),
+        AffineLookup(1, Texels(0, 2, 0, 0), Texels(0, 0, 1, 0), True, base=1),
     )
     moved = replace(pass_, texcoords=(place(0, 3.0, 5.0), place(1, right=0.5, dx=2.0)))
     assert described(moved)[0] == content

@@ -14,13 +14,14 @@ from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.rerolling import LONGEST_PERIOD, Segment, segments
-from gpgpu_legacy.lower.content import AffineLookup, DependentLookup, Draw, Lookup, group_content
+from gpgpu_legacy.lower.content import Draw, group_content
+from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect
 
 PLACE = Texcoords(0, corners((0.0, 0.0, 0.0, 1.0), (1.0, 0, 0, 0), (0, 1.0, 0, 0), 4, 4))
-Live = tuple[Instruction, tuple[int, ...], Lookup | None]
+Live = tuple[Instruction, tuple[int, ...], Lookup[int] | None]
 
 
 def drawn(lines: Sequence[str]) -> Draw:
@@ -63,7 +64,7 @@ def unrolled(parts: Sequence[Segment]) -> Iterator[Live]:
                 yield step.instruction, step.components, moved(step.lookup, step.advance, trip)
 
 
-def moved(lookup: Lookup | None, advance: tuple[int, int], trip: int) -> Lookup | None:
+def moved(lookup: Lookup[int] | None, advance: tuple[int, int], trip: int) -> Lookup[int] | None:
     if not isinstance(lookup, AffineLookup):
         assert advance == (0, 0)
         return lookup

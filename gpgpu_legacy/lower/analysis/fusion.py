@@ -12,17 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
-from gpgpu_legacy.plan.plan import (
-    Binding,
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    Repeat,
-    written_by,
-)
+from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
+from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, Repeat, written_by
 from gpgpu_legacy.plan.textures import (
     Extent,
     Filter,
@@ -34,86 +25,41 @@ from gpgpu_legacy.plan.textures import (
     constant_rect,
 )
 
-
-@dataclass(frozen=True, slots=True)
-class OwnLookup:
-    """A lookup of the fragment's own texel in a texture that the passes write: a register."""
-
-    texture: str
+Lookups = tuple[Lookup[str], ...]
+"""Those of a pass, in program order; a copy has none."""
 
 
 @dataclass(frozen=True, slots=True)
-class AffineLookup:
-    """A lookup at whole texels that are affine in position and iteration.
+class Stretch:
+    """Passes over rectangles of one size, which repeat.
 
-    inside: it never leaves the texture. repeats: whether it comes back in from the other side along
-    s and t, at most once; else it has the outermost texel.
-    """
-
-    texture: str
-    s: Texels
-    t: Texels
-    inside: bool
-    repeats: tuple[bool, bool] = (False, False)
-
-
-@dataclass(frozen=True, slots=True)
-class DependentLookup:
-    """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
-
-    binding: Binding
-
-
-@dataclass(frozen=True, slots=True)
-class NeighbourLookup:
-    """A lookup, in a texture that a Repeat writes, near the fragment's own texel.
-
-    right, up: how many texels away from it, in every fragment of every iteration.
-    """
-
-    texture: str
-    right: int
-    up: int
-
-
-Lookup = OwnLookup | AffineLookup | DependentLookup | NeighbourLookup
-
-
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """A fragment pass, with what is known of each of its lookups, in program order.
-
-    None of fused passes is a NeighbourLookup; analysis/neighbourhood.py finds those.
-    """
-
-    pass_: FragmentPass
-    lookups: tuple[Lookup, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Move:
-    """A fused copy: each fragment's own texel, from one texture to another."""
-
-    source: str
-    target: str
-
-
-@dataclass(frozen=True, slots=True)
-class FusedPasses:
-    """Passes over rectangles of one size, which repeat; no fragment reads another's results.
-
-    passes: as the plan writes them; body: what they come to.
+    passes: as the plan writes them. lookups: of each, what is known of them.
     origins: for each texture that is written, or read as a register, the lower left of its
     rectangle, by name.
-    alternates: they are of an UnfusedRepeat, whose iterations are run one at a time.
     """
 
     count: int
-    passes: tuple[Pass, ...]
-    body: tuple[Draw | Move, ...]
+    passes: tuple[FragmentPass | CopyPass, ...]
+    lookups: tuple[Lookups, ...]
     width: int
     height: int
     origins: tuple[tuple[str, int, int], ...]
+
+    @property
+    def draws(self) -> Iterator[tuple[FragmentPass, Lookups]]:
+        """The fragment passes, with their lookups."""
+        for pass_, lookups in zip(self.passes, self.lookups, strict=True):
+            if isinstance(pass_, FragmentPass):
+                yield pass_, lookups
+
+
+@dataclass(frozen=True, slots=True)
+class FusedPasses(Stretch):
+    """Passes of which no fragment reads another's results; no lookup is a NeighbourLookup.
+
+    alternates: they are of an UnfusedRepeat, whose iterations are run one at a time.
+    """
+
     alternates: bool = False
 
 
@@ -151,8 +97,7 @@ def moved_alone(copy: CopyPass, count: int) -> FusedPasses | None:
     if source == target:
         return None
     origins = ((source, from_.x, from_.y), (target, to.x, to.y))
-    body = (Move(source, target),)
-    return FusedPasses(count, (copy,), body, to.width, to.height, origins, alternates=True)
+    return FusedPasses(count, (copy,), ((),), to.width, to.height, origins, alternates=True)
 
 
 Steps = Sequence[FusedPasses | UnfusedRepeat | Pass]
@@ -167,25 +112,24 @@ def all_fused(steps: Steps) -> Iterator[FusedPasses]:
 
 def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None:
     """These passes, fused; None where they cannot be."""
-    if not any(isinstance(pass_, FragmentPass) for pass_ in body):
+    passes = tuple(pass_ for pass_ in body if isinstance(pass_, FragmentPass | CopyPass))
+    if len(passes) < len(body) or not any(isinstance(p, FragmentPass) for p in passes):
         return None
-    if any(isinstance(pass_, ClearPass | ComputePass) for pass_ in body):
-        return None
-    place = common_rectangle(body)
+    place = common_rectangle(passes)
     if place is None:
         return None
     (width, height), origins = place
     written = {n for pass_ in body for n in written_by(pass_)}
-    made = [_member(plan, pass_, origins, written, count) for pass_ in body]
-    if any(member is None for member in made):
+    lookups = [_lookups(plan, pass_, origins, written, count) for pass_ in passes]
+    known = tuple(each for each in lookups if each is not None)
+    if len(known) < len(passes):
         return None
-    members = tuple(member for member in made if member is not None)
     named = tuple((name, x, y) for name, (x, y) in origins.items())
-    return FusedPasses(count, body, members, width, height, named)
+    return FusedPasses(count, passes, known, width, height, named)
 
 
 def common_rectangle(
-    passes: Iterable[Pass],
+    passes: Iterable[FragmentPass | CopyPass],
 ) -> tuple[tuple[int, int], dict[str, tuple[int, int]]] | None:
     """The size of all passes' rectangles, and where each texture's lies; None where they differ."""
     rects = [placed for pass_ in passes for placed in rectangles(pass_)]
@@ -196,51 +140,44 @@ def common_rectangle(
     return sizes.pop(), origins
 
 
-def rectangles(pass_: Pass) -> list[tuple[str, Rect]]:
+def rectangles(pass_: FragmentPass | CopyPass) -> list[tuple[str, Rect]]:
     """The textures that a pass writes, or copies from, each with its rectangle."""
     if isinstance(pass_, FragmentPass):
         return [(target, constant_rect(pass_.rect)) for target in pass_.targets]
-    assert isinstance(pass_, CopyPass)
     return [
         (pass_.source, constant_rect(pass_.source_rect)),
         (pass_.target, constant_rect(pass_.target_rect)),
     ]
 
 
-def _member(
-    plan: Plan, pass_: Pass, origins: dict[str, tuple[int, int]], written: set[str], count: int
-) -> Draw | Move | None:
+def _lookups(
+    plan: Plan,
+    pass_: FragmentPass | CopyPass,
+    origins: dict[str, tuple[int, int]],
+    written: set[str],
+    count: int,
+) -> Lookups | None:
+    """What is known of a pass's lookups; None if one reads another fragment's results."""
     if isinstance(pass_, CopyPass):
-        return Move(pass_.source, pass_.target)
-    assert isinstance(pass_, FragmentPass)
+        return ()
     bindings = {binding.unit: binding for binding in pass_.bindings}
-    found: list[Lookup] = []
+    found: list[Lookup[str]] = []
     forms = lookup_coordinates(pass_, count)
     for coordinates, unit in zip(forms, pass_.program.lookup_units, strict=True):
-        binding = bindings[unit]
-        lookup = _lookup(plan, pass_, binding, coordinates, count)
-        if binding.texture in written:
-            x, y = origins[binding.texture]
-            if not isinstance(lookup, AffineLookup) or not _is_own(lookup, x, y):
+        name, sampler = bindings[unit].texture, bindings[unit].sampler
+        texture = plan.texture(name)
+        texels = whole_texels(texture, sampler, coordinates)
+        if name in written:
+            x, y = origins[name]
+            if texels != (Texels(x, x=1), Texels(y, y=1)):
                 return None
-            lookup = OwnLookup(binding.texture)
-        found.append(lookup)
-    return Draw(pass_, tuple(found))
-
-
-def _lookup(
-    plan: Plan,
-    pass_: FragmentPass,
-    binding: Binding,
-    coordinates: tuple[Value, Value],
-    count: int,
-) -> Lookup:
-    texture = plan.texture(binding.texture)
-    texels = whole_texels(texture, binding.sampler, coordinates)
-    if texels is None:
-        return DependentLookup(binding)
-    inside = stays(texels, texture.extent, constant_rect(pass_.rect), count)
-    return AffineLookup(binding.texture, *texels, inside)
+            found.append(OwnLookup(name))
+        elif texels is None:
+            found.append(DependentLookup(name, sampler))
+        else:
+            inside = stays(texels, texture.extent, constant_rect(pass_.rect), count)
+            found.append(AffineLookup(name, *texels, inside))
+    return tuple(found)
 
 
 def whole_texels(
@@ -252,10 +189,6 @@ def whole_texels(
     s, t = map(chosen_texels, coordinates)
     clamps = sampler.wrap_s is sampler.wrap_t is Wrap.CLAMP_TO_EDGE
     return (s, t) if clamps and s is not None and t is not None else None
-
-
-def _is_own(lookup: AffineLookup, x: int, y: int) -> bool:
-    return lookup.s == Texels(x, x=1) and lookup.t == Texels(y, y=1)
 
 
 def stays(forms: tuple[Texels, Texels], extent: Extent, rect: Rect, count: int) -> bool:

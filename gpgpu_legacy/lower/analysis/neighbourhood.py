@@ -24,17 +24,14 @@ from gpgpu_legacy.lower.analysis.affine import (
     nearest_texels,
 )
 from gpgpu_legacy.lower.analysis.fusion import (
-    AffineLookup,
-    Draw,
     FusedPasses,
-    Lookup,
-    Move,
-    NeighbourLookup,
-    OwnLookup,
+    Lookups,
+    Stretch,
     UnfusedRepeat,
     common_rectangle,
     stays,
 )
+from gpgpu_legacy.lower.lookups import AffineLookup, Lookup, NeighbourLookup, OwnLookup
 from gpgpu_legacy.plan.expand import varies
 from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass, Plan, written_by
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
@@ -53,32 +50,23 @@ class Reach(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbourhood:
+class Neighbourhood(Stretch):
     """A Repeat whose passes read one another's results at bounded offsets.
 
-    count: of iterations. passes: as the plan writes them; body: what they come to. Lookups of
-    textures that the Repeat writes are OwnLookups and NeighbourLookups.
-    reaches: of each member, into textures that the Repeat writes; a copy has none.
+    Lookups of textures that the Repeat writes are OwnLookups and NeighbourLookups.
+    reaches: of each pass, into textures that the Repeat writes; a copy has none.
     written: the textures that they write. live: of those, the ones of which an iteration may read,
     or keep, a texel of the rectangle that it has not written yet; of all others, what an iteration
     leaves is of use to nobody but the steps after the Repeat.
-    width, height: of the rectangle. origins: the lower left of the rectangle in each texture that
-    is written, or that copies read.
     wraps: whether, along x and along y, fragments beyond the rectangle are those from the other
     side: lookups repeat there, and the rectangle is as long as the texture. Where it does not wrap,
     a texel beyond a texture's edge is the outermost one of that texture.
     varies: whether any number of a pass differs between iterations.
     """
 
-    count: int
-    passes: tuple[Pass, ...]
-    body: tuple[Draw | Move, ...]
     reaches: tuple[Reach, ...]
     written: tuple[str, ...]
     live: frozenset[str]
-    width: int
-    height: int
-    origins: tuple[tuple[str, int, int], ...]
     wraps: tuple[bool, bool]
     varies: bool
 
@@ -93,7 +81,7 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
 
     A lookup of a texture that no pass of it writes may. repeat: of the plan's fused steps.
     """
-    passes = [pass_ for member in repeat.body for pass_ in _handled(member)]
+    passes = tuple(pass_ for member in repeat.body for pass_ in _handled(member))
     if len(passes) != len(repeat.body):
         return None
     place = common_rectangle(passes)
@@ -102,21 +90,21 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
     (width, height), origins = place
     written = tuple(dict.fromkeys(n for pass_ in passes for n in written_by(pass_)))
     finder = _Finder(plan, repeat.count, {n: Rect(*origins[n], width, height) for n in written})
-    made = [finder.member(member) for member in repeat.body]
-    found = tuple(member for member in made if member is not None)
+    made = [finder.lookups(member) for member in repeat.body]
+    found = tuple(lookups for lookups in made if lookups is not None)
     wraps = (finder.wraps(0), finder.wraps(1))
     if len(found) != len(made) or None in wraps:
         return None
     return Neighbourhood(
         repeat.count,
-        tuple(passes),
+        passes,
         found,
-        tuple(map(_reach, found)),
-        written,
-        frozenset(_live(found)),
         width,
         height,
         tuple((name, *place) for name, place in origins.items()),
+        tuple(map(_reach, found)),
+        written,
+        frozenset(_live(passes, found)),
         (bool(wraps[0]), bool(wraps[1])),
         any(map(varies, passes)),
     )
@@ -129,12 +117,10 @@ def with_neighbours(
 
     number: of the pass in the Repeat's body. extents: of textures, by name.
     """
-    member, corners = around.body[number], {name: (x, y) for name, x, y in around.origins}
-    if isinstance(member, Move):
-        return fused
+    corners = {name: (x, y) for name, x, y in around.origins}
     rect = Rect(0, 0, around.width, around.height)
 
-    def affine(lookup: Lookup) -> Lookup:
+    def affine(lookup: Lookup[str]) -> Lookup[str]:
         match lookup:
             case NeighbourLookup(name, right, up):
                 x, y = corners[name][0] + right, corners[name][1] + up
@@ -146,8 +132,7 @@ def with_neighbours(
         inside = stays((s, t), extents[name], rect, around.count)
         return AffineLookup(name, s, t, inside, around.wraps)
 
-    draw = Draw(member.pass_, tuple(map(affine, member.lookups)))
-    return replace(fused, body=(draw,))
+    return replace(fused, lookups=(tuple(map(affine, around.lookups[number])),))
 
 
 def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:
@@ -158,9 +143,9 @@ def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:
         yield from (pass_ for pass_ in member.passes if isinstance(pass_, FragmentPass))
 
 
-def _reach(member: Draw | Move) -> Reach:
+def _reach(lookups: Lookups) -> Reach:
     whole = Reach()
-    for lookup in member.lookups if isinstance(member, Draw) else ():
+    for lookup in lookups:
         if isinstance(lookup, NeighbourLookup):
             right, up = lookup.right, lookup.up
             sides = (-right, right, -up, up)
@@ -168,18 +153,17 @@ def _reach(member: Draw | Move) -> Reach:
     return whole
 
 
-def _live(members: Iterable[Draw | Move]) -> Iterator[str]:
-    """The textures that members read, or keep in part, before they have written all of it."""
+def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups]) -> Iterator[str]:
+    """The textures that passes read, or keep in part, before they have written all of it."""
     written = set[str]()
-    for member in members:
-        if isinstance(member, Move):
-            read, kept, targets = {member.source}, False, {member.target}
+    for pass_, known in zip(passes, lookups, strict=True):
+        targets = set(written_by(pass_))
+        if isinstance(pass_, CopyPass):
+            read, kept = {pass_.source}, False
         else:
-            pass_ = member.pass_
             near = (OwnLookup, NeighbourLookup)
-            read = {lookup.texture for lookup in member.lookups if isinstance(lookup, near)}
+            read = {lookup.texture for lookup in known if isinstance(lookup, near)}
             kept = pass_.program.kills or pass_.blend is not Blend.NONE
-            targets = set(pass_.targets)
         yield from (read | targets if kept else read) - written
         written |= targets
 
@@ -195,7 +179,7 @@ class _Step:
 
 
 class _Finder:
-    """Finds the lookups of members."""
+    """Finds what is known of lookups."""
 
     def __init__(self, plan: Plan, count: int, rects: dict[str, Rect]) -> None:
         """rects: the rectangle in each texture that is written."""
@@ -207,30 +191,27 @@ class _Finder:
         moves = {step.repeats for step in self._steps[axis] if step.offset}
         return None if len(moves) > 1 else True in moves
 
-    def member(self, member: FusedPasses | Pass) -> Draw | Move | None:
-        """A member with its lookups; None if any of a written texture is not near."""
-        if isinstance(member, CopyPass):
-            return Move(member.source, member.target)
-        assert isinstance(member, FusedPasses)
-        (draw,) = member.body
-        assert isinstance(draw, Draw)
-        bindings = {binding.unit: binding for binding in draw.pass_.bindings}
-        forms = lookup_coordinates(draw.pass_, self.count, rounds=True)
-        units = draw.pass_.program.lookup_units
-        lookups: list[Lookup] = []
-        for lookup, form, unit in zip(draw.lookups, forms, units, strict=True):
+    def lookups(self, member: FusedPasses | Pass) -> Lookups | None:
+        """The lookups of a member; None if any of a written texture is not near."""
+        if not isinstance(member, FusedPasses):
+            return ()
+        [(pass_, known)] = member.draws
+        bindings = {binding.unit: binding for binding in pass_.bindings}
+        forms = lookup_coordinates(pass_, self.count, rounds=True)
+        lookups: list[Lookup[str]] = []
+        for lookup, form, unit in zip(known, forms, pass_.program.lookup_units, strict=True):
             if bindings[unit].texture not in self.rects:
                 lookups.append(lookup)
                 continue
             near = self._near(bindings[unit], form)
-            if near is None or near.texture in draw.pass_.targets:
+            if near is None or near.texture in pass_.targets:
                 return None
             lookups.append(near)
-        return Draw(draw.pass_, tuple(lookups))
+        return tuple(lookups)
 
     def _near(
         self, binding: Binding, form: tuple[Value, Value]
-    ) -> NeighbourLookup | OwnLookup | None:
+    ) -> NeighbourLookup[str] | OwnLookup[str] | None:
         texture, rect, sampler = (
             self.plan.texture(binding.texture),
             self.rects[binding.texture],

@@ -14,7 +14,8 @@ from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.content import AffineLookup, DependentLookup, Draw, Lookup
+from gpgpu_legacy.lower.content import Draw
+from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
 
 LONGEST_PERIOD = 64
 LEAST_TRIPS = 4
@@ -32,7 +33,7 @@ class Step:
 
     instruction: Instruction
     components: tuple[int, ...]
-    lookup: Lookup | None
+    lookup: Lookup[int] | None
     advance: Advance = (0, 0)
 
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from math import prod
 
-from gpgpu_legacy.lower.content import AffineLookup, Content
+from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.ir import Array, For, Statement, Texel, all_expressions, trip_count
 from gpgpu_legacy.lower.ir_types import FLOAT, VEC4
+from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.workgroups import GroupShape
 
 AT_ONCE = 4
@@ -44,7 +45,7 @@ class Staged:
     its number among those that do. channels: of its texture.
     """
 
-    lookup: AffineLookup
+    lookup: AffineLookup[int]
     advance: tuple[int, int]
     across: bool
     slot: int
@@ -152,7 +153,7 @@ def choose_staging(
 
 
 def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, ...]:
-    found: dict[tuple[AffineLookup, tuple[int, int]], Staged] = {}
+    found: dict[tuple[AffineLookup[int], tuple[int, int]], Staged] = {}
     counts = {True: 0, False: 0}
     for texel in all_expressions(statements):
         if not isinstance(texel, Texel) or sum(texel.axes) != 1:

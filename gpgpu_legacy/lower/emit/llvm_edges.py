@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from llvmlite import ir
 
 from gpgpu_legacy.lower.analysis.rerolling import Advance
-from gpgpu_legacy.lower.content import AffineLookup
 from gpgpu_legacy.lower.emit.llvm_grid import ALIGNMENTS, greater, integer, lesser, load
+from gpgpu_legacy.lower.lookups import AffineLookup
 
 if TYPE_CHECKING:
     from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, Memory
@@ -35,7 +35,7 @@ class Edges:
         self._rows: dict[Any, Any] = {}  # what has been emitted there
 
     def inner_columns(
-        self, lookups: Iterable[AffineLookup], first: Any, last: Any
+        self, lookups: Iterable[AffineLookup[int]], first: Any, last: Any
     ) -> tuple[Any, Any]:
         """Between which of the columns from first to last whole tiles are inner ones.
 
@@ -106,7 +106,7 @@ class Edges:
         return first
 
 
-def meets_edges(lookup: AffineLookup, advance: Advance) -> bool:
+def meets_edges(lookup: AffineLookup[int], advance: Advance) -> bool:
     """Whether it reads a row as it goes, and how far beyond an edge is the same for all rows."""
     in_a_row = lookup.s.x == 1 and not lookup.s.y and not lookup.t.x
     return in_a_row and not lookup.inside and advance == (0, 0)

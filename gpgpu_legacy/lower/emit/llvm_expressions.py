@@ -12,7 +12,6 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.lower.content import AffineLookup, DependentLookup
 from gpgpu_legacy.lower.emit.llvm_grid import F32, I64, Grid, Tile
 from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Memory, Scalar
 from gpgpu_legacy.lower.ir import (
@@ -35,6 +34,7 @@ from gpgpu_legacy.lower.ir import (
     walk,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components
+from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup
 from gpgpu_legacy.lower.sampling import size_variables
 
 Component = tuple[Variable, int]

@@ -21,12 +21,7 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
-from gpgpu_legacy.lower.content import (
-    AffineLookup,
-    Content,
-    UnsupportedError,
-    refuse_unsupported,
-)
+from gpgpu_legacy.lower.content import Content, UnsupportedError, refuse_unsupported
 from gpgpu_legacy.lower.emit.llvm_edges import meets_edges
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
@@ -82,6 +77,7 @@ from gpgpu_legacy.lower.ir import (
     trip_count,
 )
 from gpgpu_legacy.lower.ir_types import ALONG_X
+from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import read_first
 
 UNROLLED = 32  # about how many instructions of a program the body of a loop is made of
@@ -241,7 +237,7 @@ class _Module:
                         with CountedLoop(b, start, last, width) as memory.x:
                             self._emit_tile(memory)
 
-    def _lookups_at_edges(self) -> tuple[AffineLookup, ...]:
+    def _lookups_at_edges(self) -> tuple[AffineLookup[int], ...]:
         """The lookups that read rows as they go, and meet edges; each once."""
         texels = [part for part in all_expressions(self.statements) if isinstance(part, Texel)]
         near = [each.lookup for each in texels if meets_edges(each.lookup, each.advance)]

@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.analysis.rerolling import Advance
-from gpgpu_legacy.lower.content import AffineLookup, Content
+from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.emit.llvm_edges import Edges, within
 from gpgpu_legacy.lower.emit.llvm_grid import (
     ALIGNMENTS,
@@ -53,6 +53,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     Words,
 )
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, Axes
+from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import levels_of
 from gpgpu_legacy.plan.formats import Format, Numeric
 
@@ -82,7 +83,7 @@ class Scalar:
 class AffineChannel:
     """A channel of an affine lookup, which moves by `advance` in each of so many trips."""
 
-    lookup: AffineLookup
+    lookup: AffineLookup[int]
     channel: int
     advance: Advance
     trips: int
@@ -308,7 +309,7 @@ class Memory:
             lanes = [b.mul(lane, integer(surface.spacing)) for lane in lanes]
         return [b.gep(first, [lane]) for lane in lanes]
 
-    def _lane_offsets(self, lookup: AffineLookup, vector: int) -> list[Any]:
+    def _lane_offsets(self, lookup: AffineLookup[int], vector: int) -> list[Any]:
         """How far each lane reads from where column 0 does; past the rectangle, as its last one."""
         b, lanes = self.builder, self.tile.lanes
         right, up = lookup.s.x, lookup.t.x
@@ -322,7 +323,7 @@ class Memory:
         offsets: list[Any] = self.known[key]
         return offsets
 
-    def affine(self, lookup: AffineLookup, axis: int, advance: int) -> tuple[Any, int]:
+    def affine(self, lookup: AffineLookup[int], axis: int, advance: int) -> tuple[Any, int]:
         """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
         form = (lookup.s, lookup.t)[axis]
         factors = (form.x, form.y, form.iteration, advance)

@@ -1,0 +1,74 @@
+"""What is known of a lookup before the program runs: which texel it reads.
+
+`texture` is a texture's name in a plan, or the number of a surface in the code of fused passes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Generic, TypeVar
+
+from gpgpu_legacy.lower.analysis.affine import Texels
+from gpgpu_legacy.lower.ir_types import EVERYWHERE, Axes
+from gpgpu_legacy.plan.textures import Sampler
+
+Name = TypeVar("Name", str, int)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLookup(Generic[Name]):
+    """A lookup of the fragment's own texel in a texture that the passes write: a register."""
+
+    axes: ClassVar[Axes] = EVERYWHERE
+    texture: Name
+
+
+@dataclass(frozen=True, slots=True)
+class AffineLookup(Generic[Name]):
+    """A lookup at whole texels that are affine in position and iteration.
+
+    inside: it never leaves the texture. repeats: whether it comes back in from the other side along
+    s and t, at most once; else it has the outermost texel.
+    In the code of fused passes, s and t are relative to a texel that the Arguments give. base: the
+    number of that. Lookups in one surface with the same slopes share it; the first of them has the
+    constants 0. aligned: for work groups: the base, and each row of the surface, begins at a
+    multiple of four texels of one channel, so that four neighbours can be loaded at once.
+    """
+
+    texture: Name
+    s: Texels
+    t: Texels
+    inside: bool
+    repeats: tuple[bool, bool] = (False, False)
+    base: int = 0
+    aligned: bool = False
+
+    @property
+    def axes(self) -> Axes:
+        """Along which axes it reads different texels."""
+        return Axes(bool(self.s.x or self.t.x), bool(self.s.y or self.t.y))
+
+
+@dataclass(frozen=True, slots=True)
+class DependentLookup(Generic[Name]):
+    """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
+
+    axes: ClassVar[Axes] = EVERYWHERE
+    texture: Name
+    sampler: Sampler
+
+
+@dataclass(frozen=True, slots=True)
+class NeighbourLookup(Generic[Name]):
+    """A lookup, in a texture that passes before it wrote, near the fragment's own texel.
+
+    right, up: how many texels away from it, in every fragment of every iteration.
+    """
+
+    axes: ClassVar[Axes] = EVERYWHERE
+    texture: Name
+    right: int
+    up: int
+
+
+Lookup = OwnLookup[Name] | AffineLookup[Name] | DependentLookup[Name] | NeighbourLookup[Name]
