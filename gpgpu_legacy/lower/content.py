@@ -12,7 +12,7 @@ begin, and the passes, from which come parameters, attributes and state (lower/v
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -190,31 +190,24 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
 
 def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
     """What shapes their work groups, and what these are handed; textures: the plan's, by name."""
-    content, arguments = content_of(fused, textures, _is_aligned)
+    content, arguments = content_of(fused, textures, aligns=True)
     together = 1 if fused.alternates else min(fused.count, MOST_TOGETHER)
     together = 1 << (together.bit_length() - 1)
     return replace(content, together=together), arguments
 
 
-def _is_aligned(texture: Texture, base: tuple[int, int]) -> bool:
-    """Whether four neighbouring texels from a base on are one vector of a storage buffer."""
-    return texture.format.channels == 1 and not (texture.extent.width % 4 or base[0] % 4)
-
-
 def content_of(
-    fused: Stretch,
-    textures: Mapping[str, Texture],
-    is_aligned: Callable[[Texture, tuple[int, int]], bool] = lambda _, __: False,
+    passes: Stretch, textures: Mapping[str, Texture], *, aligns: bool = False
 ) -> tuple[Content, Arguments]:
     """Members and surfaces by number; the extents are known of those that dependent lookups read.
 
-    is_aligned: whether lookups relative to a base in a texture are.
+    aligns: whether it is to be found which lookups are aligned.
     """
-    numbering = _Numbering(fused, lambda name, base: is_aligned(textures[name], base))
-    body = tuple(map(numbering.member, fused.passes, fused.lookups))
+    numbering = _Numbering(passes, textures, aligns=aligns)
+    body = tuple(map(numbering.member, passes.passes, passes.lookups))
     names = tuple(numbering.textures)
-    origins = {name: (x, y) for name, x, y in fused.origins}
-    written = {name for pass_ in fused.passes for name in written_by(pass_)}
+    origins = {name: (x, y) for name, x, y in passes.origins}
+    written = {name for pass_ in passes.passes for name in written_by(pass_)}
 
     def surface(name: str) -> Surface:
         texture = textures[name]
@@ -226,10 +219,10 @@ def content_of(
         tuple(textures[name].extent for name in names),
         tuple(origins.get(name, (0, 0)) for name in names),
         tuple(numbering.bases.values()),
-        fused.width,
-        fused.height,
-        fused.count,
-        tuple(pass_ for pass_, _ in fused.draws),
+        passes.width,
+        passes.height,
+        passes.count,
+        tuple(pass_ for pass_, _ in passes.draws),
     )
     return Content(body, tuple(map(surface, names)), len(numbering.bases)), arguments
 
@@ -240,16 +233,12 @@ _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
 class _Numbering:
     """Textures and bases, in the order in which the members of fused passes name them."""
 
-    def __init__(
-        self,
-        fused: Stretch,
-        is_aligned: Callable[[str, tuple[int, int]], bool],
-    ) -> None:
-        self.count, self.is_aligned = fused.count, is_aligned
+    def __init__(self, passes: Stretch, textures: Mapping[str, Texture], *, aligns: bool) -> None:
+        self.count, self.known, self.aligns = passes.count, textures, aligns
         self.textures: dict[str, int] = {}
         self.bases: dict[_Slopes, tuple[int, int]] = {}
         self.dependent: set[str] = set()
-        for name, *_ in fused.origins:
+        for name, *_ in passes.origins:
             self.texture(name)
 
     def texture(self, name: str) -> int:
@@ -286,8 +275,13 @@ class _Numbering:
             lookup.inside,
             lookup.repeats,
             list(self.bases).index(slopes),
-            self.is_aligned(lookup.texture, base),
+            self.aligns and self.is_aligned(lookup.texture, base[0]),
         )
+
+    def is_aligned(self, name: str, column: int) -> bool:
+        """Whether four neighbouring texels from a column on are one vector of a storage buffer."""
+        texture = self.known[name]
+        return texture.format.channels == 1 and not (texture.extent.width % 4 or column % 4)
 
 
 def bent_attributes(pass_: FragmentPass, count: int) -> Iterator[Attribute]:

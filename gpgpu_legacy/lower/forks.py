@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol, TypeVar
+from threading import Lock, RLock
+from typing import TypeVar
 
-
-class _Lockable(Protocol):
-    def acquire(self) -> bool: ...
-
-    def release(self) -> None: ...
-
-
-_Lock = TypeVar("_Lock", bound=_Lockable)
+_Lock = TypeVar("_Lock", Lock, RLock)
 
 
 def held_across_forks(lock: _Lock) -> _Lock:

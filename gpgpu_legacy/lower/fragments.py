@@ -48,12 +48,9 @@ from gpgpu_legacy.lower.lowering import (
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
-    Sampled,
     Unit,
     coordinate_count,
-    extent_sizes,
     lookup_function,
-    size_variables,
 )
 from gpgpu_legacy.lower.shader_key import ShaderKey
 from gpgpu_legacy.plan.formats import Format
@@ -117,10 +114,8 @@ class _Lookups:
 
     def function(self, unit: Unit) -> Function:
         if unit.number not in self.functions:
-            number, extent = unit.number, unit.extent
-            sizes = extent_sizes(extent) if extent else size_variables(number)
-            sampled = Sampled(unit.kind, unit.sampler, unit.format, sizes, number, self.decodes)
-            self.functions[number] = lookup_function(number, sampled)
+            function = lookup_function(unit.number, unit, decodes=self.decodes)
+            self.functions[unit.number] = function
         return self.functions[unit.number]
 
 

@@ -42,12 +42,10 @@ from gpgpu_legacy.lower.lowering import (
     variables_read,
 )
 from gpgpu_legacy.lower.sampling import (
-    Sampled,
+    Unit,
     coordinate_count,
-    extent_sizes,
     lookup_function,
     padded,
-    size_variables,
 )
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import Blend
@@ -144,10 +142,8 @@ class _Draw:
     def function(self, lookup: DependentLookup[int], surface: Surface) -> Function:
         """The lookup function of a surface and a sampler: one number for equal ones."""
         number = _dependent(self.content).index(lookup)
-        known, texture = surface.extent, lookup.texture
-        sizes = extent_sizes(known) if known else size_variables(texture)
-        sampled = Sampled(surface.kind, lookup.sampler, surface.format, sizes, texture)
-        return lookup_function(number, sampled)
+        unit = Unit(lookup.texture, surface.kind, surface.extent, lookup.sampler, surface.format)
+        return lookup_function(number, unit)
 
     # Targets
 

@@ -38,10 +38,11 @@ from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wra
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What the code of a lookup depends on: the texture and the sampler at a unit.
+    """What the code of a lookup depends on: a texture, and the sampler that it is found through.
 
-    extent: None where the code is to serve textures of any size, which it then reads from
-    size_variables. The channels that the format lacks read as they do in MISSING.
+    number: of the texture image unit, or of the surface; the texture's in a Fetch. extent: None
+    where the code is to serve textures of any size, which it then reads from size_variables. The
+    channels that the format lacks read as they do in MISSING.
     """
 
     number: int
@@ -49,6 +50,14 @@ class Unit:
     extent: Extent | None
     sampler: Sampler
     format: Format
+
+    @property
+    def sizes(self) -> tuple[Expression, ...]:
+        """Along s, t and r, in texels, as whole numbers."""
+        if self.extent is None:
+            return size_variables(self.number)
+        extent = self.extent
+        return tuple(constant(n, Kind.INT) for n in (extent.width, extent.height, extent.depth))
 
 
 MISSING = (0.0, 0.0, 0.0, 1.0)
@@ -80,36 +89,18 @@ def coordinate_count(kind: TextureKind) -> int:
     return TextureTarget(kind.value).coordinates
 
 
-def extent_sizes(extent: Extent) -> tuple[Expression, ...]:
-    """The sizes along s, t and r of a texture whose extent is known."""
-    return tuple(constant(n, Kind.INT) for n in (extent.width, extent.height, extent.depth))
-
-
 def size_variables(number: int) -> tuple[Read, ...]:
     """The sizes along s, t and r of the texture of a number, where no code knows its extent."""
     variable = Variable("sizes", type_of(Kind.INT, 3), number=number)
     return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
-@dataclass(frozen=True, slots=True)
-class Sampled:
-    """A texture that lookups find through a sampler.
+def lookup_function(number: int, unit: Unit, *, decodes: bool = False) -> Function:
+    """The function of that number: of s, t and r, as many as the kind reads, it gives the texel.
 
-    sizes: along s, t and r, in texels, as whole numbers; constants, or what the target knows them
-    by. texture: its number in a Fetch. decodes: whether what that gives is to be as_decoded.
+    decodes: whether what a Fetch gives is to be as_decoded.
     """
-
-    kind: TextureKind
-    sampler: Sampler
-    format: Format
-    sizes: tuple[Expression, ...]
-    texture: int
-    decodes: bool = False
-
-
-def lookup_function(number: int, sampled: Sampled) -> Function:
-    """The function of that number: of s, t and r, as many as the kind reads, it gives the texel."""
-    return _Lookup(sampled).function(number)
+    return _Lookup(unit, decodes=decodes).function(number)
 
 
 def select(condition: Any, chosen: Any, other: Any) -> Expression:
@@ -120,10 +111,9 @@ def select(condition: Any, chosen: Any, other: Any) -> Expression:
 class _Lookup:
     """Makes the statements of a function, each of which gives a name to a value."""
 
-    def __init__(self, sampled: Sampled) -> None:
+    def __init__(self, unit: Unit, *, decodes: bool) -> None:
         self.statements: list[Statement] = []
-        self.sampled, self.sizes = sampled, sampled.sizes
-        self.kind, self.sampler, self.format = sampled.kind, sampled.sampler, sampled.format
+        self.unit, self.sizes, self.decodes = unit, unit.sizes, decodes
 
     def let(self, name: str, value: Any) -> Expression:
         """The variable of that name, with its value: rounded by itself."""
@@ -133,17 +123,17 @@ class _Lookup:
         return Read(variable, tuple(range(whole.type.width)), whole.axes)
 
     def function(self, number: int) -> Function:
-        count = coordinate_count(self.kind)
+        count = coordinate_count(self.unit.kind)
         parameters = tuple(Variable(name, FLOAT) for name in "str"[:count])
         coordinates = [Read(parameter, (0,)) for parameter in parameters]
         result = self.texel(coordinates)
         return Function(f"lookup{number}", parameters, tuple(self.statements), result)
 
     def texel(self, coordinates: Sequence[Expression]) -> Expression:
-        sampler = self.sampler
+        sampler = self.unit.sampler
         wraps = (sampler.wrap_s, sampler.wrap_t, sampler.wrap_r)
         layer: Expression = constant(0, Kind.INT)
-        if self.kind is TextureKind.CUBE:
+        if self.unit.kind is TextureKind.CUBE:
             layer, *coordinates = self.face(*coordinates)
             wraps = (Wrap.CLAMP_TO_EDGE,) * 3
         axes = [
@@ -160,15 +150,15 @@ class _Lookup:
         """A coordinate in texels; of its fraction, where the texture repeats."""
         if wrap is Wrap.REPEAT:
             coordinate = coordinate - operation(Operator.FLOOR, coordinate)
-        return coordinate if self.kind is TextureKind.RECT else coordinate * _as_float(size)
+        return coordinate if self.unit.kind is TextureKind.RECT else coordinate * _as_float(size)
 
     def fetched(self, indices: Sequence[Expression], layer: Expression) -> Expression:
         """The texel at an index along each axis."""
         row: Expression = indices[1] if len(indices) > 1 else constant(0, Kind.INT)
         if len(indices) > 2:
             layer = indices[2]
-        texel = Fetch((indices[0], row + layer * self.sizes[1]), self.sampled.texture)
-        return as_decoded(texel, self.format) if self.sampled.decodes else texel
+        texel = Fetch((indices[0], row + layer * self.sizes[1]), self.unit.number)
+        return as_decoded(texel, self.unit.format) if self.decodes else texel
 
     def blended(self, taps: Sequence[_Taps], layer: Expression) -> Expression:
         """The sum over all pairs of texels, s running fastest."""
@@ -187,7 +177,7 @@ class _Lookup:
             total = self.let(f"sum{n}", weighted if total is None else total + weighted)
         assert total is not None
         # What the format lacks is no texel to be weighted.
-        present = self.format.channels
+        present = self.unit.format.channels
         return compose(
             component(total if channel < present else fetched, channel) for channel in range(4)
         )

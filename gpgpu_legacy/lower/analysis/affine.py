@@ -43,15 +43,6 @@ class Ranges:
     iterations: int = 1
     rounds: bool = False
 
-    def __or__(self, other: Ranges) -> Ranges:
-        """What holds both."""
-        return Ranges(
-            max(self.width, other.width),
-            max(self.height, other.height),
-            max(self.iterations, other.iterations),
-            self.rounds or other.rounds,
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class Linear(Symbol):
@@ -126,7 +117,7 @@ def _sum(a: Linear, b: Linear) -> Value:
             a.x + b.x,
             a.y + b.y,
             a.iteration + b.iteration,
-            a.ranges | b.ranges,
+            a.ranges,
             a.error + b.error,
         )
     )

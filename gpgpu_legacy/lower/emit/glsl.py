@@ -29,6 +29,7 @@ from gpgpu_legacy.lower.emit.text import (
     ATOM,
     CHOICE,
     COMPARISON,
+    FUNCTIONS,
     INFIX,
     OR,
     PRODUCT,
@@ -92,14 +93,7 @@ _INFIX = {
 }
 
 _CALLED = {
-    Operator.ABSOLUTE: "abs",
-    Operator.FLOOR: "floor",
-    Operator.SQRT: "sqrt",
-    Operator.EXP: "exp",
-    Operator.EXP2: "exp2",
-    Operator.LOG2: "log2",
-    Operator.SIN: "sin",
-    Operator.COS: "cos",
+    **FUNCTIONS,
     Operator.MINIMUM: "min",
     Operator.MAXIMUM: "max",
     Operator.TO_INT: "int",

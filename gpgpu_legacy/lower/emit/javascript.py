@@ -16,7 +16,16 @@ from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import Fog
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
-from gpgpu_legacy.lower.emit.text import ATOM, CHOICE, COMPARISON, INFIX, OR, SIGN, TextEmitter
+from gpgpu_legacy.lower.emit.text import (
+    ATOM,
+    CHOICE,
+    COMPARISON,
+    FUNCTIONS,
+    INFIX,
+    OR,
+    SIGN,
+    TextEmitter,
+)
 from gpgpu_legacy.lower.ir import (
     Assign,
     Compose,
@@ -36,15 +45,9 @@ from gpgpu_legacy.lower.lowering import PART, Lowering
 
 _INFIX = {**INFIX, Operator.OR: ("||", OR)}
 _CALLED = {
-    Operator.ABSOLUTE: "Math.abs",
-    Operator.FLOOR: "Math.floor",
-    Operator.SQRT: "Math.sqrt",
-    Operator.EXP: "Math.exp",
+    **{operator: f"Math.{name}" for operator, name in FUNCTIONS.items()},
     Operator.EXP2: "exp2Of",
-    Operator.LOG2: "Math.log2",
     Operator.POWER: "powerOf",
-    Operator.SIN: "Math.sin",
-    Operator.COS: "Math.cos",
 }
 _ROUNDED = {*_INFIX, *_CALLED} - {
     *(o for o, (_, binds) in _INFIX.items() if binds <= COMPARISON),

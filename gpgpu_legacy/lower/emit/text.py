@@ -47,6 +47,19 @@ INFIX = {
 """The signs that all languages have."""
 
 
+FUNCTIONS = {
+    Operator.ABSOLUTE: "abs",
+    **{
+        operator: operator.value
+        for operator in (
+            *(Operator.FLOOR, Operator.SQRT, Operator.EXP, Operator.EXP2, Operator.LOG2),
+            *(Operator.SIN, Operator.COS),
+        )
+    },
+}
+"""The functions that languages which are like C have."""
+
+
 def identifier(words: str) -> str:
     """A name made of the letters and digits of a text, with _ for what is between them."""
     return "_".join("".join(c if c.isalnum() else " " for c in words).split())
