@@ -391,8 +391,8 @@ PLAN_LIMITS = Path("plan/limits.py")
 
 LIMITS = {
     "Programs and kernels": (
-        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/analysis/integers.py",
-        "lower/analysis/ranges.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
+        "languages/*.py", "languages/arb/*.py", "kernel/*.py", "lower/kernels/integers.py",
+        "lower/kernels/integers.py", "lower/emit/numba_kernel.py", "runtime/jit.py",
         "interp/dataless.py",
     ),
     "Plans from files": ("plan/limits.py", "plan/numbers.py"),

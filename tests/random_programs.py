@@ -33,7 +33,7 @@ from strategies import (
 from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.plan.plan import AttributeCorners, Blend, Texcoords
 from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.machine import Machine, Tuning

@@ -8,7 +8,7 @@ from gpgpu_legacy.files import check_output_folder, text_writer, write_folder
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
-from gpgpu_legacy.lower.shader_key import shader_key
+from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.serialise import kernel_names, plan_as_json, program_names

@@ -21,7 +21,7 @@ from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.lower.program_warnings import program_warnings
+from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass

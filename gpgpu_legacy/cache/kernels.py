@@ -7,7 +7,7 @@ kernel are regions after them: one copy, which the work groups use one after ano
 is in RAM, as on the Mali-T604: its loads and stores are accesses like all others.
 
 The addresses come from the reference machine without data (interp/dataless.py), for many work
-groups at once, or from native code (lower/emit/numba_addresses.py) for kernels of one invocation a
+groups at once, or from native code (lower/emit/numba_kernel.py) for kernels of one invocation a
 work group.
 """
 
@@ -37,9 +37,9 @@ from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Grid, Mask
 from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Type
-from gpgpu_legacy.lower.analysis.bounds import unproven
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
 from gpgpu_legacy.lower.jit import compile_addresses
+from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, Repeat, constant_groups

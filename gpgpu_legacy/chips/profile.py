@@ -133,7 +133,7 @@ class Hardware(Section):
     pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to waiting for its
     end. chains_passes: whether passes of a Repeat are fused (lower/analysis/fusion.py).
     stages_lookups: whether tiles of fragments stage the texels that they share in shared memory
-    (lower/workgroups.py); shared_memory_gb_per_s: the rate at which invocations read them;
+    (lower/groups/shape.py); shared_memory_gb_per_s: the rate at which invocations read them;
     tiles_at_once: tiles that occupy the whole chip. writes_overlap: whether the chip writes
     fragments while it computes others; false for software.
 

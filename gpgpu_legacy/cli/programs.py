@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -303,14 +304,14 @@ def _written(text: str, output: Path | None) -> Iterator[Path]:
 
 
 def _translated(program: Program, to: Language, exact: bool) -> str:
-    from gpgpu_legacy.lower.emit import glsl_compute, glsl_es, glsl_fragment, numpy_source
-    from gpgpu_legacy.lower.shader_key import program_key
+    from gpgpu_legacy.lower.emit import glsl_fragment, numpy_source
+    from gpgpu_legacy.lower.fragments import program_key
 
     if to is Language.NUMPY:
         return numpy_source.numpy_source(program)
     emitters: dict[Language, Callable[[Any], str]] = {
         Language.GLSL: glsl_fragment.fragment_shader,
-        Language.GLSL_COMPUTE: glsl_compute.compute_shader,
-        Language.GLSL_ES: glsl_es.fragment_shader_es,
+        Language.GLSL_COMPUTE: glsl_fragment.compute_shader,
+        Language.GLSL_ES: partial(glsl_fragment.fragment_shader, dialect=glsl_fragment.GLSL_ES),
     }
     return emitters[to](program_key(program, exact=exact))

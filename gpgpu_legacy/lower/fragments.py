@@ -1,33 +1,47 @@
-"""A fragment program of a pass as the statements of one fragment; a shader stands around them."""
+"""A pass that is drawn by itself: what its code depends on, and the statements of one fragment.
+
+A shader stands around the statements. Where textures and targets are arrays, each has its texels'
+channels as floats, row after row and layer after layer.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
-from gpgpu_legacy.isa.ir import AttributeKind, Instruction
-from gpgpu_legacy.lower.analysis.folding import Folded
+from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Instruction, Program, TextureTarget
+from gpgpu_legacy.lower.analysis.folding import Decisions, Folded, undecided
 from gpgpu_legacy.lower.ir import (
+    Array,
     Assign,
     Call,
     Constant,
     Declare,
+    Element,
     Expression,
     Function,
     Given,
+    If,
     Place,
     Read,
+    Return,
     Role,
     Statement,
+    Store,
     Texel,
     Variable,
     components,
+    compose,
+    constant,
     operation,
 )
 from gpgpu_legacy.lower.ir_types import (
     EVERYWHERE,
+    FLOAT,
+    INT,
     VEC4,
     Components,
     Kind,
@@ -35,11 +49,14 @@ from gpgpu_legacy.lower.ir_types import (
     type_of,
 )
 from gpgpu_legacy.lower.lowering import (
+    KILLED,
     Lowering,
     as_decoded,
     attribute_of,
     attribute_value,
     behind_fog,
+    blended,
+    centre,
     cleared_registers,
     color_number,
     encoded,
@@ -50,10 +67,130 @@ from gpgpu_legacy.lower.lowering import (
 from gpgpu_legacy.lower.sampling import (
     Unit,
     coordinate_count,
+    fetch_function,
     lookup_function,
 )
-from gpgpu_legacy.lower.shader_key import ShaderKey
-from gpgpu_legacy.plan.formats import Format
+from gpgpu_legacy.lower.values import given_corners, iterations_of
+from gpgpu_legacy.plan.expand import corners_at
+from gpgpu_legacy.plan.formats import RGBA32F, Format
+from gpgpu_legacy.plan.interpolation import is_planar
+from gpgpu_legacy.plan.plan import Blend, Corners, FragmentPass, Plan
+from gpgpu_legacy.plan.textures import Extent, Sampler, TextureKind
+
+
+@dataclass(frozen=True, slots=True)
+class ShaderKey:
+    """What a pass's shader depends on; passes with equal keys share one.
+
+    lookups, live: see Decisions. varyings: how many the folded lookups refer to.
+    units: the textures and samplers bound. Their sizes are constants of the code, as drivers do
+    better with these than with what a run hands over; but where one shader is to serve textures of
+    any size, no lookup is folded, and no unit has an extent.
+    targets: the formats of the targets. A colour is rounded to an 8-bit or a 16-bit one here, since
+    drivers differ in how they do it.
+    bent: the attributes that the program reads, or its fog, whose corner values do not lie in a
+    plane; each triangle has its own.
+    exact: a multiply-add is rounded twice, and operations on 0 and 1 are done as on any number;
+    otherwise a multiply-add may be rounded once, and a product with a constant 0 be 0. Either way
+    no sum is reordered.
+    """
+
+    program: Program
+    lookups: tuple[Folded | None, ...]
+    live: tuple[tuple[int, ...], ...]
+    varyings: int
+    units: tuple[Unit, ...]
+    targets: tuple[Format, ...]
+    bent: tuple[Attribute, ...]
+    exact: bool
+    arithmetic: Arithmetic = FP32
+
+
+def shader_key(
+    plan: Plan,
+    pass_: FragmentPass,
+    decisions: Decisions,
+    *,
+    exact: bool,
+    arithmetic: Arithmetic = FP32,
+    sized: bool = True,
+) -> ShaderKey:
+    """The key of a pass as its plan writes it, and of what was decided on it.
+
+    sized: whether the sizes of textures are constants of the code; else nothing may be folded.
+    """
+    units = []
+    for binding in pass_.bindings:
+        texture = plan.texture(binding.texture)
+        extent = texture.extent if sized else None
+        units.append(Unit(binding.unit, texture.kind, extent, binding.sampler, texture.format))
+    read = {*pass_.program.attributes_read, *([FOG_COORDINATE] if pass_.program.fog else [])}
+    given = {a: corners for a, corners in given_corners(pass_).items() if a in read}
+    iterations = iterations_of(plan, pass_)
+    return ShaderKey(
+        pass_.program,
+        decisions.lookups,
+        decisions.live,
+        len(decisions.varyings),
+        tuple(units),
+        tuple(plan.texture(name).format for name in pass_.targets),
+        tuple(a for a, corners in given.items() if _is_bent(corners, iterations)),
+        exact,
+        arithmetic,
+    )
+
+
+_ASSUMED_WIDTH = 256
+
+
+def program_key(
+    program: Program,
+    units: Mapping[int, tuple[Extent, Sampler]] | None = None,
+    *,
+    exact: bool = True,
+    arithmetic: Arithmetic = FP32,
+) -> ShaderKey:
+    """The key of a program alone, with no plan around it: for reading, not for running.
+
+    units: extents and samplers of textures; one that is not given is 256 texels in each direction,
+    nearest, clamped to its edge. Targets are rgba32f.
+    """
+    decisions = undecided(program)
+    textures = []
+    for number, target in sorted(program.texture_units.items()):
+        extent, sampler = (units or {}).get(number) or (_assumed_extent(target), Sampler())
+        kind = TextureKind(target.value)
+        textures.append(Unit(number, kind, extent, sampler, RGBA32F))
+    targets = (RGBA32F,) * program.color_outputs
+    return ShaderKey(
+        program,
+        decisions.lookups,
+        decisions.live,
+        0,
+        tuple(textures),
+        targets,
+        (),
+        exact,
+        arithmetic,
+    )
+
+
+def _assumed_extent(target: TextureTarget) -> Extent:
+    n = _ASSUMED_WIDTH
+    other = {
+        TextureTarget.T1D: Extent(n, 1),
+        TextureTarget.T3D: Extent(n, n, n),
+        TextureTarget.CUBE: Extent(n, n, 6),
+    }
+    return other.get(target, Extent(n, n))
+
+
+def _is_bent(corners: Corners, iterations: int) -> bool:
+    """Whether corner values leave the plane in the first iteration or the last.
+
+    How far they are from it is affine in the iteration, so it is greatest in one of these.
+    """
+    return not all(is_planar(corners_at(corners, i)) for i in {0, iterations - 1})
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +288,53 @@ def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
         behind_fog(colour, target, key.arithmetic),
         *([Assign(colour, ALL, stored)] if stored is not seen else []),
     ]
+
+
+TARGET_WIDTH = Variable("target_width", INT, Role.UNIFORM)
+"""How wide the targets are, in texels."""
+
+_AT = Variable("at", INT)
+
+
+def unit_array(unit: Unit) -> Array:
+    """The array of the texture at a unit."""
+    return Array(f"texture{unit.number}", FLOAT)
+
+
+def target_array(number: int) -> Array:
+    """The array of target `number`."""
+    return Array(f"target{number}", FLOAT)
+
+
+def unit_fetch(unit: Unit) -> Function:
+    """The function that fetches texels of the texture at a unit."""
+    array, channels, extent = unit_array(unit), unit.format.channels, unit.extent
+    assert extent is not None, "arrays are of textures whose sizes are known"
+
+    def texel(at: Expression) -> Expression:
+        return compose(Element((at * channels + c,), array) for c in range(channels))
+
+    return fetch_function(unit.number, constant(extent.width, Kind.INT), texel)
+
+
+def stored_colours(key: ShaderKey, blend: Blend) -> list[Statement]:
+    """The colours of a fragment that is not dead, written to its texels or added to them."""
+    dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
+    column, row = (
+        operation(Operator.TO_INT, Given(Place.ORIGIN, (axis,)) + centre(axis)) for axis in range(2)
+    )
+    return [
+        *([If(dead, (Return(),))] if key.program.kills else []),
+        Declare(_AT, row * Read(TARGET_WIDTH, (0,)) + column),
+        *(
+            _store(number, channel, key, blend)
+            for number, target in enumerate(key.targets)
+            for channel in ALL[: target.channels]
+        ),
+    ]
+
+
+def _store(number: int, channel: int, key: ShaderKey, blend: Blend) -> Store:
+    target, value = key.targets[number], Read(target_variable(number), (channel,), EVERYWHERE)
+    place = Element((Read(_AT, (0,)) * target.channels + channel,), target_array(number))
+    return Store(place, blended(value, place, target) if blend is Blend.ADD else value)

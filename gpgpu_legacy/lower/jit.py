@@ -1,7 +1,7 @@
 """Compute kernels to native code: numba compiles their text, and keeps the code.
 
 emit/numba_kernel.py has the function that runs work groups one after another, which threads share
-out (runtime/jit.py); emit/numba_addresses.py has the generator of what they load and store.
+out (runtime/jit.py); emit/numba_kernel.py has the generator of what they load and store.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from typing import Any
 from weakref import finalize
 
 from gpgpu_legacy.kernel.ir import Kernel
-from gpgpu_legacy.lower.emit.numba_addresses import ADDRESSES, address_text
-from gpgpu_legacy.lower.emit.numba_kernel import DTYPES, ENTRY, python_text
+from gpgpu_legacy.lower.emit.numba_kernel import ADDRESSES, DTYPES, ENTRY, address_text, python_text
 from gpgpu_legacy.lower.forks import held_across_forks
 
 WorkGroups = Callable[..., None]
@@ -30,7 +29,7 @@ Addresses = Callable[..., Iterator[int]]
 def compile_kernel(kernel: Kernel, unproven: frozenset[int] | None = None) -> WorkGroups:
     """The native code of a kernel, which holds no lock of Python's while it runs.
 
-    unproven: the numbers of the accesses that may be outside of their arrays, as analysis/bounds.py
+    unproven: the numbers of the accesses that may be outside of their arrays, as kernels/bounds.py
     finds them for a dispatch; all may, unless given. The code raises IndexError there instead. It
     is kept in the user's cache folder, for later processes, where there is one to write to. Any
     number of threads may ask. Raises what python_text does.

@@ -22,8 +22,8 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
-from gpgpu_legacy.lower.content import group_content
-from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
+from gpgpu_legacy.lower.fused.content import group_content
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.platform import this_platform

@@ -18,7 +18,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.bounded import Line, OneLine, Positive, Several, Size, Whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import check_writable, make_folder
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import Platform, this_platform
 from gpgpu_legacy.present.grid import Grid

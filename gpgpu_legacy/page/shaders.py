@@ -9,10 +9,9 @@ from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
 from gpgpu_legacy.isa.ir import AttributeKind, ParameterSpace, Program
 from gpgpu_legacy.lower.analysis.folding import Decisions, decide, undecided
 from gpgpu_legacy.lower.emit.glsl import PARAMETERS, attribute_name
-from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es, vertex_shader_es
-from gpgpu_legacy.lower.emit.glsl_fragment import size_name
+from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, size_name, vertex_shader
 from gpgpu_legacy.lower.emit.text import identifier
-from gpgpu_legacy.lower.shader_key import ShaderKey, shader_key
+from gpgpu_legacy.lower.fragments import ShaderKey, shader_key
 from gpgpu_legacy.plan.expand import at_iteration, is_written_out
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
@@ -129,8 +128,8 @@ def _shader(key: ShaderKey) -> Shader:
     fog = (FOG_COLOR, FOG_PARAMS) if program.fog else ()
     coordinate = (FOG_COORDINATE,) if program.fog else ()
     return Shader(
-        vertex=vertex_shader_es(key.varyings),
-        fragment=fragment_shader_es(key),
+        vertex=vertex_shader(key.varyings, GLSL_ES),
+        fragment=fragment_shader(key, GLSL_ES),
         attributes={
             attribute_name(attribute): AttributeUniforms(
                 kind=attribute.kind,

@@ -350,7 +350,7 @@ def _texcoords(
 
 
 def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
-    from gpgpu_legacy.lower.program_warnings import program_warnings
+    from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 
     texts = program_warnings(
         pass_.program,

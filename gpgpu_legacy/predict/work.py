@@ -1,7 +1,7 @@
 """What drawing a plan amounts to on a chip: arithmetic, lookups, writes and bytes, all counted.
 
 Memory serves each texel that a pass touches once per pass: textures are cached while it is drawn.
-A chip that computes tiles of fragments (lower/workgroups.py) looks up what a row or a column of a
+A chip that computes tiles of fragments (lower/groups/shape.py) looks up what a row or a column of a
 tile shares once per tile, stages it in shared memory, and reads it from there once for all
 fragments of an invocation that use it. If a pass has fewer tiles than the chip computes at once, a
 part of the chip is idle.
@@ -18,14 +18,14 @@ from typing import NamedTuple
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
-from gpgpu_legacy.lower.analysis.contraction import blended_products
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
-from gpgpu_legacy.lower.analysis.rerolling import live_segments
-from gpgpu_legacy.lower.content import Content, group_content
+from gpgpu_legacy.lower.fused.body import blended_products
+from gpgpu_legacy.lower.fused.content import Content, group_content
+from gpgpu_legacy.lower.fused.rerolling import live_segments
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
-from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import (
     Blend,

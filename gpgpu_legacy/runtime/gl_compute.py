@@ -13,8 +13,8 @@ from dataclasses import replace
 import numpy as np
 
 from gpgpu_legacy.kernel.ir import Type
+from gpgpu_legacy.lower.groups.shape import Multiprocessors
 from gpgpu_legacy.lower.values import over_iterations
-from gpgpu_legacy.lower.workgroups import Multiprocessors
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,

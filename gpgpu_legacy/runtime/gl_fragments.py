@@ -1,8 +1,8 @@
 """Fragment passes as compute shaders on storage buffers.
 
-Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles (lower/tiling.py). A
-pass that work groups do not support has one invocation for each fragment
-(lower/emit/glsl_compute.py).
+Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles
+(lower/groups/tiling.py). A pass that work groups do not support has one invocation for each
+fragment (lower/emit/glsl_fragment.py).
 """
 
 from __future__ import annotations
@@ -15,18 +15,17 @@ from numpy.typing import NDArray
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
-from gpgpu_legacy.lower.analysis.staging import AT_ONCE
-from gpgpu_legacy.lower.content import Content, UnsupportedError, group_content
-from gpgpu_legacy.lower.emit.glsl_compute import GROUP, compute_shader
-from gpgpu_legacy.lower.emit.glsl_workgroups import (
+from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
+from gpgpu_legacy.lower.emit.glsl_groups import (
     ITERATIONS,
     emit_groups,
 )
-from gpgpu_legacy.lower.group_code import GroupCode, uniform_blocks
-from gpgpu_legacy.lower.shader_key import shader_key
-from gpgpu_legacy.lower.temporal import Room
-from gpgpu_legacy.lower.temporal_shape import TemporalShape
-from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape
+from gpgpu_legacy.lower.fragments import shader_key
+from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, group_content
+from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
+from gpgpu_legacy.lower.groups.staging import AT_ONCE
+from gpgpu_legacy.lower.temporal.content import Room, TemporalShape
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext

@@ -22,7 +22,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import decode
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import COPY_FRAGMENT_SHADER, fragment_shader
-from gpgpu_legacy.lower.shader_key import shader_key
+from gpgpu_legacy.lower.fragments import shader_key
 from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.numbers import NumberVec4

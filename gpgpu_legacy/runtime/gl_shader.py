@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
-from gpgpu_legacy.lower.group_code import GroupCode
+from gpgpu_legacy.lower.groups.code import GroupCode
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_sharing import Releasable
 

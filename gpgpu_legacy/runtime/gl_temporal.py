@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
-from gpgpu_legacy.lower.content import Arguments, UnsupportedError
-from gpgpu_legacy.lower.emit.glsl_temporal import emit_temporal
-from gpgpu_legacy.lower.emit.glsl_workgroups import ITERATIONS
-from gpgpu_legacy.lower.group_code import uniform_blocks, uniform_blocks_together
-from gpgpu_legacy.lower.temporal import Room, TemporalContent, temporal_content, usual_shape
-from gpgpu_legacy.lower.temporal_shape import TemporalShape
+from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_temporal
+from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError
+from gpgpu_legacy.lower.groups.code import uniform_blocks, uniform_blocks_together
+from gpgpu_legacy.lower.temporal.content import (
+    Room,
+    TemporalContent,
+    TemporalShape,
+    temporal_content,
+    usual_shape,
+)
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer, UniformBlocks

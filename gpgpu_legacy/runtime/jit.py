@@ -25,7 +25,7 @@ from gpgpu_legacy.lower.analysis.fusion import (
     moved_alone,
 )
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood, with_neighbours
-from gpgpu_legacy.lower.content import (
+from gpgpu_legacy.lower.fused.content import (
     Arguments,
     UnsupportedError,
     gathered_textures,
@@ -246,9 +246,9 @@ class _Dispatch:
 
     def __init__(self, pass_: ComputePass, textures: Textures, count: int | None) -> None:
         """count: how often it runs; None if its accesses are not analysed."""
-        from gpgpu_legacy.lower.analysis.bounds import unproven
         from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
         from gpgpu_legacy.lower.jit import compile_kernel
+        from gpgpu_legacy.lower.kernels.bounds import unproven
 
         self._kernel = pass_.kernel
         names = {b.binding: b.texture for b in pass_.buffers}

@@ -11,8 +11,8 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.lower.temporal_shape import TemporalShape
-    from gpgpu_legacy.lower.workgroups import GroupShape
+    from gpgpu_legacy.lower.groups.shape import GroupShape
+    from gpgpu_legacy.lower.temporal.content import TemporalShape
 
 FRAGMENT_PASSES: frozenset[type[Pass]] = frozenset({FragmentPass, CopyPass, ClearPass})
 ALL_PASSES = FRAGMENT_PASSES | {ComputePass}

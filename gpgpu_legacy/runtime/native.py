@@ -1,7 +1,7 @@
 """Fused passes as native code: compiled by LLVM for this processor, kept on disk, run on all cores.
 
-Equal Contents (lower/content.py) share code. It stays in memory as long as a prepared plan uses it;
-the code that was used last is kept for the next plan, too.
+Equal Contents (lower/fused/content.py) share code. It stays in memory as long as a prepared plan
+uses it; the code that was used last is kept for the next plan, too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from gpgpu_legacy import code_cache
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
 from gpgpu_legacy.lower.emit.llvm_memory import Scalar
 from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
@@ -57,6 +56,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     word_count,
 )
 from gpgpu_legacy.lower.forks import held_across_forks
+from gpgpu_legacy.lower.fused.content import ROOM, Arguments, Content, UnsupportedError
 from gpgpu_legacy.lower.values import parameter_values, plane_values
 from gpgpu_legacy.memory import COMPILER_ADDRESSES, require_addresses
 from gpgpu_legacy.plan.textures import Texture, TextureKind
@@ -252,7 +252,7 @@ def native_code(
 ) -> NativeCode:
     """A Content's code for this processor; any number of threads may ask.
 
-    tile: as for emit_fused_passes. Raises UnsupportedError (lower/content.py).
+    tile: as for emit_fused_passes. Raises UnsupportedError (lower/fused/content.py).
     """
     with _LOCK:
         return _host().code((content, exact, tile))

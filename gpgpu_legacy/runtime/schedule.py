@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
-from gpgpu_legacy.lower.content import ROOM, Arguments
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
+from gpgpu_legacy.lower.fused.content import ROOM, Arguments
 from gpgpu_legacy.runtime.devices import cache_bytes, thread_count
 from gpgpu_legacy.runtime.native import (
     NativeCode,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpgpu_legacy.lower.analysis.fusion import all_fused, fused_steps
-from gpgpu_legacy.lower.content import gathered_textures
+from gpgpu_legacy.lower.fused.content import gathered_textures
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.registry import find_executor

@@ -33,8 +33,8 @@ from gpgpu_legacy.isa.ir import Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Operand
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import decide
-from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es, vertex_shader_es
-from gpgpu_legacy.lower.shader_key import ShaderKey, program_key, shader_key
+from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
+from gpgpu_legacy.lower.fragments import ShaderKey, program_key, shader_key
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, StateValue
 from gpgpu_legacy.plan.textures import (
@@ -81,23 +81,23 @@ RESERVED = set(_RESERVED.split())
 
 
 def links(gles: Gles, key: ShaderKey) -> None:
-    text = fragment_shader_es(key)
+    text = fragment_shader(key, GLSL_ES)
     assert text.startswith("#version 300 es\n")
     for line in text.splitlines():
         code = line.partition("//")[0]
         assert "__" not in code, "reserved, which a compiler need not say"
         assert RESERVED.isdisjoint(re.findall(r"\w+", code))
-    gles.gl.glDeleteProgram(gles.program(vertex_shader_es(key.varyings), text))
+    gles.gl.glDeleteProgram(gles.program(vertex_shader(key.varyings, GLSL_ES), text))
 
 
 def test_the_compiler_says_what_it_does_not_take(gles: Gles) -> None:
     """Or these tests would prove nothing."""
     for wrong in ("precise float a = 0.0;", "float a = fma(1.0, 2.0, 3.0);", "float filter = 1.0;",
                   "float a = 1;"):  # fmt: skip
-        text = fragment_shader_es(program_key(program("MOV result.color, 1;")))
+        text = fragment_shader(program_key(program("MOV result.color, 1;")), GLSL_ES)
         broken = text.replace("void main() {", f"void main() {{ {wrong}")
         with pytest.raises(CompileError):
-            gles.program(vertex_shader_es(), broken)
+            gles.program(vertex_shader(dialect=GLSL_ES), broken)
 
 
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: path.stem)
@@ -186,7 +186,7 @@ def drawn(
     for n, varying in enumerate(decisions.varyings):
         corners = [corner.at(0) for corner in varying.corners(rect)]
         rows[f"varying{n}_corners"] = np.array(corners, np.float32).reshape(4, 2)
-    shaders = vertex_shader_es(key.varyings), fragment_shader_es(key)
+    shaders = vertex_shader(key.varyings, GLSL_ES), fragment_shader(key, GLSL_ES)
     targets = []
     for name in pass_.targets:
         target = plan.texture(name)

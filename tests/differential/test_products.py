@@ -29,7 +29,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from products import F32, random_operands
 
-from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
-from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
+from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import gl_compute, gl_fragments

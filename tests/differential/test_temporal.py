@@ -21,8 +21,8 @@ from plans import plans
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.errors import NoDeviceRoomError
-from gpgpu_legacy.lower.temporal_shape import TemporalShape
-from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
+from gpgpu_legacy.lower.temporal.content import TemporalShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime import gl, gl_compute

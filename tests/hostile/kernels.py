@@ -18,7 +18,7 @@ from gpgpu_legacy.interp.kernel import Array, Arrays, Grid, KernelMachine, Mask
 from gpgpu_legacy.kernel.accesses import numbered
 from gpgpu_legacy.kernel.ir import Element
 from gpgpu_legacy.kernel.parser import parse_kernel
-from gpgpu_legacy.lower.analysis.bounds import unproven
+from gpgpu_legacy.lower.kernels.bounds import unproven
 from gpgpu_legacy.plan.formats import R32F
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import (

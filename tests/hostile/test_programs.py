@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from time import process_time
@@ -22,12 +23,10 @@ from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
-from gpgpu_legacy.lower.emit.glsl_es import fragment_shader_es
-from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
+from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
+from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, compute_shader, fragment_shader
 from gpgpu_legacy.lower.emit.numpy_source import numpy_source
-from gpgpu_legacy.lower.program_warnings import program_warnings
-from gpgpu_legacy.lower.shader_key import program_key
+from gpgpu_legacy.lower.fragments import program_key
 from gpgpu_legacy.sources import shader_folder
 
 CORPUS = Path(__file__).parents[1] / "corpus"
@@ -68,7 +67,7 @@ def everything_about(program: Program) -> None:
     assert assemble(text) == program
     key = program_key(program)
     fragment_shader(key)
-    fragment_shader_es(key)
+    fragment_shader(key, GLSL_ES)
     compute_shader(key)
     ast.parse(numpy_source(program))
     resources(program)
@@ -115,7 +114,7 @@ def test_no_name_of_a_program_stands_in_what_is_made_of_it(name: str) -> None:
     text = "!!ARBfp1.0\nTEMP a, $b__c; MOV a, 1; MOV $b__c, a; MOV result.color, a; END"
     program = assemble(text, name)
     key = program_key(program)
-    shaders = (fragment_shader, fragment_shader_es, compute_shader)
+    shaders = (fragment_shader, partial(fragment_shader, dialect=GLSL_ES), compute_shader)
     made = [*(shader(key) for shader in shaders), numpy_source(program), disassemble(program)]
     plain = program_key(assemble(text, "plain"))
     assert made[:3] == [shader(plain) for shader in shaders]

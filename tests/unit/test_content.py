@@ -15,7 +15,7 @@ from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSp
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.lower.analysis.affine import Texels
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, all_fused, fused_steps
-from gpgpu_legacy.lower.content import (
+from gpgpu_legacy.lower.fused.content import (
     Arguments,
     Content,
     group_content,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from drawing import program, texture
 
-from gpgpu_legacy.lower.analysis.contraction import blended_products
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
-from gpgpu_legacy.lower.content import group_content
+from gpgpu_legacy.lower.fused.body import blended_products
+from gpgpu_legacy.lower.fused.content import group_content
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Rect

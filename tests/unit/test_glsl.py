@@ -17,9 +17,14 @@ from strategies import program_texts, reaches
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, literal, variable_name
-from gpgpu_legacy.lower.emit.glsl_compute import compute_shader
-from gpgpu_legacy.lower.emit.glsl_fragment import GLSL, fragment_shader, vertex_shader
+from gpgpu_legacy.lower.emit.glsl_fragment import (
+    GLSL,
+    compute_shader,
+    fragment_shader,
+    vertex_shader,
+)
 from gpgpu_legacy.lower.emit.glsl_functions import HELPERS, Helper
+from gpgpu_legacy.lower.fragments import program_key
 from gpgpu_legacy.lower.ir import (
     Array,
     Barrier,
@@ -43,7 +48,6 @@ from gpgpu_legacy.lower.ir import (
 )
 from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
-from gpgpu_legacy.lower.shader_key import program_key
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor

@@ -29,7 +29,13 @@ from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import decide
-from gpgpu_legacy.lower.fragments import fragment_statements, target_variable
+from gpgpu_legacy.lower.fragments import (
+    ShaderKey,
+    fragment_statements,
+    program_key,
+    shader_key,
+    target_variable,
+)
 from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
@@ -70,7 +76,6 @@ from gpgpu_legacy.lower.lowering import (
     blended,
     temporary_variable,
 )
-from gpgpu_legacy.lower.shader_key import ShaderKey, program_key, shader_key
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue, Texcoords
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, TextureKind, Wrap

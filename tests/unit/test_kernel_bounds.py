@@ -10,8 +10,8 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.kernel.accesses import element_of, numbered, outside
 from gpgpu_legacy.kernel.parser import parse_kernel
-from gpgpu_legacy.lower.analysis.bounds import unproven
-from gpgpu_legacy.lower.analysis.integers import MOST_ELEMENTS
+from gpgpu_legacy.lower.kernels.bounds import unproven
+from gpgpu_legacy.lower.kernels.integers import MOST_ELEMENTS
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.numbers import Affine, Number
 from gpgpu_legacy.plan.plan import BufferBinding, ComputePass, Plan, Repeat, UniformValue

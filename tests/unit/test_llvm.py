@@ -29,8 +29,8 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, Shape
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
-from gpgpu_legacy.lower.content import ROOM, UnsupportedError, native_content
 from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
+from gpgpu_legacy.lower.fused.content import ROOM, UnsupportedError, native_content
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
 from gpgpu_legacy.plan.plan import (

@@ -7,7 +7,7 @@ from collections.abc import Collection
 import pytest
 
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.lower.program_warnings import program_warnings
+from gpgpu_legacy.lower.analysis.program_warnings import program_warnings
 
 UNITS = (0,)
 

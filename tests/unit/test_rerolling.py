@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.analysis.rerolling import LONGEST_PERIOD, Segment, segments
-from gpgpu_legacy.lower.content import Draw, group_content
+from gpgpu_legacy.lower.fused.content import Draw, group_content
+from gpgpu_legacy.lower.fused.rerolling import LONGEST_PERIOD, Segment, segments
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords

@@ -12,17 +12,17 @@ from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.simulation.life import life
 from gpgpu_legacy.lower.analysis.fusion import UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.neighbourhood import Reach, neighbourhood
-from gpgpu_legacy.lower.content import UnsupportedError
-from gpgpu_legacy.lower.emit.glsl_temporal import emit_temporal
-from gpgpu_legacy.lower.temporal import (
+from gpgpu_legacy.lower.emit.glsl_groups import emit_temporal
+from gpgpu_legacy.lower.fused.content import UnsupportedError
+from gpgpu_legacy.lower.temporal.content import (
     Room,
     TemporalContent,
+    TemporalShape,
     cost,
     plain_cost,
     temporal_content,
     usual_shape,
 )
-from gpgpu_legacy.lower.temporal_shape import TemporalShape
 from gpgpu_legacy.plan.plan import CopyPass, Pass, Plan, Repeat
 from gpgpu_legacy.plan.textures import Extent, Rect
 

@@ -24,7 +24,7 @@ from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.api.run import Run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import find_arithmetic
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure import pool, tuned
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget

@@ -11,10 +11,10 @@ from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
-from gpgpu_legacy.lower.content import Arguments, Content, group_content
-from gpgpu_legacy.lower.emit.glsl_workgroups import emit_groups
-from gpgpu_legacy.lower.group_code import GroupCode
-from gpgpu_legacy.lower.workgroups import GroupShape, Multiprocessors, group_shape, numbers_alive
+from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
+from gpgpu_legacy.lower.fused.content import Arguments, Content, group_content
+from gpgpu_legacy.lower.groups.code import GroupCode
+from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape, numbers_alive
 from gpgpu_legacy.plan.formats import R32F, RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
 from gpgpu_legacy.plan.textures import Rect

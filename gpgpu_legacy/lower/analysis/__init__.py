@@ -1,1 +1,4 @@
-"""What emitters and executors have to know of programs and kernels, each fact computed once."""
+"""What is known of programs and plans before any code is made, each fact computed once.
+
+An analysis reads programs, plans or the IR. It makes no code, and knows no target.
+"""

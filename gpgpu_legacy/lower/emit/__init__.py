@@ -1,1 +1,4 @@
-"""Emitters: one file a target, which spells the lowering IR."""
+"""Emitters: the lowering IR, or a kernel, as text of a language, each a table of spellings.
+
+No emitter decides what is computed, or reads text of another one.
+"""

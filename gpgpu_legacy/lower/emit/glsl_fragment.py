@@ -1,7 +1,13 @@
-"""A fragment program as a GLSL fragment shader, instruction for instruction.
+"""A fragment program of a pass as GLSL, instruction for instruction: drawn, or as a compute shader.
 
-Every texture is a sampler2D, whatever its kind: its layers lie one above the other, and a lookup
-that is not folded into a varying is fetched by integer (lower/sampling.py).
+In a fragment shader every texture is a sampler2D, whatever its kind: its layers lie one above the
+other, and a lookup that is not folded into a varying is fetched by integer (lower/sampling.py).
+GLSL ES 3.00, the language of WebGL2, is a dialect: it has no `precise`, so a compiler may contract
+and reorder what it likes, and no `fma`. Constants are hidden all the same where a shader is exact;
+a uniform that nobody sets is 0.
+
+A compute shader has one invocation a fragment. Its textures and targets are arrays of floats in
+storage buffers, and a discarded fragment is one that does not store (lower/fragments.py).
 """
 
 from __future__ import annotations
@@ -15,12 +21,23 @@ from gpgpu_legacy.lower.emit.glsl import (
     Dialect,
     GlslEmitter,
     attribute_name,
+    type_name,
     variable_name,
 )
-from gpgpu_legacy.lower.fragments import FoldedLookup, fragment_statements, target_variable
-from gpgpu_legacy.lower.ir import Fetch, Given, Place, Plane, Texel
+from gpgpu_legacy.lower.fragments import (
+    TARGET_WIDTH,
+    FoldedLookup,
+    ShaderKey,
+    fragment_statements,
+    stored_colours,
+    target_array,
+    target_variable,
+    unit_array,
+    unit_fetch,
+)
+from gpgpu_legacy.lower.ir import Array, Call, Fetch, Given, Place, Plane, Texel, Variable
 from gpgpu_legacy.lower.sampling import size_variables
-from gpgpu_legacy.lower.shader_key import ShaderKey
+from gpgpu_legacy.plan.plan import Blend
 
 GLSL = Dialect(("#version 400 core",))
 
@@ -173,3 +190,79 @@ def vertex_shader(varyings: int = 0, dialect: Dialect = GLSL) -> str:
     lines += [f"    varying{n} = varying{n}_corners[corner];" for n in range(varyings)]
     lines += ["    gl_Position = vec4(2 * right - 1, 2 * top - 1, 0.0, 1.0);", "}", ""]
     return "\n".join(lines)
+
+
+GLSL_ES = Dialect(
+    (
+        "#version 300 es",
+        "precision highp float;",
+        "precision highp int;",
+        "precision highp sampler2D;",
+    ),
+    precise="",
+    fma=False,
+    initialises=False,
+    doubles=False,
+)
+
+
+COMPUTE = Dialect(("#version 430 core",))
+
+GROUP = (8, 8)
+"""Invocations of a work group across and up."""
+
+
+@lru_cache(maxsize=256)
+def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
+    """The GLSL text, made once a key; no lookup of it may be folded, as there is no rasteriser.
+
+    Buffers, by binding: the textures of key.units in their order, then the targets in theirs. Each
+    holds its texels' channels as float32, row after row and layer after layer, an 8-bit one as
+    numbers of [0, 1]. Uniforms: `origin` and `size`, the rectangle in the target; `target_width` in
+    texels; the rest as fragment_shader has them.
+    """
+    assert key.varyings == 0
+    emitter = _BufferEmitter(key)
+    statements = fragment_statements(key, rasterised=False)
+    body = emitter.block([*statements, *stored_colours(key, blend)])
+    uniforms, functions = emitter.head()
+    lines = [*COMPUTE.header, ORIGIN]
+    lines.append(f"layout(local_size_x = {GROUP[0]}, local_size_y = {GROUP[1]}) in;")
+    lines += [*uniforms, "uniform vec2 origin, size;", f"uniform {declared(TARGET_WIDTH)};"]
+    lines += emitter.given_uniforms()
+    for binding, unit in enumerate(key.units):
+        if unit.number in emitter.fetched:
+            lines.append(buffer(binding, "readonly ", unit_array(unit)))
+    for n in range(len(key.targets)):
+        lines.append(buffer(len(key.units) + n, "", target_array(n)))
+    lines += [*functions, "", "void main() {"]
+    lines += [
+        "    vec2 fragment = vec2(gl_GlobalInvocationID.xy) + 0.5;",
+        "    if (fragment.x > size.x || fragment.y > size.y) return;",
+    ]
+    return "\n".join([*lines, *emitter.side(), *body, "}", ""])
+
+
+def declared(variable: Variable) -> str:
+    """A variable that the shader itself declares: its type and its name."""
+    return f"{type_name(variable.type)} {variable.name}"
+
+
+def buffer(binding: int, access: str, array: Array) -> str:
+    """The declaration of a storage buffer that holds an array."""
+    layout = f"layout(std430, binding = {binding})"
+    block = f"{array.name.title()} {{ {type_name(array.element)} {array.name}[]; }};"
+    return f"{layout} {access}buffer {block}"
+
+
+class _BufferEmitter(PassEmitter):
+    """Texels come from storage buffers."""
+
+    def __init__(self, key: ShaderKey) -> None:
+        super().__init__(COMPUTE, key.arithmetic, exact=key.exact, bent=key.bent)
+        self.units = {unit.number: unit for unit in key.units}
+        self.fetched: set[int] = set()
+
+    def fetch(self, fetch: Fetch) -> str:
+        self.fetched.add(fetch.texture)
+        return self.expression(Call(fetch.operands, unit_fetch(self.units[fetch.texture])))

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.analysis.rerolling import Advance
 from gpgpu_legacy.lower.emit.llvm_grid import ALIGNMENTS, greater, integer, lesser, load
+from gpgpu_legacy.lower.fused.rerolling import Advance
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 if TYPE_CHECKING:

@@ -1,6 +1,6 @@
 """Fused passes as LLVM IR: tiles of fragments, with all iterations of a tile in registers.
 
-What is decided elsewhere is emitted here: what is done for a fragment (lower/fused_body.py), how
+What is decided elsewhere is emitted here: what is done for a fragment (lower/fused/body.py), how
 large a tile is (analysis/register_tile.py).
 
 A module has functions of one argument, an array of 64-bit words (llvm_words.py): `stage_piece` for
@@ -21,7 +21,6 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
-from gpgpu_legacy.lower.content import Content, UnsupportedError, refuse_unsupported
 from gpgpu_legacy.lower.emit.llvm_edges import meets_edges
 from gpgpu_legacy.lower.emit.llvm_expressions import (
     Component,
@@ -62,7 +61,8 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     Words,
     word_count,
 )
-from gpgpu_legacy.lower.fused_body import fused_body
+from gpgpu_legacy.lower.fused.body import fused_body
+from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, refuse_unsupported
 from gpgpu_legacy.lower.ir import (
     Assign,
     Declare,

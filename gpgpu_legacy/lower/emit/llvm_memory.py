@@ -14,8 +14,6 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.analysis.rerolling import Advance
-from gpgpu_legacy.lower.content import Content
 from gpgpu_legacy.lower.emit.llvm_edges import Edges, within
 from gpgpu_legacy.lower.emit.llvm_grid import (
     ALIGNMENTS,
@@ -27,12 +25,12 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
     CountedLoop,
     Grid,
     GridEmitter,
+    channels_of,
     integer,
     integers,
     load,
     store,
 )
-from gpgpu_legacy.lower.emit.llvm_texels import channels_of
 from gpgpu_legacy.lower.emit.llvm_words import (
     BASE_WORDS,
     COUNT,
@@ -52,6 +50,8 @@ from gpgpu_legacy.lower.emit.llvm_words import (
     X_LAST,
     Words,
 )
+from gpgpu_legacy.lower.fused.content import Content
+from gpgpu_legacy.lower.fused.rerolling import Advance
 from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, Axes
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import levels_of

@@ -6,7 +6,7 @@ takes long enough to be measured. Then all plans of an executor run in turn, rou
 is the median of its rounds, and its range ends at the fastest: whatever disturbs a run makes it
 slower, so bounds take that end.
 
-An executor that computes tiles of fragments (lower/workgroups.py) stages what they share, and
+An executor that computes tiles of fragments (lower/groups/shape.py) stages what they share, and
 nothing else. So its lookups are measured where every fragment looks up its own texels; shared
 memory has a plan that reads it most of the time; and the rectangles have enough tiles to occupy the
 whole chip. The number of such tiles is the rate of all tiles over the rate of one.

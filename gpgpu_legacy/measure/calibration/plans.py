@@ -8,7 +8,7 @@ from functools import partial
 
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format

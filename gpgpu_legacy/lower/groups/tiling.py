@@ -1,6 +1,6 @@
 """Fused passes as the statements of an invocation that has a register tile of fragments.
 
-A statement of one fragment (lower/fused_body.py) is executed for every fragment of the register
+A statement of one fragment (lower/fused/body.py) is executed for every fragment of the register
 tile that it tells apart: a variable that varies along x alone is kept once a column, one that
 varies along y alone once a row. Texels become elements of the textures' arrays, or of the shared
 arrays in which they are staged: while one batch of trips is being used, the next is on its way from
@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.lower.analysis.staging import Fetched, Staged, StagedTrips, Staging
-from gpgpu_legacy.lower.content import Content
-from gpgpu_legacy.lower.fused_body import own_variable
-from gpgpu_legacy.lower.invocation import (
+from gpgpu_legacy.lower.fused.body import own_variable
+from gpgpu_legacy.lower.fused.content import Content
+from gpgpu_legacy.lower.fused.rerolling import Advance
+from gpgpu_legacy.lower.groups.invocation import (
     BATCH,
     CORNER,
     EXTENT,
@@ -31,6 +31,8 @@ from gpgpu_legacy.lower.invocation import (
     texel_element,
     texture_array,
 )
+from gpgpu_legacy.lower.groups.staging import Fetched, Staged, StagedCopies, StagedTrips, Staging
+from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile, TexelLoads
 from gpgpu_legacy.lower.ir import (
     Declare,
     Element,
@@ -49,9 +51,6 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, INT, Operator
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import read_first
-from gpgpu_legacy.lower.shared_texels import Advance, TexelLoads
-from gpgpu_legacy.lower.staged_copies import StagedCopies
-from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
 
 
 @dataclass(frozen=True, slots=True)

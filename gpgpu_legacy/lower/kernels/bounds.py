@@ -1,11 +1,11 @@
 """Which loads and stores of a dispatch are inside of their arrays, whatever the data.
 
 The numbers of a dispatch are known: its work groups, its uniforms, and how long the buffers are. So
-an index that is made of those, of invocations and of what loops count is a linear form (ranges.py)
-of symbols with known ranges: of the work group, of the invocation, of a loop's trip. Its largest
-and least value are exact, or lowered by the conditions that lead to the access. An integer that is
-made otherwise, by a load say, is a new symbol as wide as its type; so is one that may wrap around.
-What is not proven is checked while it runs (lower/emit/numba_kernel.py).
+an index that is made of those, of invocations and of what loops count is a linear form
+(integers.py) of symbols with known ranges: of the work group, of the invocation, of a loop's trip.
+Its largest and least value are exact, or lowered by the conditions that lead to the access. An
+integer that is made otherwise, by a load say, is a new symbol as wide as its type; so is one that
+may wrap around. What is not proven is checked while it runs (lower/emit/numba_kernel.py).
 
 A loop is walked once. What grows in it by the same number each time is its start plus that number
 times the trip, and its condition bounds the trips; all else that it assigns is unknown in it.
@@ -37,8 +37,7 @@ from gpgpu_legacy.kernel.ir import (
     assigned_names,
     walk,
 )
-from gpgpu_legacy.lower.analysis.integers import Dispatch, Facts, Integers, comparison
-from gpgpu_legacy.lower.analysis.ranges import Form
+from gpgpu_legacy.lower.kernels.integers import Dispatch, Facts, Form, Integers, comparison
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 

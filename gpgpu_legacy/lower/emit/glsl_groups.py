@@ -1,9 +1,9 @@
-"""Fused passes as a GLSL compute shader: a tile of fragments a work group (lower/tiling.py).
+"""Fused passes and temporal tiling as GLSL compute shaders: a tile of fragments a work group.
 
-Textures are arrays in storage buffers: a vec4 a texel, or a float. Those that are only read can be
-buffer textures of the same buffers instead, which some devices read faster. What differs between
-passes of one Content stands in a uniform block, whose bytes `uniform_blocks` makes of their
-Arguments.
+lower/groups/tiling.py and lower/temporal/tiling.py make the statements. Textures are arrays in
+storage buffers: a vec4 a texel, or a float. Those that are only read can be buffer textures of the
+same buffers instead, which some devices read faster. What differs between passes of one Content
+stands in a uniform block, whose bytes `uniform_blocks` makes of their Arguments.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
-from gpgpu_legacy.lower.analysis.rerolling import live_segments
-from gpgpu_legacy.lower.analysis.staging import AT_ONCE, Staging, choose_staging
-from gpgpu_legacy.lower.content import Content, refuse_unsupported
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
-from gpgpu_legacy.lower.emit.glsl_compute import COMPUTE, buffer, declared
-from gpgpu_legacy.lower.fused_body import fused_body
-from gpgpu_legacy.lower.group_code import GroupCode, block_variables
-from gpgpu_legacy.lower.invocation import (
+from gpgpu_legacy.lower.emit.glsl_fragment import COMPUTE, buffer, declared
+from gpgpu_legacy.lower.fused.body import fused_body
+from gpgpu_legacy.lower.fused.content import Content, refuse_unsupported
+from gpgpu_legacy.lower.fused.rerolling import live_segments
+from gpgpu_legacy.lower.groups.code import GroupCode, block_variables
+from gpgpu_legacy.lower.groups.invocation import (
     CORNER,
     FIRST,
     INVOCATION,
@@ -28,9 +27,18 @@ from gpgpu_legacy.lower.invocation import (
     surface_fetch,
     texture_array,
 )
+from gpgpu_legacy.lower.groups.shape import GroupShape
+from gpgpu_legacy.lower.groups.staging import AT_ONCE, Staging, choose_staging
+from gpgpu_legacy.lower.groups.tiling import Tiling
 from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given, Variable
-from gpgpu_legacy.lower.tiling import Tiling
-from gpgpu_legacy.lower.workgroups import GroupShape
+from gpgpu_legacy.lower.temporal.content import TemporalContent, TemporalShape
+from gpgpu_legacy.lower.temporal.tiling import (
+    COMPLETE,
+    ITERATION,
+    TemporalTiling,
+    shared_array,
+    stored_array,
+)
 
 BLOCK = "Run"
 """The name of the uniform block, at binding 0 of uniform buffers."""
@@ -62,12 +70,14 @@ def emit_groups(
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
     emitter = GroupEmitter(content, fetched, exact=exact)
     lines = emitter.block(Tiling(content, body, staging).statements())
-    text = _shader(content, staging, emitter, lines)
+    text = _group_shader(content, staging, emitter, lines)
     trips = sum(s.trips for draw in content.draws for s in live_segments(draw))
     return GroupCode(text, staging.shape, tuple(emitter.given.values()), trips, tuple(fetched))
 
 
-def _shader(content: Content, staging: Staging, emitter: GroupEmitter, lines: list[str]) -> str:
+def _group_shader(
+    content: Content, staging: Staging, emitter: GroupEmitter, lines: list[str]
+) -> str:
     """The text around the statements of main."""
     buffers = []
     for number, surface in enumerate(content.surfaces):
@@ -145,3 +155,64 @@ class GroupEmitter(GlslEmitter):
         places = {FIRST: f"{ITERATIONS}.x", LAST: f"{ITERATIONS}.y", **known}
         start = [f"    {declared(variable)} = {text};" for variable, text in places.items()]
         return "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
+
+
+@lru_cache(maxsize=256)
+def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool) -> GroupCode:
+    """The iterations of passes that read neighbours as a compute shader, once for equal ones.
+
+    Raises UnsupportedError for fog and bent attributes.
+
+    Run it on as many groups as the rectangle has tiles of `shape.stored`, with the surfaces'
+    buffers at their numbers as bindings, those that live surfaces are stored in at the bindings
+    after them, in the order of `content.live`, the uniform block BLOCK, and the uniform ITERATIONS:
+    the first, one past the last, of which there are at most `shape.iterations`, and whether these
+    are the last of all. Where numbers vary, each vector of the block is an array of so many. What a
+    live surface has around the rectangle, its other buffer has, too.
+    """
+    refuse_unsupported(content.content)
+    body = fused_body(content.content, as_level=False)
+    emitter = _TemporalEmitter(content, shape, exact=exact)
+    lines = emitter.block(TemporalTiling(content, body, shape).statements())
+    text = _temporal_shader(content, shape, emitter, lines)
+    trips = sum(s.trips for draw in content.content.draws for s in live_segments(draw))
+    group = GroupShape(shape.threads, shape.columns, shape.rows, k_depth=0)
+    return GroupCode(text, group, tuple(emitter.given.values()), trips)
+
+
+def _temporal_shader(
+    content: TemporalContent, shape: TemporalShape, emitter: _TemporalEmitter, lines: list[str]
+) -> str:
+    """The text around the statements of main."""
+    buffers, surfaces = [], content.content.surfaces
+    for number, surface in enumerate(surfaces):
+        writes = surface.written and number not in content.live
+        access = "restrict " if writes else "readonly restrict "
+        buffers.append(buffer(number, access, texture_array(content.content, number)))
+    for place, number in enumerate(content.live):
+        array = stored_array(content, number)
+        buffers.append(buffer(len(surfaces) + place, "writeonly restrict ", array))
+    shared = [shared_array(content, shape, number) for number in content.near]
+    (left, _), (down, _) = shape.margins(content.reach)
+    width, height = shape.stored(content.reach)
+    corner = f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height}) - ivec2({left}, {down})"
+    known = {
+        COMPLETE: f"{ITERATIONS}.z != 0",
+        THREAD: "ivec2(gl_LocalInvocationID.xy)",
+        CORNER: corner,
+    }
+    return emitter.shader(shape.threads, buffers, shared, known, lines)
+
+
+class _TemporalEmitter(GroupEmitter):
+    """What passes give is of the iteration, where it varies."""
+
+    iterations = "ivec3"
+
+    def __init__(self, content: TemporalContent, shape: TemporalShape, *, exact: bool) -> None:
+        super().__init__(content.content, (), exact=exact)
+        self.lengths = f"[{shape.iterations}]" if content.varies else ""
+
+    def source(self, given: Given) -> str:
+        index = f"[{ITERATION.name} - {FIRST.name}]" if self.lengths else ""
+        return self.named(given) + index

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.content import Draw
+from gpgpu_legacy.lower.fused.content import Draw
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
 
 LONGEST_PERIOD = 64

@@ -14,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.lower.content import Arguments, Content
-from gpgpu_legacy.lower.invocation import (
+from gpgpu_legacy.lower.fused.content import Arguments, Content
+from gpgpu_legacy.lower.groups.invocation import (
     BATCH,
     EXTENT,
     base_variable,
     origin_variable,
     size_variable,
 )
+from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.ir import Given, Plane, Variable
 from gpgpu_legacy.lower.values import F64, parameter_values, plane_values
-from gpgpu_legacy.lower.workgroups import GroupShape
 from gpgpu_legacy.plan.expand import varies
 from gpgpu_legacy.plan.plan import FragmentPass
 

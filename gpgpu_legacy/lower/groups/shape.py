@@ -1,9 +1,9 @@
 """The shape of work groups that compute tiles of fragments, and the usual shape for fused passes.
 
 Each invocation has a register tile of columns × rows fragments of its group's tile, and executes
-all iterations on them, partial sums in registers. Lookups that trips repeat (analysis/rerolling.py)
+all iterations on them, partial sums in registers. Lookups that trips repeat (fused/rerolling.py)
 and that vary along one axis alone are wanted by a whole row or column of invocations: they are
-staged in the group's shared memory, `k_depth` trips at a time. lower/tiling.py makes the code.
+staged in the group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the code.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from importlib.resources import files
 from gpgpu_legacy.bounded import Size
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
-from gpgpu_legacy.lower.analysis.rerolling import Step, live_segments
-from gpgpu_legacy.lower.content import Content
-from gpgpu_legacy.lower.fused_body import fused_body
+from gpgpu_legacy.lower.fused.body import fused_body
+from gpgpu_legacy.lower.fused.content import Content
+from gpgpu_legacy.lower.fused.rerolling import Step, live_segments
 from gpgpu_legacy.lower.ir import For, Role
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
 from gpgpu_legacy.lower.lookups import OwnLookup
@@ -124,7 +124,7 @@ def _largest(content: Content, device: Multiprocessors) -> GroupShape:
 @cache
 def _measured() -> dict[tuple[int, int], GroupShape]:
     """The shapes of group_shapes.toml, by channels and by numbers alive. Their trips unroll."""
-    text = files("gpgpu_legacy.lower").joinpath("group_shapes.toml").read_text("utf-8")
+    text = files("gpgpu_legacy.lower.groups").joinpath("group_shapes.toml").read_text("utf-8")
     return {
         (row["channels"], row["numbers"]): GroupShape(
             tuple(row["threads"]),

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.lower.content import Content
-from gpgpu_legacy.lower.fused_body import own_variable
-from gpgpu_legacy.lower.invocation import (
+from gpgpu_legacy.lower.fused.body import own_variable
+from gpgpu_legacy.lower.fused.content import Content
+from gpgpu_legacy.lower.groups.invocation import (
     CORNER,
     EXTENT,
     FIRST,
@@ -29,6 +29,7 @@ from gpgpu_legacy.lower.invocation import (
     texel_element,
     texture_array,
 )
+from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile
 from gpgpu_legacy.lower.ir import (
     Array,
     Assign,
@@ -64,9 +65,12 @@ from gpgpu_legacy.lower.ir_types import (
     type_of,
 )
 from gpgpu_legacy.lower.lookups import AffineLookup, NeighbourLookup
-from gpgpu_legacy.lower.temporal import TemporalContent, shared_length, shared_padding
-from gpgpu_legacy.lower.temporal_shape import TemporalShape
-from gpgpu_legacy.lower.tile_variables import Fragment, RegisterTile
+from gpgpu_legacy.lower.temporal.content import (
+    TemporalContent,
+    TemporalShape,
+    shared_length,
+    shared_padding,
+)
 
 COMPLETE = Variable("complete", BOOL)
 """Whether no iteration follows: then the surfaces that are not live are stored, too."""

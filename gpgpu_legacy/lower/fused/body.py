@@ -8,11 +8,12 @@ once, and which lookups fragments share.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.analysis.rerolling import Segment, Step, live_segments
-from gpgpu_legacy.lower.content import Content, Draw, Move, Surface
+from gpgpu_legacy.lower.fused.content import Content, Draw, Move, Surface
+from gpgpu_legacy.lower.fused.rerolling import Segment, Step, live_segments
 from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
@@ -24,7 +25,9 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     components,
+    multiply_add,
     operation,
+    walk,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Kind, Operator, type_of
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, NeighbourLookup, OwnLookup
@@ -188,3 +191,30 @@ def _dependent(content: Content) -> list[DependentLookup[int]]:
     """The dependent lookups, each once."""
     lookups = (look for draw in content.draws for look in draw.lookups)
     return list(dict.fromkeys(look for look in lookups if isinstance(look, DependentLookup)))
+
+
+@lru_cache(maxsize=256)
+def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
+    """For each target of each draw, whether blending adds a product to what it held.
+
+    content: as of work groups, which has the extents of what dependent lookups read.
+    """
+    statements = fused_body(content, as_level=False)
+    writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
+    found: list[tuple[bool, ...]] = []
+    for member in content.body:
+        if isinstance(member, Draw):
+            found.append(tuple(_adds_a_product(next(writes)) for _ in member.targets))
+        else:
+            next(writes)
+    return tuple(found)
+
+
+def _adds_a_product(write: Assign) -> bool:
+    """Whether a variable gets the sum of a product and itself, if it gets anything."""
+    sums = filter(None, map(multiply_add, walk(write.value)))
+    return any(
+        isinstance(addend, Read)
+        and (addend.variable, addend.components) == (write.variable, write.components)
+        for _, _, addend in sums
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpgpu_legacy.lower.content import Content
+from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.ir import (
     Array,
     Element,
