@@ -474,7 +474,7 @@ def chips() -> str:
 
 def lineage_story() -> str:
     """What the products learned from one another."""
-    from gpgpu_legacy.studies.lineage.model import story
+    from gpgpu_legacy.studies.lineage import story
 
     return "\n\n".join(story()) + "\n"
 

@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.cache_table.result import CacheTable
     from gpgpu_legacy.studies.figure_2 import PassByPass
     from gpgpu_legacy.studies.host_anomaly.result import Anomaly
-    from gpgpu_legacy.studies.lineage.model import Lineage, Lineages
+    from gpgpu_legacy.studies.lineage import Lineage, Lineages
     from gpgpu_legacy.studies.multichannel import Multichannel
-    from gpgpu_legacy.studies.precision.model import Precision
+    from gpgpu_legacy.studies.precision import Precision
     from gpgpu_legacy.studies.roofline.model import Roofline
     from gpgpu_legacy.studies.sdk_example.model import Example
     from gpgpu_legacy.studies.tile_size.model import TileTable
@@ -71,7 +71,7 @@ class LineageOptions:
 
 
 def _lineage_kept() -> type[Lineage]:
-    from gpgpu_legacy.studies.lineage.model import Lineage
+    from gpgpu_legacy.studies.lineage import Lineage
 
     return Lineage
 
@@ -83,7 +83,7 @@ def lineage_command(size: Size, what: LineageOptions, report: Report) -> Lineage
     All methods run in turn, round by round, and so do the libraries that are their ceilings.
     """
     from gpgpu_legacy.serial import as_record, read_recorded
-    from gpgpu_legacy.studies.lineage.model import Lineage, Lineages, benchmark_of
+    from gpgpu_legacy.studies.lineage import Lineage, Lineages, benchmark_of
 
     if what.beside:
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
@@ -365,7 +365,7 @@ def precision_command(
     all texture formats unless other sizes or formats are given.
     """
     from gpgpu_legacy.algorithms.registry import find_product
-    from gpgpu_legacy.studies.precision import model
+    from gpgpu_legacy.studies import precision as model
 
     whats, given = split(jobs.words)
     methods = [find_product(name) for name in whats or model.methods()]

@@ -24,7 +24,7 @@ from gpgpu_legacy.studies.cache_table.defaults import (
     RASTERS,
 )
 from gpgpu_legacy.studies.cache_table.model import Products
-from gpgpu_legacy.studies.cache_table.rows import Case, Setting
+from gpgpu_legacy.studies.cache_table.result import Case, Setting
 
 SIZE, BLOCKS, CACHE = 64, (4, DEFAULT_BLOCK), CACHES[0]
 """An operand of n = 64 fills the smallest cache eight times, and is simulated in a moment."""

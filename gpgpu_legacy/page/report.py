@@ -36,7 +36,7 @@ from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import Recorded, as_record, json_text, provenance
 from gpgpu_legacy.studies.cache_table.model import Products, make_table
-from gpgpu_legacy.studies.cache_table.rows import Setting
+from gpgpu_legacy.studies.cache_table.result import Setting
 from gpgpu_legacy.studies.figure_2 import demonstrate
 
 PAGE = "index.html"

@@ -39,6 +39,7 @@ _DPI = 150
 _POINTS = 72.0  # in an inch
 _LEVEL_LABELS = 6  # more tick labels than these are rotated
 _HEIGHT, _LABEL_HEIGHT = 4.6, 0.19  # inches of a chart, and of a line of words in it
+_FRAME = 0.4  # inches of labels around panels
 _MARGIN = 0.12  # inches around a head
 _KEY = 0.3  # inches of a row that says what colours mean
 _LINE = 1.4  # from one line of a head to the next, of the size of its letters
@@ -59,6 +60,21 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
     figure = Figure(figsize=size, dpi=_DPI, facecolor=PAPER, layout=LabelLayout())
     FigureCanvasAgg(figure)
     return figure
+
+
+def new_panels(count: int, columns: int, height_inches: float) -> tuple[Figure, Any]:
+    """A figure of so many panels on common scales, each as high as that, and its axes.
+
+    columns: at most so many. The axes are an array of as many rows as it takes; those beyond the
+    count are off.
+    """
+    columns = min(columns, count)
+    rows = ceil(count / columns)
+    figure = new_figure(height_inches=rows * height_inches + _FRAME)
+    places = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
+    for axes in places.flat[count:]:
+        axes.set_axis_off()
+    return figure, places
 
 
 @cache

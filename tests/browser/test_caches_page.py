@@ -12,8 +12,7 @@ from browser_pages import Opener, View, section_of
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.sources import recorded_file
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
-from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.cache_table.rows import Case, Row, Setting
+from gpgpu_legacy.studies.cache_table.result import CacheTable, Case, Row, Setting
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -74,7 +74,8 @@ def test_the_anomaly_is_told_with_the_commands_numbers() -> None:
         assert (case.missed, case.false_alarms) == (0, 0)
         at = {outlier.size: outlier for outlier in case.outliers}
         extra = at[1536].extra_misses_relative
-        numbers = case.row(1024).misses, case.row(1536).misses, extra
+        misses = {row.size: row.misses for row in case.rows}
+        numbers = misses[1024], misses[1536], extra
         assert cells == tuple(f"{n:.{d}f}" for n, d in zip(numbers, (3, 3, 2), strict=True))
     first = found[0]
     assert f"{first.outliers[1].extra_relative:.2f} of that at 1024" in text

@@ -38,7 +38,7 @@ from gpgpu_legacy.present.grid import Grid, as_csv, as_text
 from gpgpu_legacy.published.papers import papers, read_paper
 from gpgpu_legacy.serial import json_text, read_recorded, toml_text
 from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.lineage.model import Lineage
+from gpgpu_legacy.studies.lineage import Lineage
 from gpgpu_legacy.studies.roofline.model import Roofline, _roofs, recorded, roofline
 
 ROOT = Path(__file__).parents[2]

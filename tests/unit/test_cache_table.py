@@ -26,8 +26,7 @@ from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.serial import read_recorded, write_json
 from gpgpu_legacy.studies.cache_table import model as cache_table
-from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.cache_table.rows import Measure
+from gpgpu_legacy.studies.cache_table.result import CacheTable, Measure
 
 LM, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
 TABLE = ("study", "cache-table")

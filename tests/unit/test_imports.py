@@ -52,7 +52,7 @@ WHERE = {
     "lark": ("grammars.py", "languages/*", "kernel/*"),
     "moderngl": ("runtime/gl.py",),
     "PIL": ("api/pictures.py", "present/*", "studies/*"),
-    "matplotlib": ("present/*", "*plot.py"),
+    "matplotlib": ("present/*", "*plot.py", "studies/*"),
     "numba": ("lower/jit.py", "lower/numba_code.py"),
     "llvmlite": ("lower/emit/llvm_*.py", "lower/numba_code.py", "runtime/native.py"),
     "ctypes": tuple(

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from commands import Command
 
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.measure import benchmark, engine
+from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
-from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.peers import Library
-from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.serial import as_record, read_recorded
-from gpgpu_legacy.studies.lineage import model
-from gpgpu_legacy.studies.lineage.model import Lineage, benchmark_of
+from gpgpu_legacy.studies import lineage as model
+from gpgpu_legacy.studies.lineage import Lineage, benchmark_of
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 N = 8
@@ -90,23 +85,6 @@ def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatc
     [together] = measured
     assert "n = 2: numpy-blas" in together
     assert {f"n = 2: {method.name} on numpy" for method in products()} < set(together)
-
-
-@pytest.mark.parametrize(("share", "disturbed"), [(0.01, False), (0.5, True)])
-def test_a_ceiling_below_a_method_is_none_on_a_busy_machine(
-    monkeypatch: pytest.MonkeyPatch, share: float, disturbed: bool
-) -> None:
-    def slow(a: Any, b: Any, out: Any) -> None:
-        time.sleep(0.3)
-        np.matmul(a, b, out=out)
-
-    monkeypatch.setattr(benchmark, "libraries", lambda: iter([Library("slow", "it", slow)]))
-    monkeypatch.setattr(model, "ROUNDS", Rounds(1, longest_s=0.0))
-    monkeypatch.setattr(OtherWork, "share", lambda _: share)
-    result = lineage(2)
-    assert [result.is_disturbed(library) for library in result.libraries] == [disturbed]
-    assert all((result.fraction(step) is None) is disturbed for step in result.steps)
-    assert ("slow was disturbed" in as_text(result.grids())) is disturbed
 
 
 def test_a_spent_budget_leaves_reasons() -> None:

@@ -16,11 +16,11 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import reference
-from gpgpu_legacy.studies.precision.model import (
+from gpgpu_legacy.studies.precision import (
     Accuracy,
-    Case,
     Data,
     Precision,
+    PrecisionCase,
     accuracy,
     cases,
     error_bound,
@@ -172,8 +172,8 @@ def test_coordinates_that_are_no_numbers_of_the_format(
 # What is measured -------------------------------------------------------------------------------
 
 
-def case(arithmetic: str) -> Case:
-    return Case(LARSON.builder(n=1), ARITHMETICS[arithmetic])
+def case(arithmetic: str) -> PrecisionCase:
+    return PrecisionCase(LARSON.builder(n=1), ARITHMETICS[arithmetic])
 
 
 def test_the_error_of_one_product_in_half_precision() -> None:

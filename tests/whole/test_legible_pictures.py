@@ -29,7 +29,7 @@ from gpgpu_legacy.present.plot import (
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.lineage.model import Lineage, Lineages
+from gpgpu_legacy.studies.lineage import Lineage, Lineages
 
 Command = Callable[..., tuple[int, str, str]]
 BENCHMARKS = ROOT / "benchmarks"

@@ -22,8 +22,15 @@ from gpgpu_legacy.studies.cache_table.defaults import (
     RASTERS,
 )
 from gpgpu_legacy.studies.cache_table.model import Products, settings
-from gpgpu_legacy.studies.cache_table.result import CLAIM, PAPER, CacheTable, in_all
-from gpgpu_legacy.studies.cache_table.rows import Measure, Row, Setting
+from gpgpu_legacy.studies.cache_table.result import (
+    CLAIM,
+    PAPER,
+    CacheTable,
+    Measure,
+    Row,
+    Setting,
+    in_all,
+)
 
 RECORDED = ("cache-table.json", "cache-table-256.json")
 SHOWN = Setting(cache="8K,4way,64B", raster="tiled:8x8", layout="8x8", in_flight=64)

@@ -12,7 +12,7 @@ from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.plan.plan import ComputePass, Plan
-from gpgpu_legacy.studies.lineage.model import story
+from gpgpu_legacy.studies.lineage import story
 
 SIZE = 1024
 """n of the sizes that all devices have."""

@@ -36,12 +36,9 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import as_record, provenance
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, BLOCKS, SIZE
-from gpgpu_legacy.studies.cache_table.result import CacheTable
-from gpgpu_legacy.studies.cache_table.rows import Case, NotRun, Row, Setting
+from gpgpu_legacy.studies.cache_table.result import CacheTable, Case, NotRun, Row, Setting
 
 SAVE_EVERY_S = 2.0
-MOST_WORKERS = 256
-"""The most simulations at a time: each takes memory, and processors have no more cores."""
 
 
 def settings(
@@ -118,8 +115,8 @@ def make_table(
             f"the recorded rows are of n = {known.size}, {known.accumulate.value}, and not of "
             f"n = {size}, {accumulate.value}"
         )
-    if workers is not None and as_positive("workers", workers) > MOST_WORKERS:
-        raise InputError(f"there are {workers} workers; give at most {MOST_WORKERS}")
+    if workers is not None:
+        as_positive("workers", workers)
     wanted = products.cases(where)
     _check(products, wanted)
     started, saved, stopped = budget.spent_s, -inf, Event()
@@ -128,23 +125,20 @@ def make_table(
         if stopped.is_set():
             raise _StoppedError
 
-    these = {*wanted}
-    reached: dict[Case, Row | NotRun] = {}
-    others: list[Row | NotRun] = []
     recorded: list[Row | NotRun] = [*known.rows, *known.not_run] if known else []
-    for record in recorded:
-        case = as_record(Case, record)
-        if case not in these:
-            others.append(record)
-        elif isinstance(record, Row):
-            reached[case] = record
+    before = {as_record(Case, one): one for one in recorded}
+    outcomes = {case: one for case, one in before.items() if case not in {*wanted}}
+    left = []
+    for case in wanted:
+        outcome = before.get(case)
+        if isinstance(outcome, Row):
             progress(str(case))
+        else:
+            outcome = as_record(NotRun, case, reason="the simulation was stopped before it")
+            left.append(case)
+        outcomes[case] = outcome
 
     def table() -> CacheTable:
-        why = "the simulation was stopped before it"
-        outcomes = [
-            *others, *(reached.get(case) or as_record(NotRun, case, reason=why) for case in wanted),
-        ]  # fmt: skip
         spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
         return CacheTable(
             **provenance(),
@@ -152,19 +146,18 @@ def make_table(
             accumulate=accumulate,
             budget_s=budget.seconds,
             spent_s=round(spent_s, 1),
-            rows=tuple(outcome for outcome in outcomes if isinstance(outcome, Row)),
-            not_run=tuple(outcome for outcome in outcomes if isinstance(outcome, NotRun)),
+            rows=tuple(one for one in outcomes.values() if isinstance(one, Row)),
+            not_run=tuple(one for one in outcomes.values() if isinstance(one, NotRun)),
         ).judged()
 
     def done(case: Case, outcome: Row | NotRun) -> None:
         nonlocal saved
-        reached[case] = outcome
+        outcomes[case] = outcome
         progress(str(case))
         if isinstance(outcome, Row) and budget.spent_s - saved >= SAVE_EVERY_S:
             save(table())
             saved = budget.spent_s
 
-    left = [case for case in wanted if case not in reached]
     try:
         for_each(partial(_simulate, products, budget, report), left, done, workers)
     finally:
@@ -181,11 +174,10 @@ def _check(products: Products, wanted: Iterable[Case]) -> None:
 
     Its plan and the length of a line alone decide that.
     """
-    different = {
-        (case.method, case.block, parse_cache(case.cache).line_bytes): case for case in wanted
-    }
+    small = replace(products, size=1)
+    different = {(c.method, c.block, parse_cache(c.cache).line_bytes): c for c in wanted}
     for (_, _, line_bytes), case in different.items():
-        plan_trace(replace(products, size=1).plan(case), line_bytes, case.setting.access)
+        plan_trace(small.plan(case), line_bytes, case.access)
 
 
 def _simulate(
@@ -198,7 +190,7 @@ def _simulate(
     result = cache_run(
         plan,
         Memory((parse_cache(case.cache),)),
-        case.setting.access,
+        case.access,
         budget_s=budget.left_s,
         progress=report,
     )

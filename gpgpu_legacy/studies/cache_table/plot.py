@@ -12,14 +12,14 @@ from gpgpu_legacy.present.plot import (
     GREY,
     add_head,
     check_count,
-    new_figure,
+    new_panels,
     save_figure,
     set_plain_numbers,
     set_powers_of_two,
     style_axes,
 )
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
-from gpgpu_legacy.studies.cache_table.rows import Judgement, Measure
+from gpgpu_legacy.studies.cache_table.result import Judgement, Measure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 MOST_PANELS = 36
 """Panels of a picture, which has a size on the screen."""
 
-_COLUMNS = 3
-_PANEL_HEIGHT, _FRAME = 2.0, 0.4  # inches
 _SMALL = 9.0  # points
 _HOLDS, _OTHER = "#e4f1e5", "#c9c9c4"
 _MARGIN = 1.6
@@ -65,12 +63,7 @@ def draw_cache_table(table: CacheTable, path: Path) -> None:
         panels.setdefault(kind, []).append(judgement)
     check_count(len(panels), MOST_PANELS, "methods, raster orders and layouts")
     colours = _colours(list(by_number))
-    columns = min(_COLUMNS, len(panels))
-    lines = -(-len(panels) // columns)
-    figure = new_figure(height_inches=_PANEL_HEIGHT * lines + _FRAME)
-    places = figure.subplots(lines, columns, sharex=True, sharey=True, squeeze=False)
-    for axes in places.flat[len(panels) :]:
-        axes.set_axis_off()
+    figure, places = new_panels(len(panels), 3, 2.0)
     for axes, ((method, raster, layout), alike) in zip(places.flat, panels.items(), strict=False):
         _draw_panel(axes, alike, cache, colours, bounds)
         axes.set_title(f"{method}\n{raster}, {layout}", fontsize=_SMALL, loc="left")
@@ -151,4 +144,4 @@ def _draw_panel(
     axes.set_ylim(*bounds)
     set_plain_numbers(axes)
     axes.tick_params(labelsize=_SMALL)
-    label_ends(axes, ends, _SMALL)
+    label_ends(axes, ends)

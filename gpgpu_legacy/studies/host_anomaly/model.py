@@ -145,22 +145,20 @@ def _outliers(
 ) -> Iterator[Outlier]:
     """Those simulated with all sizes beside them."""
     at = {row.size: row for row in rows}
-    near = {
-        n: [at[size] for size in beside]
-        for n, beside in sorted(outliers.items())
-        if {n, *beside} <= at.keys()
-    }
-    times = {n: mean(row.published_ns or 0.0 for row in rows) for n, rows in near.items()}
-    misses = {n: mean(row.misses for row in rows) for n, rows in near.items()}
-    extra_ns = {n: (at[n].published_ns or 0.0) - time for n, time in times.items()}
+    near = {n: beside for n, beside in sorted(outliers.items()) if {n, *beside} <= at.keys()}
+
+    def means(name: str) -> dict[int, float]:
+        return {n: mean(getattr(at[size], name) for size in near[n]) for n in near}
+
+    times, misses, walks = map(means, ("published_ns", "misses", "dtlb_misses"))
+    extra_ns = {n: (at[n].published_ns or 0.0) - times[n] for n in near}
     extra = {n: at[n].misses - misses[n] for n in near}
     worst = max(near, key=extra_ns.__getitem__, default=0)
-    for n, rows_beside in near.items():
-        dtlb_beside = mean(row.dtlb_misses for row in rows_beside)
-        more = at[n].dtlb_misses - dtlb_beside
+    for n, beside in near.items():
+        more = at[n].dtlb_misses - walks[n]
         yield Outlier(
             size=n,
-            beside=outliers[n],
+            beside=beside,
             published_ns_beside=times[n],
             extra_ns=extra_ns[n],
             extra_relative=extra_ns[n] / extra_ns[worst],
@@ -168,7 +166,7 @@ def _outliers(
             extra_misses_relative=extra[n] / extra[worst] if extra[worst] > 0.0 else None,
             predicted_extra_ns=None if miss_ns is None else miss_ns * extra[n],
             needed_misses=misses[n] + extra_ns[n] / miss_ns if miss_ns else None,
-            dtlb_misses_beside=dtlb_beside,
+            dtlb_misses_beside=walks[n],
             dtlb_miss_would_cost_ns=extra_ns[n] / more if more > 0.0 else None,
             of_memory=3 * WORD_BYTES * n**2 / case.hierarchy.memory_bytes,
         )

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from gpgpu_legacy.present.grid import Entry, Grid
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    GREY,
+    SOFT,
+    add_head,
+    new_figure,
+    save_figure,
+    style_axes,
+)
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.host_anomaly.simulation import (
@@ -133,9 +144,11 @@ class Model(Record):
         """The sizes that have published times."""
         return [row for row in self.rows if row.published_ns is not None]
 
-    def row(self, size: int) -> Row:
-        """A size."""
-        return next(row for row in self.rows if row.size == size)
+    @property
+    def outlying(self) -> list[tuple[Row, Outlier]]:
+        """The outliers, each after its row."""
+        at = {row.size: row for row in self.rows}
+        return [(at[outlier.size], outlier) for outlier in self.outliers]
 
     def largest_error(self, penalties: Penalties) -> float | None:
         """Of the times that these penalties predict, relative to the published ones.
@@ -180,10 +193,12 @@ class Anomaly(Result):
         return grids
 
     def plot(self, path: Path) -> None:
-        """Draw misses and times by size, of the first case."""
-        from gpgpu_legacy.studies.host_anomaly.plot import draw_anomaly
+        """Draw misses over n, and below them the published and the predicted times.
 
-        draw_anomaly(self.models, path)
+        Of the first case; the published outliers are named, and sizes are evenly spaced.
+        """
+        others = f" The tables have {len(self.models) - 1} other cases." if self.models[1:] else ""
+        _draw(self.models[0], others, path)
 
 
 def listed(sizes: Sequence[int]) -> str:
@@ -255,7 +270,7 @@ def _cases(models: Sequence[Model]) -> Grid:
             listed([row.size for row in model.published if row.is_outlier]) or None,
             model.missed,
             model.false_alarms,
-            *(model.row(outlier.size).misses for outlier in model.outliers),
+            *(row.misses for row, _ in model.outlying),
             *(outlier.extra_misses_relative for outlier in model.outliers),
         )
         for model in models
@@ -435,8 +450,7 @@ def _paging(model: Model) -> Grid:
             row.walk_misses,
             f"{outlier.of_memory:.1%}",
         )
-        for outlier in model.outliers
-        for row in [model.row(outlier.size)]
+        for row, outlier in model.outlying
     )
     notes = (
         "The paper suspects paging. But the matrices take a small part of memory, so nothing is "
@@ -444,10 +458,74 @@ def _paging(model: Model) -> Grid:
         "them alike. Where no cost of a DTLB miss is given, there are no more DTLB misses than "
         "beside it, and no DTLB miss penalty explains the time.",
         "Beside: the means of "
-        + "; ".join(f"{listed(o.beside)} for {o.size}" for o in model.outliers)
+        + "; ".join(f"{listed(one.beside)} for {one.size}" for one in model.outliers)
         + ".",
     )
     caption = (
         f"The paper's own explanation, paging, on {model.case.machine}, pages {model.case.paging}."
     )
     return Grid("anomaly-paging", caption, heads, rows, notes)
+
+
+# The picture ------------------------------------------------------------------------------------
+
+_HEIGHT = 6.0  # inches
+_SMALL = 9.0  # points
+_PUBLISHED, _MODEL = COLOURS[2], COLOURS[1]
+_ROOM = 1.32  # above the highest mark, for words
+
+
+def _draw(model: Model, others: str, path: Path) -> None:
+    from gpgpu_legacy.present.labels import Label, Obstacles, label_points
+
+    rows, figure = model.rows, new_figure(height_inches=_HEIGHT)
+    misses, times = figure.subplots(2, 1, sharex=True)
+    of_misses, of_times = list[Label](), list[Label]()
+    for axes in (misses, times):
+        style_axes(axes)
+    for row, outlier in model.outlying:
+        place = rows.index(row)
+        for axes in (misses, times):
+            axes.axvspan(place - 0.4, place + 0.4, color=_PUBLISHED, alpha=0.1, linewidth=0)
+        beside = f"{outlier.misses_beside:.2g} beside it"
+        text = f"n = {row.size}: {row.misses:.3g} misses,\n{beside}"
+        of_misses.append(Label(place, row.misses, text))
+        text = f"n = {row.size}: {row.published_ns:.3g} ns published"
+        if row.predicted_ns is not None:
+            text += f",\n{row.predicted_ns:.3g} {'fitted' if row.is_fitted else 'predicted'}"
+        of_times.append(Label(place, row.published_ns or 0.0, text, _PUBLISHED))
+    points = list(enumerate(row.misses for row in rows))
+    misses.plot(*zip(*points, strict=True), "o-", color=_MODEL, linewidth=1.4, markersize=4.5)
+    limit = 2 * needed_misses(model.case.hierarchy.l2.line_bytes)
+    misses.axhline(limit, color=GREY, linewidth=0.9, linestyle=":")
+    misses.annotate(
+        "an outlier is above this", (0, limit), (0, 3), textcoords="offset points",
+        fontsize=_SMALL, color=SOFT, verticalalignment="bottom",
+    )  # fmt: skip
+    misses.set_ylim(0, _ROOM * max(row.misses for row in rows))
+    misses.set_ylabel("misses of level 2 an iteration")
+    label_points(misses, of_misses, Obstacles(points, [points]))
+    predicted = np.array([row.predicted_ns for row in rows], float)
+    published = np.array([row.published_ns for row in rows], float)
+    times.plot(predicted, "o--", color=_MODEL, linewidth=1.2, markersize=4.5, label="predicted")
+    times.plot(published, "s", color=_PUBLISHED, markersize=6.0, label="published")
+    line, marks = (
+        [(x, float(y)) for x, y in enumerate(values) if np.isfinite(y)]
+        for values in (predicted, published)
+    )
+    times.set_ylim(0, _ROOM * max((y for _, y in (*line, *marks)), default=1.0))
+    times.set_ylabel("ns an iteration")
+    times.legend(loc="upper left", frameon=False, fontsize=9.5)
+    label_points(times, of_times, Obstacles([*line, *marks], [line]))
+    times.set_xticks(range(len(rows)), [str(row.size) for row in rows], rotation=60)
+    times.set_xlabel("n of the n×n matrices, evenly spaced")
+    figure.align_ylabels()
+    jumps = listed([outlier.size for outlier in model.outliers]) or "no size"
+    simulated = listed([row.size for row in rows if row.is_outlier]) or "no size"
+    add_head(
+        figure,
+        "MulH of Dobravec & Bulić 2017 on the host",
+        f"One model, {model.case.name}, on {model.case.host.title}.{others}",
+        f"The published times jump at {jumps}; the simulated misses at {simulated}.",
+    )
+    save_figure(figure, path)

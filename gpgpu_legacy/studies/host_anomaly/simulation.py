@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from statistics import median
 
 import numpy as np
@@ -75,18 +76,13 @@ def make_cases(
     names = [find_host(name).name for name in machines] or [host.name for host in hosts()]
     kinds = [str(parse_paging(text, seed)) for text in pagings or PAGINGS]
     replaced = [as_member("policy", text.strip().lower(), Policy) for text in policies]
-    cases = [
-        Case(machine=name, paging=kind, policy=policy, seed=seed)
-        for name in names
-        for policy in replaced or [Policy.LRU]
-        for kind in kinds
+    every = list(product(replaced or [Policy.LRU], kinds))
+    more = () if pagings or policies else product(PSEUDO_POLICIES, [PSEUDO_PAGING])
+    combined = [(names[0], *one) for one in (*every, *more)]
+    combined += [(name, *one) for name in names[1:] for one in every]
+    return [
+        Case(machine=name, paging=kind, policy=policy, seed=seed) for name, policy, kind in combined
     ]
-    if not pagings and not policies:
-        cases[len(PAGINGS) : len(PAGINGS)] = [
-            Case(machine=names[0], paging=PSEUDO_PAGING, policy=policy, seed=seed)
-            for policy in PSEUDO_POLICIES
-        ]
-    return cases
 
 
 # Misses -------------------------------------------------------------------------------------------
@@ -139,12 +135,12 @@ def simulate_host(
         HostMisses(
             size=size,
             rows=rows,
-            misses=(case.l2_misses + case.walk_l2_misses) / steps,
-            walk_misses=case.walk_l2_misses / steps,
-            l1_misses=case.l1_misses / steps,
-            dtlb_misses=case.dtlb_misses / steps,
+            misses=(count.l2_misses + count.walk_l2_misses) / steps,
+            walk_misses=count.walk_l2_misses / steps,
+            l1_misses=count.l1_misses / steps,
+            dtlb_misses=count.dtlb_misses / steps,
         )
-        for case in counts
+        for count in counts
     ]
 
 
@@ -258,13 +254,10 @@ def times_beside(published_ms: Mapping[int, float]) -> dict[int, float]:
     times = {n: ms / n**3 for n, ms in sorted(published_ms.items())}
     ratios = {}
     for size, time in times.items():
-        near = [times[n] for n in _near(size, times)]
-        smaller = [n for n in times if n < size]
-        larger = [n for n in times if n > size]
-        if near:
-            ratios[size] = time / median(near)
-        elif smaller and larger:
-            ratios[size] = time / max(times[smaller[-1]], times[larger[0]])
+        if near := _near(size, times):
+            ratios[size] = time / median(times[n] for n in near)
+        elif min(times) < size < max(times):
+            ratios[size] = time / max(times[n] for n in _next(size, times))
     return ratios
 
 

@@ -33,7 +33,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import nan
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,10 +51,22 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
 from gpgpu_legacy.present.grid import Entry, Grid
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    MARKS,
+    add_head,
+    new_panels,
+    save_figure,
+    set_powers_of_two,
+    style_axes,
+)
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import reference
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, fields_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 F64 = NDArray[np.float64]
 
@@ -112,8 +126,7 @@ class Precision(Result):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The errors at the largest size, of data that fit. whole: at all sizes, of all data."""
-        rows: Sequence[Accuracy] = self.measurements
-        caption = "The error against float64, and its bound."
+        rows, caption = [*self.measurements], "The error against float64, and its bound."
         if not whole:
             largest = max((row.size for row in rows), default=0)
             rows = [row for row in self.fitting() if row.size == largest]
@@ -138,17 +151,7 @@ class Precision(Result):
 
     def plot(self, path: Path) -> None:
         """Draw error and bound against n, a panel for each method and texture format."""
-        from gpgpu_legacy.studies.precision.plot import draw_precision
-
-        draw_precision(self, path)
-
-
-def by_format(measured: Iterable[Accuracy]) -> dict[tuple[str, str], list[Accuracy]]:
-    """Errors by method and texture format."""
-    found: dict[tuple[str, str], list[Accuracy]] = {}
-    for row in measured:
-        found.setdefault((row.method, row.texture_format), []).append(row)
-    return found
+        _draw(self, path)
 
 
 def _key(row: Accuracy) -> tuple[str, str, str]:
@@ -161,17 +164,15 @@ def _entries(row: Accuracy) -> tuple[Entry, ...]:
         remark = "wrong texels"
     elif row.saturated:
         remark = "all saturate" if row.saturated == row.size**2 else "some saturate"
-    return (
-        row.method, row.texture_format, row.arithmetic, row.data.value, row.size, row.max_error,
-        row.rms_error, row.bound, row.of_bound, row.saturated, remark,
-    )  # fmt: skip
+    method, texture_format, arithmetic, _, *numbers, _ = fields_of(row).values()
+    return method, texture_format, arithmetic, row.data.value, *numbers, remark
 
 
 # What is measured -----------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class PrecisionCase:
     """A product to measure. p: what builds it. size: n."""
 
     p: PlanBuilder
@@ -188,7 +189,7 @@ def methods() -> tuple[str, ...]:
     return tuple(algorithm.name for algorithm in products() if _drawn(algorithm.plan(n=1)))
 
 
-def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> list[Case]:
+def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> list[PrecisionCase]:
     """The products to measure: each by method, texture format, arithmetic, data and size.
 
     pipelines: what builds n×n products. arithmetics: by default all.
@@ -215,7 +216,7 @@ def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> 
             )
         by_format.setdefault((p.name, format_of(plan).name), []).append((p, plan))
     return [
-        Case(p, arithmetic, data)
+        PrecisionCase(p, arithmetic, data)
         for alike in by_format.values()
         for arithmetic in numbers
         for data in Data
@@ -240,7 +241,7 @@ def _wants_scaling(plan: Plan, arithmetic: Arithmetic) -> bool:
     return is_fixed and reaches_texels(plan, arithmetic)
 
 
-def operands(case: Case, seed: int) -> tuple[F32, F32]:
+def operands(case: PrecisionCase, seed: int) -> tuple[F32, F32]:
     """A and B of a case: the same for every method, format and arithmetic."""
     generator = np.random.default_rng([as_whole("seed", seed), case.size])
     shape = (case.size, case.size)
@@ -249,7 +250,9 @@ def operands(case: Case, seed: int) -> tuple[F32, F32]:
 
 
 def measure(
-    wanted: Sequence[Case], seed: int = 0, progress: Callable[[str], object] = lambda _: None
+    wanted: Sequence[PrecisionCase],
+    seed: int = 0,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Precision:
     """The error of each case, in order. progress: called with a method's name before it runs."""
     measurements = []
@@ -259,7 +262,7 @@ def measure(
     return Precision(seed=seed, measurements=tuple(measurements))
 
 
-def accuracy(case: Case, a: F32, b: F32) -> Accuracy:
+def accuracy(case: PrecisionCase, a: F32, b: F32) -> Accuracy:
     """The error of one product of n×n matrices, run on the reference executor, and its bound."""
     plan, machine = case.p.plan(), Machine(exact=True, arithmetic=case.arithmetic)
     product = reference().run(plan, {"A": a, "B": b}, machine).outputs["C"]
@@ -375,3 +378,74 @@ def reaches_texels(plan: Plan, arithmetic: Arithmetic) -> bool:
     count = max(max(extent.width, extent.height) for extent in extents)
     centres = np.arange(count, dtype=np.float32) + np.float32(0.5)
     return bool(np.array_equal(arithmetic.round(centres), centres))
+
+
+# The picture ------------------------------------------------------------------------------------
+
+_SMALL = 9.0  # points
+_COLUMNS = 2
+
+
+def _draw(precision: Precision, path: Path) -> None:
+    """Error against n on logarithmic axes: a panel a method and texture format, a line a format.
+
+    The bounds are dashed. Products that saturate or read wrong texels are left out; if a format was
+    measured with both kinds of data, the scaled one is drawn.
+    Raises InputError if nothing is left to draw or the file cannot be written.
+    """
+    shown = [row for row in precision.fitting() if row.bound is not None]
+    measured, panels = _by_format(precision.measurements), _by_format(shown)
+    if not panels:
+        raise InputError("no error has a bound, so there is nothing to plot; see the table")
+    figure, places = new_panels(len(panels), _COLUMNS, 3.2)
+    names = list(dict.fromkeys(row.arithmetic for row in shown))
+    for axes, (kind, rows) in zip(places.flat, panels.items(), strict=False):
+        _draw_panel(axes, rows, names)
+        # The arithmetics in which the method reads the wrong texels at every size.
+        right = {row.arithmetic for row in measured[kind] if row.addresses}
+        lost = dict.fromkeys(r.arithmetic for r in measured[kind] if r.arithmetic not in right)
+        title = ", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else "")
+        axes.set_title(title, loc="left", fontsize=_SMALL)
+    for axes in places.flat[: len(panels)][-_COLUMNS:]:  # those with no panel below
+        axes.tick_params(labelbottom=True)
+    figure.supxlabel("size n of the n×n matrices; fixed-point data scaled to fit", fontsize=10)
+    figure.supylabel("largest error, of the largest element", fontsize=10)
+    add_head(
+        figure,
+        "What a number format costs in accuracy",
+        "Solid: measured, on the NumPy machine. Dashed: the bound that was computed before.",
+    )
+    save_figure(figure, path)
+
+
+def _by_format(measured: Iterable[Accuracy]) -> dict[tuple[str, str], list[Accuracy]]:
+    """Errors by method and texture format."""
+    found: dict[tuple[str, str], list[Accuracy]] = {}
+    for row in measured:
+        found.setdefault((row.method, row.texture_format), []).append(row)
+    return found
+
+
+def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:
+    from gpgpu_legacy.present.labels import label_lines
+
+    style_axes(axes)
+    axes.set_yscale("log")
+    for name in dict.fromkeys(row.arithmetic for row in rows):
+        style = names.index(name)
+        line = sorted((row for row in rows if row.arithmetic == name), key=lambda row: row.size)
+        sizes = [row.size for row in line]
+        colour, mark = COLOURS[style % len(COLOURS)], MARKS[style % len(MARKS)]
+        axes.plot(sizes, [row.bound or nan for row in line], "--", color=colour, linewidth=1.0)
+        axes.plot(
+            sizes,
+            [row.max_error for row in line],
+            marker=mark,
+            color=colour,
+            linewidth=1.6,
+            markersize=4.5,
+            label=name,
+        )
+    set_powers_of_two(axes, sorted({row.size for row in rows}))
+    axes.tick_params(labelsize=_SMALL)
+    label_lines(axes)

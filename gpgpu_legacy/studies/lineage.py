@@ -1,0 +1,313 @@
+"""A lineage: a benchmark of every method, shown in the order of history, beside its ceilings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from gpgpu_legacy.algorithms.algorithm import Algorithm
+from gpgpu_legacy.algorithms.registry import find_product, products
+from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.bench import Bench, Run, Timed
+from gpgpu_legacy.measure.benchmark import Benchmark, tuned
+from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.peers import TITLES
+from gpgpu_legacy.measure.rounds import Rounds
+from gpgpu_legacy.pipeline.builder import PlanBuilder
+from gpgpu_legacy.plan.plan import ComputePass
+from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.plot import (
+    COLOURS,
+    INK,
+    WIDTH,
+    add_head,
+    check_count,
+    lines_of,
+    new_figure,
+    plain_number,
+    save_figure,
+    style_axes,
+)
+from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.runtime.registry import AUTO
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+R = TypeVar("R", bound=Run)
+
+QUICK_S = 2.0  # a job that takes longer is run once
+ROUNDS = Rounds(3, round_s=0.25, most_runs=50, longest_s=QUICK_S)
+
+
+def benchmark_of(n: int, seed: int = 0, executor: str = AUTO) -> Benchmark:
+    """Every method on random n×n matrices, in turn with the libraries that are its ceiling.
+
+    executor: the one to run all methods on; `auto` chooses for each. Raises InputError for a size
+    below 1 and for an executor that cannot run a method.
+    """
+    as_positive("the size", n)
+    cases = [tuned(method.builder(n=n), executor) for method in products()]
+    return Benchmark(cases, rounds=ROUNDS, seed=seed)
+
+
+class Lineage(Bench):
+    """Every method on n×n matrices, and the libraries that are their ceilings.
+
+    A ceiling is that of the fastest sample: whatever disturbs a run makes it slower, so this one
+    tells best what the library can do; on a busy machine the median may be a tenth of it.
+    """
+
+    WHAT = "a lineage that `gpgpu-legacy study lineage --output` recorded"
+
+    @property
+    def steps(self) -> list[Timed]:
+        """The methods' results, in the order of history."""
+        return _in_order(result for result in self.results if result.is_own)
+
+    @property
+    def libraries(self) -> list[Timed]:
+        """The libraries' results."""
+        return [result for result in self.results if result.plan is None]
+
+    @property
+    def size(self) -> str:
+        """n, as text."""
+        return str(next((run.parameters.get("n") for run in (*self.results, *self.not_run)), "?"))
+
+    def ceiling_of(self, step: Timed) -> Timed | None:
+        """The library on a result's device, else the host's."""
+        for library in self.libraries:
+            if str(library.device).partition(",")[0] in str(step.device):
+                return library
+        return next(iter(self.libraries), None)
+
+    def fraction(self, step: Timed) -> float | None:
+        """A result's part of its ceiling."""
+        library = self.ceiling_of(step)
+        if library is None or step.gflops is None:
+            return None
+        return step.gflops / rate_of(library)
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """A row for each method. whole: with what its hardware lacked."""
+        heads = ("year", "method", "from", "multiply-adds / byte", "GFLOPS here", "of the ceiling",
+                 "executor", *["what it lacked then"] * whole)  # fmt: skip
+        rows = []
+        for run in _in_order([*self.steps, *(skipped for skipped in self.not_run if skipped.plan)]):
+            method, gflops, fraction = method_of(run), None, None
+            if isinstance(run, Timed):
+                gflops, fraction = run.gflops, self.fraction(run)
+            row = (
+                str(method.year),
+                method.name,
+                method.source,
+                _per_byte(method.builder(**run.parameters)),
+                gflops,
+                None if fraction is None else f"{100 * fraction:.3g} %",
+                run.executor,
+                method.lacked,
+            )
+            rows.append(row[: len(heads)])
+        size = f"{self.size}×{self.size}"
+        caption = f"The product of two {size} matrices by every method, in the order of history."
+        return [Grid("lineage", caption, heads, tuple(rows), tuple(self._remarks()))]
+
+    def _remarks(self) -> Iterator[str]:
+        for library in self.libraries:
+            rate = f"{rate_of(library):.4g} GFLOPS"
+            yield f"Ceiling: {title_of(library)} on {library.device}, {rate}."
+        yield f"Ran on {'; '.join(dict.fromkeys(f'{s.executor}: {s.device}' for s in self.steps))}."
+        yield "Multiply-adds a byte are of the bytes that instructions ask for, before any cache."
+        for skipped in self.not_run:
+            yield f"{skipped.plan or skipped.executor} was not run: {skipped.reason}."
+        yield from busy_notes(self.busy_share)
+
+    def plot(self, path: Path) -> None:
+        """Draw GFLOPS by method."""
+        _draw([self], path)
+
+
+def rate_of(library: Timed) -> float:
+    """The GFLOPS of a library's fastest sample."""
+    fastest_s = library.spread[0]
+    return (library.gflops or 0.0) * (library.seconds / fastest_s if fastest_s else 1.0)
+
+
+def title_of(library: Timed) -> str:
+    """What people call a library."""
+    return TITLES.get(library.executor, library.executor)
+
+
+def method_of(run: Run) -> Algorithm:
+    """The method that was run."""
+    return find_product(str(run.plan))
+
+
+def _in_order(runs: Iterable[R]) -> list[R]:
+    """Runs in the order of history."""
+    return sorted(runs, key=lambda run: products().index(method_of(run)))
+
+
+class Lineages(Result):
+    """Lineages of several devices or sizes, side by side."""
+
+    lineages: tuple[Lineage, ...]
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The table of each."""
+        return [grid for lineage in self.lineages for grid in lineage.grids(whole=whole)]
+
+    def plot(self, path: Path) -> None:
+        """Draw GFLOPS by method, a panel a lineage."""
+        _draw(self.lineages, path)
+
+
+# The lineage in a few sentences ----------------------------------------------------------------
+
+_SIZE = 1024
+
+
+def story() -> list[str]:
+    """What the methods learned from one another, in paragraphs whose numbers come out of plans.
+
+    `code` is in backticks.
+    """
+    every = {method: _per_byte(method.builder(n=_SIZE)) for method in products()}
+    best = {year: max(v for m, v in every.items() if m.year == year) for year in (2001, 2003)}
+    sharing = [method for method in every if _shares(method)]
+    shared = sorted(every[method] for method in sharing)
+    return [
+        f"From {products()[0].year} to {sharing[-1].year}, the methods learned "
+        f"above all to fetch less: they do {best[2001]:.2f} multiply-adds per byte in 2001, "
+        f"{best[2003]:.2f} in 2003, and {shared[0]:.0f} to {shared[-1]:.0f} where shared memory "
+        "holds a tile.",
+        "The scheme of 2003 never died. The browser frameworks of 2018 still pack 2×2 elements "
+        "into an RGBA texel and use the same swizzled multiply-adds, but in one pass over the "
+        "whole sum: `packed-2x2`.",
+    ]
+
+
+def _per_byte(p: PlanBuilder) -> float:
+    """Multiply-adds for each byte that instructions ask for."""
+    return (p.operations or 0) / 2 / count_plan(p.plan()).bytes_requested
+
+
+def _shares(method: Algorithm) -> bool:
+    """Whether its kernels have shared arrays."""
+    passes = (pass_ for _, pass_ in method.plan(n=1).weighted_passes())
+    return any(isinstance(pass_, ComputePass) and pass_.kernel.shared for pass_ in passes)
+
+
+# The picture ------------------------------------------------------------------------------------
+
+MOST_PANELS = 3
+"""Lineages side by side; of more, the numbers would be too small to read."""
+
+_ROW, _FRAME = 0.34, 1.0  # inches of a method, and of all that is not one
+_SMALL = 9.0  # points
+_LIBRARY_MARK = "D"
+_ROOM = 2.0  # beyond the slowest and the fastest, as a factor
+_NAMES = 2.0  # inches
+_RATE_POINTS, _TIMES_POINTS = 42, 90  # where two columns of numbers end, right of the axes
+_TICKS = 6  # at most, of all panels
+
+
+def _draw(lineages: Sequence[Lineage], path: Path) -> None:
+    """Draw GFLOPS by method, a panel a lineage, on one logarithmic axis: PNG, SVG or PDF.
+
+    The origin of bars, 1×, is the oldest method that each lineage has times of. Rates and multiples
+    stand beside the bars, and the libraries of the same measurement below the methods.
+
+    Raises InputError where nothing was measured, for more than MOST_PANELS, or where the file
+    cannot be written.
+    """
+    from matplotlib.lines import Line2D
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    shown = [[step for step in lineage.steps if step.gflops] for lineage in lineages]
+    if not all(shown):
+        raise InputError("no method has GFLOPS, so there is nothing to draw; see the table")
+    check_count(len(lineages), MOST_PANELS, "lineages")
+    steps = [step for one in shown for step in one]
+    libraries = [library for lineage in lineages for library in lineage.libraries]
+    names = {
+        method.name: f"{method.name}  {method.year}" for method in map(method_of, _in_order(steps))
+    }
+    rows = [*names, *dict.fromkeys(map(title_of, libraries))]
+    colours = dict(zip(dict.fromkeys(step.executor for step in steps), COLOURS[1:], strict=False))
+    figure = new_figure(height_inches=_ROW * len(rows) + _FRAME)
+    panels = figure.subplots(1, len(lineages), sharex=True, sharey=True, squeeze=False)[0]
+    width = (WIDTH - _NAMES) / len(lineages) - 0.2
+    for axes, lineage, own in zip(panels, lineages, shown, strict=True):
+        axes.yaxis.update_units(rows)
+        _draw_panel(axes, lineage, own, colours)
+        devices = "; ".join(dict.fromkeys(str(step.device) for step in own))
+        title = lines_of(f"n = {lineage.size} on {devices}", width, _SMALL)
+        axes.set_title("\n".join(title), loc="left", fontsize=_SMALL, color=INK)
+    first = panels[0]
+    first.set_yticks(range(len(rows)), [names.get(row, row) for row in rows], color=INK)
+    first.set_ylim(len(rows) - 0.4, -0.6)
+    rates = [step.gflops or 0.0 for step in steps] + [rate_of(library) for library in libraries]
+    first.set_xlim(min(rates) / _ROOM, max(rates) * _ROOM)
+    first.xaxis.set_major_locator(LogLocator(numticks=_TICKS // len(lineages)))
+    first.xaxis.set_major_formatter(FuncFormatter(lambda value, _: plain_number(value)))
+    first.xaxis.set_minor_locator(NullLocator())
+    figure.supxlabel("GFLOPS (2n³ over the compute time), logarithmic", fontsize=10, color=INK)
+    origins = dict.fromkeys(str(own[0].plan) for own in shown)
+    key = [
+        Line2D([], [], color=colour, marker="o", linewidth=5, markersize=7, label=executor)
+        for executor, colour in colours.items()
+    ]
+    library = Line2D([], [], color=INK, marker=_LIBRARY_MARK, linestyle="", label="a library")
+    add_head(
+        figure,
+        "Matrix products by every method, in the order of history",
+        f"GFLOPS, and how many times those of {' or '.join(origins)} on the same device: the line "
+        "at 1×, from which the bars begin.",
+        key=[*key, library],
+    )
+    save_figure(figure, path)
+
+
+def _draw_panel(
+    axes: Axes, lineage: Lineage, steps: Sequence[Timed], colours: dict[str, str]
+) -> None:
+    """The origin as a line, a bar from it for each method, and a mark for each library."""
+    style_axes(axes)
+    axes.set_xscale("log")
+    axes.grid(visible=False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+    origin = steps[0].gflops or 0.0
+    axes.axvline(origin, color=INK, linewidth=0.9)
+    for step in steps:
+        rate, colour, name = step.gflops or 0.0, colours[step.executor], str(step.plan)
+        axes.plot([origin, rate], [name] * 2, color=colour, linewidth=5, solid_capstyle="butt")
+        axes.plot(rate, name, "o", color=colour, markersize=7, clip_on=False)
+        _write(axes, name, rate, origin)
+    for library in lineage.libraries:
+        rate, name = rate_of(library), title_of(library)
+        axes.plot(rate, name, _LIBRARY_MARK, color=INK, markersize=6, clip_on=False)
+        _write(axes, name, rate, origin)
+
+
+def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
+    """A row's numbers, right of the axes, where no line passes."""
+    ratio = rate / origin
+    # A small part of the origin is a fraction, which is as short.
+    multiple = f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"
+    for text, offset in ((_digits(rate), _RATE_POINTS), (multiple, _TIMES_POINTS)):
+        axes.annotate(
+            text, (1.0, row), (offset, 0), xycoords=("axes fraction", "data"),
+            textcoords="offset points", fontsize=_SMALL, color=INK, annotation_clip=False,
+            horizontalalignment="right", verticalalignment="center",
+        )  # fmt: skip
+
+
+def _digits(value: float) -> str:
+    """Three digits, with no power of ten."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

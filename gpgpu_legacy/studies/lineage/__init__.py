@@ -1,1 +1,0 @@
-"""Every method in the order of history, on one machine."""

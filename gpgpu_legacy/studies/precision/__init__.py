@@ -1,1 +1,0 @@
-"""What the number formats of the time cost in accuracy."""
