@@ -31,7 +31,7 @@ from gpgpu_legacy.lower.ir import (
     Given,
     Operation,
     Place,
-    Plane,
+    PlanePart,
     Read,
     Statement,
     Swizzle,
@@ -214,7 +214,7 @@ class Values:
         found = self.texel(unit.number, column.astype(int), row.astype(int))
         return [found[c] for c in components]
 
-    def _given(self, source: Parameter | Plane | Place) -> Sequence[Any]:
+    def _given(self, source: Parameter | PlanePart | Place) -> Sequence[Any]:
         match source:
             case Place.CENTRE:
                 return self.x, self.y
@@ -223,7 +223,7 @@ class Values:
             case Place.WINDOW:
                 x, y = (np.float32(low) for low in (self.rect.x, self.rect.y))
                 return self.x + x, self.y + y, np.full_like(self.x, 0.5), np.ones_like(self.x)
-            case Plane():
+            case PlanePart():
                 return self._plane(source)
             case Parameter(space=ParameterSpace.STATE):
                 vector = state_vector(source.binding, state_values(self.pass_))
@@ -239,7 +239,7 @@ class Values:
     def _planes(self, corners: Any) -> tuple[Any, Any]:
         return triangle_planes(corners, self.rect)
 
-    def _plane(self, plane: Plane) -> Value:
+    def _plane(self, plane: PlanePart) -> Value:
         default = ATTRIBUTE_DEFAULTS[plane.attribute.kind]
         corners = given_corners(self.pass_).get(plane.attribute, (default,) * 4)
         part = ("base", "dx", "dy")[plane.part]

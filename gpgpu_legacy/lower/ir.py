@@ -167,7 +167,7 @@ class Read(Selection):
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class PlanePart:
     """An attribute's plane over the rectangle. part: 0 for its base, 1 for dx, 2 for dy."""
 
     attribute: Attribute
@@ -189,7 +189,7 @@ class Given(Selection):
     draw: the number of the pass, among those whose fragments the code works on.
     """
 
-    source: Parameter | Plane | Place
+    source: Parameter | PlanePart | Place
     components: Components
     draw: int = 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
-from gpgpu_legacy.lower.analysis.affine import Texels
+from gpgpu_legacy.lower.analysis.affine import TexelForm
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Axes
 from gpgpu_legacy.plan.textures import Sampler
 
@@ -36,8 +36,8 @@ class AffineLookup(Generic[Name]):
     """
 
     texture: Name
-    s: Texels
-    t: Texels
+    s: TexelForm
+    t: TexelForm
     inside: bool
     repeats: tuple[bool, bool] = (False, False)
     base: int = 0

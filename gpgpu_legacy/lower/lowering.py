@@ -42,7 +42,7 @@ from gpgpu_legacy.lower.ir import (
     Given,
     Operation,
     Place,
-    Plane,
+    PlanePart,
     Read,
     Role,
     Statement,
@@ -371,7 +371,7 @@ def attribute_value(attribute: Attribute, wanted: Components = ALL, draw: int = 
     """Components of an attribute at the fragment: base + dx·x + dy·y, in that order, rounded."""
     if attribute.kind is AttributeKind.POSITION:
         return uncontracted(compose(_position(c, draw) for c in wanted))
-    base, dx, dy = (Given(Plane(attribute, n), wanted, draw=draw) for n in range(3))
+    base, dx, dy = (Given(PlanePart(attribute, n), wanted, draw=draw) for n in range(3))
     value = base + dx * centre(0) + dy * centre(1)
     return uncontracted(value)
 

@@ -25,7 +25,7 @@ from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, group_co
 from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE
-from gpgpu_legacy.lower.temporal.content import Room, TemporalShape
+from gpgpu_legacy.lower.temporal.content import GroupRoom, TemporalShape
 from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
@@ -81,7 +81,7 @@ class FragmentRecorder:
         self._temporal = TemporalRecorder(
             context,
             plan,
-            Room(device.shared_bytes, device.storage_blocks, device.shares_fast),
+            GroupRoom(device.shared_bytes, device.storage_blocks, device.shares_fast),
             self.buffers,
             self.twins,
             self.uniforms,

@@ -20,7 +20,7 @@ from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_temporal
 from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError
 from gpgpu_legacy.lower.groups.code import uniform_blocks, uniform_blocks_together
 from gpgpu_legacy.lower.temporal.content import (
-    Room,
+    GroupRoom,
     TemporalContent,
     TemporalShape,
     temporal_content,
@@ -66,7 +66,7 @@ class TemporalRecorder:
 
     context: GlContext
     plan: Plan
-    room: Room
+    room: GroupRoom
     buffers: Mapping[str, GlBuffer]
     twins: Twins
     uniforms: UniformTable

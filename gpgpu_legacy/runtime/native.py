@@ -26,7 +26,7 @@ from gpgpu_legacy import code_cache
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage, Stored, stored_dtype
 from gpgpu_legacy.isa.ir import Attribute, Parameter
-from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
+from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
 from gpgpu_legacy.lower.emit.llvm_memory import Scalar
 from gpgpu_legacy.lower.emit.llvm_schedule import schedule_text
 from gpgpu_legacy.lower.emit.llvm_words import (
@@ -178,7 +178,7 @@ class _Host:
         is_x86 = bool(features.get("sse2"))
         halves = bool(features.get("f16c")) or not is_x86
         fuses = bool(features.get("fma")) or not is_x86
-        self.processor = Processor(lanes, 16 if is_x86 and not wide else 32, halves, fuses)
+        self.processor = VectorUnit(lanes, 16 if is_x86 and not wide else 32, halves, fuses)
         self._codes: OrderedDict[_Key, NativeCode | str] = OrderedDict()  # or why there is none
 
     def code(self, key: _Key) -> NativeCode:

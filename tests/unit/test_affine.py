@@ -18,9 +18,9 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.affine import (
     UNKNOWN,
+    IterationSpace,
     Linear,
-    Ranges,
-    Texels,
+    TexelForm,
     Unknown,
     chosen_texels,
     lookup_coordinates,
@@ -295,8 +295,8 @@ def test_texels_by_coordinates_that_are_rounded(size: int) -> None:
         texcoords=(fragment_texcoords(0, size, 3),),
     )  # fmt: skip
     [(s, t)] = lookup_coordinates(each, rounds=True)
-    assert nearest_texels(s, size) == Texels(1, x=1)
-    assert nearest_texels(t, 3) == Texels(1, y=1)
+    assert nearest_texels(s, size) == TexelForm(1, x=1)
+    assert nearest_texels(t, 3) == TexelForm(1, y=1)
     x = np.arange(size, dtype=np.float32) + np.float32(1.5)
     np.testing.assert_array_equal(
         np.floor(x * np.float32(scale) * np.float32(size)), np.arange(size) + 1
@@ -308,13 +308,15 @@ def test_texels_by_coordinates_that_are_rounded(size: int) -> None:
 @pytest.mark.parametrize(
     ("form", "texels"),
     [
-        (linear(0.2, x=1), Texels(0, x=1)), (linear(-0.2, y=1), Texels(0, y=1)),
+        (linear(0.2, x=1), TexelForm(0, x=1)), (linear(-0.2, y=1), TexelForm(0, y=1)),
         (linear(0.25, x=1), None), (linear(-0.25, x=1), None), (linear(0.5, x=1), None),
         (linear(0.0, x=1.125), None), (UNKNOWN, None),
     ],
 )  # fmt: skip
-def test_near_is_within_a_quarter_of_a_texel(form: Linear | Unknown, texels: Texels | None) -> None:
-    wide = replace(form, ranges=Ranges(4, 4)) if isinstance(form, Linear) else form
+def test_near_is_within_a_quarter_of_a_texel(
+    form: Linear | Unknown, texels: TexelForm | None
+) -> None:
+    wide = replace(form, ranges=IterationSpace(4, 4)) if isinstance(form, Linear) else form
     assert nearest_texels(wide) == texels
 
 

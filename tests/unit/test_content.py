@@ -13,7 +13,7 @@ from sorting import distances, sort_plan
 
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.isa.state import state_vector
-from gpgpu_legacy.lower.analysis.affine import Texels
+from gpgpu_legacy.lower.analysis.affine import TexelForm
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, all_fused, fused_steps
 from gpgpu_legacy.lower.fused.content import (
     Arguments,
@@ -179,9 +179,9 @@ def test_places_are_relative_and_shared_by_lookups_of_the_same_slopes() -> None:
     assert content.bases == 2
     assert arguments.bases == ((1, 0), (1, 0))
     assert content.draws[0].lookups == (
-        AffineLookup(1, Texels(0, 1, 0, 0), Texels(0, 0, 1, 0), True),
-        AffineLookup(1, Texels(0, 1, 0, 0), Texels(2, 0, 1, 0), True),
-        AffineLookup(1, Texels(0, 2, 0, 0), Texels(0, 0, 1, 0), True, base=1),
+        AffineLookup(1, TexelForm(0, 1, 0, 0), TexelForm(0, 0, 1, 0), True),
+        AffineLookup(1, TexelForm(0, 1, 0, 0), TexelForm(2, 0, 1, 0), True),
+        AffineLookup(1, TexelForm(0, 2, 0, 0), TexelForm(0, 0, 1, 0), True, base=1),
     )
     moved = replace(pass_, texcoords=(place(0, 3.0, 5.0), place(1, right=0.5, dx=2.0)))
     assert described(moved)[0] == content

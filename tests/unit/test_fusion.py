@@ -6,7 +6,7 @@ import pytest
 from drawing import corners, program, texture
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.lower.analysis.affine import Texels
+from gpgpu_legacy.lower.analysis.affine import TexelForm
 from gpgpu_legacy.lower.analysis.fusion import (
     FusedPasses,
     UnfusedRepeat,
@@ -183,7 +183,7 @@ def test_texel_numbers_are_counted_from_the_first_fragment() -> None:
     rect = Rect(1, 1, 2, 3)
     each = draw("P", "Q", place(0), place(1, 3.0, 1.0, step=1.0, rect=rect), rect=rect)
     found = lookup_of(each, 2)
-    assert found == AffineLookup("G", Texels(3, x=1, iteration=1), Texels(1, y=1), True)
+    assert found == AffineLookup("G", TexelForm(3, x=1, iteration=1), TexelForm(1, y=1), True)
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, Shape
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.register_tile import MOST_VECTORS
-from gpgpu_legacy.lower.emit.llvm_fused import Code, Processor, emit_fused_passes
+from gpgpu_legacy.lower.emit.llvm_fused import Code, VectorUnit, emit_fused_passes
 from gpgpu_legacy.lower.fused.content import ROOM, UnsupportedError, native_content
 from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA16F, RGBA32F, Format
 from gpgpu_legacy.plan.numbers import Affine, constant_vector
@@ -48,7 +48,7 @@ from gpgpu_legacy.runtime.native import FusedRun, Staging, native_code, roomy
 from gpgpu_legacy.runtime.registry import find_executor
 
 JIT = find_executor("jit")
-NARROW, WIDE = Processor(4, 16), Processor(16, 32)
+NARROW, WIDE = VectorUnit(4, 16), VectorUnit(16, 32)
 
 READ = ["TEX R0, fragment.texcoord[0], texture[0], RECT;"]
 TWICE = program(*READ, "ADD result.color, R0, R0;")
@@ -74,7 +74,7 @@ def fused_of(plan: Plan) -> tuple[FusedPasses, dict[str, Texture]]:
     return fused, {each.name: each for each in plan.textures}
 
 
-def code_of(plan: Plan, processor: Processor = WIDE, *, exact: bool = False) -> Code:
+def code_of(plan: Plan, processor: VectorUnit = WIDE, *, exact: bool = False) -> Code:
     content, _ = native_content(*fused_of(plan))
     return emit_fused_passes(content, processor, exact=exact)
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.fused.content import Draw, group_content
-from gpgpu_legacy.lower.fused.rerolling import LONGEST_PERIOD, Segment, segments
+from gpgpu_legacy.lower.fused.content import DrawnProgram, group_content
+from gpgpu_legacy.lower.fused.rerolling import LONGEST_PERIOD, ProgramSegment, segments
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan, Texcoords
@@ -24,7 +24,7 @@ PLACE = Texcoords(0, corners((0.0, 0.0, 0.0, 1.0), (1.0, 0, 0, 0), (0, 1.0, 0, 0
 Live = tuple[Instruction, tuple[int, ...], Lookup[int] | None]
 
 
-def drawn(lines: Sequence[str]) -> Draw:
+def drawn(lines: Sequence[str]) -> DrawnProgram:
     text = program(*lines, temporaries="TEMP R0, R1, R2, R3, at;")
     each = FragmentPass(text, (Binding(0, "A"),), ("P",), Rect(0, 0, 4, 4), (PLACE,))
     textures = (texture("P", 4, 4, RGBA32F), texture("A", 400, 400, RGBA32F))
@@ -35,17 +35,17 @@ def drawn(lines: Sequence[str]) -> Draw:
     return member
 
 
-def rerolled(lines: Sequence[str]) -> tuple[Segment, ...]:
+def rerolled(lines: Sequence[str]) -> tuple[ProgramSegment, ...]:
     member = drawn(lines)
     return segments(member, live_of(member))
 
 
-def live_of(member: Draw) -> tuple[tuple[int, ...], ...]:
+def live_of(member: DrawnProgram) -> tuple[tuple[int, ...], ...]:
     known = [None if isinstance(lookup, DependentLookup) else lookup for lookup in member.lookups]
     return live_components(member.program, known)
 
 
-def alive(member: Draw) -> list[Live]:
+def alive(member: DrawnProgram) -> list[Live]:
     """The instructions of which something is needed, as the program has them."""
     lookups = iter(member.lookups)
     each = [
@@ -57,7 +57,7 @@ def alive(member: Draw) -> list[Live]:
     return [live for live in each if live[1]]
 
 
-def unrolled(parts: Sequence[Segment]) -> Iterator[Live]:
+def unrolled(parts: Sequence[ProgramSegment]) -> Iterator[Live]:
     for part in parts:
         for trip in range(part.trips):
             for step in part.steps:
@@ -100,7 +100,7 @@ def trip(right: int, up: int = 0, factor: float = 1.0) -> list[str]:
 START, END = ["MOV R0, 0;"], ["MOV result.color, R0;"]
 
 
-def shapes(parts: Sequence[Segment]) -> list[tuple[int, int]]:
+def shapes(parts: Sequence[ProgramSegment]) -> list[tuple[int, int]]:
     return [(len(part.steps), part.trips) for part in parts]
 
 

@@ -15,7 +15,7 @@ from gpgpu_legacy.lower.analysis.neighbourhood import Reach, neighbourhood
 from gpgpu_legacy.lower.emit.glsl_groups import emit_temporal
 from gpgpu_legacy.lower.fused.content import UnsupportedError
 from gpgpu_legacy.lower.temporal.content import (
-    Room,
+    GroupRoom,
     TemporalContent,
     TemporalShape,
     cost,
@@ -29,7 +29,7 @@ from gpgpu_legacy.plan.textures import Extent, Rect
 SHAPE = TemporalShape((32, 8), 1, 4, 2)
 LOOP = "for (int iteration"
 LARGE = 4096 * 4096
-ROOMY = Room(48 << 10, 16, gains=True)
+ROOMY = GroupRoom(48 << 10, 16, gains=True)
 
 
 def content_of(plan: Plan) -> TemporalContent:
@@ -107,7 +107,7 @@ def test_a_tile_inside_of_the_rectangle_needs_no_care_for_edges() -> None:
 
 
 def test_shapes_fit() -> None:
-    small = Room(4 << 10, 16, gains=True)
+    small = GroupRoom(4 << 10, 16, gains=True)
     found = content_of(jacobi(64, 20).plan())
     for room in (ROOMY, small):
         shape = usual_shape(found, LARGE, 10, room)
@@ -117,7 +117,7 @@ def test_shapes_fit() -> None:
     few = usual_shape(found, LARGE, 1, ROOMY)
     assert few is not None
     assert few.iterations == 1
-    assert usual_shape(found, LARGE, 10, Room(64, 16, gains=True)) is None
+    assert usual_shape(found, LARGE, 10, GroupRoom(64, 16, gains=True)) is None
     assert usual_shape(found, LARGE, 10, replace(ROOMY, gains=False)) is None
 
 

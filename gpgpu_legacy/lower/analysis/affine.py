@@ -32,7 +32,7 @@ from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 
 @dataclass(frozen=True, slots=True)
-class Ranges:
+class IterationSpace:
     """Over what a form ranges: the rectangle's width and height, and iterations of the pass.
 
     rounds: whether forms that float32 rounds are known, too, with a bound on how far it is off.
@@ -58,7 +58,7 @@ class Linear(Symbol):
     x: Fraction = Fraction(0)
     y: Fraction = Fraction(0)
     iteration: Fraction = Fraction(0)
-    ranges: Ranges = field(default=Ranges(), compare=False)
+    ranges: IterationSpace = field(default=IterationSpace(), compare=False)
     error: Fraction = field(default=Fraction(0), compare=False)
 
     @property
@@ -230,7 +230,7 @@ def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], 
 
 
 @dataclass(frozen=True, slots=True)
-class Texels:
+class TexelForm:
     """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration), in whole texels.
 
     Fragments count from 0 at the rectangle's lower left.
@@ -247,7 +247,7 @@ class Texels:
         return self.x, self.y, self.iteration
 
 
-def chosen_texels(value: Value) -> Texels | None:
+def chosen_texels(value: Value) -> TexelForm | None:
     """Which texels a coordinate chooses; None unless it lies on the centre of one everywhere.
 
     A centre is half a texel away from where the lookup would change, so the coordinate can be
@@ -261,10 +261,10 @@ def chosen_texels(value: Value) -> Texels | None:
     x, y, iteration = (slope.numerator for slope in slopes)
     # The first fragment's centre is half a fragment from the corner, its texel's half a texel.
     twice = constant.numerator * (2 // constant.denominator) + x + y - 1
-    return None if twice % 2 else Texels(twice // 2, x, y, iteration)
+    return None if twice % 2 else TexelForm(twice // 2, x, y, iteration)
 
 
-def nearest_texels(value: Value, factor: int = 1) -> Texels | None:
+def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
     """Which texels a coordinate chooses; None unless it lies near the centre of one everywhere.
 
     factor: texels for 1. Near: less than a quarter of a texel away, with all that float32 may have
@@ -286,7 +286,7 @@ def nearest_texels(value: Value, factor: int = 1) -> Texels | None:
     # A fraction may be larger than the coordinate that it is of, but not than 1.
     rounded = _rounded(value, _LOOKUP_ROUNDINGS).error + _LOOKUP_ROUNDINGS * _ROUNDING
     off += rounded * factor
-    return Texels(texel, x, y, iteration) if off < Fraction(1, 4) else None
+    return TexelForm(texel, x, y, iteration) if off < Fraction(1, 4) else None
 
 
 _LOOKUP_ROUNDINGS = 3
@@ -299,7 +299,7 @@ class _Forms(Coordinates[Linear]):
     def __init__(self, given: _Given) -> None:
         super().__init__()
         rect = given.rect
-        self._ranges = Ranges(rect.width, rect.height, given.iterations, given.rounds)
+        self._ranges = IterationSpace(rect.width, rect.height, given.iterations, given.rounds)
         self._local = {p.index: p.value for p in given.locals}
         self._env = {p.index: p.value for p in given.env}
         self._texcoords = {t.set: _planes(t.corners, self._ranges) for t in given.texcoords}
@@ -327,7 +327,7 @@ class _Forms(Coordinates[Linear]):
         return UNKNOWN
 
 
-def _form(number: Number, ranges: Ranges) -> Value:
+def _form(number: Number, ranges: IterationSpace) -> Value:
     """A number as a form; unknown where it is not finite or float32 rounds it."""
     if isinstance(number, Table):
         return UNKNOWN
@@ -339,13 +339,15 @@ def _form(number: Number, ranges: Ranges) -> Value:
     return _if_it_fits(form)
 
 
-def _planes(corners: tuple[NumberVec4, ...], ranges: Ranges) -> list[Value]:
+def _planes(corners: tuple[NumberVec4, ...], ranges: IterationSpace) -> list[Value]:
     """A texture coordinate set as forms, from its values at the corners."""
     return [_plane(*component, ranges) for component in zip(*corners, strict=True)]
 
 
 @lru_cache(maxsize=1024)
-def _plane(origin: Number, right: Number, far: Number, top: Number, ranges: Ranges) -> Value:
+def _plane(
+    origin: Number, right: Number, far: Number, top: Number, ranges: IterationSpace
+) -> Value:
     """A texture coordinate as a form. Many passes of a plan have the same."""
     a, b, c, d = (_form(number, ranges) for number in (origin, right, far, top))
     along, up = b - a, d - a
@@ -362,7 +364,7 @@ def _plane(origin: Number, right: Number, far: Number, top: Number, ranges: Rang
     return _rounded(made, _PLANE_ROUNDINGS)
 
 
-def _is_flat(far: Value, expected: Value, ranges: Ranges) -> bool:
+def _is_flat(far: Value, expected: Value, ranges: IterationSpace) -> bool:
     """Whether the corner that is opposite the origin lies in the plane of the others."""
     if far == expected or not ranges.rounds:
         return far == expected

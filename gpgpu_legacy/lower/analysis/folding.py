@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.lower.analysis.affine import Texels, Value, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, lookup_coordinates
 from gpgpu_legacy.lower.analysis.fusion import whole_texels
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.values import iterations_of
@@ -29,8 +29,8 @@ class Varying:
     s, t: which texels they are the centres of.
     """
 
-    s: Texels
-    t: Texels
+    s: TexelForm
+    t: TexelForm
     extent: Extent
 
     def corners(self, rect: Rect) -> tuple[Affine, ...]:
@@ -43,7 +43,7 @@ class Varying:
         )
 
 
-def _twice_centre(form: Texels, x: int, y: int) -> int:
+def _twice_centre(form: TexelForm, x: int, y: int) -> int:
     """Twice the coordinate at a corner of the rectangle: half a fragment from a fragment's centre.
 
     Whole, so that parts of an extent are rounded once.
@@ -122,6 +122,6 @@ def _folded(
     return Folded(len(varyings) - 1, 0, 0)
 
 
-def _distance(form: Texels, other: Texels) -> int | None:
+def _distance(form: TexelForm, other: TexelForm) -> int | None:
     """How many texels one is from the other, where that is the same in all fragments."""
     return form.constant - other.constant if form.slopes == other.slopes else None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gpgpu_legacy.lower.analysis.affine import Texels, Value, chosen_texels, lookup_coordinates
+from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, Repeat, written_by
 from gpgpu_legacy.plan.textures import (
@@ -169,7 +169,7 @@ def _lookups(
         texels = whole_texels(texture, sampler, coordinates)
         if name in written:
             x, y = origins[name]
-            if texels != (Texels(x, x=1), Texels(y, y=1)):
+            if texels != (TexelForm(x, x=1), TexelForm(y, y=1)):
                 return None
             found.append(OwnLookup(name))
         elif texels is None:
@@ -182,7 +182,7 @@ def _lookups(
 
 def whole_texels(
     texture: Texture, sampler: Sampler, coordinates: tuple[Value, Value]
-) -> tuple[Texels, Texels] | None:
+) -> tuple[TexelForm, TexelForm] | None:
     """The column and the row that a lookup reads, if it reads one texel at that texel's centre."""
     if texture.kind is not TextureKind.RECT or sampler.filter is not Filter.NEAREST:
         return None
@@ -191,7 +191,7 @@ def whole_texels(
     return (s, t) if clamps and s is not None and t is not None else None
 
 
-def stays(forms: tuple[Texels, Texels], extent: Extent, rect: Rect, count: int) -> bool:
+def stays(forms: tuple[TexelForm, TexelForm], extent: Extent, rect: Rect, count: int) -> bool:
     """Whether texel numbers lie in the texture at all fragments of all iterations."""
     for form, size in zip(forms, (extent.width, extent.height), strict=True):
         ends = [form.x * (rect.width - 1), form.y * (rect.height - 1), form.iteration * (count - 1)]

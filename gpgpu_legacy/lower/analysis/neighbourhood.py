@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from gpgpu_legacy.lower.analysis.affine import (
-    Texels,
+    TexelForm,
     Value,
     lookup_coordinates,
     nearest_texels,
@@ -128,7 +128,7 @@ def with_neighbours(
                 x, y = corners[name]
             case _:
                 return lookup
-        s, t = Texels(x, x=1), Texels(y, y=1)
+        s, t = TexelForm(x, x=1), TexelForm(y, y=1)
         inside = stays((s, t), extents[name], rect, around.count)
         return AffineLookup(name, s, t, inside, around.wraps)
 
@@ -239,7 +239,9 @@ class _Finder:
         return NeighbourLookup(binding.texture, right, up)
 
 
-def _step(texels: Texels | None, axis: int, side: tuple[int, int, int], wrap: Wrap) -> _Step | None:
+def _step(
+    texels: TexelForm | None, axis: int, side: tuple[int, int, int], wrap: Wrap
+) -> _Step | None:
     """What texel numbers along an axis are relative to the fragment's own; None if that differs.
 
     side: the texture's length, where the rectangle begins in it, and the rectangle's length.

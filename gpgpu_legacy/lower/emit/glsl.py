@@ -53,7 +53,7 @@ from gpgpu_legacy.lower.ir import (
     If,
     Operation,
     Place,
-    Plane,
+    PlanePart,
     Read,
     Return,
     Role,
@@ -193,7 +193,7 @@ class GlslEmitter(TextEmitter):
         match given.source:
             case Parameter() as parameter:
                 return parameter_name(parameter)
-            case Plane(attribute=attribute, part=part):
+            case PlanePart(attribute=attribute, part=part):
                 return f"{attribute_name(attribute)}_{PLANE_PARTS[part]}"
             case Place() as place:
                 return PLACES[place]

@@ -35,7 +35,7 @@ from gpgpu_legacy.lower.fragments import (
     unit_array,
     unit_fetch,
 )
-from gpgpu_legacy.lower.ir import Array, Call, Fetch, Given, Place, Plane, Texel, Variable
+from gpgpu_legacy.lower.ir import Array, Call, Fetch, Given, Place, PlanePart, Texel, Variable
 from gpgpu_legacy.lower.sampling import size_variables
 from gpgpu_legacy.plan.plan import Blend
 
@@ -74,7 +74,7 @@ class PassEmitter(GlslEmitter):
     def source(self, given: Given) -> str:
         """The triangle's plane, where each has its own."""
         name = super().source(given)
-        if isinstance(given.source, Plane) and given.source.attribute in self.bent:
+        if isinstance(given.source, PlanePart) and given.source.attribute in self.bent:
             return f"{name}[side]"
         return name
 
@@ -91,7 +91,7 @@ class PassEmitter(GlslEmitter):
 
     def _attributes(self) -> dict[Attribute, None]:
         """The attributes whose planes are read."""
-        planes = (source for source, _ in self.given if isinstance(source, Plane))
+        planes = (source for source, _ in self.given if isinstance(source, PlanePart))
         return dict.fromkeys(plane.attribute for plane in planes)
 
     @property

@@ -28,8 +28,8 @@ from gpgpu_legacy.lower.groups.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.lower.groups.staging import AT_ONCE, Staging, choose_staging
-from gpgpu_legacy.lower.groups.tiling import Tiling
+from gpgpu_legacy.lower.groups.staging import AT_ONCE, GroupStaging, choose_staging
+from gpgpu_legacy.lower.groups.tiling import GroupTiling
 from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given, Variable
 from gpgpu_legacy.lower.temporal.content import TemporalContent, TemporalShape
 from gpgpu_legacy.lower.temporal.tiling import (
@@ -69,14 +69,14 @@ def emit_groups(
     staging = choose_staging(content, body, shape, shared_bytes, at_once=at_once)
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
     emitter = GroupEmitter(content, fetched, exact=exact)
-    lines = emitter.block(Tiling(content, body, staging).statements())
+    lines = emitter.block(GroupTiling(content, body, staging).statements())
     text = _group_shader(content, staging, emitter, lines)
     trips = sum(s.trips for draw in content.draws for s in live_segments(draw))
     return GroupCode(text, staging.shape, tuple(emitter.given.values()), trips, tuple(fetched))
 
 
 def _group_shader(
-    content: Content, staging: Staging, emitter: GroupEmitter, lines: list[str]
+    content: Content, staging: GroupStaging, emitter: GroupEmitter, lines: list[str]
 ) -> str:
     """The text around the statements of main."""
     buffers = []

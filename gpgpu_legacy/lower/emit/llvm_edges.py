@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_grid import ALIGNMENTS, greater, integer, lesser, load
+from gpgpu_legacy.lower.emit.llvm_values import ALIGNMENTS, greater, integer, lesser, load
 from gpgpu_legacy.lower.fused.rerolling import Advance
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, Memory
+    from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, TileMemory
 
 
 class Edges:
-    """Where the tile that a Memory is at lies between the edges of textures.
+    """Where the tile that a TileMemory is at lies between the edges of textures.
 
     is_inner: whether the tile, and all that its lookups read in a row, surely lies inside
     (inner_columns).
     """
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: TileMemory) -> None:
         """Nothing known of the tile."""
         self._memory, self.is_inner = memory, False
         self._before: Any = None  # the block in which a loop over columns is entered, if any

@@ -1,4 +1,4 @@
-"""Expressions of the lowering IR as LLVM instructions: a Grid for each component that is asked for.
+"""Expressions of the lowering IR as LLVM instructions: a TileValue for each component in demand.
 
 A lookup that fetches one texel is emitted where it is called. One that filters several is a
 function of LLVM's own, which is called: so a program of many such lookups stays small.
@@ -12,8 +12,8 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.isa.ir import Parameter
-from gpgpu_legacy.lower.emit.llvm_grid import F32, I64, Grid, Tile
-from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Memory, Scalar
+from gpgpu_legacy.lower.emit.llvm_memory import AffineChannel, FetchedTexel, Scalar, TileMemory
+from gpgpu_legacy.lower.emit.llvm_values import F32, I64, TileShape, TileValue
 from gpgpu_legacy.lower.ir import (
     Call,
     Compose,
@@ -25,7 +25,7 @@ from gpgpu_legacy.lower.ir import (
     Given,
     Operation,
     Place,
-    Plane,
+    PlanePart,
     Read,
     Swizzle,
     Texel,
@@ -38,7 +38,7 @@ from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup
 from gpgpu_legacy.lower.sampling import size_variables
 
 Component = tuple[Variable, int]
-"""A component of a variable, which a Grid stands for."""
+"""A component of a variable, which a TileValue stands for."""
 
 
 class FunctionContext:
@@ -47,12 +47,12 @@ class FunctionContext:
     sizes: of the surfaces that lookups fetch from. trips: of the loop around.
     """
 
-    def __init__(self, memory: Memory, lookups: LookupFunctions) -> None:
+    def __init__(self, memory: TileMemory, lookups: LookupFunctions) -> None:
         """At the function's beginning."""
         self.memory, self.lookups, self.trips = memory, lookups, 1
         found = (look for draw in memory.content.draws for look in draw.lookups)
         fetched = {look.texture for look in found if isinstance(look, DependentLookup)}
-        self.sizes: dict[Component, Grid] = {
+        self.sizes: dict[Component, TileValue] = {
             (size.variable, axis): grid
             for number in sorted(fetched)
             for axis, (size, grid) in enumerate(
@@ -60,7 +60,7 @@ class FunctionContext:
             )
         }
 
-    def called(self, function: Function, arguments: list[Grid]) -> Scope:
+    def called(self, function: Function, arguments: list[TileValue]) -> Scope:
         """The body of a function of the IR, with its arguments bound."""
         bound = ((parameter, 0) for parameter in function.parameters)
         values = dict(zip(bound, arguments, strict=True))
@@ -76,7 +76,7 @@ class LookupFunctions:
     """The LLVM functions of a module that filter: of the words and the coordinates, a texel."""
 
     def __init__(
-        self, module: ir.Module, memory: Callable[[Any, Tile], Memory], lanes: int
+        self, module: ir.Module, memory: Callable[[Any, TileShape], TileMemory], lanes: int
     ) -> None:
         """memory: what a function reads."""
         self._module, self._memory, self._lanes = module, memory, lanes
@@ -97,7 +97,7 @@ class LookupFunctions:
         name = "_".join(map(str, (function.name, *channels)))
         emitted = ir.Function(self._module, kind, name)
         emitted.linkage = "internal"
-        memory = self._memory(emitted, Tile(1, 1, self._lanes))
+        memory = self._memory(emitted, TileShape(1, 1, self._lanes))
         arguments = [_one(argument) for argument in emitted.args[1:]]
         body = FunctionContext(memory, self).called(function, arguments)
         result = ir.Constant(texel, ir.Undefined)
@@ -119,18 +119,18 @@ class Scope:
     def __init__(
         self,
         context: FunctionContext,
-        values: Mapping[Component, Grid],
+        values: Mapping[Component, TileValue],
         declared: Mapping[Variable, Expression],
     ) -> None:
         """Nothing emitted yet."""
         self._context, self._memory = context, context.memory
         self._values, self._declared = values, declared
-        self._grids: dict[tuple[int, int], Grid] = {}
+        self._grids: dict[tuple[int, int], TileValue] = {}
         self._calls: dict[int, Scope] = {}
-        self._filtered: dict[tuple[int, Components], dict[int, Grid]] = {}
+        self._filtered: dict[tuple[int, Components], dict[int, TileValue]] = {}
         self._texels: dict[int, FetchedTexel] = {}
 
-    def component(self, value: Expression, index: int) -> Grid:
+    def component(self, value: Expression, index: int) -> TileValue:
         """A component of an expression, or the number that is the same for all components."""
         if value.type.width == 1:
             index = 0
@@ -140,7 +140,7 @@ class Scope:
             grid = self._grids[key] = self._component(value, index)
         return grid
 
-    def _component(self, value: Expression, index: int) -> Grid:  # noqa: PLR0911 - a case each
+    def _component(self, value: Expression, index: int) -> TileValue:  # noqa: PLR0911 - a case each
         match value:
             case Operation(operands=operands):
                 grids = [self.component(operand, index) for operand in operands]
@@ -168,20 +168,20 @@ class Scope:
                 return self._fetched(value, index)
         raise AssertionError(value)
 
-    def _given(self, given: Given, index: int) -> Grid:
+    def _given(self, given: Given, index: int) -> TileValue:
         memory, component = self._memory, given.components[index]
         match given.source:
             case Place.CENTRE:
                 return memory.centre(component)
             case Place.ORIGIN:
                 return memory.origin(memory.content.draws[given.draw].targets[0], component)
-            case Plane(attribute=attribute, part=part):
+            case PlanePart(attribute=attribute, part=part):
                 return memory.number(Scalar(given.draw, attribute, component, part))
             case Parameter() as parameter:
                 return memory.number(Scalar(given.draw, parameter, component))
         raise AssertionError(given)
 
-    def _called(self, call: Call, wanted: Components, channel: int) -> Grid:
+    def _called(self, call: Call, wanted: Components, channel: int) -> TileValue:
         """A channel of what a function gives, of which these are wanted."""
         if _fetches(call.function) > 1:
             key = (id(call), wanted)
@@ -193,7 +193,7 @@ class Scope:
             self._calls[id(call)] = self._context.called(call.function, arguments)
         return self._calls[id(call)].component(call.function.result, channel)
 
-    def _filter(self, call: Call, wanted: Components) -> dict[int, Grid]:
+    def _filter(self, call: Call, wanted: Components) -> dict[int, TileValue]:
         emit, builder = self._memory.emit, self._memory.builder
         arguments = [self.component(argument, 0) for argument in call.operands]
         function = self._context.lookups.function(call.function, wanted)
@@ -202,23 +202,25 @@ class Scope:
             given = [emit.at(argument, row, vector, in_lanes=True) for argument in arguments]
             return builder.call(function, [self._memory.words.array, *given])
 
-        texels = Grid(EVERYWHERE, texel)
+        texels = TileValue(EVERYWHERE, texel)
 
-        def channel_of(number: int) -> Grid:
-            return Grid(EVERYWHERE, lambda r, v: builder.extract_value(texels.cell(r, v), number))
+        def channel_of(number: int) -> TileValue:
+            return TileValue(
+                EVERYWHERE, lambda r, v: builder.extract_value(texels.cell(r, v), number)
+            )
 
         return {channel: channel_of(number) for number, channel in enumerate(wanted)}
 
-    def _fetched(self, fetch: Fetch, index: int) -> Grid:
+    def _fetched(self, fetch: Fetch, index: int) -> TileValue:
         if id(fetch) not in self._texels:
             column, row = (self.component(operand, 0) for operand in fetch.operands)
             self._texels[id(fetch)] = self._memory.fetch(fetch.texture, column, row)
         return self._texels[id(fetch)].channel(index)
 
 
-def _one(vector: Any) -> Grid:
-    """The Grid of a tile that is one vector."""
-    return Grid(EVERYWHERE, lambda *_: vector)
+def _one(vector: Any) -> TileValue:
+    """The TileValue of a tile that is one vector."""
+    return TileValue(EVERYWHERE, lambda *_: vector)
 
 
 def _fetches(function: Function) -> int:

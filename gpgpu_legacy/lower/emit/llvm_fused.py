@@ -28,23 +28,23 @@ from gpgpu_legacy.lower.emit.llvm_expressions import (
     LookupFunctions,
     Scope,
 )
-from gpgpu_legacy.lower.emit.llvm_grid import (
+from gpgpu_legacy.lower.emit.llvm_memory import (
+    AffineChannel,
+    Scalar,
+    StagedChannels,
+    TileMemory,
+    stored_element,
+)
+from gpgpu_legacy.lower.emit.llvm_values import (
     F16,
     I64,
     CarryingLoop,
     CountedLoop,
-    Grid,
-    GridEmitter,
-    Tile,
+    TileShape,
+    TileValue,
+    ValueEmitter,
     integer,
     lesser,
-)
-from gpgpu_legacy.lower.emit.llvm_memory import (
-    AffineChannel,
-    Memory,
-    Scalar,
-    Staging,
-    stored_element,
 )
 from gpgpu_legacy.lower.emit.llvm_words import (
     DEPTH,
@@ -84,7 +84,7 @@ UNROLLED = 32  # about how many instructions of a program the body of a loop is 
 
 
 @dataclass(frozen=True, slots=True)
-class Processor:
+class VectorUnit:
     """What of the processor the code's shape depends on: floats in a vector, and vectors.
 
     halves: whether it has instructions that convert float16. fuses: whether it has fused
@@ -107,14 +107,14 @@ class Code:
     """
 
     text: str
-    tile: Tile
+    tile: TileShape
     table: tuple[Scalar, ...]
     staged: int
     instructions: int
 
 
 def emit_fused_passes(
-    content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None = None
+    content: Content, processor: VectorUnit, *, exact: bool, tile: tuple[int, int] | None = None
 ) -> Code:
     """The code of a Content. Raises UnsupportedError for what is left to the reference machine.
 
@@ -151,14 +151,14 @@ class _Module:
     """The module of a Content: what all of its functions share."""
 
     def __init__(
-        self, content: Content, processor: Processor, *, exact: bool, tile: tuple[int, int] | None
+        self, content: Content, processor: VectorUnit, *, exact: bool, tile: tuple[int, int] | None
     ) -> None:
         self.content, self.exact, self.fuses = content, exact, processor.fuses
         self.statements = fused_body(content, as_level=True)
-        self.staging = _staging(self.statements) if content.tall else Staging()
+        self.staging = _staging(self.statements) if content.tall else StagedChannels()
         carried = sum(content.surfaces[number].format.channels for number in content.owned)
         rows, vectors = register_tile(self.statements, carried, processor.registers, tile)
-        self.tile = Tile(rows, vectors, processor.lanes)
+        self.tile = TileShape(rows, vectors, processor.lanes)
         self.table: dict[Scalar, int] = {}
         self.module = ir.Module("fused passes")
         self.lookups = LookupFunctions(self.module, self._memory, processor.lanes)
@@ -166,7 +166,7 @@ class _Module:
     def code(self) -> Code:
         tiles = [self._tiles_function(self.tile)]
         if self.tile.rows > 1:
-            tiles.append(self._tiles_function(Tile(1, self.tile.vectors, self.tile.lanes)))
+            tiles.append(self._tiles_function(TileShape(1, self.tile.vectors, self.tile.lanes)))
         self._queue_function("run", self._run_function(tiles))
         self._queue_function("stage", self._stage_function())
         instructions = instruction_count(self.statements)
@@ -176,7 +176,7 @@ class _Module:
         kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer(), *more])
         return ir.Function(self.module, kind, name)
 
-    def _memory(self, function: Any, tile: Tile) -> Memory:
+    def _memory(self, function: Any, tile: TileShape) -> TileMemory:
         """What a function of the words reads and writes; its first block is begun.
 
         Its stack is aligned to whole vectors: one that is kept there and lies across two lines of a
@@ -184,10 +184,10 @@ class _Module:
         """
         function.attributes.alignstack = 4 * tile.lanes
         builder = ir.IRBuilder(function.append_basic_block())
-        emit = GridEmitter(self.module, builder, tile, exact=self.exact, fuses=self.fuses)
-        return Memory(emit, function.args[0], self.content, self.staging, self.table)
+        emit = ValueEmitter(self.module, builder, tile, exact=self.exact, fuses=self.fuses)
+        return TileMemory(emit, function.args[0], self.content, self.staging, self.table)
 
-    def _tiles_function(self, tile: Tile) -> Any:
+    def _tiles_function(self, tile: TileShape) -> Any:
         """What runs tiles of that shape, between two columns, two rows and two iterations.
 
         What is the same for all of them is loaded once, before its loops. What is staged of a
@@ -210,7 +210,7 @@ class _Module:
         b.ret_void()
         return function
 
-    def _emit_columns(self, memory: Memory, x_first: Any, x_last: Any) -> None:
+    def _emit_columns(self, memory: TileMemory, x_first: Any, x_last: Any) -> None:
         """The tiles between two columns.
 
         Short code is there twice: for tiles that lie inside with all that their lookups read in a
@@ -243,7 +243,7 @@ class _Module:
         near = [each.lookup for each in texels if meets_edges(each.lookup, each.advance)]
         return tuple(dict.fromkeys(near))
 
-    def _emit_tile(self, memory: Memory) -> None:
+    def _emit_tile(self, memory: TileMemory) -> None:
         _TileEmitter(memory, self.lookups, self.statements).run()
 
     def _run_function(self, tiles: Sequence[Any]) -> Any:
@@ -267,7 +267,7 @@ class _Module:
         return function
 
     def _stage_function(self) -> Any:
-        tile = Tile(1, self.tile.vectors, self.tile.lanes)
+        tile = TileShape(1, self.tile.vectors, self.tile.lanes)
         function = self._function("stage_piece")
         memory = self._memory(function, tile)
         memory.stage()
@@ -295,9 +295,9 @@ class _Module:
         b.ret_void()
 
 
-def _staging(statements: Iterable[Statement]) -> Staging:
+def _staging(statements: Iterable[Statement]) -> StagedChannels:
     """What varies along x and is the same for all rows."""
-    staging = Staging()
+    staging = StagedChannels()
     for statement in statements:
         trips = trip_count(statement) if isinstance(statement, For) else 1
         staging.add(
@@ -322,12 +322,12 @@ class _TileEmitter:
     """
 
     def __init__(
-        self, memory: Memory, lookups: LookupFunctions, statements: Sequence[Statement]
+        self, memory: TileMemory, lookups: LookupFunctions, statements: Sequence[Statement]
     ) -> None:
         self.memory, self.emit = memory, memory.emit
         self.statements = statements
         self.context = FunctionContext(memory, lookups)
-        self.values: dict[Component, Grid] = {}
+        self.values: dict[Component, TileValue] = {}
         self.declared: dict[Variable, Expression] = {}
 
     def run(self) -> None:
@@ -353,7 +353,7 @@ class _TileEmitter:
 
     def block(self, statements: Sequence[Statement]) -> None:
         """Statements, one after another; but a lookup is emitted where its texel is first read."""
-        waiting: list[Grid] = []
+        waiting: list[TileValue] = []
         for statement in statements:
             match statement:
                 case Assign(variable=variable, components=wanted, value=value):

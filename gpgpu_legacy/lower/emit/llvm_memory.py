@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit.llvm_edges import Edges, within
-from gpgpu_legacy.lower.emit.llvm_grid import (
+from gpgpu_legacy.lower.emit.llvm_values import (
     ALIGNMENTS,
     F16,
     F32,
@@ -23,8 +23,8 @@ from gpgpu_legacy.lower.emit.llvm_grid import (
     I32,
     I64,
     CountedLoop,
-    Grid,
-    GridEmitter,
+    TileValue,
+    ValueEmitter,
     channels_of,
     integer,
     integers,
@@ -89,7 +89,7 @@ class AffineChannel:
     trips: int
 
 
-class Staging:
+class StagedChannels:
     """Where staged channels stand: those of one trip together, then those of the next trip."""
 
     def __init__(self) -> None:
@@ -136,7 +136,7 @@ class Planes:
         return builder.gep(self.planes[channel], [number])
 
 
-class Memory:
+class TileMemory:
     """What one function loads and stores for the tile, the iteration and the trip it is at.
 
     x, y: the lower left fragment of the tile. trip: the number of the loop's trip with which its
@@ -146,10 +146,10 @@ class Memory:
 
     def __init__(
         self,
-        emit: GridEmitter,
+        emit: ValueEmitter,
         argument: Any,
         content: Content,
-        staging: Staging,
+        staging: StagedChannels,
         table: dict[Scalar, int],
     ) -> None:
         """argument: the array of words. table: the columns of scalars, of which more may come."""
@@ -188,7 +188,7 @@ class Memory:
 
     # Own texels
 
-    def own(self, number: int, channel: int) -> Grid:
+    def own(self, number: int, channel: int) -> TileValue:
         """A channel of the fragments' own texels in a surface."""
         element = self.surfaces[number].element
         kind = self.emit.vector_of(element)
@@ -197,9 +197,9 @@ class Memory:
             place = self._own_place(number, channel, row, vector)
             return self.emit.floats(load(self.builder, place, kind, ALIGNMENTS[element]))
 
-        return Grid(EVERYWHERE, loaded)
+        return TileValue(EVERYWHERE, loaded)
 
-    def put_own(self, number: int, channel: int, value: Grid) -> None:
+    def put_own(self, number: int, channel: int, value: TileValue) -> None:
         """Store it.
 
         The last tile of a row runs over its end. Texels that follow there are kept, be they of a
@@ -235,16 +235,16 @@ class Memory:
 
     # Affine lookups
 
-    def texel(self, channel: AffineChannel) -> Grid:
+    def texel(self, channel: AffineChannel) -> TileValue:
         """A channel of an affine lookup, for this iteration and trip."""
         key = (channel, self.ahead)
         if key not in self.known:
             is_staged = channel in self.staging
             self.known[key] = self._staged(channel) if is_staged else self._loaded(channel)
-        texel: Grid = self.known[key]
+        texel: TileValue = self.known[key]
         return texel
 
-    def _loaded(self, channel: AffineChannel) -> Grid:
+    def _loaded(self, channel: AffineChannel) -> TileValue:
         lookup, b, lanes = channel.lookup, self.builder, self.tile.lanes
         surface = self.surfaces[lookup.texture]
         axes = lookup.axes
@@ -290,7 +290,7 @@ class Memory:
                 for number, texel in enumerate(texels)
             )
             return texels[channel.channel]
-        return self.decoded(lookup.texture, Grid(axes, loaded))
+        return self.decoded(lookup.texture, TileValue(axes, loaded))
 
     def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Any]:
         """Where each lane of a lookup that never leaves its texture reads."""
@@ -347,7 +347,7 @@ class Memory:
             gathered = b.insert_element(gathered, value, ir.Constant(I32, lane))
         return self.emit.floats(gathered)
 
-    def decoded(self, number: int, stored: Grid) -> Grid:
+    def decoded(self, number: int, stored: TileValue) -> TileValue:
         """What a lookup finds where the surface stores this."""
         texel_format = self.content.surfaces[number].format
         if texel_format.numeric is not Numeric.UNORM:
@@ -382,10 +382,10 @@ class Memory:
         offset = b.sub(b.mul(number, words.integer(PANEL)), before)
         self.panel = b.gep(words.address(STAGED, F32), [offset])
 
-    def _staged(self, channel: AffineChannel) -> Grid:
+    def _staged(self, channel: AffineChannel) -> TileValue:
         """What `stage` has copied: decoded, and the same for all rows."""
         kind = self.emit.vector_of(F32)
-        return Grid(
+        return TileValue(
             ALONG_X,
             lambda _, vector: load(self.builder, self._staged_place(channel, vector), kind, 4),
         )
@@ -404,19 +404,19 @@ class Memory:
 
     # Fetched ones
 
-    def sizes(self, number: int) -> list[Grid]:
+    def sizes(self, number: int) -> list[TileValue]:
         """How many texels a surface has along s, t and r, as 32-bit integers."""
         b = self.builder
         return [self.emit.uniform(b.trunc(size, I32)) for size in self.surfaces[number].sizes]
 
-    def fetch(self, number: int, column: Grid, row: Grid) -> FetchedTexel:
+    def fetch(self, number: int, column: TileValue, row: TileValue) -> FetchedTexel:
         """The texel at a column and a row inside, which are 32-bit integers."""
         b = self.builder
         length = self.emit.uniform(b.trunc(self.surfaces[number].row_length, I32))
         texels = self.emit.map(lambda x, y, n: b.add(b.mul(y, n), x), column, row, length)
         return FetchedTexel(self, number, texels)
 
-    def channel(self, number: int, channel: int, texels: Grid) -> Grid:
+    def channel(self, number: int, channel: int, texels: TileValue) -> TileValue:
         """A channel of the texels of these numbers, in a surface that has it as a plane."""
         b, plane = self.builder, self.surfaces[number].planes[channel]
 
@@ -426,9 +426,9 @@ class Memory:
                 return self.gathered(places)
             return self.emit.floats(b.load(places[0]))
 
-        return self.decoded(number, Grid(texels.axes, loaded))
+        return self.decoded(number, TileValue(texels.axes, loaded))
 
-    def whole_texels(self, number: int, texels: Grid) -> list[Grid]:
+    def whole_texels(self, number: int, texels: TileValue) -> list[TileValue]:
         """The channels of the texels of these numbers, where those of a texel lie side by side."""
         b, first = self.builder, self.surfaces[number].planes[0]
         # Of halves of a texel, 8 bytes: the most by which an address scales a number.
@@ -441,7 +441,7 @@ class Memory:
 
         return self._channels(texels.axes, places)
 
-    def _channels(self, axes: Axes, places: Callable[[int, int], list[Any]]) -> list[Grid]:
+    def _channels(self, axes: Axes, places: Callable[[int, int], list[Any]]) -> list[TileValue]:
         """The channels of texels that begin at places, which `places` gives for every lane."""
         four = ir.VectorType(F32, MOST_PLANES)
 
@@ -449,14 +449,14 @@ class Memory:
             texels = [load(self.builder, place, four, 4) for place in places(row, vector)]
             return channels_of(self.builder, texels)
 
-        whole = Grid(axes, loaded)
+        whole = TileValue(axes, loaded)
 
-        def channel(number: int) -> Grid:
-            return Grid(axes, lambda row, vector: whole.cell(row, vector)[number])
+        def channel(number: int) -> TileValue:
+            return TileValue(axes, lambda row, vector: whole.cell(row, vector)[number])
 
         return [channel(number) for number in range(MOST_PLANES)]
 
-    def _numbers(self, texels: Grid, row: int, vector: int) -> list[Any]:
+    def _numbers(self, texels: TileValue, row: int, vector: int) -> list[Any]:
         """The numbers of texels, of each lane if they differ along x, as 64-bit integers."""
         b, number = self.builder, self.emit.at(texels, row, vector, in_lanes=texels.axes.x)
         if not texels.axes.x:
@@ -466,25 +466,25 @@ class Memory:
 
     # Numbers
 
-    def number(self, scalar: Scalar) -> Grid:
+    def number(self, scalar: Scalar) -> TileValue:
         """A number of the table, for this iteration."""
         if scalar not in self.known:
             b, column = self.builder, self.table.setdefault(scalar, len(self.table))
             offset = b.add(b.mul(self.count, integer(column)), self.iteration)
             self.known[scalar] = self.emit.uniform(b.load(b.gep(self.table_at, [offset])))
-        number: Grid = self.known[scalar]
+        number: TileValue = self.known[scalar]
         return number
 
-    def centre(self, axis: int) -> Grid:
+    def centre(self, axis: int) -> TileValue:
         """The fragments' centres along an axis, by their distance from the rectangle's corner."""
         if ("centre", axis) not in self.known:
             whole = self._rows() if axis else self._columns()
             half = self.emit.constant(0.5)
             self.known["centre", axis] = self.emit.map(self.builder.fadd, whole, half)
-        centre: Grid = self.known["centre", axis]
+        centre: TileValue = self.known["centre", axis]
         return centre
 
-    def _columns(self) -> Grid:
+    def _columns(self) -> TileValue:
         b, lanes = self.builder, self.tile.lanes
         numbers = integers(lanes)
 
@@ -492,13 +492,13 @@ class Memory:
             first = b.trunc(b.add(self.x, integer(vector * lanes)), I32)
             return b.sitofp(b.add(self.emit.splat(first), numbers), self.emit.vector_of(F32))
 
-        return Grid(ALONG_X, columns)
+        return TileValue(ALONG_X, columns)
 
-    def _rows(self) -> Grid:
+    def _rows(self) -> TileValue:
         b = self.builder
-        return Grid(ALONG_Y, lambda row, _: b.sitofp(b.add(self.y, integer(row)), F32))
+        return TileValue(ALONG_Y, lambda row, _: b.sitofp(b.add(self.y, integer(row)), F32))
 
-    def origin(self, number: int, axis: int) -> Grid:
+    def origin(self, number: int, axis: int) -> TileValue:
         """The lower left of the rectangle in a surface, as a float."""
         return self.emit.uniform(self.builder.sitofp(self.surfaces[number].origin[axis], F32))
 
@@ -506,12 +506,12 @@ class Memory:
 class FetchedTexel:
     """Texels that are fetched by their numbers; of each channel that is asked for."""
 
-    def __init__(self, memory: Memory, number: int, texels: Grid) -> None:
+    def __init__(self, memory: TileMemory, number: int, texels: TileValue) -> None:
         """number: of the surface."""
         self._memory, self._number, self._texels = memory, number, texels
-        self._whole: list[Grid] = []
+        self._whole: list[TileValue] = []
 
-    def channel(self, channel: int) -> Grid:
+    def channel(self, channel: int) -> TileValue:
         """A channel that the surface's format has."""
         memory = self._memory
         if not memory.content.surfaces[self._number].interleaved:

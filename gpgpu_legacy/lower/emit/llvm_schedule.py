@@ -22,7 +22,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_grid import I32, I64, CountedLoop, greater, integer, lesser
+from gpgpu_legacy.lower.emit.llvm_values import I32, I64, CountedLoop, greater, integer, lesser
 from gpgpu_legacy.lower.emit.llvm_words import FIRST, LAST, X_FIRST, X_LAST, Y_FIRST, Y_LAST
 
 # Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over

@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_grid import integer
+from gpgpu_legacy.lower.emit.llvm_values import integer
 
 # The rectangle's columns and rows that are to be worked on, the iterations; how many of these a
 # tile runs at a time, and how many the table has; addresses of the table and of what is staged; the

@@ -44,7 +44,7 @@ from gpgpu_legacy.lower.kernels.schedule import (
     INVOCATION,
     ROW,
     Branch,
-    Loop,
+    InvocationLoop,
     Schedule,
     Scheduled,
     While,
@@ -142,7 +142,7 @@ class Emitter:
                     self.assign(variable, initial, depth, level)
                 case Assign(target=target, value=value):
                     self.assign(target, value, depth, level)
-                case Loop(level=inner, body=body):
+                case InvocationLoop(level=inner, body=body):
                     # A constant number of columns LLVM would unroll, and then not vectorise.
                     head = f"ty in range({self.size(ROW)})" if inner == ROW else _COLUMNS
                     self.add(depth, f"for {head}:")

@@ -21,7 +21,7 @@ from gpgpu_legacy.lower.ir import (
     Given,
     Operation,
     Place,
-    Plane,
+    PlanePart,
     Read,
     Swizzle,
     Texel,
@@ -77,7 +77,7 @@ class TextEmitter(ABC):
 
     def __init__(self) -> None:
         """Nothing spelled yet."""
-        self.given: dict[tuple[Parameter | Plane | Place, int], Given] = {}
+        self.given: dict[tuple[Parameter | PlanePart | Place, int], Given] = {}
         self._addresses: dict[int, tuple[Operation, tuple[str, int]]] = {}
 
     def expression(self, value: Expression) -> str:

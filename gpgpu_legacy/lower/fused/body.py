@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import Instruction
-from gpgpu_legacy.lower.fused.content import Content, Draw, Move, Surface
-from gpgpu_legacy.lower.fused.rerolling import Segment, Step, live_segments
+from gpgpu_legacy.lower.fused.content import Content, DrawnProgram, Move, Surface
+from gpgpu_legacy.lower.fused.rerolling import LiveInstruction, ProgramSegment, live_segments
 from gpgpu_legacy.lower.ir import (
     Assign,
     Call,
@@ -90,10 +90,12 @@ def _move(content: Content, move: Move) -> Assign:
 class _Draw:
     """A fragment pass among fused passes."""
 
-    def __init__(self, content: Content, draw: Draw, number: int, *, as_level: bool) -> None:
+    def __init__(
+        self, content: Content, draw: DrawnProgram, number: int, *, as_level: bool
+    ) -> None:
         self.content, self.draw, self.number, self.as_level = content, draw, number, as_level
         self.lowering = AxesLowering(self.look_up, number)
-        self.step: Step | None = None
+        self.step: LiveInstruction | None = None
 
     def statements(self) -> list[Statement]:
         body = self.lowering.statements
@@ -104,7 +106,7 @@ class _Draw:
         cleared = [Assign(v, ALL[: v.type.width], zero) for v, zero in registers.items()]
         return [*cleared, *self.attributes(body), *body]
 
-    def segment(self, segment: Segment) -> None:
+    def segment(self, segment: ProgramSegment) -> None:
         def trip() -> None:
             for self.step in segment.steps:
                 self.lowering.instruction(self.step.instruction, self.step.components)
@@ -203,7 +205,7 @@ def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
     writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
     found: list[tuple[bool, ...]] = []
     for member in content.body:
-        if isinstance(member, Draw):
+        if isinstance(member, DrawnProgram):
             found.append(tuple(_adds_a_product(next(writes)) for _ in member.targets))
         else:
             next(writes)

@@ -68,7 +68,7 @@ class Surface:
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class DrawnProgram:
     """A fragment pass: its program and what is known of each of its lookups, in program order.
 
     targets: the surfaces that its colours go to. bent: the attributes that it reads whose values at
@@ -100,7 +100,7 @@ class Content:
     is no greater; 1 where they are run one at a time.
     """
 
-    body: tuple[Draw | Move, ...]
+    body: tuple[DrawnProgram | Move, ...]
     surfaces: tuple[Surface, ...]
     bases: int
     tall: bool = False
@@ -108,9 +108,9 @@ class Content:
     together: int = 1
 
     @property
-    def draws(self) -> tuple[Draw, ...]:
+    def draws(self) -> tuple[DrawnProgram, ...]:
         """The fragment passes among its members, by which Arguments number theirs."""
-        return tuple(member for member in self.body if isinstance(member, Draw))
+        return tuple(member for member in self.body if isinstance(member, DrawnProgram))
 
     @property
     def owned(self) -> tuple[int, ...]:
@@ -244,10 +244,10 @@ class _Numbering:
     def texture(self, name: str) -> int:
         return self.textures.setdefault(name, len(self.textures))
 
-    def member(self, pass_: FragmentPass | CopyPass, lookups: Lookups) -> Draw | Move:
+    def member(self, pass_: FragmentPass | CopyPass, lookups: Lookups) -> DrawnProgram | Move:
         if isinstance(pass_, CopyPass):
             return Move(self.texture(pass_.source), self.texture(pass_.target))
-        return Draw(
+        return DrawnProgram(
             pass_.program,
             tuple(map(self.lookup, lookups)),
             tuple(map(self.texture, pass_.targets)),

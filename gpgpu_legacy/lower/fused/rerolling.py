@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.lower.fused.content import Draw
+from gpgpu_legacy.lower.fused.content import DrawnProgram
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup
 
 LONGEST_PERIOD = 64
@@ -25,10 +25,10 @@ Advance = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LiveInstruction:
     """An instruction of which something is needed: which components, and its lookup if it is one.
 
-    advance: how the lookup moves from trip to trip of its Segment.
+    advance: how the lookup moves from trip to trip of its ProgramSegment.
     """
 
     instruction: Instruction
@@ -38,14 +38,14 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Segment:
+class ProgramSegment:
     """Steps executed `trips` times; in trip i each lookup has moved by i times its advance."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[LiveInstruction, ...]
     trips: int = 1
 
 
-def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]:
+def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[ProgramSegment, ...]:
     """A program's live instructions, rerolled where they repeat."""
     lookups = iter(draw.lookups)
     steps = []
@@ -53,34 +53,34 @@ def segments(draw: Draw, live: Sequence[tuple[int, ...]]) -> tuple[Segment, ...]
         lookup = next(lookups) if instruction.texture is not None else None
         if not components:
             continue
-        steps.append(Step(instruction, components, lookup))
+        steps.append(LiveInstruction(instruction, components, lookup))
     return tuple(_rerolled(steps))
 
 
 @lru_cache(maxsize=256)
-def live_segments(draw: Draw) -> tuple[Segment, ...]:
+def live_segments(draw: DrawnProgram) -> tuple[ProgramSegment, ...]:
     """The same of what is alive where known lookups read no coordinates."""
     known = [None if isinstance(lookup, DependentLookup) else lookup for lookup in draw.lookups]
     return segments(draw, live_components(draw.program, known))
 
 
-def _rerolled(steps: list[Step]) -> Iterator[Segment]:
+def _rerolled(steps: list[LiveInstruction]) -> Iterator[ProgramSegment]:
     if not steps:
         return
     start, period, trips = _longest(steps)
     if trips == 1:
-        yield Segment(tuple(steps))
+        yield ProgramSegment(tuple(steps))
         return
     yield from _rerolled(steps[:start])
     body = [
         replace(step, advance=_advance(_place(step), _place(steps[start + period + i])))
         for i, step in enumerate(steps[start : start + period])
     ]
-    yield Segment(tuple(body), trips)
+    yield ProgramSegment(tuple(body), trips)
     yield from _rerolled(steps[start + period * trips :])
 
 
-def _longest(steps: list[Step]) -> tuple[int, int, int]:
+def _longest(steps: list[LiveInstruction]) -> tuple[int, int, int]:
     """Where the longest repetition starts, its period, and its trips; 1 if there is none."""
     numbers: dict[object, int] = {}
     kinds = [numbers.setdefault(_kind(step), len(numbers)) for step in steps]
@@ -111,7 +111,7 @@ def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int
     return length
 
 
-def _kind(step: Step) -> object:
+def _kind(step: LiveInstruction) -> object:
     """What two steps of different trips have in common."""
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
@@ -126,7 +126,7 @@ _Place = tuple[int, int] | None
 """Which texel an affine lookup reads in the first fragment, relative to its base."""
 
 
-def _place(step: Step) -> _Place:
+def _place(step: LiveInstruction) -> _Place:
     if not isinstance(step.lookup, AffineLookup):
         return None
     return step.lookup.s.constant, step.lookup.t.constant

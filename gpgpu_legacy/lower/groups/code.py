@@ -23,7 +23,7 @@ from gpgpu_legacy.lower.groups.invocation import (
     size_variable,
 )
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.lower.ir import Given, Plane, Variable
+from gpgpu_legacy.lower.ir import Given, PlanePart, Variable
 from gpgpu_legacy.lower.values import F64, parameter_values, plane_values
 from gpgpu_legacy.plan.expand import varies
 from gpgpu_legacy.plan.plan import FragmentPass
@@ -112,6 +112,6 @@ def _values(given: Given, pass_: FragmentPass, count: int) -> F64:
     match given.source:
         case Parameter() as parameter:
             return parameter_values(pass_, parameter, count)
-        case Plane(attribute=attribute, part=part):
+        case PlanePart(attribute=attribute, part=part):
             return plane_values(pass_, attribute, count)[:, part]
     raise AssertionError(given)

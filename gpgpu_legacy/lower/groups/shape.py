@@ -18,7 +18,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.fused.body import fused_body
 from gpgpu_legacy.lower.fused.content import Content
-from gpgpu_legacy.lower.fused.rerolling import Step, live_segments
+from gpgpu_legacy.lower.fused.rerolling import LiveInstruction, live_segments
 from gpgpu_legacy.lower.ir import For, Role
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
 from gpgpu_legacy.lower.lookups import OwnLookup
@@ -207,7 +207,7 @@ def _longest_trip(content: Content) -> int:
     return max((sum(map(_operations, s.steps)) for s in segments if s.trips > 1), default=0)
 
 
-def _operations(step: Step) -> int:
+def _operations(step: LiveInstruction) -> int:
     if step.lookup is not None:
         return 0
     vector = OPCODES[step.instruction.mnemonic].form is Form.VECTOR

@@ -124,7 +124,7 @@ class StagedTrips:
 
 
 @dataclass(frozen=True, slots=True)
-class Staging:
+class GroupStaging:
     """What is staged. shape: as was wanted, with a k_depth for which there is room, or 0.
 
     loops: by the position of the loop's statement in the body; by None where the trips are the
@@ -157,7 +157,7 @@ def choose_staging(
     shared_bytes: int,
     *,
     at_once: int = AT_ONCE,
-) -> Staging:
+) -> GroupStaging:
     """What to stage of one iteration's statements, as deep as there is room for it.
 
     at_once: how many texels of one channel a fetch may bring, 1 or AT_ONCE.
@@ -179,9 +179,9 @@ def choose_staging(
             if staged and (count or content.together) >= depth:
                 loops[key] = StagedTrips(len(loops), count, staged)
         if loops and _shared_bytes(_arrays(loops.values(), deep)) <= shared_bytes:
-            return Staging(replace(deep, unroll=min(shape.unroll, depth)), loops)
+            return GroupStaging(replace(deep, unroll=min(shape.unroll, depth)), loops)
         depth //= 2
-    return Staging(replace(shape, k_depth=0), {})
+    return GroupStaging(replace(shape, k_depth=0), {})
 
 
 def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, ...]:
@@ -233,7 +233,7 @@ class StagedCopies:
     Each invocation fetches some elements of a batch, into variables of its own.
     """
 
-    def __init__(self, content: Content, staging: Staging) -> None:
+    def __init__(self, content: Content, staging: GroupStaging) -> None:
         """Of fused passes of this content."""
         self.content, self.staging, self.shape = content, staging, staging.shape
 

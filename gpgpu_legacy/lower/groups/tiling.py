@@ -31,7 +31,13 @@ from gpgpu_legacy.lower.groups.invocation import (
     texel_element,
     texture_array,
 )
-from gpgpu_legacy.lower.groups.staging import Fetched, Staged, StagedCopies, StagedTrips, Staging
+from gpgpu_legacy.lower.groups.staging import (
+    Fetched,
+    GroupStaging,
+    Staged,
+    StagedCopies,
+    StagedTrips,
+)
 from gpgpu_legacy.lower.groups.tile import Fragment, RegisterTile, TexelLoads
 from gpgpu_legacy.lower.ir import (
     Declare,
@@ -63,10 +69,10 @@ class _Trip:
     place: Expression | None = None
 
 
-class Tiling:
+class GroupTiling:
     """Makes the statements of an invocation."""
 
-    def __init__(self, content: Content, body: Sequence[Statement], staging: Staging) -> None:
+    def __init__(self, content: Content, body: Sequence[Statement], staging: GroupStaging) -> None:
         """body: of one iteration, for one fragment."""
         self.content, self.body, self.staging = content, body, staging
         self.shape = staging.shape

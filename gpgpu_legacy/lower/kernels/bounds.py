@@ -37,7 +37,13 @@ from gpgpu_legacy.kernel.ir import (
     assigned_names,
     walk,
 )
-from gpgpu_legacy.lower.kernels.integers import Dispatch, Facts, Form, Integers, comparison
+from gpgpu_legacy.lower.kernels.integers import (
+    DispatchNumbers,
+    Facts,
+    Integers,
+    LinearForm,
+    comparison,
+)
 from gpgpu_legacy.plan.numbers import Affine, Table
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
@@ -58,25 +64,25 @@ def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1
             uniforms.append((uniform.name, int(value.base), int(value.step)))
         elif uniform.type.is_integer and not isinstance(value, Affine | Table):
             uniforms.append((uniform.name, int(value), 0))
-    dispatch = Dispatch(
+    dispatch = DispatchNumbers(
         constant_groups(pass_.groups), tuple(uniforms), tuple(lengths.items()), iterations
     )
     return _unproven(pass_.kernel, dispatch)
 
 
 @lru_cache(maxsize=256)
-def _unproven(kernel: Kernel, dispatch: Dispatch) -> frozenset[int]:
+def _unproven(kernel: Kernel, dispatch: DispatchNumbers) -> frozenset[int]:
     kernel = numbered(kernel)
     walk = _Walk(kernel, dispatch)
     walk.statements(kernel.body)
     return frozenset(walk.unproven)
 
 
-_Induction = dict[str, tuple[Form, int]]
+_Induction = dict[str, tuple[LinearForm, int]]
 """A loop's numbers at its start and what each trip adds to them."""
 
 
-def _at(induction: _Induction, trip: Form) -> dict[str, Form]:
+def _at(induction: _Induction, trip: LinearForm) -> dict[str, LinearForm]:
     """The numbers in a trip."""
     return {name: start + trip.times(step) for name, (start, step) in induction.items()}
 
@@ -114,7 +120,7 @@ class _Walk(Integers):
     def branch(self, statement: If) -> None:
         facts = self.condition(statement.condition)
         before = self.numbers, self.conditions
-        sides: list[tuple[tuple[Form, ...], dict[str, Form], dict[str, Facts]]] = []
+        sides: list[tuple[tuple[LinearForm, ...], dict[str, LinearForm], dict[str, Facts]]] = []
         for holds, body in ((facts.true, statement.then), (facts.false, statement.otherwise)):
             self.numbers, self.conditions = dict(before[0]), dict(before[1])
             with self.ranges.given(holds):
@@ -160,7 +166,7 @@ class _Walk(Integers):
             self.numbers[name] = self.anything(self.kinds[name])
         self.conditions.pop(name, None)
 
-    def put(self, numbers: Mapping[str, Form]) -> None:
+    def put(self, numbers: Mapping[str, LinearForm]) -> None:
         """New values of variables: any of their types where the form may wrap around."""
         for name, form in numbers.items():
             kind = self.kinds[name]
@@ -213,7 +219,7 @@ class _Walk(Integers):
         before = dict(self.numbers)
         self.numbers.update(_at(induction, trip))
         self.exactly = True
-        forms: list[tuple[Form, Type]] = []
+        forms: list[tuple[LinearForm, Type]] = []
         most: int | None = None
         for part in _conjuncts(condition):
             facts, compared = self.compared(part, symbol)
@@ -232,20 +238,22 @@ class _Walk(Integers):
         # The forms are tried at both ends of the trips, between which they lie.
         for form, kind in forms:
             for end in (0, trips):
-                at = Form(form.constant, form.terms) + (Form(end) - trip).times(form.of(symbol))
+                at = LinearForm(form.constant, form.terms) + (LinearForm(end) - trip).times(
+                    form.of(symbol)
+                )
                 if not self.ranges.is_within(at, *RANGES[kind]):
                     return None
         return trips
 
     def compared(
         self, part: Expression, symbol: int
-    ) -> tuple[tuple[Form, ...], list[tuple[Form, Type]]]:
+    ) -> tuple[tuple[LinearForm, ...], list[tuple[LinearForm, Type]]]:
         """The facts of a comparison of sums, and every form in it, with its type."""
         if not isinstance(part, Binary) or not part.left.type.is_integer:
             return (), []
         if not (_is_sum(part.left) and _is_sum(part.right)):
             return (), []
-        forms: list[tuple[Form, Type]] = []
+        forms: list[tuple[LinearForm, Type]] = []
         for number in walk(part.left, part.right):
             forms.append((self.number(number), number.type))
         facts = comparison(part.operator, self.number(part.left), self.number(part.right))

@@ -43,91 +43,91 @@ MOST_TRIALS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LinearForm:
     """constant + Σ coefficient·symbol. terms: by the symbol's number, sorted, none of them 0."""
 
     constant: int
     terms: tuple[tuple[int, int], ...] = ()
 
-    def __add__(self, other: Form) -> Form:
+    def __add__(self, other: LinearForm) -> LinearForm:
         """The sum."""
         return self.plus(other, 1)
 
-    def __sub__(self, other: Form) -> Form:
+    def __sub__(self, other: LinearForm) -> LinearForm:
         """The difference."""
         return self.plus(other, -1)
 
-    def plus(self, other: Form, factor: int) -> Form:
+    def plus(self, other: LinearForm, factor: int) -> LinearForm:
         """The sum of this form and another one times a factor."""
         terms = dict(self.terms)
         for symbol, coefficient in other.terms:
             terms[symbol] = terms.get(symbol, 0) + factor * coefficient
         left = tuple(sorted((s, c) for s, c in terms.items() if c))
-        return Form(self.constant + factor * other.constant, left)
+        return LinearForm(self.constant + factor * other.constant, left)
 
-    def times(self, factor: int) -> Form:
+    def times(self, factor: int) -> LinearForm:
         """The form times a number."""
         terms = tuple((s, factor * c) for s, c in self.terms) if factor else ()
-        return Form(factor * self.constant, terms)
+        return LinearForm(factor * self.constant, terms)
 
     def of(self, symbol: int) -> int:
         """The coefficient of a symbol."""
         return dict(self.terms).get(symbol, 0)
 
 
-class Ranges:
+class SymbolRanges:
     """The ranges of all symbols, and the facts that hold at the program point that is analysed."""
 
     def __init__(self) -> None:
         """Without symbols and facts."""
         self._ranges: list[tuple[int, int]] = []
-        self._facts: list[Form] = []
+        self._facts: list[LinearForm] = []
         self._trials = MOST_TRIALS
 
-    def symbol(self, low: int, high: int) -> Form:
+    def symbol(self, low: int, high: int) -> LinearForm:
         """A new symbol from low to high."""
         if low == high:
-            return Form(low)
+            return LinearForm(low)
         self._ranges.append((low, high))
-        return Form(0, ((len(self._ranges) - 1, 1),))
+        return LinearForm(0, ((len(self._ranges) - 1, 1),))
 
     @contextmanager
-    def given(self, facts: Iterable[Form]) -> Iterator[None]:
+    def given(self, facts: Iterable[LinearForm]) -> Iterator[None]:
         """While the block runs, these facts hold, and what is learnt there is forgotten after."""
         before = len(self._facts)
         self._facts.extend(facts)
         yield
         del self._facts[before:]
 
-    def learn(self, *facts: Form) -> None:
+    def learn(self, *facts: LinearForm) -> None:
         """More facts, up to the end of the block that is given some."""
         self._facts.extend(facts)
 
-    def range(self, form: Form) -> tuple[int, int]:
+    def range(self, form: LinearForm) -> tuple[int, int]:
         """The least and the largest value that the ranges of the symbols allow."""
         return form.constant + sum(c * self._ranges[s][c < 0] for s, c in form.terms), self._top(
             form
         )
 
-    def most(self, form: Form) -> int:
+    def most(self, form: LinearForm) -> int:
         """What the form is at most, here."""
         return self._lowered(form, self._top(form), None)
 
-    def is_at_most(self, form: Form, bound: int) -> bool:
+    def is_at_most(self, form: LinearForm, bound: int) -> bool:
         """Whether the form is at most that, here."""
         return self._lowered(form, self._top(form), bound) <= bound
 
-    def is_within(self, form: Form, low: int, high: int) -> bool:
+    def is_within(self, form: LinearForm, low: int, high: int) -> bool:
         """Whether the form is from low to high, here."""
         least, most = self.range(form)
         if low <= least and most <= high:
             return True
         return self.is_at_most(form, high) and self.is_at_most(form.times(-1), -low)
 
-    def _top(self, form: Form) -> int:
+    def _top(self, form: LinearForm) -> int:
         return form.constant + sum(c * self._ranges[s][c > 0] for s, c in form.terms)
 
-    def _lowered(self, form: Form, top: int, enough: int | None) -> int:
+    def _lowered(self, form: LinearForm, top: int, enough: int | None) -> int:
         """The least upper bound that is found by taking away multiples of facts, one by one.
 
         As a fact is at most 0, the form is at most what is left when a multiple of it is taken
@@ -153,8 +153,8 @@ class Ranges:
             rest = lower
         return best.numerator // best.denominator
 
-    def _about(self, terms: dict[int, Fraction]) -> list[Form]:
-        about: list[Form] = []
+    def _about(self, terms: dict[int, Fraction]) -> list[LinearForm]:
+        about: list[LinearForm] = []
         for fact in reversed(self._facts):
             if any(symbol in terms for symbol, _ in fact.terms):
                 about.append(fact)
@@ -168,7 +168,7 @@ class Ranges:
 
 
 def _less(
-    form: tuple[Fraction, dict[int, Fraction]], fact: Form, factor: Fraction
+    form: tuple[Fraction, dict[int, Fraction]], fact: LinearForm, factor: Fraction
 ) -> tuple[Fraction, dict[int, Fraction]]:
     constant, terms = form
     left = dict(terms)
@@ -189,7 +189,7 @@ _WRAP = 2**32
 
 
 @dataclass(frozen=True)
-class Dispatch:
+class DispatchNumbers:
     """The numbers of a dispatch. uniforms: name, first value and step from run to run."""
 
     groups: tuple[int, int]
@@ -202,12 +202,12 @@ class Dispatch:
 class Facts:
     """What holds where a condition is true, and where it is false."""
 
-    true: tuple[Form, ...] = ()
-    false: tuple[Form, ...] = ()
+    true: tuple[LinearForm, ...] = ()
+    false: tuple[LinearForm, ...] = ()
 
 
 _UNKNOWN = Facts()
-_NEVER = Facts((Form(1),), ())  # of the literal false; 1 is never at most 0
+_NEVER = Facts((LinearForm(1),), ())  # of the literal false; 1 is never at most 0
 
 
 class Integers:
@@ -216,22 +216,22 @@ class Integers:
     unproven: the numbers of the accesses that were met and may be outside of their arrays.
     """
 
-    def __init__(self, kernel: Kernel, dispatch: Dispatch) -> None:
+    def __init__(self, kernel: Kernel, dispatch: DispatchNumbers) -> None:
         """At the beginning of the kernel, where no variable is known."""
-        self.kernel, self.ranges = kernel, Ranges()
+        self.kernel, self.ranges = kernel, SymbolRanges()
         self.lengths = dict(dispatch.lengths)
         self.unproven: set[int] = set()
-        self.numbers: dict[str, Form] = {}  # of the private integers that are known here
+        self.numbers: dict[str, LinearForm] = {}  # of the private integers that are known here
         self.conditions: dict[str, Facts] = {}  # of the private bools that are known here
         self.kinds: dict[str, Type] = {}
         self.exactly = False  # integers are taken not to wrap around; see `trips`
         iteration = self.ranges.symbol(0, max(dispatch.iterations - 1, 0))
         self.uniforms = {
-            name: Form(base) + iteration.times(step) for name, base, step in dispatch.uniforms
+            name: LinearForm(base) + iteration.times(step) for name, base, step in dispatch.uniforms
         }
         self.group = tuple(self.ranges.symbol(0, max(n - 1, 0)) for n in dispatch.groups)
         self.local = tuple(self.ranges.symbol(0, n - 1) for n in kernel.local_size)
-        self.quotients: dict[tuple[Form, int], Form] = {}
+        self.quotients: dict[tuple[LinearForm, int], LinearForm] = {}
 
     def visit(self, expression: Expression) -> None:
         """Look at the accesses of any expression."""
@@ -253,10 +253,10 @@ class Integers:
                 for part in expression.children:
                     self.visit(part)
 
-    def select(self, expression: Select) -> Form | None:
+    def select(self, expression: Select) -> LinearForm | None:
         """A number, or none, that is one of two."""
         facts = self.condition(expression.condition)
-        choices: list[tuple[tuple[Form, ...], Form]] = []
+        choices: list[tuple[tuple[LinearForm, ...], LinearForm]] = []
         for holds, side in ((facts.true, expression.chosen), (facts.false, expression.other)):
             with self.ranges.given(holds):
                 if side.type.is_integer:
@@ -271,7 +271,7 @@ class Integers:
         extents: tuple[int, ...] = (self.lengths.get(element.array, 0),)
         if element.space is Space.SHARED:
             extents = next(s.extents for s in self.kernel.shared if s.name == element.array)
-        flat, length = Form(0), 1
+        flat, length = LinearForm(0), 1
         for index, extent in zip(indices, extents, strict=True):
             flat = flat.times(extent) + index
             length *= extent
@@ -301,12 +301,12 @@ class Integers:
         self.parts(expression)
         return _UNKNOWN
 
-    def number(self, expression: Expression) -> Form:  # noqa: PLR0911 - a case each
+    def number(self, expression: Expression) -> LinearForm:  # noqa: PLR0911 - a case each
         """An integer as a form of the symbols."""
         kind = expression.type
         match expression:
             case Literal(value=value):
-                return self.fitted(Form(int(value)), kind)
+                return self.fitted(LinearForm(int(value)), kind)
             case Variable(name=name):
                 return self.numbers[name]
             case Uniform(name=name):
@@ -330,8 +330,8 @@ class Integers:
         return self.anything(kind)
 
     def computed(  # noqa: PLR0911 - a case each
-        self, operator: str, left: Form, right: Form, kind: Type
-    ) -> Form:
+        self, operator: str, left: LinearForm, right: LinearForm, kind: Type
+    ) -> LinearForm:
         """What an operator makes of two numbers."""
         match operator:
             case "+":
@@ -354,7 +354,7 @@ class Integers:
                     return self.ranges.symbol(1 - right.constant, right.constant - 1)
         return self.anything(kind)
 
-    def quotient(self, left: Form, divisor: int) -> Form:
+    def quotient(self, left: LinearForm, divisor: int) -> LinearForm:
         """A symbol for the quotient of a number that is at least 0."""
         if (left, divisor) not in self.quotients:
             low, high = self.ranges.range(left)
@@ -362,14 +362,14 @@ class Integers:
             self.quotients[left, divisor] = symbol
         quotient = self.quotients[left, divisor]
         rest = left - quotient.times(divisor)
-        self.ranges.learn(rest.times(-1), rest - Form(divisor - 1))
+        self.ranges.learn(rest.times(-1), rest - LinearForm(divisor - 1))
         return quotient
 
-    def identity(self, expression: BuiltInComponent) -> Form:
+    def identity(self, expression: BuiltInComponent) -> LinearForm:
         """An invocation's or a work group's number along an axis."""
         axis = expression.axis
         if axis == 2:
-            return Form(0)
+            return LinearForm(0)
         group, local = self.group[axis], self.local[axis]
         if expression.built_in is BuiltIn.WORK_GROUP_ID:
             return group
@@ -377,7 +377,7 @@ class Integers:
             return local
         return self.fitted(group.times(self.kernel.local_size[axis]) + local, Type.UINT)
 
-    def fitted(self, form: Form, kind: Type) -> Form:
+    def fitted(self, form: LinearForm, kind: Type) -> LinearForm:
         """The form as a number of 32 bits, which may have wrapped around."""
         if self.exactly:
             return form
@@ -390,14 +390,14 @@ class Integers:
             least = -self.ranges.most(form.times(-1))
         window = (least - low) // _WRAP
         if (most - low) // _WRAP == window:
-            return form - Form(window * _WRAP) if window else form
+            return form - LinearForm(window * _WRAP) if window else form
         return self.anything(kind)
 
-    def anything(self, kind: Type) -> Form:
+    def anything(self, kind: Type) -> LinearForm:
         """Any number of a type."""
         return self.ranges.symbol(*RANGES[kind])
 
-    def either(self, choices: Iterable[tuple[tuple[Form, ...], Form]]) -> Form:
+    def either(self, choices: Iterable[tuple[tuple[LinearForm, ...], LinearForm]]) -> LinearForm:
         """A number that is one of these forms, each where its facts hold."""
         ends: list[int] = []
         for holds, form in choices:
@@ -406,8 +406,8 @@ class Integers:
         return self.ranges.symbol(min(ends), max(ends))
 
 
-def comparison(operator: str, left: Form, right: Form) -> Facts:
-    less, more, one = left - right, right - left, Form(1)
+def comparison(operator: str, left: LinearForm, right: LinearForm) -> Facts:
+    less, more, one = left - right, right - left, LinearForm(1)
     facts = {
         "<": Facts((less + one,), (more,)),
         "<=": Facts((less,), (more + one,)),

@@ -265,7 +265,7 @@ def _is_constant(loop: For) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class InvocationLoop:
     """A loop over the rows of a work group, or over the invocations of a row."""
 
     level: int
@@ -289,7 +289,7 @@ class While:
     body: tuple[Scheduled, ...]
 
 
-Scheduled = Declare | Assign | Loop | Branch | While
+Scheduled = Declare | Assign | InvocationLoop | Branch | While
 """A statement in its loops."""
 
 
@@ -306,7 +306,7 @@ class Scheduler:
         def close() -> None:
             if waiting:
                 inside = self.schedule(tuple(waiting), level + 1)
-                scheduled.append(Loop(level + 1, inside))
+                scheduled.append(InvocationLoop(level + 1, inside))
                 waiting.clear()
 
         for statement in statements:
@@ -352,7 +352,7 @@ def kept_in_arrays(nest: tuple[Scheduled, ...], analysis: Analysis) -> dict[str,
 
     def visit(statements: tuple[Scheduled, ...], loops: dict[int, int]) -> None:
         for statement in statements:
-            if isinstance(statement, Loop):
+            if isinstance(statement, InvocationLoop):
                 visit(statement.body, {**loops, statement.level: next(numbers)})
                 continue
             own: Node

@@ -144,7 +144,7 @@ def shared_length(shape: TemporalShape, content: Content) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class GroupRoom:
     """What a device has for a work group.
 
     shared_bytes: of shared memory. storage_blocks: buffers. gains: whether a group's shared memory
@@ -179,7 +179,7 @@ _THREADS, _ROWS, _MOST_PASSES = ((32, 8), (64, 8), (64, 16), (32, 4)), (4, 5, 2)
 
 
 def usual_shape(
-    content: TemporalContent, fragments: int, count: int, room: Room
+    content: TemporalContent, fragments: int, count: int, room: GroupRoom
 ) -> TemporalShape | None:
     """The usual shape; None where none fits, or passes had better run one at a time.
 

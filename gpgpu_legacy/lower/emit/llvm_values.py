@@ -1,7 +1,7 @@
 """Values of a tile of fragments as LLVM instructions, and the operations of the IR on them.
 
-A tile is `rows` rows by `vectors` vectors of `lanes` neighbouring fragments. A Grid holds one LLVM
-value for each row and each vector over which it varies: vectors of lanes where it differs from
+A tile is `rows` rows by `vectors` vectors of `lanes` neighbouring fragments. A TileValue holds one
+LLVM value for each row and each vector over which it varies: vectors of lanes where it differs from
 column to column, scalars where it does not. Each is emitted when it is first asked for, so that who
 asks decides how many are alive at a time.
 
@@ -46,7 +46,7 @@ APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.CO
 
 
 @dataclass(frozen=True, slots=True)
-class Tile:
+class TileShape:
     """The shape of the code: rows and vectors of a tile, lanes of a vector."""
 
     rows: int
@@ -59,7 +59,7 @@ class Tile:
         return self.vectors * self.lanes
 
 
-class Grid:
+class TileValue:
     """A number on a tile: one LLVM value for each row and each vector over which it varies."""
 
     __slots__ = ("_cells", "_emit", "axes", "splats")
@@ -78,14 +78,14 @@ class Grid:
         return self._cells[place]
 
 
-class GridEmitter:
-    """LLVM instructions for Grids of one tile, at one place of one function."""
+class ValueEmitter:
+    """LLVM instructions for values of one tile, at one place of one function."""
 
     def __init__(
         self,
         module: ir.Module,
         builder: ir.IRBuilder,
-        tile: Tile,
+        tile: TileShape,
         *,
         exact: bool,
         fuses: bool = False,
@@ -110,7 +110,7 @@ class GridEmitter:
         zeros = ir.Constant(ir.VectorType(I32, lanes), [0] * lanes)
         return self.builder.shuffle_vector(one, undefined, zeros)
 
-    def at(self, grid: Grid, row: int, vector: int, *, in_lanes: bool) -> Any:
+    def at(self, grid: TileValue, row: int, vector: int, *, in_lanes: bool) -> Any:
         """The value of one vector of one row: a vector of lanes, or a scalar where it may be."""
         value = grid.cell(row, vector)
         if not in_lanes or grid.axes.x:
@@ -120,34 +120,34 @@ class GridEmitter:
             grid.splats[r] = self.splat(value)
         return grid.splats[r]
 
-    def uniform(self, value: Any) -> Grid:
+    def uniform(self, value: Any) -> TileValue:
         """A scalar that is the same everywhere."""
-        return Grid(NOWHERE, lambda *_: value)
+        return TileValue(NOWHERE, lambda *_: value)
 
-    def emit_now(self, grids: Sequence[Grid]) -> None:
-        """Emit all values of Grids here: a row of all of them, then the next row."""
+    def emit_now(self, grids: Sequence[TileValue]) -> None:
+        """Emit values here, all parts of them: a row of all of them, then the next row."""
         for row, grid, vector in product(range(self.tile.rows), grids, range(self.tile.vectors)):
             grid.cell(row, vector)
 
-    def constant(self, value: float | int | bool, kind: Kind = Kind.FLOAT) -> Grid:
+    def constant(self, value: float | int | bool, kind: Kind = Kind.FLOAT) -> TileValue:
         """A number."""
         number = float(np.float32(value)) if kind is Kind.FLOAT else int(value)
         return self.uniform(ir.Constant(_ELEMENTS[kind], number))
 
-    def map(self, instruction: Callable[..., Any], *grids: Grid) -> Grid:
-        """An instruction on scalars or vectors, for each row and vector that Grids tell apart."""
+    def map(self, instruction: Callable[..., Any], *grids: TileValue) -> TileValue:
+        """An instruction on scalars or vectors, for each row and vector that the values tell apart."""
         axes = union(grid.axes for grid in grids)
-        return Grid(
+        return TileValue(
             axes, lambda r, v: instruction(*(self.at(g, r, v, in_lanes=axes.x) for g in grids))
         )
 
-    def everywhere(self, grid: Grid) -> Grid:
-        """A Grid as one that may differ everywhere."""
-        return Grid(EVERYWHERE, lambda r, v: self.at(grid, r, v, in_lanes=True))
+    def everywhere(self, grid: TileValue) -> TileValue:
+        """A TileValue as one that may differ everywhere."""
+        return TileValue(EVERYWHERE, lambda r, v: self.at(grid, r, v, in_lanes=True))
 
     # Operations
 
-    def operation(self, operation: Operation, operands: Sequence[Grid]) -> Grid:
+    def operation(self, operation: Operation, operands: Sequence[TileValue]) -> TileValue:
         """An operation of the IR on its operands; raises UnsupportedError where there is none."""
         operator = operation.operator
         if self.exact and operator in APPROXIMATE:
@@ -226,11 +226,11 @@ def _logical(name: str) -> _Instruction:
     return lambda emit, _, *values: getattr(emit.builder, name)(*values)
 
 
-def _select(emit: GridEmitter, _: _Flags, condition: Any, a: Any, b: Any) -> Any:
+def _select(emit: ValueEmitter, _: _Flags, condition: Any, a: Any, b: Any) -> Any:
     return emit.builder.select(condition, a, b)
 
 
-def _saturated(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+def _saturated(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     """Clamped to [0, 1]; NaN and -0 become 0, as on the reference machine."""
     b = emit.builder
     zero, one = (_number(value.type, number) for number in (0.0, 1.0))
@@ -238,15 +238,15 @@ def _saturated(emit: GridEmitter, _: _Flags, value: Any) -> Any:
     return b.select(b.fcmp_ordered("<=", low, one), low, one)
 
 
-def _halved(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+def _halved(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     return emit.floats(emit.stored(value, F16))
 
 
-def _to_int(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+def _to_int(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     return emit.builder.fptosi(value, like(value.type, I32))
 
 
-def _to_float(emit: GridEmitter, _: _Flags, value: Any) -> Any:
+def _to_float(emit: ValueEmitter, _: _Flags, value: Any) -> Any:
     return emit.builder.sitofp(value, like(value.type, F32))
 
 
@@ -381,12 +381,12 @@ class CarryingLoop:
     Between `begin` and `end` its body is emitted; `number` counts from `first` in steps of `step`.
     """
 
-    def __init__(self, emit: GridEmitter, first: Any, step: int) -> None:
+    def __init__(self, emit: ValueEmitter, first: Any, step: int) -> None:
         """first: a 64-bit integer of LLVM; step: a number."""
         self._emit, self._first, self._step = emit, first, step
-        self._carried: list[tuple[Grid, Grid]] = []
+        self._carried: list[tuple[TileValue, TileValue]] = []
 
-    def begin(self, starts: Sequence[Grid]) -> list[Grid]:
+    def begin(self, starts: Sequence[TileValue]) -> list[TileValue]:
         """Open the loop; gives the carried values as they are at the beginning of a trip."""
         b = self._emit.builder
         before = [self._emit.everywhere(start) for start in starts]
@@ -396,12 +396,12 @@ class CarryingLoop:
         b.position_at_end(self._body)
         self.number = b.phi(I64)
         vector = self._emit.vector_of(F32)
-        phis = [Grid(EVERYWHERE, lambda r, v: b.phi(vector)) for _ in starts]
+        phis = [TileValue(EVERYWHERE, lambda r, v: b.phi(vector)) for _ in starts]
         self._emit.emit_now(phis)
         self._carried = list(zip(before, phis, strict=True))
         return phis
 
-    def end(self, last: Any, ends: Sequence[Grid]) -> None:
+    def end(self, last: Any, ends: Sequence[TileValue]) -> None:
         """Close it: go on while the next number is below `last`."""
         b = self._emit.builder
         following, tile = b.add(self.number, integer(self._step)), self._emit.tile
