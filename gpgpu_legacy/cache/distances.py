@@ -120,8 +120,7 @@ class _Stack:
 
     def __init__(self, trace: Trace) -> None:
         self.base = min((region.base for region in trace.regions), default=0) // trace.line_bytes
-        end = max((region.base + region.size_bytes for region in trace.regions), default=0)
-        self.lines = -(-end // trace.line_bytes) - self.base
+        self.lines = -(-trace.end // trace.line_bytes) - self.base
         require_memory(
             _BYTES_A_LINE * self.lines,
             f"the stack of all lines of {trace.name}",

@@ -41,7 +41,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration, moves, varies
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, FragmentPass, Pass, Plan
-from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.textures import constant_rect
 
 I64 = NDArray[np.int64]
 I32 = NDArray[np.int32]
@@ -86,7 +86,6 @@ class _Pass:
     how many rows are in flight, at most as many as there are.
     """
 
-    label: str
     size: tuple[int, int]
     axes: tuple[Axis, Axis]
     kinds: NDArray[np.int16]
@@ -96,12 +95,11 @@ class _Pass:
     space: AddressSpace
     draws: bool
 
-    def trace(self, iteration: int, count: int) -> PassTrace:
+    def trace(self, iteration: int) -> PassTrace:
         """One iteration of the pass."""
-        label = f"{self.label}, iteration {iteration + 1} of {count}" if count > 1 else self.label
         accesses = self.size[0] * self.size[1] * len(self.axes[0].sizes)
         drawn = self.size if self.draws else None
-        return PassTrace(label, accesses, lambda: self.chunks(iteration), drawn)
+        return PassTrace(accesses, lambda: self.chunks(iteration), drawn)
 
     def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
         """Each slot's region, and the shift of its addresses in bytes; None if there is none."""
@@ -204,9 +202,9 @@ class _Changing:
 
     at: tuple[_Pass, ...]
 
-    def trace(self, iteration: int, count: int) -> PassTrace:
+    def trace(self, iteration: int) -> PassTrace:
         """See _Pass."""
-        return self.at[iteration].trace(iteration, count)
+        return self.at[iteration].trace(iteration)
 
     def moves(self, iteration: int) -> Iterator[tuple[int, int | None]]:
         """See _Pass; unknown for an iteration that differs from the first."""
@@ -278,30 +276,22 @@ def _pass(plan: Plan, pass_: Pass, count: int, space: AddressSpace, access: Acce
         make_axis([(t.s, size.width, t.repeats[0], space.columns[n]) for n, t, size in slots]),
         make_axis([(t.t, size.rows, t.repeats[1], space.rows[n]) for n, t, size in slots]),
     )
-    label, rect = _drawn(pass_)
+    assert isinstance(pass_, CopyPass | FragmentPass)
+    rect = constant_rect(pass_.target_rect if isinstance(pass_, CopyPass) else pass_.rect)
     by_row = np.repeat(np.array(kinds, np.int16), len(QUAD) if quads else 1)
     size = (rect.width, rect.height)
     in_flight = 1 if is_copy else max(1, min(access.in_flight, rect.area))
     require_memory(
         2 * _rows_of_chunk(len(by_row), in_flight) * (8 * len(by_row) + 4),
-        f"the accesses of {in_flight} in flight, in {label}",
+        f"the accesses of {in_flight} in flight in {plan.name}",
         "let fewer be in flight",
     )
-    return _Pass(label, size, axes, by_row, raster, quads, in_flight, space, not is_copy)
-
-
-def _drawn(pass_: Pass) -> tuple[str, Rect]:
-    """What a pass does, for people, and the rectangle in which it does so."""
-    if isinstance(pass_, CopyPass):
-        return f"copy of {pass_.source} to {pass_.target}", constant_rect(pass_.target_rect)
-    assert isinstance(pass_, FragmentPass)
-    label = f"{pass_.program.name or 'a program'} to {', '.join(pass_.targets)}"
-    return label, constant_rect(pass_.rect)
+    return _Pass(size, axes, by_row, raster, quads, in_flight, space, not is_copy)
 
 
 def _step(count: int, passes: tuple[_Pass | _Changing, ...]) -> Step:
     def at(iteration: int) -> tuple[PassTrace, ...]:
-        return tuple(pass_.trace(iteration, count) for pass_ in passes)
+        return tuple(pass_.trace(iteration) for pass_ in passes)
 
     def shifts(iteration: int) -> dict[int, int] | None:
         by_region: dict[int, int] = {}

@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.address_tables import QUAD
 from gpgpu_legacy.cache.caches import Memory
-from gpgpu_legacy.cache.layout import LINEAR
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import Result, simulate
+from gpgpu_legacy.cache.texel_accesses import place_texture
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Rect, TextureKind
+from gpgpu_legacy.plan.textures import Rect
 
 I64 = NDArray[np.int64]
 
@@ -143,9 +143,8 @@ class _TexelCounter:
         self.name, self.kind = name, 2 * known.index(name)
         region = trace.regions[known.index(name)]
         texture = plan.texture(name)
-        lies = LINEAR if texture.kind is TextureKind.BUFFER else access.layout
         _require_memory(texture.extent.width * texture.extent.rows, "texels")
-        placed = lies.place(texture.extent.width, texture.extent.rows, region.element_bytes)
+        placed = place_texture(texture, access.layout)
         self.first = region.base // trace.line_bytes
         self.lines = (placed.y[:, None] + placed.x) // trace.line_bytes
         of_region = -(-region.size_bytes // trace.line_bytes)

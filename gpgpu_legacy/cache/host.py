@@ -113,12 +113,12 @@ def measure(
     for a write; it is consumed only as far as needed. bytes_in_use: all addresses are below it. All
     caches are empty at the beginning.
     """
-    parts = {(h.core, paging.first): Core(h, bytes_in_use, paging.first) for h, paging in cases}
-    behind = [Level2(h, paging, bytes_in_use) for h, paging in cases]
+    cores = {(h.core, paging.first): _Core(h, bytes_in_use, paging.first) for h, paging in cases}
+    behind = [_Level2(h, paging, bytes_in_use) for h, paging in cases]
 
     def counts() -> list[Int64s]:
         return [
-            np.concatenate([parts[h.core, paging.first].counts, level2.counts])
+            np.concatenate([cores[h.core, paging.first].counts, level2.counts])
             for (h, paging), level2 in zip(cases, behind, strict=True)
         ]
 
@@ -126,9 +126,10 @@ def measure(
     for units, kinds in stream:
         cuts = sorted({0, *(min(max(c - position, 0), units.size) for c in (first, last))})
         for start, stop in pairwise(cuts):
+            part = slice(start, stop)
             requests = {
-                name: core.access(units[start:stop], kinds[start:stop], unit_bytes)
-                for name, core in parts.items()
+                name: core.access(units[part], kinds[part], unit_bytes)
+                for name, core in cores.items()
             }
             for (h, paging), level2 in zip(cases, behind, strict=True):
                 level2.serve(requests[h.core, paging.first])
@@ -143,7 +144,7 @@ def measure(
 _DATA, _WALK, _BACK = 0, 1, 2  # requests to level 2: a line, a line for a walk, a write-back
 
 
-class Core:
+class _Core:
     """DTLB and level 1, by virtual addresses; pages of the page table come after the others."""
 
     def __init__(self, hierarchy: Hierarchy, bytes_in_use: int, first: int = 0) -> None:
@@ -177,7 +178,7 @@ class Core:
         return requests[:number]
 
 
-class Level2:
+class _Level2:
     """Level 2, by physical addresses."""
 
     def __init__(self, hierarchy: Hierarchy, paging: Paging, bytes_in_use: int) -> None:

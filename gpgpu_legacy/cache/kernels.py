@@ -2,7 +2,7 @@
 
 Work groups come one after another, x first. The invocations of a work group, numbered x first, take
 each access in turn, in the order of the program; those that a guard or a branch masks make none.
-Buffers are regions in the plan's order, each aligned to REGION_ALIGNMENT. The shared arrays of each
+Buffers are regions in the plan's order, as `lay_out` has them. The shared arrays of each
 kernel are regions after them: one copy, which the work groups use one after another. Shared memory
 is in RAM, as on the Mali-T604: its loads and stores are accesses like all others.
 
@@ -24,19 +24,19 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.trace import (
     NO_ACCESS,
-    REGION_ALIGNMENT,
     Chunk,
     PassTrace,
     Region,
     Step,
     Trace,
+    lay_out,
 )
 from gpgpu_legacy.count.kernels import count_compute_pass
-from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
 from gpgpu_legacy.interp.kernel import Grid, Mask
 from gpgpu_legacy.kernel.accesses import outside
-from gpgpu_legacy.kernel.ir import Element, Kernel, SharedArray, Type
+from gpgpu_legacy.kernel.ir import Element, Kernel, Type
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
 from gpgpu_legacy.lower.jit import compile_addresses
 from gpgpu_legacy.lower.kernels.bounds import unproven
@@ -59,18 +59,14 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> Trace:
     line_bytes: the granule of the trace's lines.
     Raises PlanError for a plan with other passes than dispatches, for a kernel whose control flow
     or addresses depend on data, and where an invocation accesses an element outside an array;
-    InputError for lines that are no power of two or shorter than an element.
+    InputError as `lay_out` does.
     """
     dispatches = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)]
     if len(dispatches) < sum(1 for _ in plan.weighted_passes()):
         raise PlanError(f"{plan.name} draws; trace_kernels is for plans of dispatches")
-    places = _Places(plan, [pass_.kernel for pass_ in dispatches])
-    widest = max((region.element_bytes for region in places.regions), default=1)
-    if line_bytes & (line_bytes - 1) or line_bytes < widest:
-        raise InputError(f"lines of {line_bytes} bytes: give a power of two of at least {widest}")
-    maker = _Maker(places, line_bytes.bit_length() - 1)
+    maker = _Maker(plan, [pass_.kernel for pass_ in dispatches], line_bytes)
     steps = tuple(maker.step(step) for step in plan.repeats() if step.count and step.body)
-    return Trace(plan.name, tuple(places.regions), steps, line_bytes)
+    return Trace(plan.name, maker.regions, steps, line_bytes)
 
 
 _ELEMENT_BYTES = {Type.DOUBLE: 8, Type.VEC4: 16}  # of the others, 4
@@ -88,41 +84,29 @@ class _Place(NamedTuple):
     elements: int
 
 
-class _Places:
-    """The regions of a plan, and the region of each array of a kernel."""
+class _Maker:
+    """Makes steps and passes; counts each different dispatch once.
 
-    def __init__(self, plan: Plan, kernels: list[Kernel]) -> None:
-        self.plan = plan
-        self.regions: list[Region] = []
-        self.numbers = {
-            texture.name: self.add(
-                texture.name,
-                texture.extent.width * texture.extent.rows,
-                texture.format.texel_bytes,
-            )
-            for texture in plan.textures
-        }
+    regions: those of the plan, then the shared arrays of each kernel.
+    """
+
+    def __init__(self, plan: Plan, kernels: list[Kernel], line_bytes: int) -> None:
+        self.plan, self.shift = plan, line_bytes.bit_length() - 1
+        self.accesses: dict[ComputePass, int] = {}
+        self.numbers = {texture.name: number for number, texture in enumerate(plan.textures)}
+        arrays = [(t.name, t.size_bytes, t.format.texel_bytes) for t in plan.textures]
         self.shared: dict[tuple[Kernel, str], int] = {}
         for kernel in dict.fromkeys(kernels):
             for array in kernel.shared:
-                self.shared[kernel, array.name] = self.add(
-                    self.free_name(array), prod(array.extents), _ELEMENT_BYTES.get(array.type, 4)
-                )
+                taken = {name for name, _, _ in arrays}
+                numbered = (f"{array.name} {i}" for i in range(2, len(taken) + 3))
+                name = next(name for name in (array.name, *numbered) if name not in taken)
+                self.shared[kernel, array.name] = len(arrays)
+                size = _ELEMENT_BYTES.get(array.type, 4)
+                arrays.append((name, prod(array.extents) * size, size))
+        self.regions = lay_out(arrays, line_bytes)
 
-    def add(self, name: str, elements: int, element_bytes: int) -> int:
-        """Add a region after the last; returns its number."""
-        end = self.regions[-1].base + self.regions[-1].size_bytes if self.regions else 0
-        base = -(-end // REGION_ALIGNMENT) * REGION_ALIGNMENT
-        self.regions.append(Region(name, base, elements * element_bytes, element_bytes))
-        return len(self.regions) - 1
-
-    def free_name(self, array: SharedArray) -> str:
-        """The array's name, with a number after it if another region has that name."""
-        taken = {region.name for region in self.regions}
-        numbered = (f"{array.name} {i}" for i in range(2, len(taken) + 3))
-        return next(name for name in (array.name, *numbered) if name not in taken)
-
-    def of(self, pass_: ComputePass) -> dict[str, _Place]:
+    def places(self, pass_: ComputePass) -> dict[str, _Place]:
         """The arrays of a pass's kernel, by name, in the kernel's order."""
         bound = {b.binding: self.numbers[b.texture] for b in pass_.buffers}
         numbers = {b.name: bound[b.binding] for b in pass_.kernel.buffers}
@@ -137,16 +121,8 @@ class _Places:
 
     def lengths(self, pass_: ComputePass) -> dict[str, int]:
         """Elements of the kernel's buffers, by their names in the kernel."""
-        places = self.of(pass_)
+        places = self.places(pass_)
         return {b.name: places[b.name].elements for b in pass_.kernel.buffers}
-
-
-class _Maker:
-    """Makes steps and passes; counts each different dispatch once."""
-
-    def __init__(self, places: _Places, shift: int) -> None:
-        self.places, self.shift = places, shift
-        self.accesses: dict[ComputePass, int] = {}
 
     def step(self, repeat: Repeat) -> Step:
         dispatches = [pass_ for pass_ in repeat.body if isinstance(pass_, ComputePass)]
@@ -156,19 +132,16 @@ class _Maker:
 
         def shifts(iteration: int) -> dict[int, int] | None:
             alike = all(_at(pass_, iteration) == _at(pass_, 0) for pass_ in dispatches)
-            places = (place for pass_ in dispatches for place in self.places.of(pass_).values())
+            places = (place for pass_ in dispatches for place in self.places(pass_).values())
             return {place.kind // 2: 0 for place in places} if alike else None
 
         return Step(repeat.count, passes, shifts)
 
     def trace(self, pass_: ComputePass) -> PassTrace:
         if pass_ not in self.accesses:
-            self.accesses[pass_] = count_compute_pass(self.places.plan, pass_).accesses
-        across, up = constant_groups(pass_.groups)
-        single = pass_.kernel.threads == 1
-        chunks = self.single if single else self.lockstep
-        label = f"{pass_.kernel.name}, {across}×{up} work groups"
-        return PassTrace(label, self.accesses[pass_], partial(chunks, pass_))
+            self.accesses[pass_] = count_compute_pass(self.plan, pass_).accesses
+        chunks = self.single if pass_.kernel.threads == 1 else self.lockstep
+        return PassTrace(self.accesses[pass_], partial(chunks, pass_))
 
     def single(self, pass_: ComputePass) -> Iterator[Chunk]:
         """The chunks of a kernel of one invocation a work group."""
@@ -180,8 +153,8 @@ class _Maker:
 
     def addresses(self, pass_: ComputePass) -> Iterator[tuple[Lines, Kinds]]:
         """Lines and kinds, one after another; the arrays are reused for the next ones."""
-        kernel, lengths = pass_.kernel, self.places.lengths(pass_)
-        places = np.array([*self.places.of(pass_).values()], np.int64)
+        kernel, lengths = pass_.kernel, self.lengths(pass_)
+        places = np.array([*self.places(pass_).values()], np.int64)
         values = uniform_values(pass_)
         uniforms = [getattr(np, DTYPES[u.type])(values[u.name]) for u in kernel.uniforms]
         lines, kinds = np.empty(CHUNK_ACCESSES, np.int64), np.empty(CHUNK_ACCESSES, np.int16)
@@ -202,7 +175,7 @@ class _Maker:
 
         The work groups come in order, in batches whose accesses fit LARGEST_RECORD.
         """
-        places, lengths = self.places.of(pass_), self.places.lengths(pass_)
+        places, lengths = self.places(pass_), self.lengths(pass_)
         kernel = pass_.kernel
         across, up = constant_groups(pass_.groups)
         width = across
@@ -245,9 +218,8 @@ def first_dispatch_addresses(
     steps = plan.steps
     if len(steps) != 1 or not isinstance(steps[0], ComputePass) or steps[0].kernel.threads != 1:
         raise PlanError(f"{plan.name} is not one dispatch of one invocation a work group")
-    places = _Places(plan, [steps[0].kernel])
-    maker = _Maker(places, line_bytes.bit_length() - 1)
-    return tuple(places.regions), maker.addresses(steps[0])
+    maker = _Maker(plan, [steps[0].kernel], line_bytes)
+    return maker.regions, maker.addresses(steps[0])
 
 
 # Many work groups at once --------------------------------------------------------------------

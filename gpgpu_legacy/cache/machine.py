@@ -58,7 +58,7 @@ class Machine:
         return (
             not any(cache.policy.is_random for cache in self.memory.levels)
             and all(region.base % longest == 0 for region in regions)
-            and all(a.base + a.size_bytes <= b.base for a, b in pairwise(regions))
+            and all(a.end <= b.base for a, b in pairwise(regions))
         )
 
     def run(self, chunk: Chunk, *, mapped: bool) -> NDArray[np.uint8]:

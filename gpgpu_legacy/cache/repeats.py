@@ -117,9 +117,10 @@ class Futures:
         self.periods, self.machine = periods, machine
         self.line_bytes = machine.trace.line_bytes
         self.later = later
-        end = max((r.base + r.size_bytes for r in machine.trace.regions), default=0)
         longest = machine.memory.levels[-1].line_bytes
-        self.marks = np.zeros((-(-end // longest) + 1) * longest // self.line_bytes, "u1")
+        self.marks = np.zeros(
+            (-(-machine.trace.end // longest) + 1) * longest // self.line_bytes, "u1"
+        )
         self.touched: dict[tuple[int, int], NDArray[np.int64]] = {}
         self.last: NDArray[np.int32] | None = None
 
@@ -170,8 +171,7 @@ class Futures:
     def _lines(self, number: int) -> tuple[int, int]:
         """The first line of the trace in a region, and the first one after it."""
         region = self.machine.trace.regions[number]
-        end = region.base + region.size_bytes
-        return region.base // self.line_bytes, -(-end // self.line_bytes)
+        return region.base // self.line_bytes, -(-region.end // self.line_bytes)
 
     def _last_iterations(self) -> NDArray[np.int32]:
         """The last iteration that touches each line of the trace, int32 [lines]; -1 for none.

@@ -171,8 +171,7 @@ def _simulation_bytes(trace: Trace, memory: Memory, *, watched: bool) -> int:
     lines = sum(
         cache.lines * (1 if number else copies) for number, cache in enumerate(memory.levels)
     )
-    end = max((region.base + region.size_bytes for region in trace.regions), default=0)
-    return _LEVEL_BYTES * lines + watched * _WATCHED_BYTES * (end // trace.line_bytes)
+    return _LEVEL_BYTES * lines + watched * _WATCHED_BYTES * (trace.end // trace.line_bytes)
 
 
 _LEVEL_BYTES, _WATCHED_BYTES = 64, 13  # a line

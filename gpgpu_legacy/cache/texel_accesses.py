@@ -14,8 +14,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.layout import LINEAR, Layout
-from gpgpu_legacy.cache.trace import REGION_ALIGNMENT, Region
+from gpgpu_legacy.cache.layout import LINEAR, Layout, Placement
+from gpgpu_legacy.cache.trace import Region, lay_out
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
@@ -52,42 +52,35 @@ _ENTRY_BYTES = 24
 
 
 def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
-    _check_line(plan, line_bytes)
+    if len(plan.textures) >= _MOST_REGIONS:
+        raise InputError(
+            f"the plan has {len(plan.textures)} textures, and a trace holds at most "
+            f"{_MOST_REGIONS - 1}; allow larger textures, so that there are fewer"
+        )
     sides = sum(texture.extent.width + texture.extent.rows for texture in plan.textures)
     require_memory(
         _ENTRY_BYTES * sides,
         f"the table of addresses of {plan.name}",
         "simulate a smaller plan",
     )
-    base = entries = 0
-    regions, tables, columns, rows = [], [np.zeros(0, np.int64)], [], []
-    for texture in plan.textures:
-        extent, texel_bytes = texture.extent, texture.format.texel_bytes
-        lies = LINEAR if texture.kind is TextureKind.BUFFER else layout
-        placed = lies.place(extent.width, extent.rows, texel_bytes)
-        regions.append(Region(texture.name, base, placed.size_bytes, texel_bytes))
-        tables += [placed.x + base, placed.y]
+    placed = [place_texture(texture, layout) for texture in plan.textures]
+    sized = zip(plan.textures, placed, strict=True)
+    regions = lay_out(((t.name, p.size_bytes, t.format.texel_bytes) for t, p in sized), line_bytes)
+    tables, columns, rows, entries = [np.zeros(0, np.int64)], [], [], 0
+    for region, one in zip(regions, placed, strict=True):
+        tables += [one.x + region.base, one.y]
         columns.append(entries)
-        rows.append(entries + extent.width)
-        entries += extent.width + extent.rows
-        base += -(-placed.size_bytes // REGION_ALIGNMENT) * REGION_ALIGNMENT
+        rows.append(entries + len(one.x))
+        entries += len(one.x) + len(one.y)
     numbers = {region.name: number for number, region in enumerate(regions)}
     table = np.concatenate(tables)
-    return AddressSpace(tuple(regions), numbers, table, tuple(columns), tuple(rows), line_bytes)
+    return AddressSpace(regions, numbers, table, tuple(columns), tuple(rows), line_bytes)
 
 
-def _check_line(plan: Plan, line_bytes: int) -> None:
-    texel_bytes = max((t.format.texel_bytes for t in plan.textures), default=1)
-    if line_bytes.bit_count() != 1 or line_bytes < texel_bytes:
-        raise InputError(
-            f"a line of {line_bytes} bytes does not hold whole texels; give a power of two of at "
-            f"least {texel_bytes}, the plan's largest texel"
-        )
-    if len(plan.textures) >= _MOST_REGIONS:
-        raise InputError(
-            f"the plan has {len(plan.textures)} textures, and a trace holds at most "
-            f"{_MOST_REGIONS - 1}; allow larger textures, so that there are fewer"
-        )
+def place_texture(texture: Texture, layout: Layout) -> Placement:
+    """Where the texels of a texture lie; a buffer is linear in any layout."""
+    lies = LINEAR if texture.kind is TextureKind.BUFFER else layout
+    return lies.place(texture.extent.width, texture.extent.rows, texture.format.texel_bytes)
 
 
 # What a pass accesses ----------------------------------------------------------------------------

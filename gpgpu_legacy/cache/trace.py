@@ -9,11 +9,13 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpgpu_legacy.errors import InputError
 
 NO_ACCESS = -1
 REGION_ALIGNMENT = 4096
@@ -30,6 +32,29 @@ class Region:
     base: int
     size_bytes: int
     element_bytes: int
+
+    @property
+    def end(self) -> int:
+        """The first byte after it."""
+        return self.base + self.size_bytes
+
+
+def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[Region, ...]:
+    """Regions one after another, each of a name, a size and the size of an element.
+
+    Raises InputError for lines that are no power of two or do not hold an element.
+    """
+    regions, base = [], 0
+    for name, size_bytes, element_bytes in arrays:
+        regions.append(Region(name, base, size_bytes, element_bytes))
+        base += -(-size_bytes // REGION_ALIGNMENT) * REGION_ALIGNMENT
+    largest = max((region.element_bytes for region in regions), default=1)
+    if line_bytes.bit_count() != 1 or line_bytes < largest:
+        raise InputError(
+            f"a line of {line_bytes} bytes does not hold whole texels; give a power of two of at "
+            f"least {largest}, the plan's largest texel"
+        )
+    return tuple(regions)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,12 +86,11 @@ class Chunk:
 class PassTrace:
     """The accesses of one pass, in one iteration.
 
-    label: for people. accesses: their number, in all chunks. chunks: makes the chunks, again at
+    accesses: their number, in all chunks. chunks: makes the chunks, again at
     each call; each but the last holds whole batches. drawn: width and height of the rectangle of
     fragments that it draws, in raster order; None of what draws none.
     """
 
-    label: str
     accesses: int
     chunks: Callable[[], Iterator[Chunk]]
     drawn: tuple[int, int] | None = None
@@ -100,3 +124,8 @@ class Trace:
     regions: tuple[Region, ...]
     steps: tuple[Step, ...]
     line_bytes: int
+
+    @property
+    def end(self) -> int:
+        """The first byte after all regions."""
+        return max((region.end for region in self.regions), default=0)

@@ -103,7 +103,7 @@ def test_far_distances_are_counted_over_blocks() -> None:
     wide = (Region("w", 0, 16 * 20_000, 4),)
     lines = np.concatenate([np.arange(20_000), np.arange(20_000), [19_999, 0]])
     each = chunk(lines[:, None].tolist(), [0])
-    pass_ = PassTrace("pass", len(lines), lambda: iter([each]))
+    pass_ = PassTrace(len(lines), lambda: iter([each]))
     found = stack_distances(Trace("t", wide, (Step(1, lambda _: (pass_,)),), 16))
     assert found.cold == 20_000
     assert counted(found) == {20_000: 20_001, 1: 1}

@@ -114,7 +114,7 @@ def test_repeated_rows_are_written_out_where_hits_are_watched() -> None:
         Chunk(np.array([[0]]), np.zeros(1, np.int16), one),
         Chunk(np.array([[0, 1]]), np.zeros(2, np.int16), 3 * one, in_flight=2),
     ]
-    pass_ = PassTrace("pass", 7, lambda: iter(chunks))
+    pass_ = PassTrace(7, lambda: iter(chunks))
     trace = Trace("trace", (Region("a", 0, 128, 4),), (Step(1, lambda _: (pass_,)),), 64)
     found: list[list[list[int]]] = []
     memory = Memory((parse_cache("64,direct,64B"),))

@@ -177,7 +177,7 @@ def chunk(
 
 
 def pass_trace(chunks: Sequence[Chunk]) -> PassTrace:
-    return PassTrace("pass", sum(1 for _ in expanded(chunks)), lambda: iter(chunks))
+    return PassTrace(sum(1 for _ in expanded(chunks)), lambda: iter(chunks))
 
 
 def trace(*steps: Step) -> Trace:
