@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.languages.arb.parser import assemble as assemble
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
     from gpgpu_legacy.measure.bench import Bench as Bench
-    from gpgpu_legacy.page.notebook import player as player
+    from gpgpu_legacy.page.one_plan import player as player
     from gpgpu_legacy.pipeline.values import Texels as Texels
     from gpgpu_legacy.plan.plan import Plan as Plan
     from gpgpu_legacy.plan.serialise import plan_as_json as plan_as_json
@@ -73,7 +73,7 @@ _HOMES = {
     "matmul": "api.matmul",
     "picture": "api.pictures",
     "plan_as_json": "plan.serialise",
-    "player": "page.notebook",
+    "player": "page.one_plan",
     "read_plan": "plan.serialise",
     "run_program": "api.programs",
 }

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.fog import Planes, fogged, saturated
 from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
 from gpgpu_legacy.isa.execute import Components, Domain, execute
-from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS
+from gpgpu_legacy.isa.fog import FOG_COLOR, FOG_COORDINATE, FOG_PARAMS, fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
     DestinationRegister,
+    Fog,
     Instruction,
     Parameter,
     ParameterSpace,
@@ -43,6 +43,48 @@ from gpgpu_legacy.plan.interpolation import Plane, triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, state_values
 from gpgpu_legacy.plan.textures import Rect, Sampler, constant_rect
+
+# Fog ----------------------------------------------------------------------------------------------
+
+Planes = list[F32]
+
+
+def saturated(values: F32) -> F32:
+    """Values clamped to [0, 1], as by _SAT. NaN, which the spec leaves open, is 0 here."""
+    return np.fmin(np.fmax(values, np.float32(0.0)), np.float32(1.0))
+
+
+def fogged(
+    mode: Fog,
+    color: Planes,
+    coordinate: F32,
+    state: tuple[Vec4, Vec4],
+    arithmetic: Arithmetic,
+    *,
+    clamped: bool,
+) -> Planes:
+    """f·color + (1 - f)·(fog colour) in r, g and b, with f clamped to [0, 1]; alpha is unchanged.
+
+    color: four planes that broadcast to the band, float32. coordinate: the fog coordinate, a plane.
+    state: the values of state.fog.color and state.fog.params. clamped: whether the target is
+    fixed-point, which clamps the fog colour to [0, 1]. The fragment's colour is always clamped,
+    because fog is applied to "the program's final clamped color" (3.11.4.5.1).
+    """
+    wide = arithmetic.wide
+    values, params = ([np.full((1, 1), v, np.float32) for v in vector] for vector in state)
+    color = [saturated(v) for v in color]
+    if clamped:
+        values = [saturated(v) for v in values]
+    exact = fog_factor(mode, wide(coordinate), [wide(p) for p in params])
+    factor = wide(saturated(arithmetic.round(exact)))
+    mixed = [
+        arithmetic.round(fog_mixed(factor, wide(c), wide(v)))
+        for c, v in zip(color[:3], values[:3], strict=True)
+    ]
+    return [*mixed, color[3]]
+
+
+# The reference machine ----------------------------------------------------------------------------
 
 BAND_FRAGMENTS = 1 << 16  # float32 planes of 256 KiB: a few of them fit a level-2 cache
 

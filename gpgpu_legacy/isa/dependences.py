@@ -12,7 +12,7 @@ from typing import Any
 
 from gpgpu_legacy.isa.execute import ALL, Components, Domain, execute_instruction
 from gpgpu_legacy.isa.ir import DestinationRegister, Instruction, SourceRegister, Temporary
-from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.isa.opcodes import Symbol
 
 Parts = frozenset[tuple[str, int]]
 """Components of temporaries: the register's name and 0 to 3."""

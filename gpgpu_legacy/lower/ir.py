@@ -19,7 +19,7 @@ from functools import partial, reduce
 from typing import Any, Generic, TypeVar
 
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
-from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.lower.ir_types import (
     ALONG_X,
     ALONG_Y,

@@ -6,18 +6,54 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpgpu_legacy.count.closed_form import evaluate
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.page.recordings import TITLES, Time, recordings
-from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.model import how_derived, printed
-from gpgpu_legacy.papers.audit.record import Verdicts
+from gpgpu_legacy.papers.audit.record import VerdictRecord, Verdicts
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import regenerate
 from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
 from gpgpu_legacy.papers.measured.model import MS_PER_S
 from gpgpu_legacy.present.grid import plain, pretty
+from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.published.schema import Key, PrintedMatrix, Quantity, Rule
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
+
+# Verdicts -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A claim with its recorded verdict."""
+
+    paper: Paper
+    claim: Claim
+    entry: VerdictRecord
+
+    @property
+    def name(self) -> str:
+        """The paper's id, a slash and the claim's: what `audit.claim` is in the address."""
+        return f"{self.paper.id}/{self.claim.id}"
+
+
+def judged(paper: Paper, verdicts: Verdicts) -> dict[str, Judged]:
+    """The claims of a paper with their verdicts, by the claims' ids and in their order.
+
+    Raises InputError where the verdicts lack a claim.
+    """
+    found = {}
+    for claim in paper.claims:
+        name = f"{paper.id} {claim.id}"
+        if name not in verdicts.claims:
+            raise InputError(
+                f"no verdict is recorded on {name}; run `gpgpu-legacy audit --record FILE`"
+            )
+        found[claim.id] = Judged(paper, claim, verdicts.claims[name])
+    return found
+
+
+# The cells of the papers' tables ------------------------------------------------------------------
 
 SIZE, BLOCK = 1024, 32
 """Where formulas are evaluated: the n and b of the paper."""

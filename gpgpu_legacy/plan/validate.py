@@ -39,8 +39,7 @@ from gpgpu_legacy.plan.textures import (
     Transfer,
     Wrap,
 )
-from gpgpu_legacy.plan.validate_numbers import number_problem, pass_in_words
-from gpgpu_legacy.plan.validate_values import value_problem
+from gpgpu_legacy.plan.validate_passes import number_problem, pass_in_words, value_problem
 
 T = TypeVar("T")
 

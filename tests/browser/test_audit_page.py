@@ -7,7 +7,7 @@ from collections import Counter
 from browser_pages import PHONE, Opener, View
 from playwright.sync_api import Page
 
-from gpgpu_legacy.page.verdicts import Judged, judged
+from gpgpu_legacy.page.cells import Judged, judged
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.published.papers import papers
 

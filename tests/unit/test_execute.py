@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.isa.opcodes import Symbol
 
 EVALUATED = """
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
-from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.isa.opcodes import Symbol
 
 class Text(Symbol):
     def __init__(self, text):

@@ -10,7 +10,15 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Answer
-from gpgpu_legacy.page.exercises import CHIP, MULTI, SINGLE, WHITE, costs, loaded, saturation
+from gpgpu_legacy.page.sections.exercises import (
+    CHIP,
+    MULTI,
+    SINGLE,
+    WHITE,
+    costs,
+    loaded,
+    saturation,
+)
 from gpgpu_legacy.plan.expand import expand
 from gpgpu_legacy.plan.plan import FragmentPass
 

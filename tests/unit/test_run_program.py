@@ -196,14 +196,8 @@ CLAMPED = Sampler(Filter.NEAREST, Wrap.CLAMP, Wrap.CLAMP, Wrap.CLAMP)
         (("linear repeat",), LINEAR_REPEAT),
         (("GL_REPEAT, GL_LINEAR",), LINEAR_REPEAT),
         ((["Gl_Repeat", "gl_linear"],), LINEAR_REPEAT),
-        (({"filter": "GL_LINEAR", "wrap": "GL_REPEAT"},), LINEAR_REPEAT),
         (("clamp",), CLAMPED),
-        (
-            ({"GL_TEXTURE_MIN_FILTER": "GL_LINEAR", "GL_TEXTURE_MAG_FILTER": "GL_LINEAR"},),
-            Sampler(Filter.LINEAR),
-        ),
-        (({"filter": None, "wrap": "repeat clamp"},), REPEAT_CLAMP),
-        (({"s": "repeat", "wrap": "clamp", "r": "clamp_to_edge"},), REPEAT_CLAMP),
+        (("repeat clamp",), REPEAT_CLAMP),
     ],
 )
 def test_a_sampler_is_said_in_many_ways(given: tuple[Any, ...], expected: Sampler) -> None:
@@ -331,7 +325,7 @@ RECT = ("RECT", TEXELS)
         ({"textures": {0: (*RECT, "bilinear")}}, "the sampler of textures[0] has 'bilinear'"),
         ({"textures": {0: (*RECT, "GL_REPEAT")}}, "textures[0] is RECT and does not repeat"),
         ({"textures": {0: (*RECT, "linear nearest")}}, "the sampler of textures[0] has two filter"),
-        ({"textures": {0: (*RECT, {"lod": 1})}}, "the sampler of textures[0] has the key 'lod'"),
+        ({"textures": {0: (*RECT, {"lod": 1})}}, "the sampler of textures[0] is a dict"),
         ({"local": {0: (1, 2, 3, 4, 5)}}, "local[0] is (1, 2, 3, 4, 5); give a number, or 1 to 4"),
         ({"texcoords": {0: np.zeros((3, 4))}}, "texcoords[0] has a list in place of a num"),
         ({"texcoords": {0: (math.nan, 0, 0, 1)}}, "texture coordinate set 0 is not finite"),

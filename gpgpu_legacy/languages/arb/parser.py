@@ -40,12 +40,13 @@ from gpgpu_legacy.languages.arb.instructions import (
     constant_parameter,
     several_vectors,
 )
-from gpgpu_legacy.languages.arb.lexer import END_OF_TEXT, STARTERS, tokens
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, Limits
 from gpgpu_legacy.languages.arb.symbols import Symbols
 from gpgpu_legacy.languages.arb.syntax import (
+    END_OF_TEXT,
     GRAMMAR_SECTION,
     LONGEST_STATEMENT,
+    STARTERS,
     AliasStatement,
     BindingStatement,
     Constant,
@@ -58,6 +59,7 @@ from gpgpu_legacy.languages.arb.syntax import (
     TempStatement,
     quoted,
     read_statement,
+    tokens,
 )
 from gpgpu_legacy.languages.arb.validate import check_limits
 

@@ -23,7 +23,7 @@ from gpgpu_legacy.isa.ir import (
     ParameterSpace,
     Program,
 )
-from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.lower.analysis.affine_slice import UNKNOWN, Coordinates, Unknown, affine_slice
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table

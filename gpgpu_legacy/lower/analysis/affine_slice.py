@@ -24,7 +24,7 @@ from gpgpu_legacy.isa.ir import (
     SourceRegister,
     Temporary,
 )
-from gpgpu_legacy.isa.symbol import Symbol
+from gpgpu_legacy.isa.opcodes import Symbol
 
 AFFINE = {"add", "subtract", "multiply", "divide", "negative"}
 """The operations that can keep a value affine."""

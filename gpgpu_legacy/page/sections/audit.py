@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from gpgpu_legacy.page.cells import Judged, judged
 from gpgpu_legacy.page.section import Section, rendered
-from gpgpu_legacy.page.verdicts import Judged, judged
 from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.turning import words

@@ -2,16 +2,258 @@
 
 from __future__ import annotations
 
-from gpgpu_legacy.page.exercises import (
-    MULTI,
-    SINGLE,
-    WHITE,
-    costs,
-    loaded,
-    saturation,
-    texel_moment,
-)
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from gpgpu_legacy.algorithms.matmul.product import Accumulate, Shape
+from gpgpu_legacy.algorithms.registry import find_product
+from gpgpu_legacy.api.matmul import matmul
+from gpgpu_legacy.api.passes import places
+from gpgpu_legacy.chips.check_plan import check_plan
+from gpgpu_legacy.chips.profile import Profile, find_profile
+from gpgpu_legacy.chips.verdict import Row, Verdict
+from gpgpu_legacy.count import closed_form
+from gpgpu_legacy.count.resources import Resource
+from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.plan.formats import UNORM8
+from gpgpu_legacy.plan.plan import FragmentPass, Plan
+from gpgpu_legacy.present.grid import pretty
+from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
+from gpgpu_legacy.studies.largest_block import Largest, Limited, fit
+
+# What the answers say -----------------------------------------------------------------------------
+
+OLDEST, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
+WHITE = 255
+"""The highest level of 8 bits."""
+
+# The sum in 8 bits ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Saturation:
+    """A product of matrices of one element, in 8 bits.
+
+    shape: of the product. element: of A and B. stored: its level. after: the level of the
+    framebuffer after each pass. passes: the number of each such pass among all of the plan, from 1.
+    exact: the elements of the product. largest: the highest level of an element with which nothing
+    saturates.
+    """
+
+    shape: Shape
+    element: Fraction
+    stored: int
+    after: tuple[int, ...]
+    passes: tuple[int, ...]
+    exact: Fraction
+    largest: int
+
+    @property
+    def step(self) -> int:
+        """What the first pass adds, in levels."""
+        return self.after[0]
+
+    @property
+    def first_white(self) -> int:
+        """The first pass, from 1, after which the framebuffer is white."""
+        return 1 + self.after.index(WHITE)
+
+    def moment(self, drawn: int) -> str:
+        """The address of the figure after so many of its draws."""
+        row = "_".join([str(float(self.element))] * self.shape.l)
+        column = "_".join([str(float(self.element))] * self.shape.n)
+        a, b = "~".join([row] * self.shape.m), "~".join([column] * self.shape.l)
+        return (
+            f"#figure-2.method={OLDEST}&figure-2.format={UNORM8.name}&figure-2.A={a}&figure-2.B={b}"
+            f"&figure-2.pass={self.passes[drawn - 1]}"
+        )
+
+
+def saturation() -> Saturation:
+    """Halves, summed in the framebuffer of 2001."""
+    shape, element = Shape(m=4, l=6, n=4), Fraction(1, 2)
+    a = np.full((shape.m, shape.l), float(element), np.float32)
+    b = np.full((shape.l, shape.n), float(element), np.float32)
+    p = find_product(OLDEST).builder(m=4, l=6, n=4, texture_format=UNORM8.name)
+    frames = demonstrate(reference(), p, {"A": a, "B": b}).frames
+    return Saturation(
+        shape=shape,
+        element=element,
+        stored=_level(frames[0].column[0, 0]),
+        after=tuple(_level(frame.framebuffer[0, 0]) for frame in frames),
+        passes=tuple(_draws(p.plan())),
+        exact=shape.l * element**2,
+        largest=_largest_level(shape.l),
+    )
+
+
+def _largest_level(steps: int) -> int:
+    """The highest level v with which the sum of so many products of v by v stays below white."""
+    levels = np.arange(WHITE + 1, dtype=np.float32)[:, None].repeat(steps, axis=1) / np.float32(
+        WHITE
+    )
+    product = matmul(
+        levels, levels.T, OLDEST, executor=reference().name, texture_format=UNORM8.name
+    )
+    return int(np.flatnonzero(np.diag(product) < 1.0)[-1])
+
+
+def _draws(plan: Plan) -> list[int]:
+    """The numbers of the passes that draw, among all of a plan, from 1."""
+    return [place.number for place, pass_ in places(plan) if isinstance(pass_, FragmentPass)]
+
+
+def _level(value: float) -> int:
+    return round(WHITE * float(value))
+
+
+# Lookups ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a multiply-add of a method takes at a block: lookups, and bytes that are asked for."""
+
+    block: int
+    lookups: Fraction
+    bytes_requested: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """A method's costs by block, and the closed forms that counts of its plans obey.
+
+    per_step: the multiply-adds of a fragment in each of the b steps of a pass. …_limit: what a
+    closed form comes to as b grows.
+    """
+
+    method: str
+    per_step: Fraction
+    at: tuple[Cost, ...]
+    lookups: str
+    bytes_requested: str
+    lookup_limit: Fraction
+    byte_limit: Fraction
+
+
+COST_SIZE, COST_BLOCKS = 64, (1, 2, 4, 8, 16, 32)
+
+
+def costs(method: str) -> Costs:
+    """The costs of a multiply-add by a method, counted and recovered."""
+    multiply_adds = COST_SIZE**3
+    counts = {block: _counts(method, COST_SIZE, block) for block in COST_BLOCKS}
+    lookups, requested = _form(method, "lookup"), _form(method, "bytes_requested")
+    return Costs(
+        method=method,
+        per_step=Fraction(multiply_adds, counts[1].fragments),
+        at=tuple(
+            Cost(
+                block,
+                Fraction(one.lookup, multiply_adds),
+                Fraction(one.bytes_requested, multiply_adds),
+            )
+            for block, one in counts.items()
+        ),
+        lookups=pretty(str(lookups)),
+        bytes_requested=pretty(str(requested)),
+        lookup_limit=_limit(lookups),
+        byte_limit=_limit(requested),
+    )
+
+
+def _counts(method: str, size: int, block: int) -> Counts:
+    return count_plan(find_product(method).plan(n=size, block=block))
+
+
+def _form(method: str, name: str) -> Any:
+    """One of the counts for each multiply-add, as a formula in b."""
+    from sympy import Symbol, factor
+
+    recovered = closed_form.recover(lambda n, b: getattr(_counts(method, n, b), name))
+    return factor(recovered / Symbol("n", positive=True) ** 3)
+
+
+def _limit(form: Any) -> Fraction:
+    """What a formula comes to as b grows."""
+    from sympy import Symbol, limit, oo
+
+    value = limit(form, Symbol("b", positive=True), oo)
+    return Fraction(int(value.p), int(value.q))
+
+
+def texel_moment() -> str:
+    """The address of a fragment of the first pass of a small multichannel product."""
+    block, side = 2, len(DEMONSTRATION_A)
+    accumulate = Accumulate.COPY
+    first, *_ = _draws(find_product(MULTI).plan(n=side, block=block, accumulate=accumulate))
+    return (
+        f"#figure-2.method={MULTI}&figure-2.block={block}&figure-2.mode={accumulate.value}"
+        f"&figure-2.pass={first}&figure-2.texel=0_0"
+    )
+
+
+# The largest block --------------------------------------------------------------------------------
+
+CHIP, LOADED_SIZE = "radeon-9700-pro", 64
+_SHOWN = (
+    Resource.INDIRECTIONS.value,
+    Resource.TEXTURE_INSTRUCTIONS.value,
+    "native ALU instructions",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """The multichannel product on a chip of its time.
+
+    written, rearranged: the largest block that the chip's own limits allow, of the program as
+    written and of the one that computes coordinates first. rows: by block, what some limits find.
+    allowed: by the chip. indirections: as a formula in b.
+    """
+
+    chip: Profile
+    written: Largest
+    rearranged: Largest
+    rows: dict[int, tuple[Row, ...]]
+    indirections: str
+
+    def moment(self, block: int) -> str:
+        """The address of the chip with a block on its slider."""
+        return f"#loaded.program={MULTI}&loaded.chip={self.chip.name}&loaded.block={block}"
+
+
+def loaded() -> Loaded:
+    """The largest blocks, and what binds."""
+    chip, method = find_profile(CHIP), find_product(MULTI)
+    fitted = fit(method, chip, {"n": LOADED_SIZE})
+    native = [one for one in fitted.largest if one.limits is Limited.NATIVE]
+    [written] = [one for one in native if one.coordinates_first is None]
+    [rearranged] = [one for one in native if one.coordinates_first is not None]
+    blocks = range(1, (written.value or 0) + 3)
+    rows = {
+        block: _shown(check_plan(method.plan(n=LOADED_SIZE, block=block), chip)) for block in blocks
+    }
+    counted = [int(row.found) for shown in rows.values() for row in shown[:1]]
+    line = closed_form.fit(blocks, counted, ((0, 0), (1, 0)))
+    assert line is not None
+    formula = closed_form.formula_text({(power,): c for power, c in line.items()}, ["b"])
+    return Loaded(chip, written, rearranged, rows, pretty(formula))
+
+
+def _shown(verdict: Verdict) -> tuple[Row, ...]:
+    """The limits of the product's program that an answer shows, in their order."""
+    return tuple(
+        row for limit in _SHOWN for row in verdict.limits if row.limit == limit and row.program
+    )
+
+
+# Three exercises for a class, with answers to unfold ----------------------------------------------
 
 
 def make_section() -> Section:
