@@ -135,7 +135,7 @@ class ValueEmitter:
         return self.uniform(ir.Constant(_ELEMENTS[kind], number))
 
     def map(self, instruction: Callable[..., Any], *grids: TileValue) -> TileValue:
-        """An instruction on scalars or vectors, for each row and vector that the values tell apart."""
+        """An instruction on scalars or vectors, for each row and vector that values tell apart."""
         axes = union(grid.axes for grid in grids)
         return TileValue(
             axes, lambda r, v: instruction(*(self.at(g, r, v, in_lanes=axes.x) for g in grids))
