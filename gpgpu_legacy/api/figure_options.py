@@ -70,7 +70,7 @@ class FigureOptions:
     frames: Annotated[int, "N", "The most passes in the animation."] = 240
     spacing: Annotated[Spacing, "Of more passes, show even or ever farther ones."] = Spacing.EVEN
     textures: Annotated[
-        tuple[str, ...], "--texture", "NAME …", "Show the passes to these textures (default: all)."
+        tuple[str, ...], "--texture", "NAME", "Show the passes to these textures (default: all)."
     ] = ()
     sharing: Annotated[
         Sharing, "What shares one scale of values (auto: textures that take turns)."

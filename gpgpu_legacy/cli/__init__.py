@@ -11,14 +11,14 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from gpgpu_legacy.cli.commands import INTERRUPTED, app
+from gpgpu_legacy.cli.commands import app
 from gpgpu_legacy.cli.completion import PROGRAM
 from gpgpu_legacy.errors import (
     GpgpuLegacyError,
@@ -37,8 +37,14 @@ FAILED = 2
 INTERNAL = 70
 """The exit code of a fault of our own, which sysexits.h calls EX_SOFTWARE."""
 
+INTERRUPTED = 130
+"""The exit code where the user interrupts a command."""
+
 BROKEN_PIPE = 1
 """The exit code where the reader of stdout is gone, as Python's documentation has it."""
+
+OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
 
 DEBUG = "--debug"
 
@@ -46,54 +52,45 @@ PACKAGE = str(Path(__file__).resolve().parent.parent)
 
 
 def main() -> None:
-    """Run the command line; an error is one line and exit code 2, or 70 for a fault of ours."""
-    prepare_streams()
-    try:
-        status = _run(sys.argv[1:])
-        sys.stdout.flush()
-    except OSError as error:  # of stdout
-        drop_output()
-        said = f"standard output cannot be written: {reason_of(error)}"
-        status = BROKEN_PIPE if error.errno == errno.EPIPE else _failed(said)
-    if status == INTERRUPTED:
-        print("gpgpu-legacy: interrupted", file=sys.stderr)
-    sys.exit(status)
+    """Run the command line; an error is one line and exit code 2, or 70 for a fault of ours.
 
-
-def _run(given: Sequence[str]) -> Any:
-    """Run a command; its exit code. Raises OSError where stdout cannot be written.
-
-    `--debug` may stand anywhere before `--`.
+    `--debug` may stand anywhere.
     """
-    end = given.index("--") if "--" in given else len(given)
-    words = [word for word in given[:end] if word != DEBUG]
-    debug = len(words) < end
+    prepare_streams()
+    words = [word for word in sys.argv[1:] if word != DEBUG]
+    debug = len(words) < len(sys.argv) - 1
     try:
         with plain_warnings(others=debug):
-            return app.main([*words, *given[end:]], prog_name=PROGRAM, standalone_mode=False)
-    except SystemExit as stopped:
-        return stopped.code
+            status = app.main(words, prog_name=PROGRAM, standalone_mode=False)
+        sys.stdout.flush()
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        print("gpgpu-legacy: interrupted", file=sys.stderr)
+        status = INTERRUPTED
     except Exception as error:
         if debug:
             traceback.print_exc()
-        if is_of_output(error):
-            raise
-        return _reported(error)
+        status, said = reported(error)
+        if said:
+            print(f"gpgpu-legacy: {said}", file=sys.stderr)
+    sys.exit(status)
 
 
-def _reported(error: Exception) -> int:
-    """Print what is wrong in one line, or a line for each fault of a program; the exit code."""
+def reported(error: Exception) -> tuple[int, str]:
+    """The exit code, and what is wrong in one line, or in a line for each fault of a program."""
+    if isinstance(error, OSError) and error.filename is None and error.errno in OF_OUTPUT:
+        # send what stdout still holds to nowhere, so that the interpreter's exit does not complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if error.errno == errno.EPIPE:
+            return BROKEN_PIPE, ""
+        return FAILED, f"standard output cannot be written: {reason_of(error)}"
+    if isinstance(error, GpgpuLegacyError):
+        return FAILED, str(error)
+    said = printable(" ".join(str(error).split()))
     if isinstance(error, click.ClickException):
         context = getattr(error, "ctx", None)
         command = PROGRAM if context is None else context.command_path
         problem = " ".join(error.format_message().split()).rstrip(".")
-        said = f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`"
-        return _failed(printable(said))
-    code, said = FAILED, printable(" ".join(str(error).split()))
-    if isinstance(error, GpgpuLegacyError):
-        said = str(error)
+        said = printable(f"{problem[:1].lower()}{problem[1:]}; see `{command} --help`")
     elif isinstance(error, MemoryError):
         why = f" ({said})" if said else ""
         said = f"this machine has too little memory for that{why}; try smaller sizes"
@@ -106,14 +103,8 @@ def _reported(error: Exception) -> int:
         said = f"OpenGL failed: {said}; try a smaller size, or another executor (see doctor)"
     else:
         said = f"{type(error).__name__}: {said}; this is a fault of gpgpu_legacy"
-        said += f": run it again with {DEBUG}, and report what that shows"
-        code = INTERNAL
-    return _failed(said, code)
-
-
-def _failed(message: str, code: int = FAILED) -> int:
-    print(f"{PROGRAM}: {message}", file=sys.stderr)
-    return code
+        return INTERNAL, said + f": run it again with {DEBUG}, and report what that shows"
+    return FAILED, said
 
 
 # The standard streams --------------------------------------------------------------------------
@@ -131,18 +122,6 @@ def prepare_streams() -> None:
             setattr(sys, name, nowhere)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=REPLACE)
-
-
-def is_of_output(error: Exception) -> bool:
-    """Whether stdout cannot be written: its disk or a quota is full, or its reader is gone."""
-    # an error of a file has the file's name
-    lost = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
-    return isinstance(error, OSError) and error.filename is None and error.errno in lost
-
-
-def drop_output() -> None:
-    """Send what stdout still holds to nowhere, so that the interpreter's exit does not complain."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

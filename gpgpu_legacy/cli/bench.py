@@ -1,23 +1,36 @@
-"""The command that measures pipelines on executors."""
+"""The commands that measure: `bench`, `tune` and `calibrate`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import executor_names
-from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import Option, Several
-from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS, BenchBudget, Seed, warn_if_busy
-from gpgpu_legacy.cli.words import Jobs, split
+from gpgpu_legacy.cli.frame import Kept, Report, answers, up_to
+from gpgpu_legacy.cli.options import Several
+from gpgpu_legacy.cli.words import (
+    BUDGET_S,
+    EXECUTORS,
+    PAPER_SIZE,
+    ROUNDS,
+    AnyTime,
+    Jobs,
+    Seconds,
+    Seed,
+    split,
+)
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.measure.bench import Bench, Comparison
     from gpgpu_legacy.measure.benchmark import Benchmark
+    from gpgpu_legacy.measure.calibration.model import Calibrations
+    from gpgpu_legacy.measure.tuned import TuningReport
     from gpgpu_legacy.pipeline.builder import PlanBuilder
     from gpgpu_legacy.runtime.executor import Executor
     from gpgpu_legacy.runtime.machine import Machine
@@ -30,32 +43,23 @@ SIZES = "n=256,512,1024"
 class EntrantOptions:
     """Who is measured."""
 
-    executor: Annotated[
-        Several[str],
-        Option(
-            "NAME …",
-            "See `gpgpu-legacy doctor` (default: all that work here, of products but the "
-            "reference).",
-            complete=executor_names,
-        ),
-    ] = ()
+    executor: Annotated[Several[str], EXECUTORS] = ()
     peer: Annotated[
         Several[str],
-        Option("NAME …", "Libraries, beside products: numpy-blas, cublas (default: all here)."),
+        "NAME",
+        "Libraries, beside products: numpy-blas, cublas (default: all here).",
     ] = ()
     peers: Annotated[
         str | None,
-        Option(
-            "FILE.py[:NAME]",
-            "Measure the public classes of this Python file, too, or one of them, and compare "
-            "with them; it is executed as such.",
-        ),
+        "FILE.py[:NAME]",
+        "Measure the public classes of this Python file, too, or one of them, and compare "
+        "with them; it is executed as such.",
     ] = None
-    no_reference: Annotated[
-        bool, Option("Leave out the reference function, which may take minutes.")
-    ] = False
+    no_reference: Annotated[bool, "Leave out the reference function, which may take minutes."] = (
+        False
+    )
     whole_calls: Annotated[
-        bool, Option("--whole", "Time whole calls, from inputs in memory to outputs there.")
+        bool, "--whole", "Time whole calls, from inputs in memory to outputs there."
     ] = False
 
 
@@ -63,26 +67,21 @@ class EntrantOptions:
 class RoundOptions:
     """How long and how often it is measured."""
 
-    repeat: Annotated[int, Option("ROUNDS", "Rounds of each case.")] = ROUNDS
-    budget: BenchBudget = BUDGET_S
+    repeat: Annotated[int, "ROUNDS", "Rounds of each case."] = ROUNDS
+    budget: Seconds = BUDGET_S
     seed: Seed = 0
 
 
-def _kept() -> Any:
-    from gpgpu_legacy.measure.bench import Bench
-
-    return Bench
-
-
-@answers("bench", plot="Draw GFLOPS, or times where a plan has none, over the cases.", kept=_kept)
+@answers("bench", plot="Draw GFLOPS, or times where a plan has none, over the cases.")
 def bench_command(
     jobs: Jobs,
     entrants: EntrantOptions,
     rounds: RoundOptions,
-    report: Report,
+    report: Kept,
     compare: Annotated[
         tuple[Path, Path] | None,
-        Option("OLD NEW", "Compare two files of recorded results; run nothing."),
+        "OLD NEW",
+        "Compare two files of recorded results; run nothing.",
     ] = None,
 ) -> Bench | Comparison:
     """Measure executors on WHAT in turn, beside peers and the reference function.
@@ -95,21 +94,19 @@ def bench_command(
     and the parameters that it names; start() puts everything as it was, compute() runs all passes
     to their end and is timed, and outputs() gives the arrays.
     """
-    if compare is not None:
-        from gpgpu_legacy.measure.bench import Bench
-        from gpgpu_legacy.measure.bench import compare as compared
-        from gpgpu_legacy.serial import read_recorded
+    from gpgpu_legacy.measure import bench
+    from gpgpu_legacy.serial import read_recorded
 
+    if report.recorded is not None:
+        return report.read(report.recorded, bench.Bench)
+    if compare is not None:
         if jobs.words:
             raise InputError("--compare runs nothing; leave WHAT out")
-        old, new = (read_recorded(path, Bench) for path in compare)
-        return compared(old, new)
-    with report.budget(rounds.budget) as budget:
-        benchmark = _benchmark(jobs, entrants, rounds)
-        with report.progress("measuring", benchmark.steps) as step:
-            bench = benchmark.measure(budget, step, report.save)
-    warn_if_busy(bench.busy_share)
-    return bench
+        old, new = (read_recorded(path, bench.Bench) for path in compare)
+        return bench.compare(old, new)
+    benchmark = _benchmark(jobs, entrants, rounds)
+    with report.work("measuring", benchmark.steps, rounds.budget) as (budget, step):
+        return benchmark.measure(budget, step, report.save)
 
 
 def _benchmark(jobs: Jobs, entrants: EntrantOptions, rounds: RoundOptions) -> Benchmark:
@@ -155,3 +152,104 @@ def _whole_call(
     a, b = inputs["A"], inputs["B"]
     c = matmul(a, b, algorithm.name, machine=machine, executor=executor.name, **own)
     return {"C": c}
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """What `tune` searches, and how long."""
+
+    budget: Seconds = BUDGET_S
+    executor: Annotated[
+        Several[str],
+        "NAME",
+        "Search these executors alone; `auto` then chooses them (default: all that work here).",
+        executor_names,
+    ] = ()
+    seed: Seed = 0
+
+
+@answers("tune")
+def tune_command(
+    jobs: Jobs,
+    search: SearchOptions,
+    report: Report,
+    show: Annotated[bool, "Say what is kept for this machine; search nothing."] = False,
+    forget: Annotated[bool, "Forget what is kept for these WHAT, or for all."] = False,
+) -> TuningReport:
+    """Search for the fastest way to compute WHAT here, and keep it for `--executor auto`.
+
+    Without WHAT, that is the multichannel product. The search tries executors, blocks,
+    accumulations, and shapes of the code that executors generate; all results are compared with
+    those of the default way. The fastest way is kept for this device and driver in the user's data
+    folder. The environment variable GPGPU_LEGACY_TUNING names another file to keep it in;
+    GPGPU_LEGACY_TUNING=off switches tuning off.
+    """
+    from gpgpu_legacy.algorithms.registry import find_algorithm
+    from gpgpu_legacy.measure.tuned import tuning_report
+
+    if show and forget:
+        raise InputError("give --show or --forget, not both")
+    if show or forget:
+        names = [find_algorithm(what).name for what in split(jobs.words)[0]]
+        return tuning_report(names, forget=forget)
+    from gpgpu_legacy.measure.tune import tune
+
+    pipelines = _pipelines(jobs)
+    whole = int(search.budget) if 1.0 <= search.budget < inf else 1
+    with report.work("tuning, seconds", whole, search.budget) as (budget, step):
+        reach = up_to(whole, step)
+        return tune(
+            pipelines,
+            budget,
+            executors=search.executor,
+            seed=search.seed,
+            progress=lambda said: reach(said, budget.spent_s),
+        )
+
+
+def _pipelines(jobs: Jobs) -> list[Pipeline]:
+    """What is tuned; products as large as the paper's, where no size is given."""
+    from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, products
+    from gpgpu_legacy.api.pipeline import Pipeline
+
+    families = [p.family for p in jobs.pipelines(DEFAULT_PRODUCT) if p.family is not None]
+    return [
+        Pipeline.of(algorithm, {**({"n": PAPER_SIZE} if algorithm in products() else {}), **given})
+        for algorithm, given in families
+    ]
+
+
+@answers("calibrate")
+def calibrate_command(
+    report: Report,
+    executor: Annotated[Several[str], EXECUTORS] = (),
+    repeat: Annotated[int, "ROUNDS", "Rounds of all ceilings."] = ROUNDS,
+    budget: AnyTime = None,
+    output: Annotated[
+        Path | None,
+        "-o",
+        "--output",
+        "FILE.toml",
+        "Write the profile of one executor here.",
+    ] = None,
+) -> Calibrations:
+    """Measure this machine's ceilings, and keep them as the profile of a chip.
+
+    The profile of an executor is called this-NAME and is kept in the user's data folder; the
+    environment variable GPGPU_LEGACY_PROFILES names another folder.
+    """
+    from gpgpu_legacy.measure.calibration import model
+
+    wanted = model.calibratable(executor)
+    if output is not None and len(wanted) != 1:
+        raise InputError("--output holds one profile; name one executor with --executor")
+    if output is None:
+        model.check_kept(wanted)
+    done = []
+    steps = len(wanted) * model.count_steps(repeat)
+    with report.work("calibrating", steps, budget) as (limit, step):
+        for number, runner in enumerate(wanted):
+            share = limit.share(len(wanted) - number)
+            found = model.calibrate(runner, runs=repeat, budget=share, progress=step)
+            done.append(model.write_calibration(runner, found, output))
+    return model.Calibrations(profiles=tuple(done))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
@@ -11,7 +10,6 @@ import click
 
 from gpgpu_legacy.arguments import hint
 from gpgpu_legacy.cli.completion import PROGRAM, completion_option
-from gpgpu_legacy.cli.options import printable_help
 from gpgpu_legacy.errors import InputError
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -20,29 +18,21 @@ SECTIONS: dict[str, dict[str, str]] = {
         "count": "count",
         "check": "count",
         "predict": "count",
-        "cache": "cache",
+        "cache": "count",
         "bench": "bench",
         "trace": "run",
         "figure": "run",
         "page": "run",
         "dump": "run",
     },
-    "Programs": {
-        "exec": "programs",
-        "translate": "programs",
-        "disassemble": "programs",
-    },
-    "Papers": {
-        "tables": "papers",
-        "audit": "papers",
-        "report": "papers",
-    },
+    "Programs": dict.fromkeys(("exec", "translate", "disassemble"), "programs"),
+    "Papers": dict.fromkeys(("tables", "audit", "report"), "papers"),
     "More": {
         "algorithms": "lists",
         "chips": "lists",
         "fit": "lists",
-        "tune": "tune",
-        "calibrate": "calibrate",
+        "tune": "bench",
+        "calibrate": "bench",
         "doctor": "lists",
         "study": "",
     },
@@ -57,9 +47,6 @@ STUDIES = (
     "multichannel", "anomaly", "precision", "sdk-example", "mispredictions",
 )  # fmt: skip
 """All of them are in studies.py."""
-
-INTERRUPTED = 130
-"""The exit code where the user interrupts a command."""
 
 
 class Commands(click.Group):
@@ -94,10 +81,6 @@ class Commands(click.Group):
             raise InputError(f"there is no command {args[0]}; {hint(args[0], self.files)}")
         return super().resolve_command(ctx, args)
 
-    def get_help(self, ctx: click.Context) -> str:
-        """The help, in characters that stdout has."""
-        return printable_help(super().get_help(ctx))
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under their headings."""
         width = max(map(len, self.files))
@@ -109,40 +92,26 @@ class Commands(click.Group):
             with formatter.section(heading):
                 formatter.write_dl(rows)
 
-    def invoke(self, ctx: Any) -> Any:
-        """Run a command; an interrupt has an exit code, where click would write an empty line."""
-        try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            sys.exit(INTERRUPTED)
-
-
-def _print_version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from gpgpu_legacy.provenance import package_version
-
-        print(f"{PROGRAM} {package_version() or '(not installed)'}")
-        context.exit()
-
-
-def _flag(*names: str, **more: Any) -> click.Option:
-    """An option of the application itself."""
-    return click.Option(names, is_flag=True, expose_value=False, **more)
-
 
 app = Commands(
     PROGRAM,
     SECTIONS,
     params=[
-        _flag("--version", "-V", is_eager=True, callback=_print_version, help="Show the version."),
-        _flag("--debug", help="Show the traceback of an error; it may stand anywhere in a call."),
+        click.Option(
+            ["--debug"],
+            is_flag=True,
+            expose_value=False,
+            help="Show the traceback of an error; it may stand anywhere in a call.",
+        ),
         completion_option(),
     ],
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."
     " `gpgpu-legacy COMMAND --help` explains a command.",
 )
-
+click.version_option(None, "--version", "-V", package_name=PROGRAM, message="%(prog)s %(version)s")(
+    app
+)
 
 studies = Commands(
     STUDY,

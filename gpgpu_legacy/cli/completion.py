@@ -100,7 +100,7 @@ def _install(context: click.Context, option: Any, shell: str | None) -> None:
 # Names ------------------------------------------------------------------------------------------
 
 
-def chip_names() -> Names:
+def chip_names(*_: object) -> Names:
     """Chips and APIs: ours, and those that were calibrated here."""
     from gpgpu_legacy.chips.profile import calibrated, profiles
 
@@ -108,7 +108,7 @@ def chip_names() -> Names:
     return ((name, chip.title) for chip in chips for name in (chip.name, *chip.aliases))
 
 
-def executor_names() -> Names:
+def executor_names(*_: object) -> Names:
     """Executors, whether they work here or not, and `auto`."""
     from gpgpu_legacy.runtime.registry import AUTO, executors
 
@@ -116,7 +116,7 @@ def executor_names() -> Names:
     yield from ((executor.name, executor.summary) for executor in executors())
 
 
-def algorithm_names() -> Names:
+def algorithm_names(*_: object) -> Names:
     """Algorithms: ours, and those of other packages."""
     from gpgpu_legacy.algorithms.registry import all_algorithms
 
@@ -142,21 +142,21 @@ def word_names(before: Sequence[str], start: str) -> Names:
     return iter(offered)
 
 
-def paper_names() -> Names:
+def paper_names(*_: object) -> Names:
     """The papers."""
     from gpgpu_legacy.published import paper_ids
 
     return ((name, "") for name in paper_ids())
 
 
-def section_names() -> Names:
+def section_names(*_: object) -> Names:
     """The sections of the page."""
     from gpgpu_legacy.page.sections import SECTIONS
 
     return ((name, "") for name in SECTIONS)
 
 
-def arithmetic_names() -> Names:
+def arithmetic_names(*_: object) -> Names:
     """The arithmetics of the time."""
     from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 

@@ -1,23 +1,40 @@
-"""The verbs `count`, `check` and `predict`: what a plan costs, and whether it loads."""
+"""The verbs `count`, `check`, `predict` and `cache`: what a plan costs, and whether it loads."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from gpgpu_legacy.cli.completion import chip_names
-from gpgpu_legacy.cli.frame import answers
-from gpgpu_legacy.cli.options import Option, Several
-from gpgpu_legacy.cli.shared import CACHE_HELP, CHIP_HELP, IN_FLIGHT_HELP, LAYOUT_HELP, RASTER_HELP
-from gpgpu_legacy.cli.words import Job, assembled, parse_size
+from gpgpu_legacy.cli.frame import Report, answers, up_to
+from gpgpu_legacy.cli.options import PICTURE, Several
+from gpgpu_legacy.cli.words import (
+    CACHE,
+    CHIP,
+    IN_FLIGHT,
+    LAYOUT,
+    RASTER,
+    AccessOptions,
+    AnyTime,
+    Job,
+    Jobs,
+    Seed,
+    assembled,
+    parse_size,
+)
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
+    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Case
     from gpgpu_legacy.api.check import CheckedPrograms
     from gpgpu_legacy.api.count import Count
     from gpgpu_legacy.api.program_count import ProgramCount
+    from gpgpu_legacy.cache.access import Access
+    from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.chips.verdict import Verdict
     from gpgpu_legacy.isa.ir import Program
     from gpgpu_legacy.predict.model import CacheModel
@@ -29,18 +46,17 @@ def count_command(
     job: Job,
     over: Annotated[
         Several[str],
-        Option("NAME …", "Recover formulas in these parameters, as in n; log2 of them included."),
+        "NAME",
+        "Recover formulas in these parameters, as in n; log2 of them included.",
     ] = (),
     formats: Annotated[
         Several[str],
-        Option(
-            "--texels",
-            "[UNIT|target=]FORMAT …",
-            "For FILE.fp: of a unit's or the target's texels (default: rgba32f).",
-        ),
+        "--texels",
+        "[UNIT|target=]FORMAT",
+        "For FILE.fp: of a unit's or the target's texels (default: rgba32f).",
     ] = (),
     size: Annotated[
-        str | None, Option("WxH", "For FILE.fp: count a rectangle of W×H fragments, too.")
+        str | None, "WxH", "For FILE.fp: count a rectangle of W×H fragments, too."
     ] = None,
 ) -> Count | ProgramCount:
     """Count instructions, bytes and passes of a plan, or of a fragment of a program FILE.fp.
@@ -68,9 +84,7 @@ def count_command(
 @answers("check")
 def check_command(
     job: Job,
-    chip: Annotated[
-        str | None, Option("NAME", f"A chip of the time. {CHIP_HELP}", complete=chip_names)
-    ] = None,
+    chip: Annotated[str | None, CHIP] = None,
 ) -> Verdict | CheckedPrograms:
     """Say whether a plan, or programs FILE.fp, would have loaded on a chip, and why not.
 
@@ -95,13 +109,10 @@ def _program_or_faults(file: Path) -> Program | AssemblyError:
 
 
 @dataclass(frozen=True)
-class CacheOptions:
+class CacheOptions(AccessOptions):
     """The cache that a plan's accesses go through."""
 
-    cache: Annotated[str | None, Option("SPEC", f"Simulate this cache. {CACHE_HELP}")] = None
-    raster: Annotated[str, Option("ORDER", RASTER_HELP)] = "scan"
-    layout: Annotated[str, Option("LAYOUT", LAYOUT_HELP)] = "linear"
-    in_flight: Annotated[int, Option("N", IN_FLIGHT_HELP)] = 1
+    cache: Annotated[str | None, CACHE] = None
 
     def model(self) -> CacheModel | None:
         if self.cache is None:
@@ -110,13 +121,10 @@ class CacheOptions:
             raise InputError(
                 "--raster, --layout and --in-flight describe a simulated cache; give --cache, too"
             )
-        from gpgpu_legacy.cache.access import parse_access
         from gpgpu_legacy.cache.caches import Memory, parse_cache
         from gpgpu_legacy.predict.model import CacheModel
 
-        memory = Memory((parse_cache(self.cache),))
-        access = parse_access(self.layout, self.raster, in_flight=self.in_flight)
-        return CacheModel(memory, access)
+        return CacheModel(Memory((parse_cache(self.cache),)), self.access())
 
 
 @answers("predict")
@@ -124,7 +132,9 @@ def predict_command(
     job: Job,
     chip: Annotated[
         str,
-        Option("NAME", "See `gpgpu-legacy chips`; `this` is this machine.", complete=chip_names),
+        "NAME",
+        "See `gpgpu-legacy chips`; `this` is this machine.",
+        chip_names,
     ],
     through: CacheOptions,
 ) -> Prediction:
@@ -137,3 +147,115 @@ def predict_command(
     from gpgpu_legacy.predict.model import predict_plan
 
     return predict_plan(job.pipeline(), chip, through.model())
+
+
+@dataclass(frozen=True)
+class MemoryOptions:
+    """The caches to simulate, each with the same second level and the same writes."""
+
+    cache: Annotated[Several[str], CACHE] = ("8K,4way,64B",)
+    second_level: Annotated[
+        str | None,
+        "SPEC",
+        "A second level behind it, shared by all textures; spelled as --cache.",
+    ] = None
+    per_texture: Annotated[bool, "Give each texture a first level of its own."] = False
+    writes: Annotated[
+        Literal["no-allocate", "allocate"] | None,
+        "Whether a write that misses fills a line (default: no-allocate).",
+    ] = None
+    seed: Seed = 0
+
+    def memories(self) -> list[Memory]:
+        """A memory for each cache."""
+        from gpgpu_legacy.cache.caches import Memory, parse_cache
+
+        behind = () if self.second_level is None else (parse_cache(self.second_level),)
+        allocate = self.writes == "allocate"
+        return [
+            Memory((parse_cache(text), *behind), self.per_texture, allocate, self.seed)
+            for text in self.cache
+        ]
+
+
+@dataclass(frozen=True)
+class AccessesOptions:
+    """How fragments touch textures: all combinations of orders, layouts and numbers in flight."""
+
+    raster: Annotated[Several[str], RASTER] = ("scan",)
+    quads: Annotated[
+        bool, "Draw in quads: the 2×2 fragments of a quad make each access in turn."
+    ] = False
+    layout: Annotated[Several[str], LAYOUT] = ("linear",)
+    in_flight: Annotated[Several[int], IN_FLIGHT] = (1,)
+
+    def accesses(self) -> list[Access]:
+        """The orders, layouts and numbers in flight, combined."""
+        from gpgpu_legacy.cache.access import parse_access
+
+        return [
+            parse_access(layout, raster, quads=self.quads, in_flight=in_flight)
+            for raster, layout, in_flight in product(self.raster, self.layout, self.in_flight)
+        ]
+
+
+@answers("cache", plot="Plot the sweep, or with --curve the curves.")
+def cache_command(
+    *,
+    jobs: Jobs,
+    memories: MemoryOptions,
+    accesses: AccessesOptions,
+    every_pass: Annotated[bool, "Also simulate the iterations that provably repeat."] = False,
+    budget: AnyTime = None,
+    curve: Annotated[bool, "Count the misses of fully associative caches of every size."] = False,
+    heat_map: Annotated[
+        Path | None,
+        PICTURE,
+        "Draw a heat map: where the reads hit, by fragment.",
+    ] = None,
+    heat_map_of: Annotated[
+        str | None, "TEXTURE", "Draw it by the texels of this texture instead."
+    ] = None,
+    report: Report,
+) -> CacheRun | CacheSweep | CacheCurve:
+    """Simulate lookups and writes through a cache: hits, misses, bytes from memory.
+
+    Parameters, --cache, --raster, --layout and --in-flight take several values; every combination
+    is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
+    """
+    from gpgpu_legacy.api import cache
+    from gpgpu_legacy.api.cache_plot import check_sweep, draw_heat_map
+
+    if heat_map_of is not None and heat_map is None:
+        raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
+    if heat_map is not None and report.plot is not None:
+        raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
+    if curve and (heat_map or every_pass or memories.second_level or memories.per_texture):
+        raise InputError(
+            "--curve is about caches of every size; leave --heat-map, --every-pass, "
+            "--second-level and --per-texture out"
+        )
+    if curve and memories.writes == "no-allocate":
+        raise InputError(
+            "--curve counts writes that fill lines, since without filling there is no single "
+            "curve; leave --writes out or give allocate"
+        )
+    cases = cache.cases_of(jobs.pipelines(), accesses.accesses(), memories.memories())
+    if heat_map is not None and len(cases) > 1:
+        raise InputError("--heat-map draws one run; give each parameter and option one value")
+    if report.plot is not None and not curve:
+        check_sweep([case.not_run("") for case in cases])
+    with report.work("simulating", 100 * len(cases), budget) as (within, step):
+
+        def watch(case: Case) -> Callable[[float], None]:
+            reach = up_to(100, step)
+            return lambda done: reach(str(case), 100 * done)
+
+        if curve:
+            return cache.cache_curves(cases, within, watch)
+        if heat_map is None:
+            return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
+        run, heat = cache.cache_map(cases[0], heat_map_of, within, watch(cases[0]))
+    draw_heat_map(run, heat, heat_map)
+    print(f"wrote {heat_map}", file=sys.stderr)
+    return run

@@ -1,86 +1,81 @@
 """The one body of all commands: options in, a result out, or files.
 
 A command is a function that returns a result, or the files that it wrote. The frame adds the
-options that say what is shown, prints the result, draws it, writes it, and exits with its status.
+options that say what is shown, prints the result, draws it, and exits with its status.
 """
 
 from __future__ import annotations
 
+import inspect
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
-from enum import Enum
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cached_property
 from itertools import count
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import click
+from click.shell_completion import CompletionItem
 
 from gpgpu_legacy.cli.commands import STUDY, app, studies
-from gpgpu_legacy.cli.options import PICTURE, RECORD, REPORT, Command, Option, parameters_in
+from gpgpu_legacy.cli.options import (
+    PICTURE,
+    RECORD,
+    Number,
+    Option,
+    built,
+    check_files,
+    parameters_in,
+)
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.numerals import natural_in
+from gpgpu_legacy.numerals import integer_in, natural_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.measure.budget import Budget
     from gpgpu_legacy.present.grid import Grid
+    from gpgpu_legacy.serial import Recorded
 
-
-class TableFormat(Enum):
-    """How tables are written."""
-
-    TEXT = "text"
-    MARKDOWN = "markdown"
-    CSV = "csv"
-    LATEX = "latex"
+R = TypeVar("R", bound="Recorded")
 
 
 @dataclass(frozen=True)
-class ShownOptions:
+class Shown:
     """What is shown of a result."""
 
-    as_json: Annotated[bool, Option("--json", "Print JSON, for other programs.")] = False
-    whole: Annotated[bool, Option("--all", "Show everything, not only what decides.")] = False
-    table_format: Annotated[TableFormat, Option("--format", "How to write the tables.")] = (
-        TableFormat.TEXT
-    )
+    as_json: Annotated[bool, "--json", "Print JSON, for other programs."] = False
+    whole: Annotated[bool, "--all", "Show everything, not only what decides."] = False
+    table_format: Annotated[
+        Literal["text", "markdown", "csv", "latex"], "--format", "How to write the tables."
+    ] = "text"
 
+    def __post_init__(self) -> None:
+        if self.as_json and self.table_format != "text":
+            raise InputError(f"give --json or --format {self.table_format}, not both")
 
-@dataclass(frozen=True)
-class KeptOptions:
-    """Results in files."""
-
-    output: Annotated[
-        Path | None,
-        Option("-o", "--output", RECORD, "Write the results to this file, as they come."),
-    ] = None
-    recorded: Annotated[
-        Path | None, Option("--from", "JSON", "Show recorded results; run nothing.")
-    ] = None
-
-
-@dataclass(frozen=True)
-class QuietOptions:
-    """What is said while a command runs."""
-
-    quiet: Annotated[bool, Option("Show no progress.")] = False
+    def show(self, result: Any) -> None:
+        """Print a result."""
+        if self.as_json:
+            print(result.as_json(), end="")
+        else:
+            print_tables(result.grids(whole=self.whole), self.table_format)
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a command says and keeps while it runs.
+    """What a command says while it runs."""
 
-    save: writes what there is of a result, where -o names a file. plot: the file of --plot.
-    """
+    quiet: Annotated[bool, "Show no progress."] = False
 
-    quiet: bool
-    save: Callable[[object], None]
-    plot: Path | None = None
+    @property
+    def plot(self) -> Path | None:
+        """The file of --plot."""
+        path: Path | None = click.get_current_context().params["plot"]
+        return path
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
@@ -104,102 +99,192 @@ class Report:
             print(f"\r{' ' * columns}\r", end="", file=sys.stderr, flush=True)
 
     @contextmanager
-    def budget(self, seconds: float | None) -> Iterator[Budget]:
-        """A budget for the block, None being without a limit; a line where it took longer."""
+    def work(
+        self, what: str, total: int, seconds: float | None
+    ) -> Iterator[tuple[Budget, Callable[[str], None]]]:
+        """Progress, and a budget for the block; a line where it took longer.
+
+        seconds: None is without a limit.
+        """
         from gpgpu_legacy.measure.budget import Budget
 
         budget = Budget(inf if seconds is None else seconds)
-        yield budget
+        with self.progress(what, total) as step:
+            yield budget, step
         if budget.overrun is not None:
             print(f"gpgpu-legacy: {budget.overrun}", file=sys.stderr)
 
 
-class Answer(Command):
-    """A command whose function returns a result, or the files that it wrote."""
+def up_to(total: int, step: Callable[[str], None]) -> Callable[[str, float], None]:
+    """What calls a step, with a description, until it was called so often, at most `total`."""
+    told = 0
 
-    plot: str | None = None
-    picture = PICTURE
-    kept: Callable[[], Any] | None = None
-    writes = False
+    def reach(description: str, number: float) -> None:
+        nonlocal told
+        while told < min(total, int(number)):
+            told += 1
+            step(description)
 
-    @property
-    def frame(self) -> list[type[Any]]:
-        """The groups of options that the frame adds."""
-        shown = [] if self.writes else [ShownOptions]
-        report = [QuietOptions] if REPORT in self.hints else []
-        return [*([KeptOptions] if self.kept else []), *shown, *report]
+    return reach
+
+
+@dataclass(frozen=True)
+class Kept(Report):
+    """The same, for results in files."""
+
+    output: Annotated[
+        Path | None,
+        "-o",
+        "--output",
+        RECORD,
+        "Write the results to this file, as they come.",
+    ] = None
+    recorded: Annotated[Path | None, "--from", "JSON", "Show recorded results; run nothing."] = None
+
+    def save(self, record: object) -> None:
+        """Write what there is of a result, where -o names a file."""
+        if self.output is not None:
+            from gpgpu_legacy.serial import write_json
+
+            write_json(self.output, record)
+
+    def read(self, path: Path, kind: type[R]) -> R:
+        """The results of a file, beside which nothing is given that would be run."""
+        from gpgpu_legacy.serial import read_recorded
+
+        context = click.get_current_context()
+        for parameter in context.command.params:
+            name = str(parameter.name)
+            is_given = context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+            if is_given and context.params[name] and name not in _ABOUT_RESULTS:
+                said = parameter.opts[0] if isinstance(parameter, click.Option) else "WHAT"
+                raise InputError(f"--from shows recorded results; leave {said} out")
+        return read_recorded(path, kind)
+
+
+_ABOUT_RESULTS = {"plot", *(field.name for kind in (Shown, Kept) for field in fields(kind))}
+
+
+class Command(click.Command):
+    """A command whose function returns a result, or the files that it wrote.
+
+    An option may be followed by several values, or be given several times. Words that cannot be
+    further values are arguments: a program after `--texture 0=a.png`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        plot: str | None = None,
+        picture: str = PICTURE,
+        *,
+        writes: bool = False,
+    ) -> None:
+        """What `answers` is given."""
+        super().__init__(name, callback=function, help=function.__doc__)
+        self.function, self.plot, self.picture, self.writes = function, plot, picture, writes
+        del self.params  # they take long to build, and a list of commands does without
+
+    @cached_property
+    def hints(self) -> dict[str, Any]:
+        """The annotations of the function's parameters, and of what the frame adds."""
+        hints = {k: v for k, v in self.function.__annotations__.items() if k != "return"}
+        stub = type("Parameters", (), {"__annotations__": hints})
+        added = {} if self.writes else {"presentation": Shown}
+        return get_type_hints(stub, self.function.__globals__, include_extras=True) | added
 
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]
-        """The options and arguments of the function, and the options that the frame adds."""
-        added = [parameter for kind in self.frame for parameter in parameters_in(kind)]
+        """The options and arguments."""
+        params: list[click.Parameter] = []
+        parameters = inspect.signature(self.function).parameters
+        for name, hint in self.hints.items():
+            if is_dataclass(hint):
+                params += parameters_in(hint)
+            else:
+                params.append(built(name, hint, parameters[name].default))
         if self.plot is not None:
-            drawn = Option("--plot", self.picture, self.plot)
-            added.insert(0, drawn.built("plot", Path, required=False, default=None))
-        return [*self.own_parameters, *added]
+            option = Option("--plot", self.picture, self.plot)
+            params.append(option.built("plot", Path, required=False, default=None))
+        return params
 
-    def call(self, values: dict[str, Any]) -> Any:
-        """Run the command, and show what it returns."""
-        given = {
-            field.name: values.pop(field.name) for kind in self.frame for field in fields(kind)
-        }
-        plot = values.pop("plot") if self.plot else None
-        output = given.get("output")
-        table_format = given.get("table_format", TableFormat.TEXT)
-        if given.get("as_json") and table_format is not TableFormat.TEXT:
-            raise InputError(f"give --json or --format {table_format.value}, not both")
-        from gpgpu_legacy import serial
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Repeat the option before each further value, as the parser expects it."""
+        ctx.obj = args
+        return super().parse_args(ctx, list(_repeated(args, self._lists)))
 
-        def save(record: object) -> None:
-            if output is not None:
-                serial.write_json(output, record)
-
-        if given.get("recorded") is not None and self.kept is not None:
-            self.refuse_beside_recorded(click.get_current_context())
-            result = serial.read_recorded(given["recorded"], self.kept())
-        else:
-            if REPORT in self.hints:
-                values[REPORT] = Report(given["quiet"], save, plot)
-            result = super().call(values)
-        if self.writes:
+    def invoke(self, ctx: click.Context) -> Any:
+        """Call the function, if none of its files gets in the way of another; show the result."""
+        check_files(self.params, ctx.params)
+        values = dict(ctx.params)
+        for name, kind in self.hints.items():
+            if is_dataclass(kind):
+                given = {field.name: values.pop(field.name) for field in fields(kind)}
+                values[name] = kind(**given)  # type: ignore[operator]
+        shown, plot = (
+            values.pop("presentation", None),
+            values.pop("plot", None) if self.plot else None,
+        )
+        result = self.function(**values)
+        if shown is None:
             for path in result:
                 print(f"wrote {path}")
             return
-        save(result)
-        if given["as_json"]:
-            print(serial.json_text(result), end="")
-        else:
-            print_tables(result.grids(whole=given["whole"]), table_format)
+        if isinstance(kept := values.get("report"), Kept):
+            kept.save(result)
+        shown.show(result)
         if plot is not None:
             result.plot(plot)
             print(f"wrote {plot}", file=sys.stderr)
-        if status := getattr(result, "status", 0):
-            sys.exit(status)
+        ctx.exit(getattr(result, "status", 0))
 
-    def refuse_beside_recorded(self, ctx: click.Context) -> None:
-        """InputError for what would be run, where --from shows what was."""
-        for parameter in self.own_parameters:
-            name = str(parameter.name)
-            is_given = ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
-            if is_given and ctx.params[name]:
-                said = parameter.opts[0] if isinstance(parameter, click.Option) else "WHAT"
-                raise InputError(f"--from shows recorded results; leave {said} out")
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """What may stand next, for a shell: among others, a further value of an option."""
+        options = [word for word in ctx.obj if word.startswith("-")]
+        option = self._lists.get(options[-1]) if options else None
+        if option is None or incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return option.shell_complete(ctx, incomplete)
+
+    @property
+    def _lists(self) -> dict[str, click.Parameter]:
+        """The options that take several values, by name."""
+        return {name: p for p in self.params if p.multiple for name in p.opts}
 
 
-def print_tables(grids: list[Grid], table_format: TableFormat) -> None:
+def _repeated(args: Iterable[str], lists: Mapping[str, click.Parameter]) -> Iterator[str]:
+    option, values = "", 0
+    for word in args:
+        if word.startswith("-") and integer_in(word) is None:
+            option, values = word, 0
+        else:
+            if option in lists and values and _fits(lists[option], word):
+                yield option
+            values += 1
+        yield word
+
+
+def _fits(option: click.Parameter, word: str) -> bool:
+    """Whether a word may be a further value of an option; else it is an argument of the command."""
+    has_names = "=" in (option.metavar or "")
+    if has_names or "=" in word:
+        return has_names and "=" in word
+    is_number = all(integer_in(part) is not None for part in word.split(","))
+    return is_number or not isinstance(option.type, Number)
+
+
+def print_tables(grids: list[Grid], table_format: str) -> None:
     """Print tables, as wide as $COLUMNS, the terminal, or 160 columns.
 
     Where NO_COLOR is set, they are plain characters alone.
     """
     from gpgpu_legacy.present import grid
-    from gpgpu_legacy.present.latex import as_latex
 
-    if table_format is not TableFormat.TEXT:
-        written = {
-            TableFormat.MARKDOWN: grid.as_markdown,
-            TableFormat.CSV: grid.as_csv,
-            TableFormat.LATEX: as_latex,
-        }
+    if table_format != "text":
+        from gpgpu_legacy.present.latex import as_latex
+
+        written = {"markdown": grid.as_markdown, "csv": grid.as_csv, "latex": as_latex}
         print(written[table_format](grids), end="")
         return
     from rich.console import Console
@@ -216,28 +301,17 @@ def print_tables(grids: list[Grid], table_format: TableFormat) -> None:
     grid.print_text(grids, console)
 
 
-def answers(
-    name: str,
-    *,
-    plot: str | None = None,
-    picture: str = PICTURE,
-    kept: Callable[[], Any] | None = None,
-    writes: bool = False,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def answers(name: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function that returns a result.
 
     name: of the command; `study NAME` for a study. plot: what `--plot` draws, for the help; None
-    where there is nothing to see. picture: what it draws to. kept: gives the type of
-    results in files, for -o and --from. writes: whether it returns the files that it wrote.
+    where there is nothing to see. picture: what it draws to. writes: whether it returns the files
+    that it wrote.
     """
-    group = app
-    if name.startswith(f"{STUDY} "):
-        group, name = studies, name.removeprefix(f"{STUDY} ")
+    group = studies if name.startswith(STUDY) else app
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        command = Answer(name, function, help=function.__doc__)
-        command.plot, command.picture, command.kept, command.writes = plot, picture, kept, writes
-        group.add_command(command)
+        group.add_command(Command(name.removeprefix(f"{STUDY} "), function, **more))
         return function
 
     return register

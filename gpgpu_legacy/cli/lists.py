@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import algorithm_names, chip_names
 from gpgpu_legacy.cli.frame import answers
-from gpgpu_legacy.cli.options import Argument, Option
-from gpgpu_legacy.cli.shared import CHIP_HELP
-from gpgpu_legacy.cli.words import Job
+from gpgpu_legacy.cli.options import Argument
+from gpgpu_legacy.cli.words import CHIP, Job, split
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,9 +20,9 @@ if TYPE_CHECKING:
 @answers("algorithms")
 def algorithms_command(
     name: Annotated[
-        str | None, Argument("[NAME]", "An algorithm's name or alias.", complete=algorithm_names)
+        str | None, Argument("[NAME]", "An algorithm's name or alias.", algorithm_names)
     ] = None,
-    field: Annotated[str | None, Option("FIELD", "Only those of a field, such as sorting.")] = None,
+    field: Annotated[str | None, "FIELD", "Only those of a field, such as sorting."] = None,
 ) -> AlgorithmFacts | Catalogue:
     """List the algorithms by year and field, or show everything about one, with its parameters."""
     from gpgpu_legacy.algorithms.catalogue import Catalogue, facts_of
@@ -51,7 +50,7 @@ def algorithms_command(
 def chips_command(
     name: Annotated[
         str | None,
-        Argument("[NAME]", "The name or alias of a chip or an API.", complete=chip_names),
+        Argument("[NAME]", "The name or alias of a chip or an API.", chip_names),
     ] = None,
 ) -> Chip | Chips:
     """List the chips and APIs, or show everything known about one, with sources."""
@@ -65,14 +64,12 @@ def chips_command(
 
 
 @answers("fit")
-def fit_command(
-    job: Job, chip: Annotated[str, Option("NAME", CHIP_HELP, complete=chip_names)]
-) -> Fit:
+def fit_command(job: Job, chip: Annotated[str, CHIP]) -> Fit:
     """Find the largest block of a product that loads on a chip, and why the next does not."""
     from gpgpu_legacy.chips.profile import find_profile
     from gpgpu_legacy.studies.largest_block import fit
 
-    return fit(job.algorithm, find_profile(chip), job.given)
+    return fit(job.algorithm, find_profile(chip), split(job.words)[1])
 
 
 @answers("doctor")

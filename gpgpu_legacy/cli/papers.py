@@ -9,14 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from gpgpu_legacy.cli.completion import paper_names
 from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import Argument, Option, Several
-from gpgpu_legacy.cli.shared import (
-    BUDGET_S,
-    PAPER_BLOCK,
-    PAPER_SIZE,
-    warn_if_busy,
-)
-from gpgpu_legacy.cli.words import split
+from gpgpu_legacy.cli.options import Argument, Several
+from gpgpu_legacy.cli.words import BUDGET_S, PAPER_BLOCK, PAPER_SIZE, Seconds, split
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.published import paper_ids
@@ -31,7 +25,7 @@ _PAPERS = ", ".join(paper_ids())
 _VERDICTS = ", ".join(verdict.value for verdict in Verdict)
 _POINT = f"n={PAPER_SIZE} block={PAPER_BLOCK}"
 
-Measure = Annotated[bool, Option("Run the methods on this machine, and time them.")]
+Measure = Annotated[bool, "Run the methods on this machine, and time them."]
 
 
 def _point(given: dict[str, str]) -> tuple[int, int]:
@@ -53,15 +47,16 @@ def tables_command(
             "[PAPER] [n=N block=B]",
             f"One of {_PAPERS} (default: {_PAPER}); where formulas are evaluated (default: "
             f"{_POINT}).",
-            complete=paper_names,
+            paper_names,
         ),
     ] = (),
-    every_method: Annotated[bool, Option("Also count every other method, 2001 to 2018.")] = False,
+    every_method: Annotated[bool, "Also count every other method, 2001 to 2018."] = False,
     measure: Measure = True,
-    budget: Annotated[float, Option("SECONDS", "Stop measuring after this time.")] = BUDGET_S,
+    budget: Seconds = BUDGET_S,
     report: Report,
 ) -> FormulaTables | MeasuredTables:
     """Regenerate a paper's tables, beside what is counted and measured here."""
+    from gpgpu_legacy.papers.measured import model
     from gpgpu_legacy.papers.measured.plot import check_plots
     from gpgpu_legacy.published.papers import find_paper
 
@@ -70,7 +65,7 @@ def tables_command(
         raise InputError(f"{' and '.join(whats)} are given; name one paper")
     paper = find_paper(whats[0] if whats else _PAPER)
     if report.plot is not None:
-        check_plots(paper.id, report.plot)
+        check_plots(model.measured_tables(paper), report.plot)
     if paper.tables:
         return _formula_tables(paper.id, given, budget if measure else None, report, every_method)
     if every_method or given:
@@ -78,14 +73,10 @@ def tables_command(
             f"{paper.id} has measurements, of sizes of its own; leave "
             f"{', '.join(given) or '--every-method'} out"
         )
-    from gpgpu_legacy.papers.measured import model
-
     if not measure:
         return model.measured_tables(paper)
-    with report.budget(budget), report.progress("measuring", model.count_runs(paper)) as step:
-        tables = model.measure_paper(paper, budget, progress=step)
-    warn_if_busy(tables.busy_share)
-    return tables
+    with report.work("measuring", model.count_runs(paper), budget) as (_, step):
+        return model.measure_paper(paper, budget, progress=step)
 
 
 def _formula_tables(
@@ -98,12 +89,9 @@ def _formula_tables(
     size, block = _point(given)
     times = NOTHING_TIMED
     if budget_s is not None:
-        with (
-            report.budget(budget_s) as budget,
-            report.progress("measuring", timing.count_runs(size, block)) as step,
-        ):
+        steps = timing.count_runs(size, block)
+        with report.work("measuring", steps, budget_s) as (budget, step):
             times = timing.time_methods(size, block, budget, progress=step)
-        warn_if_busy(times.busy_share)
     return model.formula_tables(size, block, paper, times, every=every)
 
 
@@ -111,23 +99,20 @@ def _formula_tables(
 def audit_command(
     *,
     paper: Annotated[
-        str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", complete=paper_names)
+        str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", paper_names)
     ] = None,
     verdict: Annotated[
         Several[Verdict],
-        Option("VERDICT …", f"List claims with this verdict: {_VERDICTS} (default: what differs)."),
+        "VERDICT",
+        f"List claims with this verdict: {_VERDICTS} (default: what differs).",
     ] = (),
-    strict: Annotated[bool, Option("Exit with code 1 if a verdict differs from its record.")] = (
-        False
-    ),
+    strict: Annotated[bool, "Exit with code 1 if a verdict differs from its record."] = (False),
     recorded: Annotated[
-        Path | None, Option("--record", "FILE", "Record the verdicts on all papers in this file.")
+        Path | None, "--record", "FILE", "Record the verdicts on all papers in this file."
     ] = None,
-    measure: Annotated[
-        bool, Option("Measure the share of transfers in the time here, by size.")
-    ] = False,
+    measure: Annotated[bool, "Measure the share of transfers in the time here, by size."] = False,
     turn: Annotated[
-        bool, Option("Also change the input that each claim names, and judge it anew.")
+        bool, "Also change the input that each claim names, and judge it anew."
     ] = False,
     report: Report,
 ) -> Audit:
@@ -158,7 +143,6 @@ def audit_command(
     if measure:
         with report.progress("measuring", shares.count_shares()) as step:
             measured = shares.measure_shares(progress=step)
-        warn_if_busy(measured.busy_share)
     return audit_of(findings, verdict, measured, changes, turn=turn)
 
 
@@ -169,9 +153,7 @@ def report_command(
         Several[str],
         Argument("[n=N block=B]", f"Where formulas are evaluated (default: {_POINT})."),
     ] = (),
-    folder: Annotated[Path, Option("-o", "--output", "DIR", "The folder to write.")] = Path(
-        "report"
-    ),
+    folder: Annotated[Path, "-o", "--output", "DIR", "The folder to write."] = Path("report"),
     measure: Measure = True,
     report: Report,
 ) -> Iterator[Path]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from gpgpu_legacy.cli.frame import answers
-from gpgpu_legacy.cli.options import Argument, Option, Several
-from gpgpu_legacy.cli.shared import MachineOptions
-from gpgpu_legacy.cli.words import Job, assembled, pairs, parse_size, parse_texel, read_program
+from gpgpu_legacy.cli.options import Argument, Several
+from gpgpu_legacy.cli.words import (
+    Job,
+    MachineOptions,
+    assembled,
+    pairs,
+    parse_size,
+    parse_texel,
+    read_program,
+)
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import natural_in, real_in
 
@@ -25,16 +31,7 @@ if TYPE_CHECKING:
 
 
 ProgramFile = Annotated[Path, Argument("PROG.fp", "A file with a program; - is standard input.")]
-OutputFile = Annotated[Path | None, Option("-o", "--output", "FILE", "Write to this file.")]
-
-
-class Language(Enum):
-    """The languages that programs are translated to."""
-
-    GLSL = "glsl"
-    GLSL_COMPUTE = "glsl-compute"
-    GLSL_ES = "glsl-es"
-    NUMPY = "numpy"
+OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this file."]
 
 
 @dataclass(frozen=True)
@@ -43,61 +40,52 @@ class DrawOptions:
 
     texture: Annotated[
         Several[str],
-        Option(
-            "UNIT=FILE[,TARGET][,FILTER][,WRAP] …",
-            "A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
-            "Target, filter and wrap have their GL names (default: the program's target, nearest, "
-            "clamp-to-edge).",
-        ),
+        "UNIT=FILE[,TARGET][,FILTER][,WRAP]",
+        "A .npy array, its row 0 at the bottom, or a picture, which is flipped to match. "
+        "Target, filter and wrap have their GL names (default: the program's target, nearest, "
+        "clamp-to-edge).",
     ] = ()
-    local: Annotated[
-        Several[str], Option("I=X,Y,Z,W …", "program.local[I] (default: 0,0,0,0).")
-    ] = ()
-    env: Annotated[Several[str], Option("I=X,Y,Z,W …", "program.env[I] (default: 0,0,0,0).")] = ()
+    local: Annotated[Several[str], "I=X,Y,Z,W", "program.local[I] (default: 0,0,0,0)."] = ()
+    env: Annotated[Several[str], "I=X,Y,Z,W", "program.env[I] (default: 0,0,0,0)."] = ()
     texcoord: Annotated[
         Several[str],
-        Option(
-            "SET=NUMBERS …",
-            "16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
-            "or a .npy. By default set 0 holds the pixel's coordinates.",
-        ),
+        "SET=NUMBERS",
+        "16 numbers, 4 at each of the corners (0,0), (W,0), (W,H), (0,H), or 4 for all, "
+        "or a .npy. By default set 0 holds the pixel's coordinates.",
     ] = ()
     color: Annotated[
         str | None,
-        Option("R,G,B,A", "fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1)."),
+        "R,G,B,A",
+        "fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1).",
     ] = None
     secondary_color: Annotated[
-        str | None, Option("R,G,B,A", "fragment.color.secondary, likewise (default: 0,0,0,1).")
+        str | None, "R,G,B,A", "fragment.color.secondary, likewise (default: 0,0,0,1)."
     ] = None
     fogcoord: Annotated[
         str | None,
-        Option("F", "fragment.fogcoord: one number, or 4, one at each corner (default: 0)."),
+        "F",
+        "fragment.fogcoord: one number, or 4, one at each corner (default: 0).",
     ] = None
     state: Annotated[
         Several[str],
-        Option(
-            "NAME=NUMBERS …",
-            "GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
-        ),
+        "NAME=NUMBERS",
+        "GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
     ] = ()
-    clear: Annotated[str, Option("R,G,B,A", "The colour that discarded fragments leave.")] = (
-        "0,0,0,0"
-    )
-    blend: Annotated[str, Option("none|add", "add adds to the colour of --clear.")] = "none"
+    clear: Annotated[str, "R,G,B,A", "The colour that discarded fragments leave."] = "0,0,0,0"
+    blend: Annotated[str, "none|add", "add adds to the colour of --clear."] = "none"
     draw_buffers: Annotated[
         int | None,
-        Option("N", "Keep result.color[0] to result.color[N-1] (default: result.color)."),
+        "N",
+        "Keep result.color[0] to result.color[N-1] (default: result.color).",
     ] = None
-    passes: Annotated[
-        int | None, Option("N", "Run the program N times, with --feedback (default: 1).")
-    ] = None
+    passes: Annotated[int | None, "N", "Run the program N times, with --feedback (default: 1)."] = (
+        None
+    )
     feedback: Annotated[
         int | None,
-        Option(
-            "UNIT",
-            "The unit whose texture each pass replaces by what it draws. The rectangle then "
-            "has the texture's size, unless --size says otherwise.",
-        ),
+        "UNIT",
+        "The unit whose texture each pass replaces by what it draws. The rectangle then "
+        "has the texture's size, unless --size says otherwise.",
     ] = None
 
     def arguments(self, program: Program) -> DrawArguments:
@@ -187,27 +175,25 @@ def exec_command(
     *,
     program: ProgramFile,
     size: Annotated[
-        str | None, Option("WxH", "Width and height of the rectangle in pixels; N stands for NxN.")
+        str | None, "WxH", "Width and height of the rectangle in pixels; N stands for NxN."
     ] = None,
     reads: DrawOptions,
     machine: MachineOptions,
     animate: Annotated[
-        Path | None, Option("FILE", "Write a frame for each pass, as .gif, .png or .apng.")
+        Path | None, "FILE", "Write a frame for each pass, as .gif, .png or .apng."
     ] = None,
     scale: Annotated[
-        int | None, Option("K", "Pixels along each side of a texel in pictures (default: 1).")
+        int | None, "K", "Pixels along each side of a texel in pictures (default: 1)."
     ] = None,
     output: Annotated[
         Path | None,
-        Option(
-            "-o",
-            "--output",
-            "FILE",
-            "Write the colours as .npy, or r, g and b as .png (row 0 at the bottom).",
-        ),
+        "-o",
+        "--output",
+        "FILE",
+        "Write the colours as .npy, or r, g and b as .png (row 0 at the bottom).",
     ] = None,
     trace: Annotated[
-        str | None, Option("X,Y", "Show one fragment's way through every instruction instead.")
+        str | None, "X,Y", "Show one fragment's way through every instruction instead."
     ] = None,
 ) -> ProgramRun | Trace:
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
@@ -254,9 +240,12 @@ def exec_command(
 @answers("translate", writes=True)
 def translate_command(
     job: Job,
-    to: Annotated[Language, Option("The language to translate to.")],
+    to: Annotated[
+        Literal["glsl", "glsl-compute", "glsl-es", "numpy"],
+        "The language to translate to.",
+    ],
     exact: Annotated[
-        bool, Option("Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may.")
+        bool, "Generate GLSL that contracts no multiply-add; in GLSL ES a driver still may."
     ] = False,
     output: OutputFile = None,
 ) -> Iterator[Path]:
@@ -265,18 +254,27 @@ def translate_command(
     glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
     a compute shader for OpenGL 4.3.
     """
-    return _written(_translated(_only_program(job), to, exact), output)
+    from gpgpu_legacy.lower.emit import glsl_fragment, numpy_source
+    from gpgpu_legacy.lower.fragments import program_key
 
-
-def _only_program(job: Job) -> Program:
-    """The program of a file, or of a plan that has one."""
     if job.programs():
-        return assembled(Path(job.what))
-    programs = job.pipeline().plan().programs()
-    if len(programs) == 1:
-        return programs[0]
-    has = f"{len(programs)} programs" if programs else "no fragment program"
-    raise InputError(f"{job.what} has {has}; `gpgpu-legacy dump` writes all of a plan, with GLSL")
+        program = assembled(Path(job.what))
+    else:
+        programs = job.pipeline().plan().programs()
+        if len(programs) != 1:
+            has = f"{len(programs)} programs" if programs else "no fragment program"
+            raise InputError(
+                f"{job.what} has {has}; `gpgpu-legacy dump` writes all of a plan, with GLSL"
+            )
+        (program,) = programs
+    if to == "numpy":
+        return _written(numpy_source.numpy_source(program), output)
+    emitters: dict[str, Callable[[Any], str]] = {
+        "glsl": glsl_fragment.fragment_shader,
+        "glsl-compute": glsl_fragment.compute_shader,
+        "glsl-es": partial(glsl_fragment.fragment_shader, dialect=glsl_fragment.GLSL_ES),
+    }
+    return _written(emitters[to](program_key(program, exact=exact)), output)
 
 
 @answers("disassemble", writes=True)
@@ -301,17 +299,3 @@ def _written(text: str, output: Path | None) -> Iterator[Path]:
     else:
         write_text(output, text)
         yield output
-
-
-def _translated(program: Program, to: Language, exact: bool) -> str:
-    from gpgpu_legacy.lower.emit import glsl_fragment, numpy_source
-    from gpgpu_legacy.lower.fragments import program_key
-
-    if to is Language.NUMPY:
-        return numpy_source.numpy_source(program)
-    emitters: dict[Language, Callable[[Any], str]] = {
-        Language.GLSL: glsl_fragment.fragment_shader,
-        Language.GLSL_COMPUTE: glsl_fragment.compute_shader,
-        Language.GLSL_ES: partial(glsl_fragment.fragment_shader, dialect=glsl_fragment.GLSL_ES),
-    }
-    return emitters[to](program_key(program, exact=exact))

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 from gpgpu_legacy.api.figure_options import AnimationOptions, FigureOptions
 from gpgpu_legacy.cli.completion import section_names
 from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import PICTURE, Option, Several
-from gpgpu_legacy.cli.shared import MachineOptions, warn_if_busy
-from gpgpu_legacy.cli.words import Job, RunJob, pairs, parse_texel
+from gpgpu_legacy.cli.options import PICTURE, Several
+from gpgpu_legacy.cli.words import Job, MachineOptions, RunJob, pairs, parse_texel, warn_if_busy
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,17 +26,15 @@ def run_command(
     *,
     job: RunJob,
     machine: MachineOptions,
-    repeat: Annotated[int, Option("RUNS", "Run so often, and give the medians of the times.")] = 1,
+    repeat: Annotated[int, "RUNS", "Run so often, and give the medians of the times."] = 1,
     output: Annotated[
         Several[str],
-        Option(
-            "-o",
-            "--output",
-            "[NAME=]FILE …",
-            "Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
-        ),
+        "-o",
+        "--output",
+        "[NAME=]FILE",
+        "Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
     ] = (),
-    check: Annotated[bool, Option("Compare the outputs with the reference function.")] = True,
+    check: Annotated[bool, "Compare the outputs with the reference function."] = True,
     report: Report,
 ) -> Run:
     """Run an algorithm: its outputs, times and counts, and its error against a reference.
@@ -81,8 +78,8 @@ def _outputs(pipeline: Pipeline, texts: Several[str]) -> dict[str, Path]:
 @answers("dump", writes=True)
 def dump_command(
     job: Job,
-    output: Annotated[Path, Option("-o", "--output", "FOLDER", "Write the files here.")],
-    exact: Annotated[bool, Option("Generate GLSL that contracts no multiply-add.")] = False,
+    output: Annotated[Path, "-o", "--output", "FOLDER", "Write the files here."],
+    exact: Annotated[bool, "Generate GLSL that contracts no multiply-add."] = False,
 ) -> Iterable[Path]:
     """Write a plan as files: plan.json, its programs, and the code that is generated from them.
 
@@ -98,13 +95,15 @@ def trace_command(
     *,
     job: RunJob,
     machine: MachineOptions,
-    texel: Annotated[str, Option("X,Y", "The texel's column and row, from 0.")],
+    texel: Annotated[str, "X,Y", "The texel's column and row, from 0."],
     textures: Annotated[
         Several[str],
-        Option("--texture", "NAME …", "Its textures (default: those behind the first output)."),
+        "--texture",
+        "NAME",
+        "Its textures (default: those behind the first output).",
     ] = (),
-    instructions: Annotated[bool, Option("Show each instruction that its fragment runs.")] = False,
-    every_pass: Annotated[bool, Option("Show the passes that leave its value alone, too.")] = False,
+    instructions: Annotated[bool, "Show each instruction that its fragment runs."] = False,
+    every_pass: Annotated[bool, "Show the passes that leave its value alone, too."] = False,
 ) -> Trace:
     """Follow one texel through the passes: what each fragment looked up there, and wrote."""
     from gpgpu_legacy.api.trace import trace
@@ -130,10 +129,12 @@ def figure_command(
     film: AnimationOptions,
     plot: Annotated[
         Path | None,
-        Option("--plot", PICTURE, "Draw the passes side by side, with their scales of values."),
+        "--plot",
+        PICTURE,
+        "Draw the passes side by side, with their scales of values.",
     ] = None,
     animate: Annotated[
-        Path | None, Option("FILE.gif|apng", "Write the passes one after another, as an animation.")
+        Path | None, "FILE.gif|apng", "Write the passes one after another, as an animation."
     ] = None,
 ) -> Iterator[Path]:
     """Draw what each pass wrote: as a sheet of pictures, or as an animation."""
@@ -168,16 +169,17 @@ def page_command(
     job: RunJob,
     sections: Annotated[
         Several[str],
-        Option(
-            "--section",
-            "NAME …",
-            "Without WHAT: these sections of the page (default: all).",
-            complete=section_names,
-        ),
+        "--section",
+        "NAME",
+        "Without WHAT: these sections of the page (default: all).",
+        section_names,
     ] = (),
     output: Annotated[
         Path | None,
-        Option("-o", "--output", "FILE.html", "Write the page here (default: NAME.html)."),
+        "-o",
+        "--output",
+        "FILE.html",
+        "Write the page here (default: NAME.html).",
     ] = None,
 ) -> Iterator[Path]:
     """Write a page that runs the programs of 2001 to 2018 in the reader's browser, in one file.

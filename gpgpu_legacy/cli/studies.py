@@ -8,36 +8,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.cli.completion import arithmetic_names, chip_names, executor_names
-from gpgpu_legacy.cli.frame import Report, answers
-from gpgpu_legacy.cli.options import FILM, Argument, Option, Several
-from gpgpu_legacy.cli.shared import (
+from gpgpu_legacy.cli.completion import arithmetic_names, chip_names
+from gpgpu_legacy.cli.frame import Kept, Report, answers
+from gpgpu_legacy.cli.options import FILM, Argument, Several
+from gpgpu_legacy.cli.words import (
     ARITHMETICS,
-    BLOCK_HELP,
+    BLOCK,
     BUDGET_S,
-    CACHE_HELP,
-    IN_FLIGHT_HELP,
-    LAYOUT_HELP,
+    CACHE,
+    EXECUTORS,
+    IN_FLIGHT,
+    LAYOUT,
     QUICK_SIZE,
-    RASTER_HELP,
-    SIZE_HELP,
+    RASTER,
+    SIZE,
+    AccessOptions,
+    AnyTime,
     ExecutorName,
+    Jobs,
+    RunJob,
+    Seconds,
     Seed,
-    SimulationBudget,
+    Size,
+    split,
     warn_if_busy,
 )
-from gpgpu_legacy.cli.words import Jobs, RunJob, Size, split
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.studies.cache_table.defaults import (
-    BLOCKS,
-    CACHES,
-    IN_FLIGHT,
-    LAYOUTS,
-    RASTERS,
-    SIZE,
-)
-from gpgpu_legacy.studies.tile_size.formulas import CACHES as TILE_CACHES
-from gpgpu_legacy.studies.tile_size.formulas import TILES
+from gpgpu_legacy.studies.cache_table import defaults
+from gpgpu_legacy.studies.tile_size.formulas import CACHES, TILES
 
 if TYPE_CHECKING:
     from gpgpu_legacy.predict.mispredictions import Mispredictions
@@ -60,24 +58,16 @@ class LineageOptions:
 
     seed: Seed = 0
     executor: ExecutorName = "auto"
-    budget: Annotated[
-        float | None,
-        Option("SECONDS", "Stop after this time (default: no limit, for a table of every method)."),
-    ] = None
+    budget: AnyTime = None
     beside: Annotated[
         Several[Path],
-        Option("JSON …", "Show several recorded results side by side; run nothing."),
+        "JSON",
+        "Show several recorded results side by side; run nothing.",
     ] = ()
 
 
-def _lineage_kept() -> type[Lineage]:
-    from gpgpu_legacy.studies.lineage import Lineage
-
-    return Lineage
-
-
-@answers("study lineage", plot="Draw GFLOPS by method.", kept=_lineage_kept)
-def lineage_command(size: Size, what: LineageOptions, report: Report) -> Lineage | Lineages:
+@answers("study lineage", plot="Draw GFLOPS by method.")
+def lineage_command(size: Size, what: LineageOptions, report: Kept) -> Lineage | Lineages:
     """Run every method on this machine, in the order of history.
 
     All methods run in turn, round by round, and so do the libraries that are their ceilings.
@@ -85,14 +75,13 @@ def lineage_command(size: Size, what: LineageOptions, report: Report) -> Lineage
     from gpgpu_legacy.serial import as_record, read_recorded
     from gpgpu_legacy.studies.lineage import Lineage, Lineages, benchmark_of
 
+    if report.recorded is not None:
+        return report.read(report.recorded, Lineage)
     if what.beside:
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
-    with report.budget(what.budget) as budget:
-        benchmark = benchmark_of(size.n, what.seed, what.executor)
-        with report.progress("lineage", benchmark.steps) as step:
-            bench = benchmark.measure(budget, step, report.save)
-    warn_if_busy(bench.busy_share)
-    return as_record(Lineage, bench)
+    benchmark = benchmark_of(size.n, what.seed, what.executor)
+    with report.work("lineage", benchmark.steps, what.budget) as (budget, step):
+        return as_record(Lineage, benchmark.measure(budget, step, report.save))
 
 
 @dataclass(frozen=True)
@@ -101,27 +90,18 @@ class RoofOptions:
 
     chip: Annotated[
         Several[str],
-        Option(
-            "NAME …",
-            "See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
-            complete=chip_names,
-        ),
+        "NAME",
+        "See `gpgpu-legacy chips`; `this` is this machine, measured (default: h100-sxm5).",
+        chip_names,
     ] = ()
     recorded: Annotated[
         Several[Path],
-        Option("--from", "JSON …", "Add the times that `study lineage` or `bench` recorded."),
+        "--from",
+        "JSON",
+        "Add the times that `study lineage` or `bench` recorded.",
     ] = ()
-    executor: Annotated[
-        Several[str],
-        Option(
-            "NAME …",
-            "Measure these, of `--chip this` (default: all that work here but the reference).",
-            complete=executor_names,
-        ),
-    ] = ()
-    budget: Annotated[float, Option("SECONDS", "Measure for so long, for `--chip this`.")] = (
-        BUDGET_S
-    )
+    executor: Annotated[Several[str], EXECUTORS] = ()
+    budget: Seconds = BUDGET_S
 
 
 @answers("study roofline", plot="Draw the roofline.")
@@ -146,7 +126,7 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
     if is_here:
         executors = calibratable(roof.executor)
         steps = model.count_steps(executors)
-        with report.budget(roof.budget) as budget, report.progress("measuring", steps) as step:
+        with report.work("measuring", steps, roof.budget) as (budget, step):
             profiles, bench = model.measure_here(executors, size.n, budget, step)
         warn_if_busy(bench.busy_share)
         chips += profiles
@@ -172,38 +152,26 @@ def mispredictions_command() -> Mispredictions:
 class TableOptions:
     """What to simulate, every combination; how long, and what is known already."""
 
-    size: Annotated[int, Option("N", f"{SIZE_HELP}.")] = SIZE
-    block: Annotated[Several[int], Option("B,…", f"{BLOCK_HELP}.")] = BLOCKS
+    size: Annotated[int, SIZE] = defaults.SIZE
+    block: Annotated[Several[int], BLOCK] = defaults.BLOCKS
     accumulate: Annotated[
         Accumulate,
-        Option(
-            "How the partial sum of the blocked methods gets from pass to pass; ping-pong moves "
-            "Table 1's bytes."
-        ),
+        "How the partial sum of the blocked methods gets from pass to pass; ping-pong moves "
+        "Table 1's bytes.",
     ] = Accumulate.PING_PONG
-    cache: Annotated[Several[str], Option("SPEC …", CACHE_HELP)] = CACHES
-    raster: Annotated[Several[str], Option("ORDER …", RASTER_HELP)] = RASTERS
-    layout: Annotated[Several[str], Option("LAYOUT …", LAYOUT_HELP)] = LAYOUTS
-    in_flight: Annotated[Several[int], Option("N,…", IN_FLIGHT_HELP)] = IN_FLIGHT
-    budget: Annotated[float, Option("SECONDS", "Stop after this time; it may take hours.")] = 600.0
-    workers: Annotated[
-        int | None, Option("N", "Simulations at a time (default: one per core).")
-    ] = None
+    cache: Annotated[Several[str], CACHE] = defaults.CACHES
+    raster: Annotated[Several[str], RASTER] = defaults.RASTERS
+    layout: Annotated[Several[str], LAYOUT] = defaults.LAYOUTS
+    in_flight: Annotated[Several[int], IN_FLIGHT] = defaults.IN_FLIGHT
+    budget: Annotated[float, "SECONDS", "Stop after this time; it may take hours."] = 600.0
+    workers: Annotated[int | None, "N", "Simulations at a time (default: one per core)."] = None
     resume: Annotated[
-        Path | None, Option("JSON", "Keep the rows of a recorded table; simulate what it lacks.")
+        Path | None, "JSON", "Keep the rows of a recorded table; simulate what it lacks."
     ] = None
 
 
-def _table_kept() -> type[CacheTable]:
-    from gpgpu_legacy.studies.cache_table.result import CacheTable
-
-    return CacheTable
-
-
-@answers(
-    "study cache-table", plot="Plot the share of A and B from memory over b.", kept=_table_kept
-)
-def cache_table_command(table: TableOptions, report: Report) -> CacheTable:
+@answers("study cache-table", plot="Plot the share of A and B from memory over b.")
+def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
     """Make the table that Hall, Carr & Hart 2003 does not have: its methods through caches.
 
     The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
@@ -211,14 +179,15 @@ def cache_table_command(table: TableOptions, report: Report) -> CacheTable:
     """
     from gpgpu_legacy.serial import read_recorded
     from gpgpu_legacy.studies.cache_table import model
+    from gpgpu_legacy.studies.cache_table.result import CacheTable
 
+    if report.recorded is not None:
+        return report.read(report.recorded, CacheTable)
     settings = model.settings(table.cache, table.raster, table.layout, table.in_flight)
     products = model.Products(table.size, table.block, table.accumulate)
-    known = None if table.resume is None else read_recorded(table.resume, _table_kept())
-    with (
-        report.budget(table.budget) as budget,
-        report.progress("simulating", len(products.cases(settings))) as step,
-    ):
+    known = None if table.resume is None else read_recorded(table.resume, CacheTable)
+    cases = len(products.cases(settings))
+    with report.work("simulating", cases, table.budget) as (budget, step):
         return model.make_table(
             products,
             settings,
@@ -231,20 +200,18 @@ def cache_table_command(table: TableOptions, report: Report) -> CacheTable:
 
 
 @dataclass(frozen=True)
-class TileOptions:
+class TileOptions(AccessOptions):
     """The product, what to simulate of it, every tile in every cache, and in which order."""
 
-    size: Annotated[int, Option("N", f"{SIZE_HELP}.")] = QUICK_SIZE
-    block: Annotated[int, Option("B", f"{BLOCK_HELP}.")] = DEFAULT_BLOCK
+    size: Annotated[int, SIZE] = QUICK_SIZE
+    block: Annotated[int, BLOCK] = DEFAULT_BLOCK
     tile: Annotated[
         Several[int],
-        Option("T,…", "Draw tiles of T×T texels one after another, each in all of its passes."),
+        "T",
+        "Draw tiles of T×T texels one after another, each in all of its passes.",
     ] = TILES
-    cache: Annotated[Several[str], Option("SPEC …", CACHE_HELP)] = TILE_CACHES
-    raster: Annotated[str, Option("ORDER", RASTER_HELP)] = "scan"
-    layout: Annotated[str, Option("LAYOUT", LAYOUT_HELP)] = "linear"
-    in_flight: Annotated[int, Option("N", IN_FLIGHT_HELP)] = 1
-    budget: SimulationBudget = None
+    cache: Annotated[Several[str], CACHE] = CACHES
+    budget: AnyTime = None
 
 
 @answers("study tiles")
@@ -254,17 +221,13 @@ def tiles_command(options: TileOptions, report: Report) -> TileTable:
     The product is that of govindaraju-tiled. Each texel of A and of B is read once for each tile
     along a side, as long as the cache holds a tile's part of B.
     """
-    from gpgpu_legacy.cache.access import parse_access
     from gpgpu_legacy.cache.caches import parse_cache
     from gpgpu_legacy.studies.tile_size.model import Cases, tile_table
 
     caches = tuple(map(parse_cache, options.cache))
-    access = parse_access(options.layout, options.raster, in_flight=options.in_flight)
-    cases = Cases(options.size, options.block, options.tile, caches, access)
-    with (
-        report.budget(options.budget) as budget,
-        report.progress("simulating", len(options.tile) * len(caches)) as step,
-    ):
+    cases = Cases(options.size, options.block, options.tile, caches, options.access())
+    steps = len(options.tile) * len(caches)
+    with report.work("simulating", steps, options.budget) as (budget, step):
         return tile_table(cases, budget, progress=step)
 
 
@@ -285,29 +248,23 @@ class HostOptions:
 
     machine: Annotated[
         Several[str],
-        Option(
-            "NAME …", f"One or several of {MACHINES} (default: all); the first is shown in full."
-        ),
+        "NAME",
+        f"One or several of {MACHINES} (default: all); the first is shown in full.",
     ] = ()
     paging: Annotated[
         Several[str],
-        Option(
-            "PAGING …",
-            "How pages are mapped to frames: coloured, random, miscoloured:F with F the "
-            "fraction of miscoloured pages, or as OS X does: xnu, xnu@N with N the first page of "
-            "512, xnu:F with F pages for others per page (default: "
-            f"{PAGINGS}); the first is shown in full.",
-        ),
+        "PAGING",
+        "How pages are mapped to frames: coloured, random, miscoloured:F with F the "
+        "fraction of miscoloured pages, or as OS X does: xnu, xnu@N with N the first page of "
+        "512, xnu:F with F pages for others per page (default: "
+        f"{PAGINGS}); the first is shown in full.",
     ] = ()
     policy: Annotated[
         Several[str],
-        Option(
-            "POLICY …",
-            "How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: "
-            f"{POLICIES}).",
-        ),
+        "POLICY",
+        f"How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: {POLICIES}).",
     ] = ()
-    seed: Annotated[int, Option("SEED", "Seed of the random frames.")] = 0
+    seed: Seed = 0
 
 
 @answers("study anomaly", plot="Plot times and misses by size.")
@@ -318,9 +275,7 @@ def anomaly_command(
         Argument("[n=N,…]", f"Sizes (default: all with published times, {SIZES})."),
     ] = (),
     hosts: HostOptions,
-    rows: Annotated[
-        int, Option("ROWS", "Rows of C to count, after one that warms up the caches.")
-    ] = ROWS,
+    rows: Annotated[int, "ROWS", "Rows of C to count, after one that warms up the caches."] = ROWS,
     report: Report,
 ) -> Anomaly:
     """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
@@ -351,9 +306,9 @@ def precision_command(
     report: Report,
     arithmetic: Annotated[
         Several[str],
-        Option(
-            "NAME …", f"One or several of {ARITHMETICS} (default: all).", complete=arithmetic_names
-        ),
+        "NAME",
+        f"One or several of {ARITHMETICS} (default: all).",
+        arithmetic_names,
     ] = (),
     seed: Seed = 0,
 ) -> Precision:
@@ -404,7 +359,8 @@ class ShownProduct:
     ] = ()
     seed: Annotated[
         int | None,
-        Option("SEED", "Seed of random matrices (default: the picture's own, where these fit)."),
+        "SEED",
+        "Seed of random matrices (default: the picture's own, where these fit).",
     ] = None
     executor: ExecutorName = "auto"
 
@@ -421,7 +377,7 @@ class ShownProduct:
 
 
 @answers("study figure-2", plot="Draw the passes; a .gif shows one at a time.", picture=FILM)
-def figure_2_command(shown: ShownProduct) -> PassByPass:
+def figure_2_command(product: ShownProduct) -> PassByPass:
     """Show what Figure 2 of Hall, Carr & Hart 2003 demonstrates: larson-mcallister, pass by pass.
 
     It is made from the paper's words, not after its picture. Matrices have up to 16 rows and
@@ -429,12 +385,12 @@ def figure_2_command(shown: ShownProduct) -> PassByPass:
     """
     from gpgpu_legacy.studies import figure_2
 
-    passes: PassByPass = shown.by(figure_2)
+    passes: PassByPass = product.by(figure_2)
     return passes
 
 
 @answers("study multichannel", plot="Draw a fragment; a .gif shows them all.", picture=FILM)
-def multichannel_command(shown: ShownProduct) -> Multichannel:
+def multichannel_command(product: ShownProduct) -> Multichannel:
     """Show what a fragment of hall-carr-hart-multi looks up, swizzles, multiplies and adds.
 
     That is equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8 rows
@@ -442,5 +398,5 @@ def multichannel_command(shown: ShownProduct) -> Multichannel:
     """
     from gpgpu_legacy.studies import multichannel
 
-    fragments: Multichannel = shown.by(multichannel)
+    fragments: Multichannel = product.by(multichannel)
     return fragments

@@ -1,4 +1,4 @@
-"""The words of a verb: what is asked about, its parameters and its inputs.
+"""What commands share: the words of a verb, and options that several have.
 
     run hall-carr-hart-multi n=1024 block=32 A=a.npy
     bench larson-mcallister jacobi n=256,512
@@ -10,6 +10,7 @@ FILE.py[:function] or a plan.json.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +21,12 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from gpgpu_legacy.algorithms.registry import PROGRAM, find_algorithm
 from gpgpu_legacy.arguments import hint
-from gpgpu_legacy.cli.completion import word_names
+from gpgpu_legacy.cli.completion import (
+    arithmetic_names,
+    chip_names,
+    executor_names,
+    word_names,
+)
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.numerals import integer_in, naturals_in
@@ -28,10 +34,102 @@ from gpgpu_legacy.numerals import integer_in, naturals_in
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.api.pipeline import Pipeline
+    from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.isa.arithmetic import F32
     from gpgpu_legacy.isa.ir import Program
+    from gpgpu_legacy.runtime.machine import Machine
 
 T = TypeVar("T")
+
+# Options that several commands have -----------------------------------------------------------
+
+
+def warn_if_busy(share: float | None) -> None:
+    """A line on stderr where other processes used much of the machine during a measurement.
+
+    share: the part of the processors' time that they used, from 0 to 1; None if unknown.
+    """
+    from gpgpu_legacy.measure.other_work import busy_warning
+
+    warning = busy_warning(share)
+    if warning is not None:
+        print(f"gpgpu-legacy: {warning}", file=sys.stderr)
+
+
+PAPER_SIZE, PAPER_BLOCK = 1024, 32  # the example of Hall, Carr & Hart's Section 5.3
+QUICK_SIZE = 256  # for what computes or simulates a product: any executor answers within seconds
+ROUNDS, BUDGET_S = 5, 60.0  # of measurements; a test compares them with those of measure/
+
+# The names of isa/arithmetic.py, which imports NumPy; a test holds them to it.
+ARITHMETICS = "fp32, fp24, fp16, fx12, rc9"
+
+ExecutorName = Annotated[str, "NAME", "What runs it; see `gpgpu-legacy doctor`.", executor_names]
+EXECUTORS = Option(
+    "NAME",
+    "See `gpgpu-legacy doctor` (default: all that work here, the reference for plans alone).",
+    executor_names,
+)
+CHIP = Option("NAME", "See `gpgpu-legacy chips`.", chip_names)
+SIZE = Option("N", "Multiply N×N matrices.")
+BLOCK = Option("B", "The paper's b, the steps of the sum in one pass.")
+CACHE = Option(
+    "SPEC",
+    "Simulate this cache: size, ways, line and policy (lru, fifo, random, plru, random-plru), such "
+    "as 8K,4way,64B or 32K,fully,128B,fifo.",
+)
+RASTER = Option("ORDER", "Raster order: scan, tiled:WxH (or WxH), morton, hilbert.")
+LAYOUT = Option("LAYOUT", "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH.")
+IN_FLIGHT = Option(
+    "N",
+    "Let so many fragments be in flight: each makes its first lookup, then each its second, lastly "
+    "each its write.",
+)
+Seed = Annotated[int, "SEED", "Seed of all that is random."]
+Seconds = Annotated[float, "SECONDS", "Stop after this time, preparation included."]
+AnyTime = Annotated[float | None, "SECONDS", "Stop after this time (default: no limit)."]
+
+
+@dataclass(frozen=True)
+class AccessOptions:
+    """How fragments touch textures."""
+
+    raster: Annotated[str, RASTER] = "scan"
+    layout: Annotated[str, LAYOUT] = "linear"
+    in_flight: Annotated[int, IN_FLIGHT] = 1
+
+    def access(self) -> Access:
+        """The order, the layout and the number in flight."""
+        from gpgpu_legacy.cache.access import parse_access
+
+        return parse_access(self.layout, self.raster, in_flight=self.in_flight)
+
+
+@dataclass(frozen=True)
+class MachineOptions:
+    """What runs a plan, and how it computes."""
+
+    executor: ExecutorName = "auto"
+    exact: Annotated[bool, "Give numpy's bits, or refuse."] = False
+    flush_denormals: Annotated[
+        bool, "With --exact: accept a device that takes denormals for 0."
+    ] = False
+    arithmetic: Annotated[
+        str,
+        "NAME",
+        f"Round every operation to this format: {ARITHMETICS}.",
+        arithmetic_names,
+    ] = "fp32"
+
+    def machine(self) -> Machine:
+        """The options as a Machine; InputError for an unknown arithmetic."""
+        from gpgpu_legacy.isa.arithmetic import find_arithmetic
+        from gpgpu_legacy.runtime.machine import Machine
+
+        arithmetic = find_arithmetic(self.arithmetic)
+        return Machine(self.exact, arithmetic, denormals=not self.flush_denormals)
+
+
+# Words ------------------------------------------------------------------------------------------
 
 MOST_CASES = 1000
 """The most combinations of a sweep, all of which are built before one is asked about."""
@@ -40,7 +138,6 @@ WHAT_HELP = (
     "An algorithm's name (see `gpgpu-legacy algorithms`), FILE.py[:function], or a plan.json; then "
     "parameters as in n=512, and inputs as in b=b.npy."
 )
-SEED_HELP = "Seed of the sample inputs that stand in where no input is given."
 
 _NAMED = re.compile(r"([^=/\\.]+)=(.*)", re.DOTALL)
 
@@ -66,9 +163,7 @@ def split(words: Several[str]) -> tuple[list[str], dict[str, str]]:
 class Job:
     """One WHAT with its parameters and inputs."""
 
-    words: Annotated[
-        Several[str], Argument("WHAT [NAME=VALUE]...", WHAT_HELP, complete_after=word_names)
-    ] = ()
+    words: Annotated[Several[str], Argument("WHAT [NAME=VALUE]...", WHAT_HELP, word_names)] = ()
 
     @cached_property
     def what(self) -> str:
@@ -93,11 +188,6 @@ class Job:
             )
         return tuple(map(Path, whats))
 
-    @cached_property
-    def given(self) -> dict[str, str]:
-        """The values of the words NAME=VALUE."""
-        return split(self.words)[1]
-
     def pipeline(self) -> Pipeline:
         """What is asked about, built for its parameters; its sizes follow the inputs."""
         return self.built[0]
@@ -105,15 +195,15 @@ class Job:
     @cached_property
     def built(self) -> tuple[Pipeline, dict[str, Any]]:
         """The pipeline, and the inputs that files gave."""
-        algorithm = self.algorithm
-        for name, value in self.given.items():
+        algorithm, given = self.algorithm, split(self.words)[1]
+        for name, value in given.items():
             parameter = algorithm.parameters.get(name)
             if parameter is not None and "," in value and parameter.kind is not str:
                 raise InputError(
                     f"{name}={value} is a sweep, and one value is wanted here; `bench` and `cache` "
                     "sweep"
                 )
-        return _built(algorithm, self.given)
+        return _built(algorithm, given)
 
     @cached_property
     def algorithm(self) -> Algorithm:
@@ -125,7 +215,7 @@ class Job:
 class RunJob(Job):
     """A WHAT that is run: on its inputs, or on samples."""
 
-    seed: Annotated[int, Option("SEED", SEED_HELP)] = 0
+    seed: Seed = 0
 
     def arrays(self) -> dict[str, F32]:
         """The inputs by name, or samples."""
@@ -138,7 +228,7 @@ class Jobs:
     """Several WHAT, and sweeps of their parameters."""
 
     words: Annotated[
-        Several[str], Argument("WHAT... [NAME=VALUE,…]...", WHAT_HELP, complete_after=word_names)
+        Several[str], Argument("WHAT... [NAME=VALUE,…]...", WHAT_HELP, word_names)
     ] = ()
 
     def pipelines(self, *default: str) -> list[Pipeline]:

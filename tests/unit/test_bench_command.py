@@ -104,14 +104,10 @@ def test_results_are_written_as_they_come(
     assert (bench.commit is None) == (checkout() is None)
 
 
-def test_a_busy_machine_is_warned_of_in_a_line(
-    run: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_busy_machine_is_warned_of(run: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_work.OtherWork, "share", lambda _: 0.5)
     code, out, err = run("bench", "n=16", *JIT, "--repeat", "1")
-    assert code == 0
-    assert err.count("\n") == 1
-    assert "other processes used 50 % of the processor time" in err
+    assert (code, err) == (0, "")
     assert "Other processes used 50 %" in out
 
 

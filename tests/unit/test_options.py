@@ -17,21 +17,23 @@ from commands import Command as Call
 
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.cli.commands import SECTIONS
-from gpgpu_legacy.cli.options import WRITTEN, Argument, Command, Option, Several
-from gpgpu_legacy.cli.shared import BUDGET_S, ROUNDS
+from gpgpu_legacy.cli.frame import Command
+from gpgpu_legacy.cli.options import WRITTEN, Argument, Option, Several
+from gpgpu_legacy.cli.words import BUDGET_S, ROUNDS
 
 
 @dataclass(frozen=True)
 class Where:
     name: Annotated[str, Argument("NAME", "A name.")]
     exact: Annotated[bool, Option("Exactly.")] = False
-    sizes: Annotated[Several[int], Option("--size", "N …", "Sizes.")] = ()
+    sizes: Annotated[Several[int], Option("--size", "N", "Sizes.")] = ()
 
 
 def show(
     where: Where, last: Annotated[str, Argument("")] = "", seed: Annotated[int, Option("")] = 3
 ):
     print(where, last, seed)
+    return ()
 
 
 @pytest.mark.parametrize(
@@ -47,7 +49,7 @@ def show(
 def test_fields_are_options_and_lists_end_before_arguments(
     words: str, expected: tuple[object, ...]
 ) -> None:
-    result = CliRunner().invoke(Command("show", show), words.split())
+    result = CliRunner().invoke(Command("show", show, writes=True), words.split())
     assert result.output == " ".join(map(str, expected)) + "\n"
 
 
@@ -146,8 +148,8 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("words", "complaint"),
     [
         ("run larson-mcallister A=a.npy B=a.npy -o ./link.npy", "link.npy is also read"),
-        ("translate prog.fp --to glsl -o prog.fp", "prog.fp is also read, as WHAT; give"),
-        ("exec prog.fp --size 4 --texture 0=a.npy -o a.npy", "a.npy is also read, as --texture"),
+        ("translate prog.fp --to glsl -o prog.fp", "prog.fp is also read, as 'WHAT [NAME"),
+        ("exec prog.fp --size 4 --texture 0=a.npy -o a.npy", "a.npy is also read, as '--texture'"),
         ("exec prog.fp --size 4 -o new.png --animate ./new.png", "are both new.png; give two"),
         ("dump larson-mcallister n=4 -o prog.fp", "prog.fp is a file"),
     ],
@@ -160,3 +162,10 @@ def test_files_that_get_in_each_others_way(
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert complaint in err
     assert {path: path.read_bytes() for path in place.iterdir()} == before
+
+
+def test_plots_that_find_their_place_taken_are_refused_first(place: Path, run: Call) -> None:
+    (place / "plots" / "dobravec-bulic-2017-figure-1.png").mkdir(parents=True)
+    code, out, err = run("tables", "dobravec-bulic-2017", "--no-measure", "--plot", "plots")
+    assert (code, out) == (2, "")
+    assert err.endswith("figure-1.png is a folder; give the name of a file\n")

@@ -27,7 +27,7 @@ from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.layout import LAYOUTS
 from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
-from gpgpu_legacy.cli.shared import LAYOUT_HELP, RASTER_HELP
+from gpgpu_legacy.cli.words import LAYOUT, RASTER
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]
@@ -284,5 +284,5 @@ def test_bad_input_is_one_line(
 
 
 def test_the_help_names_every_raster_order_and_layout() -> None:
-    assert all(spelling.form in RASTER_HELP for spelling in RASTERS)
-    assert all(spelling.form in LAYOUT_HELP for spelling in LAYOUTS)
+    assert all(spelling.form in RASTER.more["help"] for spelling in RASTERS)
+    assert all(spelling.form in LAYOUT.more["help"] for spelling in LAYOUTS)

@@ -45,26 +45,19 @@ class Plot:
 
 def plots(tables: MeasuredTables) -> tuple[Plot, ...]:
     """The plots of a paper; InputError where it has none."""
-    return tuple(_plots_of(tables.paper)(find_paper(tables.paper), tables))
+    if tables.paper not in _PLOTS:
+        raise InputError(f"{tables.paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
+    return tuple(_PLOTS[tables.paper](find_paper(tables.paper), tables))
 
 
-def _plots_of(paper: str) -> Callable[[Paper, MeasuredTables], Iterator[Plot]]:
-    if paper not in _PLOTS:
-        raise InputError(f"{paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
-    return _PLOTS[paper]
-
-
-def check_plots(paper: str, folder: Path) -> None:
-    """InputError where the paper has no plots or the folder cannot be written to."""
-    _plots_of(paper)
-    check_output_folder(folder)
+def check_plots(tables: MeasuredTables, folder: Path) -> None:
+    """InputError where the paper has no plots, or they cannot be written to the folder."""
+    check_output_folder(folder, tuple(map(_file, plots(tables))))
 
 
 def write_plots(tables: MeasuredTables, folder: Path) -> None:
     """Draw every plot of a paper as a .png in a folder, which is made if need be."""
-    files = {_file(plot): _drawn(plot) for plot in plots(tables)}
-    check_output_folder(folder, tuple(files))
-    write_folder(folder, files)
+    write_folder(folder, {_file(plot): _drawn(plot) for plot in plots(tables)})
 
 
 def _file(plot: Plot) -> str:
