@@ -30,15 +30,14 @@ CHILD = """
 import json, sys, time
 what, parameters, name = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3]
 from gpgpu_legacy.api.pipeline import find
-from gpgpu_legacy.api.run import prepared_for
+from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.runtime.registry import executors
 import numpy
 p = find(what, **parameters)
 plan, inputs = p.plan(), p.inputs()
 from gpgpu_legacy.predict import auto
 started = time.perf_counter()
-with prepared_for(plan, name) as (executor, ready):
-    ready.run(inputs)
+executor = execute(plan, inputs, name)[0]
 print(json.dumps([executor.name, time.perf_counter() - started]))
 """
 

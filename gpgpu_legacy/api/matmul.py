@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike, NDArray
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
-from gpgpu_legacy.api.run import execute, with_machine
+from gpgpu_legacy.api.prepared import prepared
+from gpgpu_legacy.api.run import with_machine
 from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.tuned import choose
+from gpgpu_legacy.measure.tuned import choose, state
 from gpgpu_legacy.pipeline.inputs import as_numbers, as_operands
+from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.predict.auto import ranking
+from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import AUTO
+from gpgpu_legacy.runtime.registry import AUTO, find_executor
 
-MOST_PLANNED = 16
-"""How many plans of products are kept, so that a repeated call does not build its plan anew."""
+MOST_PRODUCTS = 16
+"""How many products are kept with their plans, so that a repeated call looks its own up and runs
+it."""
 
 
 def matmul(
@@ -50,48 +54,79 @@ def matmul(
     >>> matmul([[1.0, 2.0]], [[3.0], [4.0]], executor="numpy")
     array([[11.]], dtype=float32)
     """
-    how, given = with_machine(machine, parameters)
-    algorithm = find_product(method)
     operands = {"A": _matrix("A", a), "B": _matrix("B", b)}
     if c is not None:
         operands["C0"] = _matrix("C", c)
-        given.setdefault("beta", 1.0)
-    elif given.get("beta") is not None:
+        parameters.setdefault("beta", 1.0)
+    elif parameters.get("beta") is not None:
         raise InputError("beta is given, but there is no C to scale; give c, or leave beta out")
-    sizes = _sizes(operands["A"], operands["B"], given)
-    choice = choose(algorithm, {**given, **sizes}, executor, how)
-    plan = _planned(algorithm, choice.given)
-    arrays = as_operands(plan, operands)
-    return execute(plan, arrays, choice.executor, choice.machine)[1].outputs["C"]
+    shapes = operands["A"].shape, operands["B"].shape
+    tuning = state() if executor == AUTO else None
+    given = _Given(parameters)
+    product = _product(method, shapes, executor, machine, given, _tuning=tuning)
+    if c is not None or product.is_unorm:
+        operands = as_operands(product.plan, operands)
+    with prepared(product.plan, product.executors(), product.machine) as (_, ready):
+        return ready.run(operands).outputs["C"]
 
 
-def _sizes(a: NDArray[Any], b: NDArray[Any], given: Mapping[str, Any]) -> dict[str, int]:
-    """The sizes of a product; InputError for matrices that do not multiply."""
+class _Given(dict[str, Any]):
+    """Parameters as they are spelled: 0 and -0 are equal, and so are 1 and True."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(repr(self))
+
+    def __eq__(self, other: object) -> bool:
+        return repr(self) == repr(other)
+
+
+class _Product(NamedTuple):
+    """A product that may be computed again. executors: those for the next run."""
+
+    plan: Plan
+    machine: Machine
+    executors: Callable[[], list[Executor]]
+    is_unorm: bool
+
+
+@lru_cache(maxsize=MOST_PRODUCTS)
+def _product(
+    method: str,
+    shapes: tuple[tuple[int, ...], tuple[int, ...]],
+    executor: str,
+    machine: Machine | None,
+    parameters: _Given,
+    *,
+    _tuning: object,
+) -> _Product:
+    """The product of matrices of these shapes."""
+    algorithm, (how, given) = find_product(method), with_machine(machine, parameters)
+    choice = choose(algorithm, {**given, **_sizes(*shapes, given)}, executor, how)
+    plan, how = algorithm.plan(**choice.given), choice.machine
+    if choice.executor == AUTO:
+        executors: Callable[[], list[Executor]] = ranking(plan, how).of_next
+    else:
+        named = [find_executor(choice.executor, plan)]
+        executors = named.copy
+    is_unorm = any(texture.format.numeric is Numeric.UNORM for texture in plan.textures)
+    return _Product(plan, how, executors, is_unorm)
+
+
+def _sizes(a: tuple[int, ...], b: tuple[int, ...], given: Mapping[str, Any]) -> dict[str, int]:
+    """The sizes of a product of these shapes; InputError for matrices that do not multiply."""
     for name in ("m", "l", "n"):
         if name in given:
             raise InputError(f"{name} is the matrices' own; leave it out")
     turned_a, turned_b = given.get("transpose_a", False), given.get("transpose_b", False)
-    m, columns = (a.T if turned_a else a).shape
-    rows, n = (b.T if turned_b else b).shape
+    m, columns = a[::-1] if turned_a else a
+    rows, n = b[::-1] if turned_b else b
     if columns != rows:
         raise InputError(
             f"A{' transposed' * turned_a} has {columns} columns and B{' transposed' * turned_b} "
-            f"has {rows} rows; they must be equal (A is {shape_in_words(a.shape)}, B is "
-            f"{shape_in_words(b.shape)})"
+            f"has {rows} rows; they must be equal (A is {shape_in_words(a)}, B is "
+            f"{shape_in_words(b)})"
         )
     return {"m": m, "l": rows, "n": n}
-
-
-def _planned(algorithm: Algorithm, given: dict[str, Any]) -> Plan:
-    """The plan of a product, as it was built before for equal parameters."""
-    settings = algorithm.settings(given)
-    # 0 and -0 are equal, and so are 1 and True; how they are spelled tells them apart.
-    return _built(algorithm, tuple(settings.items()), repr(settings))
-
-
-@lru_cache(maxsize=MOST_PLANNED)
-def _built(algorithm: Algorithm, settings: tuple[tuple[str, Any], ...], _spelled: str) -> Plan:
-    return algorithm.plan(**dict(settings))
 
 
 def _matrix(name: str, values: ArrayLike) -> NDArray[Any]:

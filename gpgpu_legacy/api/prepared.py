@@ -18,15 +18,22 @@ from math import copysign
 from threading import Lock
 from time import perf_counter
 
-from gpgpu_legacy.errors import NoDeviceRoomError, NoRoomError, is_of_opengl
+from gpgpu_legacy.errors import (
+    ExecutorUnavailableError,
+    NoDeviceRoomError,
+    NoRoomError,
+    PlanError,
+    is_of_opengl,
+)
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.rounds import median_timings
 from gpgpu_legacy.plan.expand import numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
+from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import Observer, Prepared, Result
+from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
+from gpgpu_legacy.runtime.prepared import Held, Observer, Prepared, Result
 
 MOST_PLANS = 4
 """How many plans stay prepared that nobody is running."""
@@ -50,6 +57,7 @@ class _Idle:
     executor: Executor
     plan: Plan
     prepared: Prepared
+    held: Held
 
     def runs(self, executor: Executor, plan: Plan, machine: Machine) -> bool:
         """Whether it would give the bits that this plan gives."""
@@ -92,22 +100,17 @@ class PreparedPlans:
 
     @contextmanager
     def prepared(
-        self, executor: Executor, plan: Plan, machine: Machine | None = None
-    ) -> Iterator[Prepared]:
+        self, plan: Plan, executors: Sequence[Executor], machine: Machine = DEFAULT_MACHINE
+    ) -> Iterator[tuple[Executor, Prepared]]:
         """The plan, prepared, for the caller alone until the block ends.
 
-        Its `prepare_s` is what this call took: next to nothing where the plan was waiting. A block
-        that raises closes it. Without a machine, it is the default one. Raises what
-        `Executor.prepare` raises.
+        executors: the first that takes the plan prepares it, and is given beside it. Its
+        `prepare_s` is what this call took: next to nothing where the plan was waiting. A block that
+        raises closes it. Raises what `Executor.prepare` of the last one raises.
         """
-        started, on = perf_counter(), machine or Machine()
-        idle = self._take(executor, plan, on)
-        if idle is None:
-            idle = _Idle(executor, plan, self._prepare(executor, plan, on))
-        else:
-            idle.prepared.prepare_s = perf_counter() - started
+        idle = self._first(plan, executors, machine)
         try:
-            yield idle.prepared
+            yield idle.executor, idle.prepared
         except BaseException:
             idle.prepared.close()
             raise
@@ -119,6 +122,22 @@ class PreparedPlans:
             waiting, self._idle = self._idle, []
         for idle in waiting:
             idle.prepared.close()
+
+    def _first(self, plan: Plan, executors: Sequence[Executor], machine: Machine) -> _Idle:
+        for executor in executors:
+            started = perf_counter()
+            if idle := self._take(executor, plan, machine):
+                idle.prepared.prepare_s = perf_counter() - started
+                return idle
+            try:
+                prepared = self._prepare(executor, plan, machine)
+            except (PlanError, ExecutorUnavailableError):  # what one cannot, the next may do
+                if executor is executors[-1]:
+                    raise
+                continue
+            auto.note(executor, plan)
+            return _Idle(executor, plan, prepared, prepared.held)
+        raise AssertionError("no executor to prepare a plan on")
 
     def _prepare(self, executor: Executor, plan: Plan, machine: Machine) -> Prepared:
         """Prepare a plan; if there is too little memory, once more without those that wait."""
@@ -153,7 +172,7 @@ class PreparedPlans:
             old.prepared.close()
 
     def _fit(self, idle: Sequence[_Idle]) -> bool:
-        held = [one.prepared.held for one in idle]
+        held = [one.held for one in idle]
         return (
             len(held) <= self._most_plans
             and sum(one.host_bytes for one in held) <= self._most_bytes

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.api.prepared import prepared, run_repeatedly
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.errors import ExecutorUnavailableError, PlanError
+from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.measure.rounds import as_repeat
 from gpgpu_legacy.measure.tuned import choose
@@ -27,7 +26,7 @@ from gpgpu_legacy.present.grid import Entry, Grid, plain
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
-from gpgpu_legacy.runtime.prepared import Observer, Prepared, Timings
+from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
 from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record, with_fields
@@ -239,8 +238,9 @@ def run(
     choice = "This is the way that `tune` has found here." if is_tuned else ""
     fit: str | Sequence[Executor] = executor
     if executor == AUTO:
-        ranked = auto.ranked(plan, how, as_repeat(repeat))
-        fit, choice = list(ranked), auto.told(ranked, how)
+        ranking = auto.ranking(plan, how)
+        fit = ranking.of_next(as_repeat(repeat))
+        choice = ranking.reason
     chosen, result = execute(
         plan, given, fit, how, repeat=repeat, observer=observer, progress=progress
     )
@@ -308,40 +308,14 @@ def execute(
 ) -> tuple[Executor, Computed]:
     """Run a plan on its operands: what ran it, its outputs in their own shapes, and its times."""
     report, repeat = progress or (lambda: None), as_repeat(repeat)
-    with prepared_for(plan, executor, machine, repeat) as (chosen, ready):
+    if isinstance(executor, str):
+        executor = auto.executors_for(executor, plan, machine, repeat)
+    with prepared(plan, executor, machine) as (chosen, ready):
         report()
         result = run_repeatedly(ready, given, repeat, observer, report)
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
     outputs = {name: values.reshape(shapes[name]) for name, values in result.outputs.items()}
     return chosen, replace(result, outputs=outputs)
-
-
-@contextmanager
-def prepared_for(
-    plan: Plan,
-    executor: str | Sequence[Executor] = AUTO,
-    machine: Machine = DEFAULT_MACHINE,
-    runs: int = 1,
-) -> Iterator[tuple[Executor, Prepared]]:
-    """A plan, prepared on the executor of that name, or on the first of several that takes it.
-
-    runs: how many are expected, of which `auto` chooses what is done with all of them first.
-    """
-    if isinstance(executor, str):
-        fit = auto.executors_for(executor, plan, machine, runs)
-    else:
-        fit = list(executor)
-    with ExitStack() as held:
-        for candidate in fit:
-            try:
-                ready = held.enter_context(prepared(candidate, plan, machine))
-            except (PlanError, ExecutorUnavailableError):  # what one cannot, the next may do
-                if candidate is fit[-1]:
-                    raise
-                continue
-            auto.note(candidate, plan)
-            yield candidate, ready
-            return
 
 
 def _rate(count: int | None, seconds: float) -> float | None:

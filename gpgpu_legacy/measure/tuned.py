@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,20 @@ def tuning_file() -> Path:
     """The file, which need not exist yet."""
     given = os.environ.get(VARIABLE, "").strip()
     return Path(given) if given else data_folder() / "tuning.json"
+
+
+def state() -> tuple[object, ...]:
+    """What differs as soon as other ways are kept, or none is to be used."""
+    wanted = tuple(map(os.environ.get, (VARIABLE, "HOME", "XDG_DATA_HOME")))
+    try:
+        return *wanted, os.stat(_file_of(wanted)).st_mtime_ns  # noqa: PTH116 - much faster
+    except (InputError, OSError):
+        return wanted
+
+
+@lru_cache(maxsize=1)
+def _file_of(_: tuple[str | None, ...]) -> Path:
+    return tuning_file()
 
 
 def _read() -> tuple[Tuned, ...]:

@@ -8,7 +8,6 @@ before all this (measure/tuned.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from math import inf
 
@@ -32,13 +31,15 @@ MANY = 1000
 """Runs among which preparing is forgotten: whoever measures asks for the fastest executor."""
 
 
-def ranked(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> dict[Executor, float]:
+def ranked(
+    plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1, *, of_host: bool = False
+) -> dict[Executor, float]:
     """The executors that `auto` takes for a plan, with the seconds that it expects of each.
 
     They are in the order in which so many runs are expected to be done, preparing included; where
     one has no room for the plan, the next may. What could not even start before another is done is
     left out, so that no driver is loaded for nothing. The reference, which refuses no valid plan,
-    comes last.
+    comes last. of_host: whether only those on the CPU come into question.
     """
     last = reference()
     if machine.arithmetic.rounds and not plan.dispatches:
@@ -48,6 +49,8 @@ def ranked(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> dic
     for executor in sorted(executors(), key=lambda one: not one.capabilities.is_of_host):
         can, best = executor.capabilities, min(seconds.values())
         if can.runs_driver_programs or not plan.kinds <= can.passes:
+            continue
+        if of_host and not can.is_of_host:
             continue
         device = Device.HOST if can.is_of_host else device_of(executor, may_ask=best > ASKED_S)
         if device is Device.NONE or executor.pace(device).start_s >= best:
@@ -78,35 +81,59 @@ def device_of(executor: Executor, *, may_ask: bool) -> Device:
     return found
 
 
-def candidates(plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1) -> list[Executor]:
-    """The executors that `auto` takes for a plan, the first of them first."""
-    return list(ranked(plan, machine, runs))
+class Ranking:
+    """What `auto` takes for a plan from one run to the next.
+
+    A plan that has run so many times is expected to run as often again. So an executor that was
+    passed over for its preparing is taken once the time that was lost without it exceeds that. It
+    is looked at whenever the number of runs has doubled, and among executors on the CPU: no driver
+    is started for a plan that has run without one.
+    """
+
+    def __init__(self, plan: Plan, machine: Machine) -> None:
+        self._plan, self._machine = plan, machine
+        self._runs = self._next = 0
+        self._seconds: dict[Executor, float] = {}
+        self._executors: list[Executor] = []
+
+    def of_next(self, runs: int = 1) -> list[Executor]:
+        """The executors for so many runs more, the first of them first."""
+        is_first, self._runs = not self._runs, self._runs + runs
+        if is_first or (self._runs >= self._next and self._executors[0].capabilities.is_of_host):
+            self._seconds = ranked(self._plan, self._machine, self._runs, of_host=not is_first)
+            self._executors, self._next = list(self._seconds), 2 * self._runs
+        return self._executors
+
+    @property
+    def reason(self) -> str:
+        """Why the first of them is taken, in a sentence."""
+        (first, first_s), *others = self._seconds.items()
+        if self._machine.arithmetic.rounds:
+            return f"auto took {first.name}, which has every arithmetic."
+        beside = "".join(f", {other.name} in {1e3 * s:.0f} ms" for other, s in others)
+        with_runs = f" with {self._next // 2} runs" * (self._next > 2)
+        return (
+            f"auto took {first.name}, expected to be done first{with_runs}: in about "
+            f"{1e3 * first_s:.0f} ms, starting and compiling included{beside}."
+        )
 
 
-def told(seconds: Mapping[Executor, float], machine: Machine) -> str:
-    """Why `auto` takes the first of what `ranked` gives, in a sentence."""
-    (first, first_s), *others = seconds.items()
-    if machine.arithmetic.rounds:
-        return f"auto took {first.name}, which has every arithmetic."
-    beside = "".join(f", {other.name} in {1e3 * s:.0f} ms" for other, s in others)
-    return (
-        f"auto took {first.name}, expected to be done first: in about {1e3 * first_s:.0f} ms, "
-        f"starting and compiling included{beside}."
-    )
+ranking = lru_cache(maxsize=16)(Ranking)
+"""The one of a plan and a machine in this process."""
 
 
-def executors_for(
-    name: str, plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1
-) -> list[Executor]:
-    """The executor of that name, or those that `auto` takes for a plan; see find_executor."""
-    return candidates(plan, machine, runs) if name == AUTO else [find_executor(name, plan)]
+def executors_for(name: str, plan: Plan, machine: Machine, runs: int) -> list[Executor]:
+    """The executor of that name, or those that `auto` takes for a plan's next runs."""
+    if name == AUTO:
+        return ranking(plan, machine).of_next(runs)
+    return [find_executor(name, plan)]
 
 
 def executor_for(
     name: str, plan: Plan, machine: Machine = DEFAULT_MACHINE, runs: int = 1
 ) -> Executor:
-    """The first of them."""
-    return executors_for(name, plan, machine, runs)[0]
+    """The executor of that name (see find_executor), or the one that `auto` takes at first."""
+    return next(iter(ranked(plan, machine, runs))) if name == AUTO else find_executor(name, plan)
 
 
 def expected_s(executor: Executor, device: Device, plan: Plan, task: Task, runs: int = 1) -> float:

@@ -50,8 +50,8 @@ from gpgpu_legacy.runtime.gl_prepared import GlPrepared, record_steps
 from gpgpu_legacy.runtime.gl_state import setter
 from gpgpu_legacy.runtime.gl_values import clear_values, single, viewport
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared
-from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, zero_results
+from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
 
 
 class NothingToDo(Prepared):

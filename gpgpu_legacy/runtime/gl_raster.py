@@ -35,8 +35,8 @@ from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Drawable
 from gpgpu_legacy.runtime.gl_values import clear_values, pass_values, single, viewport
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32
-from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first, zero_results
+from gpgpu_legacy.runtime.prepared import F32, zero_results
+from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
 
 
 def _dtype(texel_format: Format) -> str:

@@ -15,8 +15,8 @@ from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Texture, constant_rect, full_rect
 from gpgpu_legacy.runtime.denormals import thread_keeps_denormals
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
-from gpgpu_legacy.runtime.transfers import cleared_first, zero_results
+from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result, zero_results
+from gpgpu_legacy.runtime.transfers import cleared_first
 
 Textures = Mapping[str, Storage]
 RunPass = Callable[[Pass, Textures], None]

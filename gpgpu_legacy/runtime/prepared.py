@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from threading import RLock
 from time import perf_counter
+from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -186,10 +187,22 @@ def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
                 f"operand {name} holds values of type {array.dtype}; give real numbers"
             )
         shape = (matrix.rows, matrix.columns)
-        if array.shape not in (shape, matrix.array_shape):
+        if array.shape not in (shape, matrix.shape):
             raise InputError(
                 f"operand {name} is {shape_in_words(array.shape)}, but plan {plan.name} needs "
                 f"{shape_in_words(matrix.array_shape)}"
             )
-        checked[name] = np.ascontiguousarray(array.reshape(shape), np.float32)
+        with np.errstate(over="ignore"):
+            checked[name] = np.ascontiguousarray(array.reshape(shape), np.float32)
     return checked
+
+
+def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -> dict[str, F32]:
+    """The matrices that a plan computes, by name, filled with zeros.
+
+    but: those that have their values already.
+    """
+    return {
+        m.name: but[m.name] if m.name in but else np.zeros((m.rows, m.columns), np.float32)
+        for m in plan.results
+    }

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from itertools import combinations
-from types import MappingProxyType
 
 import numpy as np
 
@@ -30,17 +29,6 @@ from gpgpu_legacy.plan.textures import ONE_PER_TEXEL, Extent, Matrix, Rect, Regi
 from gpgpu_legacy.runtime.prepared import F32
 
 _FLOAT_BYTES, _FLOAT_BITS = 4, 32
-
-
-def zero_results(plan: Plan, *, but: Mapping[str, F32] = MappingProxyType({})) -> dict[str, F32]:
-    """The matrices that a plan computes, by name, filled with zeros.
-
-    but: those that have their values already.
-    """
-    return {
-        m.name: but[m.name] if m.name in but else np.zeros((m.rows, m.columns), np.float32)
-        for m in plan.results
-    }
 
 
 def results_bytes(plan: Plan) -> int:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -22,6 +25,7 @@ from products import (
     ways,
 )
 
+from gpgpu_legacy import matmul
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
@@ -344,3 +348,19 @@ def test_the_multichannel_swizzles_are_those_of_equations_9_and_10() -> None:
 def test_larson_and_mcallister_modulate() -> None:
     [program] = LARSON.plan(n=2).programs()
     assert [i.mnemonic for i in program.instructions] == ["TEX", "TEX", "MUL"]
+
+
+def test_a_product_that_is_computed_again_goes_straight_to_the_kernel() -> None:
+    a, entered = np.ones((8, 8), np.float32), set[str]()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            entered.add(frame.f_code.co_filename)
+
+    matmul(a, a, executor="jit")
+    sys.setprofile(note)
+    try:
+        matmul(a, a, executor="jit")
+    finally:
+        sys.setprofile(None)
+    assert 5 < len([file for file in entered if f"{os.sep}gpgpu_legacy{os.sep}" in file]) <= 12

@@ -68,7 +68,7 @@ def reciprocal(x: NumberVec4, program_name: str = "reciprocal.fp") -> Plan:
 def test_an_equal_plan_is_prepared_once() -> None:
     fake, plans = Idle(), PreparedPlans()
     for _ in range(3):
-        with plans.prepared(fake, cleared(2)) as prepared:
+        with plans.prepared(cleared(2), [fake]) as (_, prepared):
             prepared.run({})
     assert len(fake.prepared) == 1
     assert not fake.prepared[0].closed
@@ -100,9 +100,9 @@ def test_another_machine_plan_or_executor_is_prepared_anew(
 ) -> None:
     first, plans = executor or Idle(), PreparedPlans()
     other = executor or Idle()
-    with plans.prepared(first, cleared(2)) as one:
+    with plans.prepared(cleared(2), [first]) as (_, one):
         pass
-    with plans.prepared(other, plan, machine) as two:
+    with plans.prepared(plan, [other], machine) as (_, two):
         assert two is not one
     assert len(plans) == 2
 
@@ -120,7 +120,7 @@ def test_the_sign_of_a_zero_makes_another_plan(negative: NumberVec4) -> None:
     assert reciprocal(negative) == reciprocal(positive)
     reference, plans = find_executor("numpy"), PreparedPlans()
     for value, wanted in ((negative, -np.inf), (positive, np.inf), (negative, -np.inf)):
-        with plans.prepared(reference, reciprocal(value)) as prepared:
+        with plans.prepared(reciprocal(value), [reference]) as (_, prepared):
             assert (prepared.run({}).outputs["y"] == wanted).all()
     plans.close()
 
@@ -134,7 +134,7 @@ def _positive(x: object) -> float | Table | Affine:
 def test_the_least_recently_used_is_closed_first() -> None:
     fake, plans = Idle(), PreparedPlans(most_plans=2)
     for side in (1, 2, 1, 3):
-        with plans.prepared(fake, cleared(side)):
+        with plans.prepared(cleared(side), [fake]):
             pass
     closed = {p.plan.textures[0].extent.width: p.closed for p in fake.prepared}
     assert closed == {1: False, 2: True, 3: False}
@@ -143,10 +143,10 @@ def test_the_least_recently_used_is_closed_first() -> None:
 def test_textures_are_bounded_in_bytes() -> None:
     fake, plans = Idle(), PreparedPlans(most_bytes=TEXEL_BYTES * 5)  # 2×2 and 1×1 fit together
     for side in (2, 1):
-        with plans.prepared(fake, cleared(side)):
+        with plans.prepared(cleared(side), [fake]):
             pass
     assert len(plans) == 2
-    with plans.prepared(fake, cleared(1, 2.0)):
+    with plans.prepared(cleared(1, 2.0), [fake]):
         pass
     assert [p.closed for p in fake.prepared] == [True, False, False]
 
@@ -155,14 +155,14 @@ def test_what_is_too_large_is_closed_at_once_and_takes_no_other_with_it() -> Non
     fake, plans = Idle(), PreparedPlans(most_bytes=TEXEL_BYTES * 5, most_steps=2)
     long = replace(cleared(1), steps=cleared(1).steps * 3)
     for plan in (cleared(1), cleared(3), long):
-        with plans.prepared(fake, plan):
+        with plans.prepared(plan, [fake]):
             pass
     assert [p.closed for p in fake.prepared] == [False, True, True]
 
 
 def test_a_block_that_raises_closes_its_plan() -> None:
     fake, plans = Idle(), PreparedPlans()
-    with pytest.raises(KeyboardInterrupt), plans.prepared(fake, cleared(1)):
+    with pytest.raises(KeyboardInterrupt), plans.prepared(cleared(1), [fake]):
         raise KeyboardInterrupt
     assert fake.prepared[0].closed
     assert len(plans) == 0
@@ -176,10 +176,10 @@ def test_an_observer_may_run_the_plan_that_it_observes() -> None:
 
     def observe(number: int, *_: object) -> None:
         if number == 0:
-            with plans.prepared(executor, plan) as again:
+            with plans.prepared(plan, [executor]) as (_, again):
                 inner.append(again.run(given).outputs["sorted"])
 
-    with plans.prepared(executor, plan) as prepared:
+    with plans.prepared(plan, [executor]) as (_, prepared):
         outer = prepared.run(given, observe).outputs["sorted"]
     wanted = in_order(given["values"])
     assert np.array_equal(inner[0], wanted)
@@ -192,7 +192,7 @@ def test_threads_at_once_have_plans_of_their_own() -> None:
     fake, plans, together = Idle(), PreparedPlans(), Barrier(threads)
 
     def run(_: int) -> tuple[int, int]:
-        with plans.prepared(fake, cleared(2)) as prepared:
+        with plans.prepared(cleared(2), [fake]) as (_, prepared):
             together.wait(timeout=30)
             return get_ident(), id(prepared)
 
@@ -223,12 +223,12 @@ class Cramped(Idle):
 def test_those_that_wait_give_up_their_memory_for_another(refusal: GpgpuLegacyError) -> None:
     cramped, plans = Cramped(refusal), PreparedPlans()
     for side in (1, 2):
-        with plans.prepared(cramped, cleared(side)):
+        with plans.prepared(cleared(side), [cramped]):
             assert [one.closed for one in cramped.prepared] == [True] * (side - 1) + [False]
     with (
-        plans.prepared(cramped, cleared(2)),
+        plans.prepared(cleared(2), [cramped]),
         pytest.raises(type(refusal), match=str(refusal)),
-        plans.prepared(cramped, cleared(3)),
+        plans.prepared(cleared(3), [cramped]),
     ):
         pass
 
@@ -249,9 +249,9 @@ class _HeldByDevice(FakePrepared):
 def test_a_gpus_memory_has_a_bound_of_its_own() -> None:
     fake, plans = OnDevice(), PreparedPlans(most_bytes=0, most_device_bytes=TEXEL_BYTES * 5)
     for side in (2, 1, 1, 3):
-        with plans.prepared(fake, cleared(side)):
+        with plans.prepared(cleared(side), [fake]):
             pass
     assert [one.closed for one in fake.prepared] == [False, False, True]
-    with plans.prepared(fake, cleared(2, 2.0)):
+    with plans.prepared(cleared(2, 2.0), [fake]):
         pass
     assert [one.closed for one in fake.prepared] == [True, False, True, False]

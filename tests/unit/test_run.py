@@ -229,7 +229,8 @@ class Clock(FakeExecutor):
 
 def timed(monkeypatch: pytest.MonkeyPatch, *times: tuple[float, ...]) -> Clock:
     clock = Clock([Timings(*each) for each in times])
-    monkeypatch.setattr(module.auto, "ranked", lambda *_: {clock: 0.0})
+    monkeypatch.setattr(module.auto, "ranked", lambda *_, **__: {clock: 0.0})
+    monkeypatch.setattr(module.auto, "ranking", module.auto.Ranking)  # keep none for other tests
     return clock
 
 

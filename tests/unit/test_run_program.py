@@ -294,7 +294,8 @@ def test_auto_turns_to_the_next_where_one_cannot(
             raise PlanError("too wide for this driver")
 
     order = [Unable(), find_executor("jit"), find_executor("numpy")]
-    monkeypatch.setattr(auto, "candidates", lambda *_: order)
+    monkeypatch.setattr(auto, "ranked", lambda *_, **__: dict.fromkeys(order, 0.0))
+    monkeypatch.setattr(auto, "ranking", auto.Ranking)  # keep none for other tests
     executor, images, _ = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "jit"
     assert (images == 1).all()
