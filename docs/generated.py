@@ -397,7 +397,7 @@ LIMITS = {
     ),
     "Plans from files": ("plan/limits.py", "plan/numbers.py"),
     "Text, recorded results, profiles, recipes": (
-        "files.py", "serial.py", "bounded.py", "toml.py", "chips/profile.py",
+        "files.py", "serial.py", "chips/profile.py",
         "algorithms/user_code.py",
     ),
     "Pictures and arrays": (
@@ -406,8 +406,7 @@ LIMITS = {
     ),
     "Sizes and memory": (
         "algorithms/matmul/product.py", "algorithms/matmul/tiles.py", "pipeline/loops.py",
-        "measure/rounds.py", "studies/cache_table/model.py", "cli/words.py", "numerals.py",
-        "memory.py",
+        "measure/rounds.py", "studies/cache_table/model.py", "cli/words.py", "memory.py",
     ),
     "What is kept on disk": ("code_cache.py",),
     "Messages": ("errors.py", "arguments.py"),

@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from gpgpu_legacy.errors import InputError, reason_of
-from gpgpu_legacy.userdirs import cache_folder
+from gpgpu_legacy.files import cache_folder
 
 FOLDER = "generated"
 """In the user's cache folder; a folder of its own, so that its mode can be."""

@@ -1,4 +1,4 @@
-"""Files: read up to a limit, and written whole or not at all.
+"""Files: read up to a limit, and written whole or not at all; and where the user's folders are.
 
 What is written is written beside the place that it will take, and is moved there when it is whole.
 Nothing is forced to the disk: that takes longer than many a command, and results can be made again.
@@ -287,3 +287,38 @@ def _explained(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise InputError(f"{path} cannot be written: {reason_of(error)}") from None
+
+
+# The user's folders -------------------------------------------------------------------------------
+
+NAME = "gpgpu-legacy"
+
+
+def cache_folder() -> Path:
+    """The folder for what can be made again, such as machine code; it may not exist yet.
+
+    Raises InputError where the user has no home.
+    """
+    from platformdirs import user_cache_path
+
+    return _folder(user_cache_path, "XDG_CACHE_HOME")
+
+
+def data_folder() -> Path:
+    """The folder for what was found out on this machine, such as tuning; it may not exist yet.
+
+    Raises InputError where the user has no home.
+    """
+    from platformdirs import user_data_path
+
+    return _folder(user_data_path, "XDG_DATA_HOME")
+
+
+def _folder(path_of: Callable[..., Path], variable: str) -> Path:
+    try:
+        folder = path_of(NAME, appauthor=False)
+    except RuntimeError:  # platformdirs, where there is no home; its older versions go on without
+        folder = Path()
+    if not folder.is_absolute():
+        raise InputError(f"you have no home folder; set HOME, or {variable}, to one")
+    return folder

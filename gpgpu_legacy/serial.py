@@ -10,24 +10,86 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from inspect import cleandoc
-from math import isfinite
+from math import isfinite, isinf, isnan
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, dataclass_transform
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, dataclass_transform
 
 import msgspec
 import msgspec.inspect
 
-from gpgpu_legacy.bounded import ONE_LINE, OneLine
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.files import read_text_bytes, write_text
-from gpgpu_legacy.provenance import commit, package_version
-from gpgpu_legacy.toml import toml_data
+from gpgpu_legacy.sources import commit, package_version
+
+# Bounds of what is read ---------------------------------------------------------------------------
 
 T = TypeVar("T")
+
+MOST_ITEMS = 2**14
+"""Items of a list: rows of a table that somebody could still look at."""
+
+LARGEST = 1e15
+"""Of a number: of any time, rate or ratio. Its inverse is the smallest. So quotients and products
+of a few of them stay far from the ends of a double's range."""
+
+LARGEST_COUNT = 2**63 - 1
+"""Of a whole number: what 64 bits hold."""
+
+LARGEST_SIZE = 2**31 - 1
+"""Of a size, an index or a count."""
+
+Meta = msgspec.Meta
+"""Bounds of a value: `Annotated[int, Meta(ge=1, le=8)]`."""
+
+Positive = Annotated[float, Meta(ge=1 / LARGEST, le=LARGEST)]
+"""A number above 0."""
+
+NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
+"""A number, 0 or more."""
+
+Limit = Annotated[float, Meta(ge=0)]
+"""What somebody asked for, such as a budget: nothing is computed of it."""
+
+Spread = tuple[NotNegative, NotNegative]
+"""The least and the largest of several numbers."""
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+"""A part of a whole."""
+
+PositiveInt = Annotated[int, Meta(ge=1, le=LARGEST_COUNT)]
+"""A whole number above 0."""
+
+Size = Annotated[int, Meta(ge=1, le=LARGEST_SIZE)]
+"""The side of a matrix, or a part of it."""
+
+Index = Annotated[int, Meta(ge=0, le=LARGEST_SIZE)]
+"""The index of a row or of a texel, or a count."""
+
+Whole = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
+"""A whole number, 0 or more."""
+
+Several = Annotated[tuple[T, ...], Meta(max_length=MOST_ITEMS)]
+"""A list that is not endless: `Several[Row]`."""
+
+ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?![\s\S])"
+"""The pattern of text without line breaks and control characters."""
+
+OneLine = Annotated[str, Meta(pattern=ONE_LINE)]
+"""Text without line breaks and control characters."""
+
+MOST_CHARACTERS = 500
+"""Characters of a name or a title."""
+
+Line = Annotated[OneLine, Meta(max_length=MOST_CHARACTERS)]
+"""A name, a title or a reason: not endless, and of one line."""
+
+
+# JSON and TOML, written and read in one place, strictly, by msgspec -------------------------------
+
 S = TypeVar("S", bound="Record")
 R = TypeVar("R", bound="Recorded")
 
@@ -414,3 +476,61 @@ def _choices(kinds: list[Any]) -> Iterator[str]:
 def _lower(text: str) -> str:
     """A message that goes on in a sentence; `JSON` at its beginning stays as it is."""
     return text if text[:2].isupper() else text[:1].lower() + text[1:]
+
+
+# TOML, read strictly ------------------------------------------------------------------------------
+
+MOST_KEY_PARTS = 16
+"""Parts of a dotted key in TOML: `a.b.c` has three. Reading takes the square of it."""
+
+
+def toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
+    """What a TOML text has; DecodeError where it is none, or would take too long to read."""
+    import tomllib
+
+    if any(
+        line.count(".") >= MOST_KEY_PARTS and _LONG_KEY.search(line) for line in text.split("\n")
+    ):
+        raise msgspec.DecodeError(f"A key has more than {MOST_KEY_PARTS} parts")
+    try:
+        data = tomllib.loads(text, parse_float=_decimal if decimals else _float)
+    except tomllib.TOMLDecodeError as error:
+        raise msgspec.DecodeError(str(error)) from None
+    except msgspec.DecodeError:
+        raise
+    except ValueError:  # of Python's int, which takes the square of the time
+        raise msgspec.DecodeError("A whole number has too many digits") from None
+    _refuse_long_integers(data.values())
+    return data
+
+
+def _refuse_long_integers(values: Iterable[Any]) -> None:
+    """DecodeError for a whole number that TOML promises to no reader: one of more than 64 bits."""
+    for value in values:
+        kind = type(value)  # tomllib's own types; isinstance would take twice as long
+        if kind is dict:
+            _refuse_long_integers(value.values())
+        elif kind is list:
+            _refuse_long_integers(value)
+        elif kind is int and not -LARGEST_COUNT - 1 <= value <= LARGEST_COUNT:
+            raise msgspec.DecodeError("A whole number has more than 64 bits")
+
+
+_LONG_KEY = re.compile(
+    rf"""(?:(?:(?<![\w-])[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MOST_KEY_PARTS}}}"""
+)
+
+
+def _float(text: str) -> float:
+    """A TOML number with a point; DecodeError for NaN, and for one beyond the range of a double."""
+    number = float(text)
+    if isnan(number) or (isinf(number) and "inf" not in text):
+        raise msgspec.DecodeError(f"{text} is not a number that a record can hold")
+    return number
+
+
+def _decimal(text: str) -> Decimal:
+    """The same with its digits; infinities have none."""
+    if isinf(_float(text)):
+        raise msgspec.DecodeError(f"{text} is not a number with digits")
+    return Decimal(text)

@@ -1,4 +1,4 @@
-"""What a checkout has beside the package: shaders/, as rendered texts, and benchmarks/."""
+"""What a checkout has beside the package: shaders/ and benchmarks/; and which checkout it is."""
 
 from __future__ import annotations
 
@@ -44,3 +44,43 @@ def _template(text: str) -> Template:
         undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
     return environment.from_string(text)
+
+
+# Which gpgpu_legacy made a result -----------------------------------------------------------------
+
+
+@cache
+def package_version() -> str | None:
+    """The version of gpgpu_legacy; None where it runs without being installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("gpgpu-legacy")
+    except PackageNotFoundError:
+        return None
+
+
+def checkout() -> Path | None:
+    """The checkout of the project that the package runs from; None where it is installed."""
+    root = Path(__file__).resolve().parent.parent
+    return root if (root / ".git").exists() else None
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the checkout that the package runs from; None where it is installed."""
+    import subprocess
+
+    root = checkout()
+    if root is None:
+        return None
+    try:
+        head, changes = (
+            subprocess.run(
+                ["git", "-C", str(root), *words], capture_output=True, text=True, check=True
+            ).stdout.strip()
+            for words in (("rev-parse", "--short=12", "HEAD"), ("status", "--porcelain"))
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return head + "+" * bool(changes)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import cache
 
-from gpgpu_legacy.bounded import Line, Several
 from gpgpu_legacy.cache.caches import Cache, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
 from gpgpu_legacy.chips.profile import (
@@ -18,6 +17,7 @@ from gpgpu_legacy.chips.profile import (
     hyphenated,
     read_named,
 )
+from gpgpu_legacy.serial import Line, Several
 
 
 class Host(Named):

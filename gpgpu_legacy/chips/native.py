@@ -24,7 +24,6 @@ from importlib.resources import files
 from itertools import accumulate, product
 from typing import Annotated
 
-from gpgpu_legacy.bounded import Line, Meta, Several, Whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -42,7 +41,7 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
 from gpgpu_legacy.lower.analysis.liveness import live_components
-from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.serial import Line, Meta, Record, Several, Whole, from_toml
 
 Components = tuple[int, ...]
 

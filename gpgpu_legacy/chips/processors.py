@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
-from gpgpu_legacy.bounded import Line, Several
 from gpgpu_legacy.chips.profile import Amount, Fact, Named, NamedFile, Rate, find_named, read_named
+from gpgpu_legacy.serial import Line, Several
 
 
 class Processor(Named):

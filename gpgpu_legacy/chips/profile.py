@@ -19,10 +19,19 @@ from pathlib import Path
 from typing import Annotated, Any, Generic, TypeVar
 from warnings import warn
 
-from gpgpu_legacy.bounded import Line, Meta, OneLine, Several
 from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError
-from gpgpu_legacy.serial import Record, Recorded, fields_of, from_toml, read_toml
-from gpgpu_legacy.userdirs import data_folder
+from gpgpu_legacy.files import data_folder
+from gpgpu_legacy.serial import (
+    Line,
+    Meta,
+    OneLine,
+    Record,
+    Recorded,
+    Several,
+    fields_of,
+    from_toml,
+    read_toml,
+)
 
 T_co = TypeVar("T_co", covariant=True)
 

@@ -75,8 +75,7 @@ def _install(context: click.Context, option: Any, shell: str | None) -> None:
     """Write the script, and have it read when the shell starts."""
     if shell is None or context.resilient_parsing:
         return
-    from gpgpu_legacy.files import write_text
-    from gpgpu_legacy.userdirs import data_folder
+    from gpgpu_legacy.files import data_folder, write_text
 
     name = shell or Path(os.environ.get("SHELL", "")).name
     kind = get_completion_class(name)

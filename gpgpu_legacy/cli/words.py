@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from gpgpu_legacy.algorithms.registry import PROGRAM, find_algorithm
-from gpgpu_legacy.arguments import hint
+from gpgpu_legacy.arguments import hint, integer_in, naturals_in
 from gpgpu_legacy.cli.completion import (
     arithmetic_names,
     chip_names,
@@ -29,7 +29,6 @@ from gpgpu_legacy.cli.completion import (
 )
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.numerals import integer_in, naturals_in
 
 if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm

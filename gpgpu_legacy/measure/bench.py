@@ -7,7 +7,12 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from gpgpu_legacy.bounded import (
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.measure.other_work import busy_notes
+from gpgpu_legacy.measure.platform import settings_in_words
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral
+from gpgpu_legacy.present.result import RecordedResult, Result
+from gpgpu_legacy.serial import (
     LARGEST,
     LARGEST_COUNT,
     Limit,
@@ -15,17 +20,13 @@ from gpgpu_legacy.bounded import (
     Meta,
     NotNegative,
     Positive,
+    Record,
     Several,
     Share,
     Spread,
     Whole,
+    as_record,
 )
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.measure.platform import settings_in_words
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.present.result import RecordedResult, Result
-from gpgpu_legacy.serial import Record, as_record
 
 Setting = (
     Line

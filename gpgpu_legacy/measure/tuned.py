@@ -16,9 +16,8 @@ from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.bounded import Line, OneLine, Positive, Several, Size, Whole
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_writable, make_folder
+from gpgpu_legacy.files import check_writable, data_folder, make_folder
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import Platform, this_platform
@@ -27,14 +26,19 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import AUTO, executor_names
 from gpgpu_legacy.serial import (
+    Line,
+    OneLine,
+    Positive,
     Record,
     Recorded,
+    Several,
+    Size,
+    Whole,
     as_record,
     provenance,
     read_recorded,
     write_json,
 )
-from gpgpu_legacy.userdirs import data_folder
 
 USUAL = Machine()
 

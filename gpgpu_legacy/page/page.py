@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
 from gpgpu_legacy.page.products import PRODUCTS, products_script
 from gpgpu_legacy.page.section import Section, embedded_json, rendered, web_text
-from gpgpu_legacy.provenance import package_version
 from gpgpu_legacy.published.papers import papers
+from gpgpu_legacy.sources import package_version
 
 TITLE = "Matrix products as GPUs did them"
 _FIRST, _LAST = "base.js", "start.js"

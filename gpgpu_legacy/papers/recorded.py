@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import cache
 from importlib.resources import files
 
-from gpgpu_legacy.bounded import Line, Positive, Several, Size
-from gpgpu_legacy.serial import Record, from_toml
+from gpgpu_legacy.serial import Line, Positive, Record, Several, Size, from_toml
 
 
 class RecordedRun(Record):

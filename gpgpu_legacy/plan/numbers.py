@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from gpgpu_legacy.bounded import Meta
 from gpgpu_legacy.isa.ir import Vec4
+from gpgpu_legacy.serial import Meta
 
 LARGEST_INTEGER = 2**53
 """Up to here every integer is a double, so that every reader of JSON reads the same number."""

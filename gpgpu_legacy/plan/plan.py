@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.arguments import described
-from gpgpu_legacy.bounded import Index
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (
@@ -36,6 +35,7 @@ from gpgpu_legacy.plan.textures import (
     Texture,
     Transfer,
 )
+from gpgpu_legacy.serial import Index
 
 if TYPE_CHECKING:
     from gpgpu_legacy.kernel.ir import Kernel

@@ -26,7 +26,6 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import numpy as np
 
-from gpgpu_legacy.bounded import Index, Meta, OneLine, Size
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.ir import Program
@@ -45,7 +44,17 @@ from gpgpu_legacy.plan.pass_names import passes_of
 from gpgpu_legacy.plan.plan import ComputePass, Corners, FragmentPass, Pass, Plan, Step
 from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, MovingRect, Rect, Texture
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.serial import Record, define_record, from_json, json_fitted_text, json_schema
+from gpgpu_legacy.serial import (
+    Index,
+    Meta,
+    OneLine,
+    Record,
+    Size,
+    define_record,
+    from_json,
+    json_fitted_text,
+    json_schema,
+)
 
 _Text = TypeVar("_Text", Program, Kernel)
 _Read = TypeVar("_Read")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from gpgpu_legacy.bounded import Index, Size
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.numbers import Integer, integer_at
+from gpgpu_legacy.serial import Index, Size
 
 
 class TextureKind(Enum):

@@ -13,14 +13,24 @@ from importlib.resources import files
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.bounded import Line, OneLine, Positive, Several, Share, Size
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import GpgpuLegacyError, InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
-from gpgpu_legacy.serial import Record, as_record, from_toml, with_fields
+from gpgpu_legacy.serial import (
+    Line,
+    OneLine,
+    Positive,
+    Record,
+    Several,
+    Share,
+    Size,
+    as_record,
+    from_toml,
+    with_fields,
+)
 
 
 class Origin(Enum):

@@ -16,8 +16,8 @@ from PIL import Image
 from gpgpu_legacy.measure import other_work
 from gpgpu_legacy.measure.bench import Bench, compare
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.provenance import checkout
 from gpgpu_legacy.serial import from_json, read_recorded
+from gpgpu_legacy.sources import checkout
 
 BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 JIT = ("hall-carr-hart-multi", "--executor", "jit", "--peer", "numpy-blas")

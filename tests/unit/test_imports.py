@@ -39,8 +39,8 @@ ORDER = (
     ("published",),
     ("present",),
     ("serial", "grammars"),
-    ("code_cache", "toml"),
-    ("files", "userdirs", "sources", "numerals", "memory", "bounded", "provenance"),
+    ("code_cache",),
+    ("files", "sources", "memory"),
     ("arguments",),
     ("errors",),
 )
@@ -48,7 +48,7 @@ LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in
 
 # Packages that few files may import, and those files.
 WHERE = {
-    "msgspec": ("serial.py", "bounded.py", "toml.py"),
+    "msgspec": ("serial.py", "serial.py", "serial.py"),
     "lark": ("grammars.py", "languages/*", "kernel/*"),
     "moderngl": ("runtime/gl.py",),
     "PIL": ("api/pictures.py", "present/*", "studies/*"),

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.provenance import commit
 from gpgpu_legacy.serial import (
     Record,
     Recorded,
@@ -29,6 +28,7 @@ from gpgpu_legacy.serial import (
     toml_text,
     write_json,
 )
+from gpgpu_legacy.sources import commit
 
 
 class Colour(Enum):

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from importlib.resources import files
 
-from gpgpu_legacy.bounded import Size
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.fused.body import fused_body
@@ -23,6 +22,7 @@ from gpgpu_legacy.lower.ir import For, Role
 from gpgpu_legacy.lower.ir_types import EVERYWHERE
 from gpgpu_legacy.lower.lookups import OwnLookup
 from gpgpu_legacy.lower.lowering import read_first
+from gpgpu_legacy.serial import Size
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from gpgpu_legacy.bounded import OneLine
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.serial import (
+    OneLine,
     Record,
     Recorded,
     as_record,

@@ -12,22 +12,24 @@ from typing import Annotated
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
-from gpgpu_legacy.bounded import (
+from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
+from gpgpu_legacy.present.result import RecordedResult
+from gpgpu_legacy.published.papers import find_paper
+from gpgpu_legacy.serial import (
     Limit,
     Line,
     Meta,
     NotNegative,
     OneLine,
     PositiveInt,
+    Record,
     Several,
     Size,
     Whole,
+    as_record,
+    with_fields,
 )
-from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
-from gpgpu_legacy.present.result import RecordedResult
-from gpgpu_legacy.published.papers import find_paper
-from gpgpu_legacy.serial import Record, as_record, with_fields
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
 
 PAPER, CLAIM = "hall-carr-hart-2003", "section-6-cache-coherence"
