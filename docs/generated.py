@@ -413,7 +413,7 @@ LIMITS = {
 }  # fmt: skip
 """The files whose limits hold for what comes from outside, by subject."""
 
-_LIMIT = re.compile(r"(MOST|LARGEST|LONGEST|DEEPEST|SMALLEST|SURELY|SWEPT|ADDRESSES)(_\w+)?")
+_LIMIT = re.compile(r"(MOST|LARGEST|LONGEST|DEEPEST|SMALLEST|SURELY|SWEPT|ADDRESSES_KEPT)(_\w+)?")
 
 
 def limits() -> str:
