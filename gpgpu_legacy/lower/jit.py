@@ -35,41 +35,32 @@ def compile_kernel(kernel: Kernel, unproven: frozenset[int] | None = None) -> Wo
     number of threads may ask. Raises what python_text does.
     """
     with _LOCK:
-        return _kernel(kernel, unproven)
+        return _compiled(kernel, unproven, ENTRY)
 
 
 def compile_addresses(kernel: Kernel, unproven: frozenset[int] | None = None) -> Addresses:
     """The native code of address_text, compiled when it is first called, and kept likewise."""
     with _LOCK:
-        return _addresses(kernel, unproven)
+        return _compiled(kernel, unproven, ADDRESSES)
 
 
 # Held by who makes code.
 _LOCK = held_across_forks(RLock())
 
 
-@lru_cache(maxsize=64)
-def _kernel(kernel: Kernel, unproven: frozenset[int] | None) -> WorkGroups:
+@lru_cache(maxsize=128)
+def _compiled(kernel: Kernel, unproven: frozenset[int] | None, entry: str) -> Callable[..., Any]:
+    """The function of that name of a kernel's module, as native code."""
     import numba
 
-    text = python_text(kernel, unproven)
-    buffers = [numba.float32[::1]] * len(kernel.buffers)
-    uniforms = [getattr(numba, DTYPES[uniform.type]) for uniform in kernel.uniforms]
-    signature = numba.void(*buffers, *uniforms, numba.int64[::1], *[numba.int64] * 4)
-    compiled: WorkGroups = _compiled(text, ENTRY, signature)
-    return compiled
-
-
-@lru_cache(maxsize=64)
-def _addresses(kernel: Kernel, unproven: frozenset[int] | None) -> Addresses:
-    compiled: Addresses = _compiled(address_text(kernel, unproven), ADDRESSES)
-    return compiled
-
-
-def _compiled(text: str, entry: str, signature: Any = None) -> Callable[..., Any]:
-    """The function of that name of a module's text, as native code."""
     from gpgpu_legacy.lower.numba_code import compile_text_function
 
+    text = (python_text if entry == ENTRY else address_text)(kernel, unproven)
+    signature = None
+    if entry == ENTRY:
+        buffers = [numba.float32[::1]] * len(kernel.buffers)
+        uniforms = [getattr(numba, DTYPES[uniform.type]) for uniform in kernel.uniforms]
+        signature = numba.void(*buffers, *uniforms, numba.int64[::1], *[numba.int64] * 4)
     module = ModuleType(f"kernel_{sha256(text.encode()).hexdigest()[:24]}")
     exec(compile(text, module.__name__, "exec"), module.__dict__)
     # Where numba looks for the module when it reads kept code: as long as there is code of it.

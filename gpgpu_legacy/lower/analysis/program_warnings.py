@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from typing import cast
 
 from gpgpu_legacy.isa.ir import Instruction, ParameterSpace, Program, TextureTarget
@@ -41,32 +40,24 @@ def program_warnings(
     warnings: list[str] = []
     for space, given in spaces:
         read = set(program.parameter_indices(space))
-        if unset := _Elements.of(space.value, read.difference(given)):
-            warnings.append(f"{unset.are} never set, and {name} reads 0 there")
-        if unread := _Elements.of(space.value, set(given) - read):
-            warnings.append(f"{unread.are} set, but {name} never reads {unread.them}")
-    if idle := _Elements.of("texture", set(units_bound) - program.texture_units.keys()):
-        warnings.append(f"{idle.are} bound, but {name} never looks {idle.them} up")
+        if unset := _elements(space.value, read.difference(given)):
+            warnings.append(f"{unset[0]} never set, and {name} reads 0 there")
+        if unread := _elements(space.value, set(given) - read):
+            warnings.append(f"{unread[0]} set, but {name} never reads {unread[1]}")
+    if idle := _elements("texture", set(units_bound) - program.texture_units.keys()):
+        warnings.append(f"{idle[0]} bound, but {name} never looks {idle[1]} up")
     warnings += _unscaled(program, name, pixel_sets)
     return tuple(warnings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Elements:
-    """Elements of an array, for a sentence about them. are: `texture[0] is`. them: `it`."""
-
-    are: str
-    them: str
-
-    @classmethod
-    def of(cls, array: str, indices: AbstractSet[int]) -> _Elements | None:
-        """Those with these indices; None if there are none."""
-        if not indices:
-            return None
-        *others, last = (f"[{index}]" for index in sorted(indices))
-        if not others:
-            return cls(f"{array}{last} is", "it")
-        return cls(f"{array}{', '.join(others)} and {last} are", "them")
+def _elements(array: str, indices: AbstractSet[int]) -> tuple[str, str] | None:
+    """For a sentence about elements of an array: `texture[0] is`, `it`; None if there are none."""
+    if not indices:
+        return None
+    *others, last = (f"[{index}]" for index in sorted(indices))
+    if not others:
+        return f"{array}{last} is", "it"
+    return f"{array}{', '.join(others)} and {last} are", "them"
 
 
 def _unscaled(program: Program, name: str, pixel_sets: Collection[int]) -> Iterator[str]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit.glsl import (
     PLANE_PARTS,
@@ -59,17 +58,10 @@ void main() {
 class PassEmitter(GlslEmitter):
     """What shaders of a pass have in common, drawn by itself: attributes of bent rectangles."""
 
-    def __init__(
-        self,
-        dialect: Dialect,
-        arithmetic: Arithmetic = FP32,
-        *,
-        exact: bool,
-        bent: tuple[Attribute, ...] = (),
-    ) -> None:
-        """bent: the attributes of which each triangle has its own planes."""
-        super().__init__(dialect, arithmetic, exact=exact)
-        self.bent = bent
+    def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
+        """Nothing spelled yet."""
+        super().__init__(dialect, key.arithmetic, exact=key.exact)
+        self.bent = key.bent
 
     def source(self, given: Given) -> str:
         """The triangle's plane, where each has its own."""
@@ -118,7 +110,7 @@ class _FragmentEmitter(PassEmitter):
     """Texels come from samplers."""
 
     def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
-        super().__init__(dialect, key.arithmetic, exact=key.exact, bent=key.bent)
+        super().__init__(key, dialect)
         self.samplers: dict[int, None] = {}
         self.extents = {unit.number: unit.extent for unit in key.units}
 
@@ -259,7 +251,7 @@ class _BufferEmitter(PassEmitter):
     """Texels come from storage buffers."""
 
     def __init__(self, key: ShaderKey) -> None:
-        super().__init__(COMPUTE, key.arithmetic, exact=key.exact, bent=key.bent)
+        super().__init__(key, COMPUTE)
         self.units = {unit.number: unit for unit in key.units}
         self.fetched: set[int] = set()
 

@@ -8,7 +8,7 @@ stands in a uniform block, whose bytes `uniform_blocks` makes of their Arguments
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 from gpgpu_legacy.lower.emit.glsl import GlslEmitter, type_name
@@ -28,9 +28,9 @@ from gpgpu_legacy.lower.groups.invocation import (
     texture_array,
 )
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.lower.groups.staging import AT_ONCE, GroupStaging, choose_staging
+from gpgpu_legacy.lower.groups.staging import AT_ONCE, choose_staging
 from gpgpu_legacy.lower.groups.tiling import GroupTiling
-from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given, Variable
+from gpgpu_legacy.lower.ir import Array, Call, Element, Fetch, Given, Statement, Variable
 from gpgpu_legacy.lower.temporal.content import TemporalContent, TemporalShape
 from gpgpu_legacy.lower.temporal.tiling import (
     COMPLETE,
@@ -69,24 +69,13 @@ def emit_groups(
     staging = choose_staging(content, body, shape, shared_bytes, at_once=at_once)
     fetched = [n for n, surface in enumerate(content.surfaces) if fetches and not surface.owned]
     emitter = GroupEmitter(content, fetched, exact=exact)
-    lines = emitter.block(GroupTiling(content, body, staging).statements())
-    text = _group_shader(content, staging, emitter, lines)
-    trips = sum(s.trips for draw in content.draws for s in live_segments(draw))
-    return GroupCode(text, staging.shape, tuple(emitter.given.values()), trips, tuple(fetched))
-
-
-def _group_shader(
-    content: Content, staging: GroupStaging, emitter: GroupEmitter, lines: list[str]
-) -> str:
-    """The text around the statements of main."""
     buffers = []
     for number, surface in enumerate(content.surfaces):
         array = texture_array(content, number)
         access = "restrict " if surface.owned else "readonly restrict "
-        fetched = array.name in emitter.fetched
         buffers.append(
             f"layout(binding = {number}) uniform samplerBuffer {array.name};"
-            if fetched
+            if number in fetched
             else buffer(number, access, array)
         )
     for number in sorted(staging.surfaces_in_quads):
@@ -97,8 +86,8 @@ def _group_shader(
         INVOCATION: "int(gl_LocalInvocationIndex)",
         CORNER: f"ivec2(gl_WorkGroupID.xy) * ivec2({width}, {height})",
     }
-    arrays = staging.arrays().values()
-    return emitter.shader(staging.shape.threads, buffers, arrays, known, lines)
+    statements = GroupTiling(content, body, staging).statements()
+    return emitter.code(staging.shape, buffers, staging.arrays().values(), known, statements)
 
 
 class GroupEmitter(GlslEmitter):
@@ -112,11 +101,11 @@ class GroupEmitter(GlslEmitter):
 
     def __init__(self, content: Content, fetched: Iterable[int], *, exact: bool) -> None:
         super().__init__(COMPUTE, exact=exact)
-        self.content = content
-        self.fetched = {texture_array(content, number).name for number in fetched}
+        self.content, self.fetched = content, tuple(fetched)
+        self.arrays = {texture_array(content, number).name for number in self.fetched}
 
     def element(self, value: Element) -> str:
-        if value.array.name not in self.fetched:
+        if value.array.name not in self.arrays:
             return super().element(value)
         (index,) = value.operands
         texel = f"texelFetch({value.array.name}, {self.expression(index)})"
@@ -132,16 +121,17 @@ class GroupEmitter(GlslEmitter):
     def fetch(self, fetch: Fetch) -> str:
         return self.expression(Call(fetch.operands, surface_fetch(self.content, fetch.texture)))
 
-    def shader(
+    def code(
         self,
-        threads: tuple[int, int],
+        shape: GroupShape,
         buffers: Iterable[str],
         shared: Iterable[Array],
         known: Mapping[Variable, str],
-        lines: Iterable[str],
-    ) -> str:
-        """The text around the statements of main; known: what these begin with."""
-        (uniforms, functions), (across, up) = self.head(), threads
+        statements: Sequence[Statement],
+    ) -> GroupCode:
+        """The shader around the statements of main; known: what these begin with."""
+        lines = self.block(statements)
+        (uniforms, functions), (across, up) = self.head(), shape.threads
         head = [*COMPUTE.header, *uniforms]
         head += [f"layout(local_size_x = {across}, local_size_y = {up}) in;", *buffers]
         head.append(f"uniform {self.iterations} {ITERATIONS};")
@@ -154,7 +144,9 @@ class GroupEmitter(GlslEmitter):
             head.append(f"shared {type_name(array.element)} {array.name}{lengths};")
         places = {FIRST: f"{ITERATIONS}.x", LAST: f"{ITERATIONS}.y", **known}
         start = [f"    {declared(variable)} = {text};" for variable, text in places.items()]
-        return "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
+        text = "\n".join([*head, *functions, "", "void main() {", *start, *lines, "}", ""])
+        trips = sum(s.trips for draw in self.content.draws for s in live_segments(draw))
+        return GroupCode(text, shape, tuple(self.given.values()), trips, self.fetched)
 
 
 @lru_cache(maxsize=256)
@@ -173,17 +165,6 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
     refuse_unsupported(content.content)
     body = fused_body(content.content, as_level=False)
     emitter = _TemporalEmitter(content, shape, exact=exact)
-    lines = emitter.block(TemporalTiling(content, body, shape).statements())
-    text = _temporal_shader(content, shape, emitter, lines)
-    trips = sum(s.trips for draw in content.content.draws for s in live_segments(draw))
-    group = GroupShape(shape.threads, shape.columns, shape.rows, k_depth=0)
-    return GroupCode(text, group, tuple(emitter.given.values()), trips)
-
-
-def _temporal_shader(
-    content: TemporalContent, shape: TemporalShape, emitter: _TemporalEmitter, lines: list[str]
-) -> str:
-    """The text around the statements of main."""
     buffers, surfaces = [], content.content.surfaces
     for number, surface in enumerate(surfaces):
         writes = surface.written and number not in content.live
@@ -201,7 +182,9 @@ def _temporal_shader(
         THREAD: "ivec2(gl_LocalInvocationID.xy)",
         CORNER: corner,
     }
-    return emitter.shader(shape.threads, buffers, shared, known, lines)
+    group = GroupShape(shape.threads, shape.columns, shape.rows, k_depth=0)
+    statements = TemporalTiling(content, body, shape).statements()
+    return emitter.code(group, buffers, shared, known, statements)
 
 
 class _TemporalEmitter(GroupEmitter):

@@ -23,7 +23,15 @@ from typing import Any
 from llvmlite import ir
 
 from gpgpu_legacy.lower.emit.llvm_values import I32, I64, CountedLoop, greater, integer, lesser
-from gpgpu_legacy.lower.emit.llvm_words import FIRST, LAST, X_FIRST, X_LAST, Y_FIRST, Y_LAST
+from gpgpu_legacy.lower.emit.llvm_words import (
+    FIRST,
+    LAST,
+    X_FIRST,
+    X_LAST,
+    Y_FIRST,
+    Y_LAST,
+    Words,
+)
 
 # Of the header. NEXT has a cache line of its own: the number of the item that is taken next, over
 # all stages. STAGES: up to which stage to go. ITEMS: of a stage. KINDS: how many stages in turn
@@ -66,19 +74,6 @@ def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ir.IRB
     return function, ir.IRBuilder(function.append_basic_block())
 
 
-def _word(b: ir.IRBuilder, array: Any, number: Any) -> Any:
-    """The place of a word."""
-    return b.gep(array, [integer(number) if isinstance(number, int) else number])
-
-
-def _load(b: ir.IRBuilder, array: Any, number: Any) -> Any:
-    return b.load(_word(b, array, number))
-
-
-def _pointer(b: ir.IRBuilder, header: Any, word: int) -> Any:
-    return b.inttoptr(_load(b, header, word), I64.as_pointer())
-
-
 def _wait_function(module: ir.Module) -> None:
     """Wait until an item, the first argument the count of it, has ended so many stages."""
     function, b = _function(module, "wait", 3)
@@ -97,7 +92,7 @@ def _wait_function(module: ir.Module) -> None:
     b.cbranch(b.icmp_signed("<", more, ir.Constant(I32, _SPINS)), look, pause)
     b.position_at_end(pause)
     kind = ir.FunctionType(I32, [])
-    b.call(b.inttoptr(_load(b, header, PAUSE_AT), kind.as_pointer()), [])
+    b.call(Words(b, header).address(PAUSE_AT, kind), [])
     spins.add_incoming(more, pause)
     b.branch(look)
     b.position_at_end(done)
@@ -108,36 +103,34 @@ def _rows_function(module: ir.Module) -> None:
     """Run one iteration of a pass, the second argument its words, on some columns and rows."""
     function, b = _function(module, "rows", 7)
     header, member, left, right, first, last, iteration = function.args
-    height = _load(b, header, HEIGHT)
-    words = _pointer(b, member, WORDS)
-    kind = ir.FunctionType(ir.VoidType(), [I64.as_pointer()])
-    code = b.inttoptr(_load(b, member, CODE), kind.as_pointer())
-    b.store(left, _word(b, words, X_FIRST))
-    b.store(right, _word(b, words, X_LAST))
-    b.store(iteration, _word(b, words, FIRST))
-    b.store(b.add(iteration, integer(1)), _word(b, words, LAST))
+    height = Words(b, header).integer(HEIGHT)
+    words = Words(b, Words(b, member).address(WORDS))
+    code = Words(b, member).address(CODE, ir.FunctionType(ir.VoidType(), [I64.as_pointer()]))
+    b.store(left, words.place(X_FIRST))
+    b.store(right, words.place(X_LAST))
+    b.store(iteration, words.place(FIRST))
+    b.store(b.add(iteration, integer(1)), words.place(LAST))
     here = (first, lesser(b, last, height))
     beyond = (b.sub(greater(b, first, height), height), b.sub(last, height))
     for low, high in (here, beyond):
         with b.if_then(b.icmp_signed("<", low, high)):
-            b.store(low, _word(b, words, Y_FIRST))
-            b.store(high, _word(b, words, Y_LAST))
-            b.call(code, [words])
+            b.store(low, words.place(Y_FIRST))
+            b.store(high, words.place(Y_LAST))
+            b.call(code, [words.array])
     b.ret_void()
 
 
 def _item_function(module: ir.Module) -> None:
     """Run an item of a stage; the arguments after the words are the item and the stage."""
     function, b = _function(module, "item", 4)
-    header, members, address, stage = function.args
-    item = b.inttoptr(address, I64.as_pointer())
-    low, low_step, high, high_step = (
-        _load(b, item, word) for word in (LOW, LOW_STEP, HIGH, HIGH_STEP)
-    )
-    lag, chunk, slant, span = (_load(b, header, word) for word in (LAG, CHUNK, SLANT, SPAN))
-    depth, bodies, width = (_load(b, header, word) for word in (DEPTH, MEMBERS, WIDTH))
+    header, members = (Words(b, array) for array in function.args[:2])
+    address, stage = function.args[2:]
+    item = Words(b, b.inttoptr(address, I64.as_pointer()))
+    low, low_step, high, high_step = map(item.integer, (LOW, LOW_STEP, HIGH, HIGH_STEP))
+    lag, chunk, slant, span = map(header.integer, (LAG, CHUNK, SLANT, SPAN))
+    depth, bodies, width = map(header.integer, (DEPTH, MEMBERS, WIDTH))
     first_pass = b.mul(stage, depth)
-    passes = lesser(b, depth, b.sub(_load(b, header, PASSES), first_pass))
+    passes = lesser(b, depth, b.sub(header.integer(PASSES), first_pass))
     last_pass = b.sub(passes, integer(1))
     top = b.add(high, b.mul(last_pass, b.add(high_step, lag)))
     side = b.add(width, b.mul(last_pass, slant))
@@ -147,10 +140,10 @@ def _item_function(module: ir.Module) -> None:
         CountedLoop(b, integer(0), passes) as number,
     ):
         pass_ = b.add(first_pass, number)
-        member = _word(b, members, b.mul(b.srem(pass_, bodies), integer(MEMBER_WORDS)))
+        member = members.place(b.mul(b.srem(pass_, bodies), integer(MEMBER_WORDS)))
         before, below = b.sub(column, b.mul(number, slant)), b.sub(row, b.mul(number, lag))
         left = greater(b, before, integer(0))
-        right = lesser(b, b.add(before, span), _load(b, member, COLUMNS))
+        right = lesser(b, b.add(before, span), Words(b, member).integer(COLUMNS))
         first = greater(b, below, b.add(low, b.mul(number, low_step)))
         last = lesser(b, b.add(below, chunk), b.add(high, b.mul(number, high_step)))
         some = b.and_(b.icmp_signed("<", left, right), b.icmp_signed("<", first, last))
@@ -158,7 +151,7 @@ def _item_function(module: ir.Module) -> None:
             iteration = b.sdiv(pass_, bodies)
             b.call(
                 module.get_global("rows"),
-                [header, member, left, right, first, last, iteration],
+                [header.array, member, left, right, first, last, iteration],
             )
     b.ret_void()
 
@@ -166,29 +159,27 @@ def _item_function(module: ir.Module) -> None:
 def _work_function(module: ir.Module) -> None:
     """Take items until there are none left."""
     function, b = _function(module, "work", 2)
-    header, members = function.args
-    items, kinds = _load(b, header, ITEMS), _load(b, header, KINDS)
-    items_at, ended_at = _pointer(b, header, ITEMS_AT), _pointer(b, header, ENDED_AT)
-    limit = b.mul(_load(b, header, STAGES), items)
+    header = Words(b, function.args[0])
+    items, kinds = map(header.integer, (ITEMS, KINDS))
+    items_at, ended_at = (Words(b, header.address(word)) for word in (ITEMS_AT, ENDED_AT))
+    limit = b.mul(header.integer(STAGES), items)
     take, run, done = (function.append_basic_block() for _ in range(3))
     b.branch(take)
     b.position_at_end(take)
-    taken = b.atomic_rmw("add", _word(b, header, NEXT), integer(1), "monotonic")
+    taken = b.atomic_rmw("add", header.place(NEXT), integer(1), "monotonic")
     b.cbranch(b.icmp_signed("<", taken, limit), run, done)
     b.position_at_end(run)
     stage, number = b.sdiv(taken, items), b.srem(taken, items)
     kind = b.mul(b.srem(stage, kinds), items)
-    item = _word(b, items_at, b.mul(b.add(kind, number), integer(ITEM_WORDS)))
-    start, ring, first, awaited, after = (
-        _load(b, item, word) for word in (START, RING, FROM, AWAITED, AFTER)
-    )
+    item = Words(b, items_at.place(b.mul(b.add(kind, number), integer(ITEM_WORDS))))
+    start, ring, first, awaited, after = map(item.integer, (START, RING, FROM, AWAITED, AFTER))
     wanted = b.add(stage, after)
     with CountedLoop(b, integer(0), awaited) as other:
         place = b.add(start, b.srem(b.add(first, other), ring))
-        count = _word(b, ended_at, b.mul(place, integer(ENDED_WORDS)))
-        b.call(module.get_global("wait"), [count, header, wanted])
-    b.call(module.get_global("item"), [header, members, b.ptrtoint(item, I64), stage])
-    ended = _word(b, ended_at, b.mul(number, integer(ENDED_WORDS)))
+        count = ended_at.place(b.mul(place, integer(ENDED_WORDS)))
+        b.call(module.get_global("wait"), [count, header.array, wanted])
+    b.call(module.get_global("item"), [*function.args, b.ptrtoint(item.array, I64), stage])
+    ended = ended_at.place(b.mul(number, integer(ENDED_WORDS)))
     b.store_atomic(b.add(stage, integer(1)), ended, ordering="release", align=8)
     b.branch(take)
     b.position_at_end(done)

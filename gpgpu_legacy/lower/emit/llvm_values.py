@@ -222,10 +222,6 @@ def _int_choice(sign: str) -> _Instruction:
     return lambda emit, _, a, b: emit.builder.select(emit.builder.icmp_signed(sign, a, b), a, b)
 
 
-def _logical(name: str) -> _Instruction:
-    return lambda emit, _, *values: getattr(emit.builder, name)(*values)
-
-
 def _select(emit: ValueEmitter, _: _Flags, condition: Any, a: Any, b: Any) -> Any:
     return emit.builder.select(condition, a, b)
 
@@ -284,9 +280,9 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
         **{operator: _int_comparison(sign) for operator, sign in _COMPARISONS.items()},
     },
     Kind.BOOL: {
-        Operator.AND: _logical("and_"),
-        Operator.OR: _logical("or_"),
-        Operator.NOT: _logical("not_"),
+        Operator.AND: _named("and_"),
+        Operator.OR: _named("or_"),
+        Operator.NOT: _named("not_"),
     },
 }
 """What emits an operation, by the kind of its last operand."""

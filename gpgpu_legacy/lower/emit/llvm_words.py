@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpgpu_legacy.lower.emit.llvm_values import integer
+from gpgpu_legacy.lower.emit.llvm_values import I64, integer
 
 # The rectangle's columns and rows that are to be worked on, the iterations; how many of these a
 # tile runs at a time, and how many the table has; addresses of the table and of what is staged; the
@@ -37,16 +37,21 @@ def word_count(surfaces: int, bases: int) -> int:
 
 
 class Words:
-    """The argument array, as its function reads it."""
+    """An array of words, as code reads it."""
 
     def __init__(self, builder: ir.IRBuilder, pointer: Any) -> None:
         """pointer: to the array."""
         self._builder, self.array = builder, pointer
 
-    def integer(self, word: int) -> Any:
-        """A word as a number."""
-        return self._builder.load(self._builder.gep(self.array, [integer(word)]))
+    def place(self, word: Any) -> Any:
+        """Where a word is. word: a number, or a 64-bit integer of LLVM."""
+        number = integer(word) if isinstance(word, int) else word
+        return self._builder.gep(self.array, [number])
 
-    def address(self, word: int, element: Any) -> Any:
+    def integer(self, word: Any) -> Any:
+        """A word as a number."""
+        return self._builder.load(self.place(word))
+
+    def address(self, word: int, element: Any = I64) -> Any:
         """A word as the address of elements of that type."""
         return self._builder.inttoptr(self.integer(word), element.as_pointer())

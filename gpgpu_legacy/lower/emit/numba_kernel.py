@@ -96,33 +96,24 @@ class Emitter:
         uniforms = [f"u_{uniform.name}" for uniform in self.kernel.uniforms]
         arguments = [*buffers, *uniforms, "failed", "columns", "across", "first", "last"]
         self.add(0, f"def {ENTRY}({', '.join(arguments)}):")
-        self.check_stack()
-        for array in self.kernel.shared:
-            length = prod(array.extents)
-            self.add(1, f"s_{array.name} = {_stack(array.type, length)}")
+        arrays = [(f"s_{a.name}", a.type, prod(a.extents)) for a in self.kernel.shared]
         for name, levels in self.arrays.items():
-            length = prod(self.size(level) for level in levels)
-            kind = self.kinds[name]
-            for part in range(_width(kind)):
-                self.add(1, f"{self.name(name, part)} = {_stack(kind, length)}")
+            kind, length = self.kinds[name], prod(self.size(level) for level in levels)
+            arrays += [(self.name(name, part), kind, length) for part in range(_width(kind))]
+        size = sum(length * (8 if kind is Type.DOUBLE else 4) for _, kind, length in arrays)
+        if size > MOST_STACK:
+            raise PlanError(
+                f"{self.kernel.name}: a work group needs {size} bytes for its shared arrays and "
+                f"variables; native code has {MOST_STACK}: make the work groups smaller"
+            )
+        for name, kind, length in arrays:
+            self.add(1, f"{name} = carray(stack(np.{DTYPES[kind]}, {length}), {length})")
         self.add(1, "for group in range(first, last):")
         self.add(2, "gx, gy = group % across, group // across")
         for array in self.kernel.shared:
             self.add(2, f"s_{array.name}[:] = 0")
         self.emit(self.nest, 2, GROUP)
         return INTRINSICS + "\n".join(self.lines) + "\n"
-
-    def check_stack(self) -> None:
-        lengths = [(array.type, prod(array.extents)) for array in self.kernel.shared]
-        for name, levels in self.arrays.items():
-            kind = self.kinds[name]
-            lengths.append((kind, _width(kind) * prod(self.size(level) for level in levels)))
-        size = sum(length * (8 if kind is Type.DOUBLE else 4) for kind, length in lengths)
-        if size > MOST_STACK:
-            raise PlanError(
-                f"{self.kernel.name}: a work group needs {size} bytes for its shared arrays and "
-                f"variables; native code has {MOST_STACK}: make the work groups smaller"
-            )
 
     def add(self, depth: int, line: str) -> None:
         self.lines.append("    " * depth + line)
@@ -310,10 +301,6 @@ class Emitter:
 
 def _along_row(slope: int) -> str:
     return {0: "", 1: " + tx"}.get(slope, f" + {slope} * tx")
-
-
-def _stack(kind: Type, length: int) -> str:
-    return f"carray(stack(np.{DTYPES[kind]}, {length}), {length})"
 
 
 def _width(kind: Type) -> int:

@@ -50,19 +50,19 @@ from gpgpu_legacy.lower.sampling import (
     lookup_function,
     padded,
 )
-from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.plan import Blend
 
 
-def own_variable(number: int, texel_format: Format) -> Variable:
+def own_variable(content: Content, number: int) -> Variable:
     """What a fragment has in the surface of that number, a component a channel."""
-    return Variable("own", type_of(Kind.FLOAT, texel_format.channels), Role.OWN, number)
+    channels = content.surfaces[number].format.channels
+    return Variable("own", type_of(Kind.FLOAT, channels), Role.OWN, number)
 
 
-def own_texel(number: int, texel_format: Format) -> Read:
+def own_texel(content: Content, number: int) -> Read:
     """The same, read."""
-    variable = own_variable(number, texel_format)
-    return Read(variable, tuple(range(texel_format.channels)), EVERYWHERE)
+    variable = own_variable(content, number)
+    return Read(variable, ALL[: variable.type.width], EVERYWHERE)
 
 
 def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
@@ -82,9 +82,8 @@ def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
 
 
 def _move(content: Content, move: Move) -> Assign:
-    source = own_texel(move.source, content.surfaces[move.source].format)
-    target = own_variable(move.target, content.surfaces[move.target].format)
-    return Assign(target, source.components, source)
+    source = own_texel(content, move.source)
+    return Assign(own_variable(content, move.target), source.components, source)
 
 
 class _Draw:
@@ -135,7 +134,7 @@ class _Draw:
         present = ALL[: surface.format.channels]
         match self.step.lookup:
             case OwnLookup(texture):
-                held = own_texel(texture, surface.format)
+                held = own_texel(self.content, texture)
                 texel = decoded(held, surface.format, as_level=self.as_level)
             case AffineLookup() | NeighbourLookup() as lookup:
                 texel = Texel(lookup, present, lookup.axes, self.step.advance)
@@ -158,7 +157,7 @@ class _Draw:
         writes: list[Statement] = []
         for number, target in enumerate(draw.targets):
             texel_format = self.content.surfaces[target].format
-            held = own_texel(target, texel_format)
+            held = own_texel(self.content, target)
             wanted = color_number(draw.program, number)
             colour, instruction = self.colour(body, wanted, held.components)
             value = encoded(colour, texel_format, as_level=self.as_level)

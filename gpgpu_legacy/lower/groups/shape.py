@@ -126,13 +126,8 @@ def _measured() -> dict[tuple[int, int], GroupShape]:
     """The shapes of group_shapes.toml, by channels and by numbers alive. Their trips unroll."""
     text = files("gpgpu_legacy.lower.groups").joinpath("group_shapes.toml").read_text("utf-8")
     return {
-        (row["channels"], row["numbers"]): GroupShape(
-            tuple(row["threads"]),
-            row["columns"],
-            row["rows"],
-            row["k_depth"],
-            row["k_depth"],
-            row["adjacent"],
+        (row.pop("channels"), row.pop("numbers")): GroupShape(
+            tuple(row.pop("threads")), unroll=row["k_depth"], **row
         )
         for row in tomllib.loads(text)["shape"]
     }

@@ -110,7 +110,7 @@ class GroupTiling:
         return [surface for surface in self.content.owned if self._own(surface) in early]
 
     def _own(self, number: int) -> Variable:
-        return own_variable(number, self.content.surfaces[number].format)
+        return own_variable(self.content, number)
 
     # Fragments
 

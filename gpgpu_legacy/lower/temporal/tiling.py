@@ -179,7 +179,7 @@ class TemporalTiling:
         return read(self.tile.cell(variable, fragment), axes=self.tile.axes[variable])
 
     def _own(self, surface: int) -> Variable:
-        return own_variable(surface, self.content.surfaces[surface].format)
+        return own_variable(self.content, surface)
 
     # Texels of textures
 
