@@ -29,7 +29,7 @@ from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resour
 from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES, Cost
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
-from gpgpu_legacy.serial import as_record
+from gpgpu_legacy.serial import as_record, with_fields
 
 
 def check_program(program: Program, chip: Profile) -> Verdict:
@@ -45,7 +45,7 @@ def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
         as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
         for node in taken.nodes
     )
-    rows = _rows(program, taken, native, chip)
+    rows = (with_fields(row, program=program.name) for row in _rows(program, taken, native, chip))
     return make_verdict(
         program.name or "the program", chip, rows, nodes, _expanded(program, native)
     )
@@ -59,12 +59,12 @@ def _rows(
     yield from _swizzles(program, chip)
     if TextureTarget.RECT in program.texture_units.values():
         sides = yes_or_no_sides(chip.formats.rectangle_textures, chip)
-        yield make_row("rectangle textures", "used", sides, program=program.name)
+        yield make_row("rectangle textures", "used", sides)
     for usage in taken.usages:
         if usage.count > 0:
-            yield _limit(usage, taken, chip, program.name)
+            yield _limit(usage, taken, chip)
     if native is not None:
-        yield from _native_limits(native, taken, chip, program.name)
+        yield from _native_limits(native, taken, chip)
 
 
 def _language(program: Program, chip: Profile) -> Row:
@@ -83,7 +83,7 @@ def _language(program: Program, chip: Profile) -> Row:
     else:
         outcome = Outcome.EXCEEDED
     sides = both_sides(make_side(outcome, allowed, fact), chip)
-    return make_row("language", "ARB_fragment_program", sides, advice=advice, program=program.name)
+    return make_row("language", "ARB_fragment_program", sides, advice=advice)
 
 
 def _operations(program: Program, chip: Profile) -> Iterator[Row]:
@@ -93,7 +93,7 @@ def _operations(program: Program, chip: Profile) -> Iterator[Row]:
     opcodes = ", ".join(sorted({i.mnemonic for i in program.instructions})) or "none"
     offender = next((i for i in program.instructions if i.mnemonic not in fact.value), None)
     sides = both_sides(make_side(_outcome(offender), ", ".join(fact.value), fact), chip)
-    yield make_row("operations", opcodes, sides, where=_line(offender), program=program.name)
+    yield make_row("operations", opcodes, sides, where=_line(offender))
 
 
 def _swizzles(program: Program, chip: Profile) -> Iterator[Row]:
@@ -103,7 +103,7 @@ def _swizzles(program: Program, chip: Profile) -> Iterator[Row]:
     offender = next((i for i in program.instructions if _is_swizzled(i)), None)
     sides = both_sides(make_side(_outcome(offender), "none", fact), chip)
     used = "some" if offender else "none"
-    yield make_row("swizzles", used, sides, where=_line(offender), program=program.name)
+    yield make_row("swizzles", used, sides, where=_line(offender))
 
 
 def _outcome(offender: Instruction | None) -> Outcome:
@@ -135,7 +135,7 @@ _ONE_LIMIT = {
 _COUNTED_NATIVELY = {Resource.ALU_INSTRUCTIONS, Resource.INSTRUCTIONS}
 
 
-def _limit(usage: Usage, taken: Resources, chip: Profile, program: str) -> Row:
+def _limit(usage: Usage, taken: Resources, chip: Profile) -> Row:
     sides = _sides(usage, chip)
     exceeded = (one.allowed for one in sides if one and one.outcome is Outcome.EXCEEDED)
     tightest = min((n for n in exceeded if isinstance(n, int | float)), default=None)
@@ -144,7 +144,7 @@ def _limit(usage: Usage, taken: Resources, chip: Profile, program: str) -> Row:
     if tightest is not None and usage.resource is Resource.INDIRECTIONS:
         advice = _hoisting(taken, tightest)
     resource = usage.resource.value
-    return make_row(resource, usage.count, sides, where=where, advice=advice, program=program)
+    return make_row(resource, usage.count, sides, where=where, advice=advice)
 
 
 def _sides(usage: Usage, chip: Profile) -> Sides:
@@ -180,9 +180,7 @@ def _count(program: Program, set_name: str) -> NativeCount:
     return count_native(program, instruction_set(set_name))
 
 
-def _native_limits(
-    native: NativeCount, taken: Resources, chip: Profile, program: str
-) -> Iterator[Row]:
+def _native_limits(native: NativeCount, taken: Resources, chip: Profile) -> Iterator[Row]:
     fog = taken.usage(Resource.ALU_INSTRUCTIONS).surcharge
     moves = sum(use.moves for use in native.uses)
     advice = f"{moves} of the most are moves, for swizzles that the chip lacks" if moves else ""
@@ -201,7 +199,6 @@ def _native_limits(
             (None, side),
             where=_line(beyond.instruction if beyond else None),
             advice=advice,
-            program=program,
         )
         advice = ""
 

@@ -271,13 +271,13 @@ def _expanded_grid(expanded: tuple[Expanded, ...], *, several: bool) -> Grid:
     heads = ("lines", "the first of them", "operands in pieces", "moves", "native ALU instructions")
     rows = tuple(
         (
-            f"{_lines(each.lines)}{f' ({each.program})' if several else ''}",
-            each.instruction,
-            "; ".join(each.operands),
-            each.moves,
-            Numeral(f"{each.fewest}–{each.most}" if each.fewest < each.most else str(each.most)),
+            f"{_lines(kind.lines)}{f' ({kind.program})' if several else ''}",
+            kind.instruction,
+            "; ".join(kind.operands),
+            kind.moves,
+            Numeral(f"{kind.fewest}–{kind.most}" if kind.fewest < kind.most else str(kind.most)),
         )
-        for each in expanded
+        for kind in expanded
     )
     notes = (
         "Each takes one more native instruction for every piece of an operand, or is split where "
@@ -363,13 +363,11 @@ def make_row(
     *,
     where: str = "",
     advice: str = "",
-    program: str = "",
 ) -> Row:
     """A row, whose outcome is the worse one of its sides."""
     advertised, native = sides
     return Row(
         limit=limit,
-        program=program,
         found=found,
         outcome=_worst(one.outcome for one in sides if one),
         advertised=advertised,

@@ -96,14 +96,8 @@ def _alternative(
 
 def formula_claims(table: PublishedTable) -> Iterator[Claim]:
     """A claim for each column of each row: it is the formula that counts of real plans obey."""
-    quantities = {
-        "passes": "passes",
-        "fragments_per_pass": "fragments_per_pass",
-        "per_fragment": f"{table.quantity}_per_fragment",
-        "total": table.quantity,
-    }
     for row in table.rows:
-        for column, quantity in quantities.items():
+        for column, quantity in table.quantities.items():
             yield Claim(
                 id=f"{table.name}/{row.label}/{column}",
                 where=f"{table.name.replace('-', ' ').capitalize()}, {row.label}, {column}",

@@ -231,6 +231,16 @@ class PublishedTable(TableHead, rename={"rows": "row"}):
     note: str
     rows: tuple[FormulaRow, ...]
 
+    @property
+    def quantities(self) -> dict[str, str]:
+        """What each column counts, by the names in papers/derive/counts.py."""
+        return {
+            "passes": "passes",
+            "fragments_per_pass": "fragments_per_pass",
+            "per_fragment": f"{self.quantity}_per_fragment",
+            "total": self.quantity,
+        }
+
 
 class CellEntry(Record):
     """A measured number. printed, repaired: what a damaged text has, and how it was read."""

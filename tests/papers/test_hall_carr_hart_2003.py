@@ -18,6 +18,8 @@ from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb import shaders
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.papers.derive import inputs
+from gpgpu_legacy.papers.derive.counts import recovered
 from gpgpu_legacy.papers.formulas.model import formula_tables, regenerate
 from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
 from gpgpu_legacy.papers.formulas.timing import time_methods
@@ -164,14 +166,23 @@ def test_copies_stand_in_a_column_of_their_own(
 
 
 @pytest.fixture
-def shader_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def counted_anew() -> Iterator[None]:
+    """No plan and no formula is remembered, neither before the test nor after it."""
+    kept = shaders.load_program, recovered, inputs._plan, inputs._counts
+    for function in kept:
+        function.cache_clear()
+    yield
+    for function in kept:
+        function.cache_clear()
+
+
+@pytest.fixture
+def shader_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, counted_anew: None) -> Path:
     """A copy of the shaders that the package reads for the time of a test."""
     folder = tmp_path / "shaders"
     shutil.copytree(sources.shader_folder(), folder)
     monkeypatch.setattr(sources, "shader_folder", lambda: folder)
-    shaders.load_program.cache_clear()
-    yield folder
-    shaders.load_program.cache_clear()
+    return folder
 
 
 FILES = {
@@ -222,6 +233,7 @@ def test_one_instruction_less_in_the_loop_is_noticed(shader_copy: Path, method: 
 HALF_FLOATS = Format("rgba16f", 4, 16, Numeric.FLOAT)
 
 
+@pytest.mark.usefixtures("counted_anew")
 @pytest.mark.parametrize(
     ("method", "module", "name", "value"),
     [

@@ -82,14 +82,14 @@ def _counted(product: Product, quantity: str) -> int:
 
 
 @cache
-def _recovered(method: str, quantity: str, change: PlanOrProgramChange | None) -> Any:
+def recovered(method: str, quantity: str, change: PlanOrProgramChange | None) -> Any:
     """The formula that a quantity of real plans obeys, in sympy's n and b; None where none does."""
     count = QUANTITIES[quantity]
     return recover(lambda n, b: count(Product(method, n, b, change=change)))
 
 
 def _quotient(inputs: Inputs, method: str, of: str, quantity: str) -> Any:
-    over, under = (_recovered(name, quantity, inputs.change) for name in (method, of))
+    over, under = (recovered(name, quantity, inputs.change) for name in (method, of))
     return over / under
 
 
@@ -98,7 +98,7 @@ def _quotient(inputs: Inputs, method: str, of: str, quantity: str) -> Any:
 
 def formula(inputs: Inputs, method: str, quantity: str) -> Value:
     """The formula in n and b that counts of real plans obey, recovered exactly."""
-    expression = _recovered(method, quantity, inputs.change)
+    expression = recovered(method, quantity, inputs.change)
     return None if expression is None else str(expression)
 
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cache
-
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.arguments import as_positive
-from gpgpu_legacy.count.closed_form import recover, same_formula
+from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
-from gpgpu_legacy.count.instructions import count_instructions
-from gpgpu_legacy.count.traffic import Counts, count_plan, fragments_per_pass
+from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.measure.platform import this_platform
+from gpgpu_legacy.papers.derive.counts import QUANTITIES, recovered
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.result import (
     NOTHING_TIMED,
@@ -28,7 +24,7 @@ from gpgpu_legacy.papers.formulas.result import (
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import FormulaRow, PublishedTable
-from gpgpu_legacy.serial import provenance
+from gpgpu_legacy.serial import as_record, provenance
 
 
 def formula_tables(
@@ -61,11 +57,10 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
     out of range.
     """
     as_positive("the size", size)
-    at = cache(_counted)  # of this call alone: shaders may change between two of them
     return [
         Table(
             id=published.id,
-            rows=tuple(_row(published, row, size, block, at) for row in published.rows),
+            rows=tuple(_row(published, row, size, block) for row in published.rows),
         )
         for chosen in papers()
         if paper in (None, chosen.id)
@@ -73,56 +68,26 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Counted:
-    """A method's plan at a size and a block, and its counts."""
+def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) -> Row:
+    product = Product(published.method, size, block)
 
-    plan: Plan
-    counts: Counts
-
-    def per_fragment(self, quantity: str) -> int | None:
-        """A count for each fragment; None where fragments differ in it."""
-        total, fragments = getattr(self.counts, quantity), self.counts.fragments
-        return total // fragments if fragments and total % fragments == 0 else None
-
-
-def _counted(method: str, size: int, block: int) -> _Counted:
-    plan = Product(method, size, block).builder.plan()
-    return _Counted(plan, count_plan(plan))
-
-
-def _row(
-    table: PublishedTable,
-    published: FormulaRow,
-    size: int,
-    block: int,
-    at: Callable[[str, int, int], _Counted],
-) -> Row:
-    here = at(published.method, size, block)
-
-    def cell(formula: str, quantity: Callable[[_Counted], int | None]) -> Cell:
-        counted = recover(lambda n, b: quantity(at(published.method, n, b)))
+    def cell(column: str, quantity: str) -> Cell:
+        formula, counted = getattr(published, column), recovered(product.method, quantity, None)
         return Cell(
-            value=quantity(here),
+            value=QUANTITIES[quantity](product),
             published=formula,
             counted=None if counted is None else str(counted),
             agrees=same_formula(counted, formula),
         )
 
-    return Row(
-        method=published.method,
-        label=published.label,
-        passes=cell(published.passes, lambda counted: counted.counts.passes),
-        fragments_per_pass=cell(
-            published.fragments_per_pass, lambda counted: fragments_per_pass(counted.plan)
-        ),
-        per_fragment=cell(
-            published.per_fragment, lambda counted: counted.per_fragment(table.quantity)
-        ),
-        total=cell(published.total, lambda counted: int(getattr(counted.counts, table.quantity))),
-        counts=here.counts,
-        lookups_per_fragment=here.counts.lookup // here.counts.fragments,
-        program_length=sum(count_instructions(p).total for p in here.plan.programs()),
+    counts = product.counts
+    return as_record(
+        Row,
+        published,
+        **{column: cell(column, quantity) for column, quantity in table.quantities.items()},
+        counts=counts,
+        lookups_per_fragment=counts.lookup // counts.fragments,
+        program_length=QUANTITIES["program_length"](product),
     )
 
 

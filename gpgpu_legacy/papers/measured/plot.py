@@ -24,7 +24,7 @@ from gpgpu_legacy.published.papers import Paper, find_paper
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gpgpu_legacy.papers.measured.result import Line, MeasuredTables, Table
+    from gpgpu_legacy.papers.measured.result import MeasuredTables, Table
 
 Curve = tuple[list[int], list[float]]
 
@@ -161,11 +161,7 @@ def _executors(tables: MeasuredTables, table: Table, label: str) -> list[tuple[s
 
 def _curve(table: Table, values: Sequence[float | None]) -> Curve:
     """A value for each row; NaN, a gap in the line, where it is missing or 0."""
-    return [_place(line) for line in table.rows], [value or nan for value in values]
-
-
-def _place(line: Line) -> int:
-    return line.threads or line.size
+    return [line.place for line in table.rows], [value or nan for value in values]
 
 
 def _draw_published(axes: Axes, label: str, curve: Curve, colour: str) -> None:
@@ -191,6 +187,6 @@ def _draw_measured(axes: Axes, label: str, curve: Curve, colour: str, order: int
 def _label(axes: Axes, table: Table, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
-    set_powers_of_two(axes, [_place(line) for line in table.rows])
+    set_powers_of_two(axes, [line.place for line in table.rows])
     axes.set_yscale("log")
     set_plain_numbers(axes)

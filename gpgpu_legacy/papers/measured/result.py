@@ -12,7 +12,7 @@ from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.present.result import RecordedResult
 from gpgpu_legacy.published.papers import Paper, find_paper
-from gpgpu_legacy.published.schema import Key, Quantity, Rate
+from gpgpu_legacy.published.schema import Quantity, Rate
 from gpgpu_legacy.published.tables import MeasuredTable, Series
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import Record
@@ -83,6 +83,11 @@ class Line(Record):
     ratios: tuple[SpeedUp, ...]
     interpolated: dict[str, float | None]
 
+    @property
+    def place(self) -> int:
+        """What the row is called: the threads of a block, or its size."""
+        return self.threads or self.size
+
     def cell(self, series: str) -> Cell | None:
         """The cell of a series; None where the paper has none."""
         return next((cell for cell in self.cells if cell.series == series), None)
@@ -129,11 +134,6 @@ class Table(Record):
     def source(self, series: Series, executor: str) -> str | None:
         """The executor whose times are shown with another's: itself, else the host's."""
         return source_of(series, self.candidates(series.label), executor)
-
-    def place(self, line: Line) -> int:
-        """What a row is called: its size, or the threads of a block."""
-        by_size = self.published.key is Key.SIZE or line.threads is None
-        return line.size if by_size or line.threads is None else line.threads
 
 
 def source_of(series: Series, candidates: Sequence[str], executor: str) -> str | None:
@@ -227,7 +227,7 @@ def _grid(
 ) -> Grid:
     """The table's rows with these columns after the one that identifies them."""
     heads = (table.published.key.value, *(head for head, _ in columns))
-    places = map(table.place, table.rows)
+    places = (line.place for line in table.rows)
     rows = tuple(zip(places, *(entries for _, entries in columns), strict=True))
     return Grid(grid_id, caption, heads, rows, notes)
 
@@ -319,7 +319,7 @@ def _not_candidates(table: Table, executor: str) -> Iterator[str]:
 
 def _reasons(table: Table, series: Series, executor: str) -> Iterator[str]:
     """A note for every group of successive rows that have no time and the same status."""
-    runs = [(table.place(line), _taken(line, series, executor)) for line in table.rows]
+    runs = [(line.place, _taken(line, series, executor)) for line in table.rows]
     known = [(place, taken) for place, taken in runs if taken is not None]
     for status, group in groupby(known, key=lambda run: run[1].status):
         if status is Status.MEASURED:
