@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.studies.multichannel import Multichannel
     from gpgpu_legacy.studies.precision import Precision
     from gpgpu_legacy.studies.roofline.model import Roofline
-    from gpgpu_legacy.studies.sdk_example.model import Example
+    from gpgpu_legacy.studies.sdk_example import Example
     from gpgpu_legacy.studies.tile_size.model import TileTable
 
 # Methods on machines -----------------------------------------------------------------------------
@@ -338,7 +338,7 @@ def precision_command(
 @answers("study sdk-example")
 def sdk_example_command(executor: ExecutorName = "auto") -> Example:
     """Reproduce the 4×4 example that the Mali OpenCL SDK prints of its SGEMM, by mali-sgemm."""
-    from gpgpu_legacy.studies.sdk_example.model import sdk_example
+    from gpgpu_legacy.studies.sdk_example import sdk_example
 
     return sdk_example(executor)
 

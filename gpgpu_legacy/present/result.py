@@ -15,6 +15,9 @@ class Shown:
         """The tables. whole: all of them; else what answers the question, in short."""
         raise NotImplementedError
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {' '.join(grid.caption for grid in self.grids()[:1])}>"
+
     def as_dict(self) -> dict[str, Any]:
         """The record as dicts, lists, numbers and strings; NaN and the infinities are None."""
         fields: dict[str, Any] = plain(self)

@@ -99,9 +99,6 @@ class PassByPass(Pictured):
     b: F32
     frames: tuple[Frame, ...]
 
-    def __repr__(self) -> str:
-        return f"<figure-2: {self.sizes}, {len(self.frames)} passes>"
-
     @property
     def sizes(self) -> str:
         """Those of A and B."""

@@ -7,7 +7,8 @@ larger for a smaller block, so if the whole plan does not fit, smaller blocks ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -18,7 +19,7 @@ from gpgpu_legacy.algorithms.matmul.product import Shape, Sizes
 from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Limits, Profile, find_profile
-from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict, excess
+from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict, excess
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
@@ -137,7 +138,7 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     InputError for what the method refuses, and for an algorithm that multiplies no matrices.
     """
     known = algorithm.parameters
-    if _SIZES - known.keys():
+    if {"m", "l", "n"} - known.keys():
         raise InputError(f"{algorithm.name} multiplies no matrices; give a method that does")
     given = algorithm.settings(dict(parameters))
     asked: dict[str, Any] = {
@@ -153,14 +154,14 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     if largest > side and "largest_texture" in known:
         given["largest_texture"] = min(side, asked["largest_texture"] or LARGEST_TEXTURE)
     # The sides that have limits of their own; the advertised one if no limit is known.
-    known_sides = [Limited.ADVERTISED, Limited.NATIVE]
+    sides = [*Limited]
     if chip.native == Limits():
-        known_sides = [Limited.ADVERTISED]
+        sides = [Limited.ADVERTISED]
     elif chip.advertised == Limits() and chip.programs.arb_fragment_program is not None:
-        known_sides = [Limited.NATIVE]
+        sides = [Limited.NATIVE]
     trial = _Trial(algorithm, chip, shape, given)
     results = []
-    for limited in known_sides:
+    for limited in sides:
         written = trial.largest(limited, trial.candidates(), lambda n: None)
         results.append(written)
         if any(row.limit == Resource.INDIRECTIONS.value for row in written.why_no_more):
@@ -176,11 +177,8 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     )
 
 
-_SIZES = {"m", "l", "n"}
-
-
 def _shape(parameters: Mapping[str, Any]) -> Shape:
-    return Sizes(**{name: parameters[name] for name in _SIZES}).shape
+    return Sizes(parameters["n"], parameters["m"], parameters["l"]).shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +213,11 @@ class _Trial:
             return None
 
         def enough_temporaries(block: int, group: int) -> bool:
-            on = (
-                getattr(row, side.value)
-                for row in self.verdict(block, group).limits
+            return all(
+                one.outcome is Outcome.WITHIN
+                for row, one in self.limits(side, block, group)
                 if row.limit == Resource.TEMPORARIES.value
             )
-            return all(one.outcome is Outcome.WITHIN for one in on if one)
 
         blocks = self.candidates()
         alone = _last(blocks, lambda g: enough_temporaries(g, g))
@@ -244,9 +241,11 @@ class _Trial:
 
         def over(n: int, *, whole: bool = True) -> tuple[Row, ...]:
             """The limits that are exceeded: of the plan as a whole, or of its programs."""
-            rows = self.verdict(n, group(n)).limits
-            on = ((row, getattr(row, side.value)) for row in rows if whole or row.program)
-            return tuple(row for row, one in on if one and one.outcome is Outcome.EXCEEDED)
+            return tuple(
+                row
+                for row, one in self.limits(side, n, group(n))
+                if (whole or row.program) and one.outcome is Outcome.EXCEEDED
+            )
 
         value = None
         if not over(blocks[0]):  # it needs no padding: if it does not fit, nothing does
@@ -274,6 +273,12 @@ class _Trial:
             command="" if verdict.exceeded else self._command(value, group(value)),
             unknown=tuple(row.limit for row in verdict.unknown),
         )
+
+    def limits(self, side: Limited, n: int, group: int | None) -> Iterator[tuple[Row, Side]]:
+        """What one side's limits say about a block or size; see `verdict`."""
+        for row in self.verdict(n, group).limits:
+            if (one := getattr(row, side.value)) is not None:
+                yield row, one
 
     def verdict(self, n: int, group: int | None) -> Verdict:
         """The verdict on a block or size. group: steps whose coordinates are computed first."""
@@ -313,13 +318,9 @@ def _last(candidates: Sequence[int], holds: Callable[[int], bool]) -> int | None
 
     Doubling first, then halving, so that large candidates are tried only if small ones hold.
     """
-    if not candidates or not holds(candidates[0]):
-        return None
-    low, step = 0, 1
-    while low + step < len(candidates) and holds(candidates[low + step]):
-        low, step = low + step, step * 2
-    high = min(low + step, len(candidates))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(candidates[middle]) else (low, middle)
-    return candidates[low]
+    high = 1
+    while high < len(candidates) and holds(candidates[high - 1]):
+        high *= 2
+    tried = candidates[:high]
+    place = bisect_left(tried, True, key=lambda n: not holds(n))
+    return tried[place - 1] if place else None

@@ -131,9 +131,6 @@ class Multichannel(Pictured):
         """A fragment whose row and column differ, if there is one."""
         return self.fragments[min(1, self.halves[2][1] - 1)]
 
-    def __repr__(self) -> str:
-        return f"<multichannel: {self.sizes}, {len(self.multiply_adds)} multiply-adds>"
-
     @property
     def sizes(self) -> str:
         """Those of X and Y."""

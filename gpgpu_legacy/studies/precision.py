@@ -116,9 +116,6 @@ class Precision(Result):
     seed: int
     measurements: tuple[Accuracy, ...]
 
-    def __repr__(self) -> str:
-        return f"<precision: {len(self.measurements)} products, seed {self.seed}>"
-
     def fitting(self) -> list[Accuracy]:
         """Those of data that fit: the scaled ones where a format was measured with both kinds."""
         scaled = {_key(row) for row in self.measurements if row.data is Data.SCALED}

@@ -107,11 +107,6 @@ class Row(Case, kw_only=True):
         return as_record(Case, self)
 
     @property
-    def access_hit_ratio(self) -> float:
-        """Hits over accesses."""
-        return self.hits / self.accesses
-
-    @property
     def read_hit_ratio(self) -> float:
         """Reads that hit, over reads."""
         return self.read_hits / self.reads
@@ -221,11 +216,6 @@ class CacheTable(RecordedResult, kw_only=True):
     rows: Several[Row]
     not_run: Several[NotRun]
     verdict: Several[OneLine] = ()
-
-    def __repr__(self) -> str:
-        return (
-            f"<CacheTable of n = {self.size}: {len(self.rows)} rows, {len(self.not_run)} not run>"
-        )
 
     def judge(self) -> list[Judgement]:
         """Every blocked method in every complete setting."""

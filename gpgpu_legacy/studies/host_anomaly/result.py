@@ -171,10 +171,6 @@ class Anomaly(Result):
 
     models: tuple[Model, ...]
 
-    def __repr__(self) -> str:
-        first = self.models[0]
-        return f"<anomaly: {first.case.name}: {_counted(first)}, and {len(self.models) - 1} others>"
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Outliers, without any fit, and the time models. whole: all sizes of the first case, what
         its model rests on, and what speaks against paging.

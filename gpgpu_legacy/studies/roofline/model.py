@@ -60,9 +60,8 @@ class Roof(Record):
 
     def __str__(self) -> str:
         """The roof in words."""
-        if self.gflops is not None:
-            return f"{self.name}, {self.gflops:.4g} GFLOPS"
-        return f"{self.name}, {self.gb_per_s or 0.0:.4g} GB/s"
+        unit = "GB/s" if self.gflops is None else "GFLOPS"
+        return f"{self.name}, {self.at(1.0):.4g} {unit}"
 
 
 class Point(Record):
@@ -117,11 +116,6 @@ class Panel(Record):
         by = f", by {self.executor}" if self.executor else ""
         return self.title if self.title.endswith(by) else f"{self.title}{by}"
 
-    @property
-    def above(self) -> tuple[Point, ...]:
-        """The points that cannot be right."""
-        return tuple(point for point in self.points if point.above)
-
     def grid(self, name: str, *, whole: bool) -> Grid:
         """The points, one per row."""
         heads = ("plan", "n", "block", "flops / byte", "roof, GFLOPS", "bottleneck", "GFLOPS", "",
@@ -146,7 +140,8 @@ class Panel(Record):
             *(
                 f"{p.plan} at n = {p.size} is above its roof on {self.name}: {p.gflops:.4g} GFLOPS "
                 f"{p.kind}, but {p.binds} allows {p.bound_gflops:.4g} ({p.where})."
-                for p in self.above
+                for p in self.points
+                if p.above
             ),
         )
         return Grid(name, f"Every method under the roof of {self.name}.", heads, rows, notes)
@@ -161,7 +156,7 @@ class Roofline(Result):
     @property
     def status(self) -> int:
         """Whether there is a point that cannot be right."""
-        return int(any(panel.above for panel in self.panels))
+        return int(any(point.above for panel in self.panels for point in panel.points))
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A table for each panel. whole: with where times are from."""
@@ -209,15 +204,14 @@ def _panels(chip: Profile, size: int, known: Sequence[Product]) -> Iterator[Pane
         yield _panel(chip, chip.executor, [*bounds(chip, size), *_cases(chip), *own])
         return
     host = {e.name for e in executors() if e.capabilities.is_of_host}
+    lowering = {e.name: e.capabilities for e in executors() if e.capabilities.fuses_passes}
     there = [product for product in known if product.executor not in host]
-    lowering = [e for e in executors() if e.capabilities.fuses_passes]
-    names = {executor.name for executor in lowering}
-    drawn = [product for product in there if product.executor not in names]
+    drawn = [product for product in there if product.executor not in lowering]
     yield _panel(chip, None, [*bounds(chip, size), *_cases(chip), *drawn])
-    for executor in lowering:
-        if own := [product for product in there if product.executor == executor.name]:
-            lowered = as_lowered(chip, tiled=executor.capabilities.stages_texels)
-            yield _panel(lowered, executor.name, [*bounds(lowered, size), *own])
+    for name, capabilities in lowering.items():
+        if own := [product for product in there if product.executor == name]:
+            lowered = as_lowered(chip, tiled=capabilities.stages_texels)
+            yield _panel(lowered, name, [*bounds(lowered, size), *own])
 
 
 def _panel(chip: Profile, executor: str | None, reached: Iterable[Product]) -> Panel:

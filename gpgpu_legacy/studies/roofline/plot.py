@@ -54,8 +54,8 @@ def draw_roofline(roofline: Roofline, path: Path) -> None:
     A bound and what was reached at the same size are joined. Raises InputError if no profile has
     rates to draw a roof from, or for more than MOST_PANELS.
     """
-    panels = [(panel, [p for p in panel.points if p.place[1]]) for panel in roofline.panels]
-    shown = [(panel, points) for panel, points in panels if points]
+    drawn = ((panel, [p for p in panel.points if p.place[1]]) for panel in roofline.panels)
+    shown = [(panel, points) for panel, points in drawn if points]
     if not shown:
         names = ", ".join(dict.fromkeys(panel.title for panel in roofline.panels))
         raise InputError(f"the profile of {names} has no rates, so there is nothing to draw")
@@ -84,8 +84,9 @@ def _draw(axes: Axes, panel: Panel, points: Sequence[Point]) -> None:
     style_axes(axes)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    flats = sorted((r for r in panel.roofs if r.gflops is not None), key=lambda r: r.at(1.0))
-    slopes = sorted((r for r in panel.roofs if r.gb_per_s is not None), key=lambda r: -r.at(1.0))
+    roofs = sorted(panel.roofs, key=lambda roof: roof.at(1.0))
+    flats = [roof for roof in roofs if roof.gflops is not None]
+    slopes = [roof for roof in reversed(roofs) if roof.gflops is None]
     _set_limits(axes, points, flats, slopes)
     ceiling = _draw_ceiling(axes, [*flats[-1:], *slopes[:1]])
     names = _draw_roofs(axes, flats, slopes)
@@ -99,9 +100,9 @@ def _draw(axes: Axes, panel: Panel, points: Sequence[Point]) -> None:
     axes.set_ylabel("GFLOPS")
     title = "\n".join(lines_of(panel.name, WIDTH - 1.5, _TITLE))
     axes.set_title(title, loc="left", fontsize=_TITLE, color=INK)
-    roofs = [[(x, roof.at(x)) for x in axes.get_xlim()] for roof in panel.roofs]
-    obstacles = Obstacles([point.place for point in points], [*joins, *roofs], ceiling, names)
-    label_points(axes, _labels(points, series, colours), obstacles, _SMALL)
+    lines = [[(x, roof.at(x)) for x in axes.get_xlim()] for roof in panel.roofs]
+    obstacles = Obstacles([point.place for point in points], [*joins, *lines], ceiling, names)
+    label_points(axes, _labels(points, series, colours), obstacles)
 
 
 def _minor_label(value: float, _: float) -> str:
@@ -166,7 +167,7 @@ def _draw_roofs(axes: Axes, flats: Sequence[Roof], slopes: Sequence[Roof]) -> li
         start = 1.08 * max(low, axes.get_ylim()[0] / slopes[0].at(1.0))
         text = "\n".join(f"{r.name}, {plain_number(r.at(1.0))} GB/s" for r in slopes)
         line = [(x, slopes[0].at(x)) for x in (start, 2 * start)]
-        label_slope(axes, text, line, _ROOF, _SMALL)
+        label_slope(axes, text, line, _ROOF)
     return names
 
 

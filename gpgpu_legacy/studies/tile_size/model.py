@@ -86,10 +86,6 @@ class TileTable(Result):
     rows: tuple[TileRow, ...]
     not_run: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        within = sum(row.holds for row in self.rows)
-        return f"<TileTable of n = {self.size}: {within} of {len(self.rows)} as the formulas say>"
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A row for each cache and tile, and what was not simulated."""
         heads = (

@@ -133,10 +133,6 @@ class Example(Result):
     device: str
     matrices: tuple[Comparison, ...]
 
-    def __repr__(self) -> str:
-        equal = sum(matrix.equal for matrix in self.matrices)
-        return f"<sdk-example: {equal} of {4 * ORDER**2} printed numbers, on {self.executor}>"
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Every matrix of the example, row by row, and the scalars that were found."""
         rows = []

@@ -1,1 +1,0 @@
-"""The Mali SDK's printed example, reproduced."""
