@@ -116,11 +116,9 @@ def test_the_verdict_by_hand(tmp_path: Path) -> None:
     assert (first.setting.cache, first.best.block, second.best.block) == (small, 8, 32)
     for measure in Measure:
         assert (first.blocks(measure), second.blocks(measure)) == ((8,), (8, 16, 32))
-    [grid] = [grid for grid in table.grids(whole=True) if grid.id == "cache-verdict"]
-    measured = ("8", "8", "8", 8, 0.5, 1.0, 0.5, "16, 32", 8.0)
-    assert grid.rows[0] == ("scan", "linear", small, 1, "single", *measured)
-    measured = (*["8, 16, 32"] * 3, 32, 0.125, 1.0, 0.125, "none", 1.0)
-    assert grid.rows[1] == ("scan", "linear", large, 1, "single", *measured)
+    *_, grid = table.grids(whole=True)
+    assert grid.rows == (("scan", "linear", small, 7.0), ("scan", "linear", large, 0.125))
+    assert grid.heads[-1] == "single, 1"
     assert (
         f"Overall, {SINGLE} has a higher hit ratio of reads at every b in 1 of 2 settings with 1 "
         "in flight; at the b with the fewest bytes in 2 of 2 settings with 1 in flight; at b = 32, "

@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
+
+import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.present.grid import Grid, Numeral, not_run_grids
+from gpgpu_legacy.present.plot import (
+    GREY,
+    add_head,
+    check_count,
+    new_panels,
+    save_figure,
+    set_plain_numbers,
+    set_powers_of_two,
+    style_axes,
+)
 from gpgpu_legacy.present.result import RecordedResult
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import (
@@ -31,6 +44,9 @@ from gpgpu_legacy.serial import (
     with_fields,
 )
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 PAPER, CLAIM = "hall-carr-hart-2003", "section-6-cache-coherence"
 
@@ -188,13 +204,9 @@ class Judgement:
         return tuple(compared.block for compared in self.compared if measure.sign(compared) == sign)
 
     @property
-    def worse_blocks(self) -> tuple[int, ...]:
-        """The blocks that read more bytes from memory than the next smaller one."""
-        return tuple(
-            larger.block
-            for smaller, larger in pairwise(self.compared)
-            if larger.row.bytes_from_memory > smaller.row.bytes_from_memory
-        )
+    def shown(self) -> Comparison:
+        """The comparison at the paper's block; where that was not run, at the largest."""
+        return self.at(DEFAULT_BLOCK) or self.compared[-1]
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -265,28 +277,19 @@ class CacheTable(RecordedResult, kw_only=True):
         if whole or not judged:
             places = dict.fromkeys(with_fields(row.setting, cache="") for row in self.rows)
             grids += [_place_grid(self, place) for place in places]
-        at_printed = {
-            (with_fields(judgement.setting, in_flight=1), judgement.method,
-             judgement.setting.in_flight): compared.operand_share
-            for judgement in judged
-            if (compared := judgement.at(DEFAULT_BLOCK))
-        }  # fmt: skip
-        if at_printed:
-            grids.append(_printed_block_grid(self, at_printed))
-        if judged and (whole or not at_printed):
-            grids.append(_judgement_grid(judged))
+        if judged:
+            grids.append(_ratio_grid(self, judged))
         grids += not_run_grids((str(case), case.reason) for case in self.not_run)
         if not grids:
             return []
         *others, last = grids
+        conventions = [f"{CONVENTIONS} {IN_FLIGHT.format(units='fragments')}"] * whole
         said = (f"• {sentence}" for sentence in self._verdict(judged))
-        return [*others, replace(last, notes=(*last.notes, *said))]
+        return [*others, replace(last, notes=(*last.notes, *conventions, *said))]
 
     def plot(self, path: Path) -> None:
         """Draw the share of A and B from memory over b."""
-        from gpgpu_legacy.studies.cache_table.plot import draw_cache_table
-
-        draw_cache_table(self, path)
+        _draw(self, path)
 
 
 # The verdict --------------------------------------------------------------------------------------
@@ -388,18 +391,26 @@ def _in_megabytes(count: int) -> str:
     return f"{count / 1e6:.4g}" if count < 1e10 else f"{count / 1e6:.0f}"
 
 
-def _printed_block_grid(table: CacheTable, ratios: dict[tuple[Setting, str, int], float]) -> Grid:
+def _ratio_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
     """Caches and orders down, methods and numbers in flight across, at the paper's b."""
+    ratios = {
+        (with_fields(one.setting, in_flight=1), one.method, one.setting.in_flight): (
+            one.shown.operand_share
+        )
+        for one in judged
+    }
     places, methods, numbers = (dict.fromkeys(part) for part in zip(*ratios, strict=True))
     across = list(product(methods, sorted(numbers)))
     rows = tuple(
         (place.raster, place.layout, place.cache, *(ratios.get((place, *at)) for at in across))
         for place in places
     )
+    is_printed = all(one.at(DEFAULT_BLOCK) for one in judged)
+    choice = "the paper's choice" if is_printed else "or else the largest"
     return Grid(
         "cache-reuse",
         f"Share of A and B from memory over that of {BEFORE}, at n = {table.size} and "
-        f"b = {DEFAULT_BLOCK}, the paper's choice, by method and fragments in flight.",
+        f"b = {DEFAULT_BLOCK}, {choice}, by method and fragments in flight.",
         ("raster order", "layout", "cache", *(f"{_label(m)}, {n}" for m, n in across)),
         rows,
         ("Below 1 the blocked method is more coherent. Both methods have the same number in "
@@ -413,42 +424,112 @@ def _label(method: str) -> str:
     return labels.get(method, method)
 
 
-def _judgement_grid(judged: Sequence[Judgement]) -> Grid:
-    heads = (
-        "raster order", "layout", "cache", "in flight", "method", "fewer bytes at b",
-        "more read hits at b", "more reuse at b", "best b", "bytes", "requested", "share of A, B",
-        "more at b", "largest / best",
-    )  # fmt: skip
-    rows = tuple(map(_judgement_row, judged))
-    notes = (
-        f"Compared with {BEFORE} in the same setting. Best is the b with the fewest bytes from "
-        "memory. The next three columns are ratios at that b: bytes from memory; bytes requested "
-        "(the saving without any cache); and the share of the bytes requested of A and B that "
-        "comes from memory (the saving by the cache alone). More at b: more bytes from memory than "
-        "at the next smaller b. Only hit ratios of reads are compared, because write hits save "
-        "nothing.",
-        f"{CONVENTIONS} {IN_FLIGHT.format(units='fragments')}",
+# The picture --------------------------------------------------------------------------------------
+
+MOST_PANELS = 36
+"""Panels of a picture, which has a size on the screen."""
+
+_SMALL = 9.0  # points
+_HOLDS, _OTHER = "#e4f1e5", "#c9c9c4"
+_MARGIN = 1.6
+_DARKEST, _LIGHTEST = 0.05, 0.62  # of a colour map: the least and the most fragments in flight
+
+
+def _draw(table: CacheTable, path: Path) -> None:
+    """The share of A and B from memory over b, as a multiple of that of the method before.
+
+    A panel for each method, raster order and layout. One cache has colours, a line for each number
+    of fragments in flight; the other caches are grey. Where a curve is below 1 the paper's claim
+    holds. Raises InputError where there is nothing to draw, or too much to tell apart.
+    """
+    from matplotlib import colormaps
+    from matplotlib.colors import to_hex
+
+    judged = table.judge()
+    if not judged:
+        raise InputError(
+            f"no blocked method has complete rows beside {BEFORE}, so there is nothing to plot; "
+            "see the table"
+        )
+    cache = _shown(judged)
+    own = [judgement for judgement in judged if judgement.setting.cache == cache]
+    numbers = sorted({judgement.setting.in_flight for judgement in own})
+    levels = np.linspace(_DARKEST, _LIGHTEST, len(numbers))
+    colours = {n: to_hex(colormaps["plasma"](x)) for n, x in zip(numbers, levels, strict=True)}
+    shares = [1.0, *(one.operand_share for judgement in judged for one in judgement.compared)]
+    bounds = min(shares) / _MARGIN, max(shares) * _MARGIN
+    panels: dict[tuple[str, str, str], list[Judgement]] = {}
+    methods = list(dict.fromkeys(judgement.method for judgement in judged))
+    for judgement in sorted(judged, key=lambda judgement: methods.index(judgement.method)):
+        setting = judgement.setting
+        kind = judgement.method, setting.raster, setting.layout
+        panels.setdefault(kind, []).append(judgement)
+    check_count(len(panels), MOST_PANELS, "methods, raster orders and layouts")
+    figure, places = new_panels(len(panels), 3, 2.0)
+    for axes, ((method, raster, layout), alike) in zip(places.flat, panels.items(), strict=False):
+        _draw_panel(axes, alike, cache, colours, bounds)
+        axes.set_title(f"{method}\n{raster}, {layout}", fontsize=_SMALL, loc="left")
+    for axes in places[-1]:
+        axes.set_xlabel("b", fontsize=_SMALL)
+    figure.supylabel(f"share of A and B from memory, over that of {BEFORE}", fontsize=10)
+    block = own[0].shown.block
+    dotted = f" Dotted: b = {block}, the paper's choice." if block == DEFAULT_BLOCK else ""
+    by_number = ([one for one in own if one.setting.in_flight == number] for number in numbers)
+    held = ", ".join(
+        f"{_held(here)} of {len(here)} with {number} in flight"
+        for number, here in zip(numbers, by_number, strict=True)
     )
-    return Grid("cache-verdict", "The blocked methods, setting by setting.", heads, rows, notes)
-
-
-def _judgement_row(judgement: Judgement) -> tuple[Entry, ...]:
-    setting, best, largest = judgement.setting, judgement.best, judgement.compared[-1]
-    return (
-        setting.raster,
-        setting.layout,
-        setting.cache,
-        setting.in_flight,
-        _label(judgement.method),
-        *(_listed(judgement.blocks(measure)) for measure in Measure),
-        best.block,
-        best.row.bytes_from_memory / best.before.bytes_from_memory,
-        best.row.bytes_requested / best.before.bytes_requested,
-        best.operand_share,
-        _listed(judgement.worse_blocks),
-        largest.row.bytes_from_memory / best.row.bytes_from_memory,
+    add_head(
+        figure,
+        "Do larger blocks reuse more of A and B?",
+        f"Below 1, in green, the blocked method reuses more than {BEFORE}. At b = {block} with "
+        f"{cache}, it does so in {held}; with all caches in {_held(judged)} of {len(judged)}.",
+        f"By method, raster order and layout, at n = {table.size}. In colour: {cache}, each line "
+        f"with its number of fragments in flight. Grey: the other caches.{dotted}",
     )
+    save_figure(figure, path)
 
 
-def _listed(blocks: Sequence[int]) -> str:
-    return ", ".join(map(str, blocks)) or "none"
+def _shown(judged: Sequence[Judgement]) -> str:
+    """The cache to show in colour: that in the middle, by how often the claim holds."""
+    caches = dict.fromkeys(judgement.setting.cache for judgement in judged)
+    held = {cache: _held([j for j in judged if j.setting.cache == cache]) for cache in caches}
+    return sorted(caches, key=held.__getitem__)[len(caches) // 2]
+
+
+def _held(judged: Sequence[Judgement]) -> int:
+    """In how many the blocked method reuses more at the paper's block, or at the largest."""
+    return sum(Measure.MORE_REUSE.sign(judgement.shown) > 0 for judgement in judged)
+
+
+def _draw_panel(
+    axes: Axes,
+    judged: Sequence[Judgement],
+    cache: str,
+    colours: dict[int, str],
+    bounds: tuple[float, float],
+) -> None:
+    from gpgpu_legacy.present.labels import Label, label_ends
+
+    blocks = sorted({compared.block for one in judged for compared in one.compared})
+    style_axes(axes)
+    axes.set_yscale("log")
+    axes.axhspan(bounds[0], 1.0, color=_HOLDS, linewidth=0)
+    axes.axhline(1.0, color=GREY, linewidth=0.8)
+    if DEFAULT_BLOCK in blocks:
+        axes.axvline(DEFAULT_BLOCK, color=GREY, linewidth=0.8, linestyle=":")
+    ends = []
+    for judgement in sorted(judged, key=lambda judgement: judgement.setting.cache == cache):
+        points = [(compared.block, compared.operand_share) for compared in judgement.compared]
+        if judgement.setting.cache != cache:
+            axes.plot(*zip(*points, strict=True), color=_OTHER, linewidth=0.9)
+            continue
+        number = judgement.setting.in_flight
+        colour = colours[number]
+        axes.plot(*zip(*points, strict=True), "o-", color=colour, linewidth=1.5, markersize=2.5)
+        ends.append(Label(*points[-1], str(number), colour))
+    set_powers_of_two(axes, blocks)
+    axes.set_ylim(*bounds)
+    set_plain_numbers(axes)
+    axes.tick_params(labelsize=_SMALL)
+    label_ends(axes, ends)
