@@ -98,7 +98,7 @@ def fitted(a: F64, b: F64, before: F64, after: F64) -> tuple[list[float], float]
     return scalars.tolist(), float(np.abs(columns @ scalars - after.ravel()).max())
 
 
-class Comparison(Record):
+class PrintedMatrix(Record):
     """A matrix of ours beside the page's, element by element: texts of six digits.
 
     equal: how many of the 16 elements agree to the last printed digit.
@@ -131,7 +131,7 @@ class Example(Result):
     residual: float
     executor: str
     device: str
-    matrices: tuple[Comparison, ...]
+    matrices: tuple[PrintedMatrix, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Every matrix of the example, row by row, and the scalars that were found."""
@@ -178,8 +178,8 @@ def sdk_example(executor: str = AUTO) -> Example:
     )
 
 
-def compared(name: str, matrix: F32) -> Comparison:
+def compared(name: str, matrix: F32) -> PrintedMatrix:
     """A matrix beside the page's of that name."""
     ours, page = tuple(f"{v:.6g}" for v in matrix.ravel()), tuple(PRINTED[name].split())
     equal = sum(a == b for a, b in zip(ours, page, strict=True))
-    return Comparison(name=name, ours=ours, page=page, equal=equal)
+    return PrintedMatrix(name=name, ours=ours, page=page, equal=equal)

@@ -12,7 +12,7 @@ from browser_pages import Opener, View, section_of
 from gpgpu_legacy.serial import read_recorded
 from gpgpu_legacy.sources import recorded_file
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE
-from gpgpu_legacy.studies.cache_table.result import CacheTable, Case, Row, Setting
+from gpgpu_legacy.studies.cache_table.result import CacheTable, Setting, TableCase, TableRow
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -21,7 +21,7 @@ SINGLE, MULTI = "hall-carr-hart-single", "hall-carr-hart-multi"
 
 
 @cache
-def rows(name: str = "cache-table.json") -> dict[Case, Row]:
+def rows(name: str = "cache-table.json") -> dict[TableCase, TableRow]:
     return {row.case: row for row in read_recorded(recorded_file(name), CacheTable).rows}
 
 

@@ -26,7 +26,7 @@ from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, UNPUBLISHED_SIZES, anomaly, sizes_for
 from gpgpu_legacy.studies.host_anomaly.simulation import PAGINGS as PAGING_DEFAULTS
 from gpgpu_legacy.studies.host_anomaly.simulation import ROWS as ROW_DEFAULT
-from gpgpu_legacy.studies.host_anomaly.simulation import Case, HostMisses, simulate_host
+from gpgpu_legacy.studies.host_anomaly.simulation import HostCase, HostMisses, simulate_host
 
 # The simulation against plain Python ------------------------------------------------------------
 
@@ -315,7 +315,7 @@ def test_the_dtlb_misses_alike(misses: dict[tuple[str, str, int], HostMisses]) -
 
 def test_the_whole_of_it_at_small_sizes() -> None:
     """Nothing is published at the sizes that penalties are fitted to, so there are none."""
-    cases = [Case(machine=host.name, paging="coloured") for host in hosts()]
+    cases = [HostCase(machine=host.name, paging="coloured") for host in hosts()]
     told: list[str] = []
     found = anomaly(cases, (96, 64, 96), 2, {64: 10.0}, told.append)
     assert sorted(told) == ["n = 64", "n = 96"]

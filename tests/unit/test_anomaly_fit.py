@@ -13,7 +13,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.studies.host_anomaly.model import UNPUBLISHED_SIZES, fit, support
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     HostMisses,
-    Row,
+    HostRow,
     find_outliers,
     find_ways,
     make_cases,
@@ -34,7 +34,7 @@ def found_at(size: int, misses: float, dtlb: float = 1.0) -> HostMisses:
     )  # fmt: skip
 
 
-def rows_of(found: Sequence[HostMisses], times: Mapping[int, float]) -> list[Row]:
+def rows_of(found: Sequence[HostMisses], times: Mapping[int, float]) -> list[HostRow]:
     return make_rows(found, times, CACHE)
 
 

@@ -19,7 +19,13 @@ from gpgpu_legacy.measure.calibration import model as calibration
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import read_recorded, with_fields, write_json
-from gpgpu_legacy.studies.roofline.model import Panel, Point, Product, measure_here, roofline
+from gpgpu_legacy.studies.roofline.model import (
+    Point,
+    RoofPanel,
+    RoofProduct,
+    measure_here,
+    roofline,
+)
 from gpgpu_legacy.studies.roofline.model import recorded as products_of
 
 Command = Callable[..., tuple[int, str, str]]
@@ -28,11 +34,11 @@ N, B = 128, 32
 MULTI = "hall-carr-hart-multi"
 
 
-def panels(*chips: str, size: int = N, products: tuple[Product, ...] = ()) -> list[Panel]:
+def panels(*chips: str, size: int = N, products: tuple[RoofProduct, ...] = ()) -> list[RoofPanel]:
     return list(roofline([find_profile(name) for name in chips], size, products).panels)
 
 
-def of_method(panel: Panel, method: str) -> Point:
+def of_method(panel: RoofPanel, method: str) -> Point:
     return next(point for point in panel.points if point.plan == method)
 
 
@@ -74,7 +80,7 @@ def test_no_bound_is_above_the_roofs_that_are_drawn(chip: str) -> None:
         assert_bounds_under_roofs(panel)
 
 
-def assert_bounds_under_roofs(panel: Panel) -> None:
+def assert_bounds_under_roofs(panel: RoofPanel) -> None:
     flat = max((roof.gflops for roof in panel.roofs if roof.gflops), default=None)
     slope = max((roof.gb_per_s for roof in panel.roofs if roof.gb_per_s), default=None)
     for point in panel.points:

@@ -33,10 +33,10 @@ from gpgpu_legacy.studies.cache_table.result import (
     CLAIM,
     PAPER,
     CacheTable,
-    Case,
     Measure,
-    Row,
     Setting,
+    TableCase,
+    TableRow,
     in_all,
 )
 
@@ -74,7 +74,7 @@ def heat_maps() -> dict[str, Any]:
     }
 
 
-def mapped_cases() -> Iterator[list[Case]]:
+def mapped_cases() -> Iterator[list[TableCase]]:
     """The products of a map, setting by setting."""
     names = [(BEFORE, None), *product(BLOCKED, MAPPED_BLOCKS)]
     for raster, layout, number in product(RASTERS, LAYOUTS, IN_FLIGHT):
@@ -82,7 +82,7 @@ def mapped_cases() -> Iterator[list[Case]]:
         yield [where.case_of(method, block) for method, block in names]
 
 
-def _map(case: Case) -> tuple[NDArray[np.uint8], float]:
+def _map(case: TableCase) -> tuple[NDArray[np.uint8], float]:
     """A case's map in levels, and its hits over its reads."""
     memory = Memory((parse_cache(case.cache),))
     _, heat = heat_map(Products(SIZE).plan(case), memory, case.access)
@@ -97,7 +97,7 @@ SHOWN = Setting(cache="8K,4way,64B", raster="tiled:8x8", layout="8x8", in_flight
 
 _METHOD = BLOCKED[1]
 
-MEASURES: dict[str, Callable[[Row], float]] = {
+MEASURES: dict[str, Callable[[TableRow], float]] = {
     "share": lambda row: row.operand_share,
     "misses": lambda row: 1.0 - row.read_hit_ratio,
     "bytes": lambda row: row.bytes_from_memory,

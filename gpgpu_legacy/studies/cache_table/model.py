@@ -36,7 +36,13 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import as_record, provenance
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, BLOCKS, SIZE
-from gpgpu_legacy.studies.cache_table.result import CacheTable, Case, NotRun, Row, Setting
+from gpgpu_legacy.studies.cache_table.result import (
+    CacheTable,
+    Setting,
+    TableCase,
+    TableNotRun,
+    TableRow,
+)
 
 SAVE_EVERY_S = 2.0
 
@@ -77,12 +83,12 @@ class Products:
     blocks: tuple[int, ...] = BLOCKS
     accumulate: Accumulate = Accumulate.PING_PONG
 
-    def cases(self, where: Iterable[Setting]) -> tuple[Case, ...]:
+    def cases(self, where: Iterable[Setting]) -> tuple[TableCase, ...]:
         """All cases, setting by setting, the method before the paper first."""
         names = [(BEFORE, None), *product(BLOCKED, dict.fromkeys(self.blocks))]
         return tuple(setting.case_of(method, block) for setting in where for method, block in names)
 
-    def plan(self, case: Case) -> Plan:
+    def plan(self, case: TableCase) -> Plan:
         """The plan of a case; InputError where the block does not fit the method."""
         product_of = find_product(case.method)
         if case.block is None:
@@ -125,16 +131,16 @@ def make_table(
         if stopped.is_set():
             raise _StoppedError
 
-    recorded: list[Row | NotRun] = [*known.rows, *known.not_run] if known else []
-    before = {as_record(Case, one): one for one in recorded}
-    outcomes = {case: one for case, one in before.items() if case not in {*wanted}}
-    left = []
+    recorded: list[TableRow | TableNotRun] = [*known.rows, *known.not_run] if known else []
+    before = {as_record(TableCase, one): one for one in recorded}
+    these, left = {*wanted}, []
+    outcomes = {case: one for case, one in before.items() if case not in these}
     for case in wanted:
         outcome = before.get(case)
-        if isinstance(outcome, Row):
+        if isinstance(outcome, TableRow):
             progress(str(case))
         else:
-            outcome = as_record(NotRun, case, reason="the simulation was stopped before it")
+            outcome = as_record(TableNotRun, case, reason="the simulation was stopped before it")
             left.append(case)
         outcomes[case] = outcome
 
@@ -146,15 +152,15 @@ def make_table(
             accumulate=accumulate,
             budget_s=budget.seconds,
             spent_s=round(spent_s, 1),
-            rows=tuple(one for one in outcomes.values() if isinstance(one, Row)),
-            not_run=tuple(one for one in outcomes.values() if isinstance(one, NotRun)),
+            rows=tuple(one for one in outcomes.values() if isinstance(one, TableRow)),
+            not_run=tuple(one for one in outcomes.values() if isinstance(one, TableNotRun)),
         ).judged()
 
-    def done(case: Case, outcome: Row | NotRun) -> None:
+    def done(case: TableCase, outcome: TableRow | TableNotRun) -> None:
         nonlocal saved
         outcomes[case] = outcome
         progress(str(case))
-        if isinstance(outcome, Row) and budget.spent_s - saved >= SAVE_EVERY_S:
+        if isinstance(outcome, TableRow) and budget.spent_s - saved >= SAVE_EVERY_S:
             save(table())
             saved = budget.spent_s
 
@@ -169,7 +175,7 @@ class _StoppedError(Exception):
     """Another simulation failed, or the user interrupted the table."""
 
 
-def _check(products: Products, wanted: Iterable[Case]) -> None:
+def _check(products: Products, wanted: Iterable[TableCase]) -> None:
     """InputError, before the long part, for a case that cannot be simulated.
 
     Its plan and the length of a line alone decide that.
@@ -181,11 +187,11 @@ def _check(products: Products, wanted: Iterable[Case]) -> None:
 
 
 def _simulate(
-    products: Products, budget: Budget, report: Callable[[float], None], case: Case
-) -> Row | NotRun:
+    products: Products, budget: Budget, report: Callable[[float], None], case: TableCase
+) -> TableRow | TableNotRun:
     refusal = budget.refusal()
     if refusal is not None:
-        return as_record(NotRun, case, reason=refusal)
+        return as_record(TableNotRun, case, reason=refusal)
     plan = products.plan(case)
     result = cache_run(
         plan,
@@ -197,10 +203,10 @@ def _simulate(
     if not result.exact:
         left_out, iterations = result.iterations_left_out, result.iterations
         why = f"the budget was spent {left_out} of {iterations} iterations before the end"
-        return as_record(NotRun, case, reason=why)
+        return as_record(TableNotRun, case, reason=why)
     operands = operand_tallies(plan, result)
     return as_record(
-        Row,
+        TableRow,
         case,
         result,
         reads=sum(tally.reads for tally in result.regions),

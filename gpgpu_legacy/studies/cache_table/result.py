@@ -70,25 +70,20 @@ class Setting(Record):
         """The raster order, the layout and the fragments in flight."""
         return parse_access(self.layout, self.raster, in_flight=self.in_flight)
 
-    def case_of(self, method: str, block: int | None) -> Case:
+    def case_of(self, method: str, block: int | None) -> TableCase:
         """A method in this setting, at a block where it has one."""
-        return as_record(Case, self, method=method, block=block)
+        return as_record(TableCase, self, method=method, block=block)
 
     def __str__(self) -> str:
         """The setting in a few words."""
         return f"{self.cache}, {self.access}"
 
 
-class Case(Setting, kw_only=True):
+class TableCase(Setting, kw_only=True):
     """A method at a block (None where it has none) in a setting."""
 
     method: Line
     block: Size | None
-
-    def __post_init__(self) -> None:
-        """ValueError for a blocked method without a block; such a record is not read."""
-        if self.block is None and self.method != BEFORE:
-            raise ValueError(f"{self.method} has blocks; expected the block of this case")
 
     @property
     def setting(self) -> Setting:
@@ -101,7 +96,7 @@ class Case(Setting, kw_only=True):
         return f"{self.method}{block}: {self.setting}"
 
 
-class Row(Case, kw_only=True):
+class TableRow(TableCase, kw_only=True):
     """The accesses of a case, and the bytes that they move.
 
     accesses, hits: reads and writes together. operand_…: of the bytes, those of A and B.
@@ -118,9 +113,9 @@ class Row(Case, kw_only=True):
     operand_bytes_from_memory: PositiveInt
 
     @property
-    def case(self) -> Case:
+    def case(self) -> TableCase:
         """What the row is of."""
-        return as_record(Case, self)
+        return as_record(TableCase, self)
 
     @property
     def read_hit_ratio(self) -> float:
@@ -133,7 +128,7 @@ class Row(Case, kw_only=True):
         return self.operand_bytes_from_memory / self.operand_bytes_requested
 
 
-class NotRun(Case, kw_only=True):
+class TableNotRun(TableCase, kw_only=True):
     """A case without a result, and why."""
 
     reason: Line
@@ -143,11 +138,11 @@ class NotRun(Case, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RowPair:
     """A row of a blocked method, and that of the method before it in the same setting."""
 
-    row: Row
-    before: Row
+    row: TableRow
+    before: TableRow
 
     @property
     def block(self) -> int:
@@ -168,7 +163,7 @@ class Measure(Enum):
     HIGHER_HIT_RATIO = "a higher hit ratio of reads"
     MORE_REUSE = "more reuse of A and B (a smaller share of their bytes from memory)"
 
-    def of(self, row: Row) -> float:
+    def of(self, row: TableRow) -> float:
         """Of a row: the less the better."""
         return {
             Measure.FEWER_BYTES: row.bytes_from_memory,
@@ -176,7 +171,7 @@ class Measure(Enum):
             Measure.MORE_REUSE: row.operand_share,
         }[self]
 
-    def sign(self, compared: Comparison) -> int:
+    def sign(self, compared: RowPair) -> int:
         """1 where the blocked method is better by this measure, -1 where it is worse, else 0."""
         row, before = self.of(compared.row), self.of(compared.before)
         return (row < before) - (row > before)
@@ -188,14 +183,14 @@ class Judgement:
 
     setting: Setting
     method: str
-    compared: tuple[Comparison, ...]
+    compared: tuple[RowPair, ...]
 
     @property
-    def best(self) -> Comparison:
+    def best(self) -> RowPair:
         """The comparison at the block with the fewest bytes from memory; of equals the smallest."""
         return min(self.compared, key=lambda compared: compared.row.bytes_from_memory)
 
-    def at(self, block: int) -> Comparison | None:
+    def at(self, block: int) -> RowPair | None:
         """The comparison at a block; None where it was not run."""
         return next((compared for compared in self.compared if compared.block == block), None)
 
@@ -204,7 +199,7 @@ class Judgement:
         return tuple(compared.block for compared in self.compared if measure.sign(compared) == sign)
 
     @property
-    def shown(self) -> Comparison:
+    def shown(self) -> RowPair:
         """The comparison at the paper's block; where that was not run, at the largest."""
         return self.at(DEFAULT_BLOCK) or self.compared[-1]
 
@@ -225,19 +220,19 @@ class CacheTable(RecordedResult, kw_only=True):
     accumulate: Accumulate
     budget_s: Limit | None
     spent_s: NotNegative
-    rows: Several[Row]
-    not_run: Several[NotRun]
+    rows: Several[TableRow]
+    not_run: Several[TableNotRun]
     verdict: Several[OneLine] = ()
 
     def judge(self) -> list[Judgement]:
         """Every blocked method in every complete setting."""
         incomplete = {case.setting for case in self.not_run}
         before = {row.setting: row for row in self.rows if row.method == BEFORE}
-        blocked: dict[tuple[Setting, str], list[Comparison]] = {}
+        blocked: dict[tuple[Setting, str], list[RowPair]] = {}
         for row in self.rows:
             where = row.setting
             if row.block is not None and where in before and where not in incomplete:
-                compared = Comparison(row, before[where])
+                compared = RowPair(row, before[where])
                 blocked.setdefault((where, row.method), []).append(compared)
         return [
             Judgement(*key, tuple(sorted(compared, key=lambda one: one.block)))
@@ -343,12 +338,12 @@ def _series(items: Iterable[int]) -> str:
 def _place_grid(table: CacheTable, place: Setting) -> Grid:
     """Methods and blocks down, caches across; place: a setting but for the cache."""
     own = [row for row in table.rows if with_fields(row.setting, cache="") == place]
-    by_product: dict[tuple[str, int | None], dict[str, Row]] = {}
+    by_product: dict[tuple[str, int | None], dict[str, TableRow]] = {}
     for row in own:
         by_product.setdefault((row.method, row.block), {})[row.cache] = row
     caches = dict.fromkeys(row.cache for row in own)
 
-    def cell(row: Row | None) -> Numeral | None:
+    def cell(row: TableRow | None) -> Numeral | None:
         if row is None:
             return None
         from_memory = row.bytes_from_memory

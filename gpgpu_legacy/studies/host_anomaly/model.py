@@ -35,10 +35,10 @@ from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import with_fields
 from gpgpu_legacy.studies.host_anomaly.result import (
     ANCHOR,
-    Anchor,
     Anomaly,
     FittedSize,
     Model,
+    OtherAnchor,
     Outlier,
     Penalties,
     Support,
@@ -46,9 +46,9 @@ from gpgpu_legacy.studies.host_anomaly.result import (
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     ROWS,
     WORD_BYTES,
-    Case,
+    HostCase,
     HostMisses,
-    Row,
+    HostRow,
     check_rows,
     find_outliers,
     find_ways,
@@ -79,7 +79,7 @@ def sizes_for(wanted: Sequence[int] = ()) -> list[int]:
 
 
 def anomaly(
-    cases: Sequence[Case],
+    cases: Sequence[HostCase],
     sizes: Sequence[int],
     rows: int = ROWS,
     published_ms: Mapping[int, float] | None = None,
@@ -110,7 +110,9 @@ def anomaly(
     )
 
 
-def _model(case: Case, rows: Sequence[Row], outliers: Mapping[int, tuple[int, ...]]) -> Model:
+def _model(
+    case: HostCase, rows: Sequence[HostRow], outliers: Mapping[int, tuple[int, ...]]
+) -> Model:
     """outliers: of the published times, each with the sizes beside it."""
     known = [row for row in rows if row.published_ns is not None]
     fitted = [row for row in known if row.size in FIT_SIZES]
@@ -132,7 +134,7 @@ def _model(case: Case, rows: Sequence[Row], outliers: Mapping[int, tuple[int, ..
     )
 
 
-def _predicted(row: Row, penalties: Penalties | None) -> Row:
+def _predicted(row: HostRow, penalties: Penalties | None) -> HostRow:
     if penalties is None or (penalties.miss_ns is None and row.is_outlier):
         return row
     return with_fields(
@@ -141,7 +143,10 @@ def _predicted(row: Row, penalties: Penalties | None) -> Row:
 
 
 def _outliers(
-    case: Case, rows: Sequence[Row], outliers: Mapping[int, tuple[int, ...]], miss_ns: float | None
+    case: HostCase,
+    rows: Sequence[HostRow],
+    outliers: Mapping[int, tuple[int, ...]],
+    miss_ns: float | None,
 ) -> Iterator[Outlier]:
     """Those simulated with all sizes beside them."""
     at = {row.size: row for row in rows}
@@ -175,7 +180,7 @@ def _outliers(
 # The fit ------------------------------------------------------------------------------------------
 
 
-def fit(rows: Sequence[Row]) -> Penalties:
+def fit(rows: Sequence[HostRow]) -> Penalties:
     """The penalties, by least squares on the published times of these sizes."""
     has_misses = _differ([row.misses for row in rows])
     if not has_misses:
@@ -204,7 +209,7 @@ def _non_negative(columns: NDArray[np.float64], times: NDArray[np.float64]) -> N
     )
 
 
-def _columns(rows: Sequence[Row], *, has_walks: bool, has_misses: bool) -> NDArray[np.float64]:
+def _columns(rows: Sequence[HostRow], *, has_walks: bool, has_misses: bool) -> NDArray[np.float64]:
     """The design matrix, float64 [sizes, 3]; a column of zeros for a penalty that is not fitted."""
     return np.array([[1.0, has_walks * row.dtlb_misses, has_misses * row.misses] for row in rows])
 
@@ -216,7 +221,7 @@ def _differ(numbers: Sequence[float]) -> bool:
 # What a fit rests on -----------------------------------------------------------------------------
 
 
-def support(penalties: Penalties, rows: Sequence[Row]) -> Support:
+def support(penalties: Penalties, rows: Sequence[HostRow]) -> Support:
     """What the penalties rest on. rows: at least their sizes."""
     fitted = [row for row in rows if row.size in penalties.sizes]
     points = _points(fitted)
@@ -231,7 +236,7 @@ def support(penalties: Penalties, rows: Sequence[Row]) -> Support:
     )
 
 
-def _fitted_sizes(penalties: Penalties, fitted: Sequence[Row]) -> Iterator[FittedSize]:
+def _fitted_sizes(penalties: Penalties, fitted: Sequence[HostRow]) -> Iterator[FittedSize]:
     columns = _columns(
         fitted,
         has_walks=penalties.dtlb_ns is not None,
@@ -251,9 +256,9 @@ def _fitted_sizes(penalties: Penalties, fitted: Sequence[Row]) -> Iterator[Fitte
         )
 
 
-def _points(rows: Sequence[Row]) -> list[list[Row]]:
+def _points(rows: Sequence[HostRow]) -> list[list[HostRow]]:
     """The sizes in groups of those with the same misses."""
-    groups: list[list[Row]] = []
+    groups: list[list[HostRow]] = []
     for row in rows:
         for group in groups:
             first = group[0]
@@ -270,7 +275,7 @@ def _points(rows: Sequence[Row]) -> list[list[Row]]:
 # Other anchors -----------------------------------------------------------------------------------
 
 
-def anchors(rows: Sequence[Row], reach_bytes: int, page_bytes: int) -> tuple[Anchor, ...]:
+def anchors(rows: Sequence[HostRow], reach_bytes: int, page_bytes: int) -> tuple[OtherAnchor, ...]:
     """The fit with each size below its others as its anchor, and without any.
 
     Empty where some of FIT_SIZES are not simulated, or have no published times.
@@ -282,7 +287,7 @@ def anchors(rows: Sequence[Row], reach_bytes: int, page_bytes: int) -> tuple[Anc
     smallest = min(row.size for row in rest)
     return (
         *(
-            Anchor(
+            OtherAnchor(
                 size=n,
                 prefetchable=prefetchable(n, reach_bytes, page_bytes),
                 penalties=fit([row, *rest]),
@@ -290,7 +295,7 @@ def anchors(rows: Sequence[Row], reach_bytes: int, page_bytes: int) -> tuple[Anc
             for n, row in known.items()
             if n < smallest and not row.is_published_outlier
         ),
-        Anchor(size=None, prefetchable=0.0, penalties=fit(rest)),
+        OtherAnchor(size=None, prefetchable=0.0, penalties=fit(rest)),
     )
 
 

@@ -21,9 +21,9 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, fields_of
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     WORD_BYTES,
-    Case,
+    HostCase,
     HostMisses,
-    Row,
+    HostRow,
     needed_misses,
 )
 
@@ -84,7 +84,7 @@ class Support(Record):
     miss_range_ns: tuple[float, float] | None
 
 
-class Anchor(Record):
+class OtherAnchor(Record):
     """The fit with this size in place of the anchor; with none where `size` is None.
 
     prefetchable: the fraction of the steps down a column that a stride prefetcher could follow.
@@ -128,8 +128,8 @@ class Model(Record):
     support: None where no times are published to fit. anchors: the fit with other anchors.
     """
 
-    case: Case
-    rows: tuple[Row, ...]
+    case: HostCase
+    rows: tuple[HostRow, ...]
     hits: int
     missed: int
     false_alarms: int
@@ -137,15 +137,15 @@ class Model(Record):
     outliers: tuple[Outlier, ...]
     penalties: Penalties | None
     support: Support | None
-    anchors: tuple[Anchor, ...]
+    anchors: tuple[OtherAnchor, ...]
 
     @property
-    def published(self) -> list[Row]:
+    def published(self) -> list[HostRow]:
         """The sizes that have published times."""
         return [row for row in self.rows if row.published_ns is not None]
 
     @property
-    def outlying(self) -> list[tuple[Row, Outlier]]:
+    def outlying(self) -> list[tuple[HostRow, Outlier]]:
         """The outliers, each after its row."""
         at = {row.size: row for row in self.rows}
         return [(at[outlier.size], outlier) for outlier in self.outliers]

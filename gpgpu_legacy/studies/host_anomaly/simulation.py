@@ -31,7 +31,7 @@ PSEUDO_PAGING, PSEUDO_POLICIES = "xnu", (Policy.PLRU, Policy.RANDOM_PLRU)
 """The first machine has pseudo-LRU with this paging, too, unless pagings or policies are given."""
 
 
-class Case(Record):
+class HostCase(Record):
     """machine: its name. paging: as `parse_paging` reads it, with this seed. policy: of level 2."""
 
     machine: str
@@ -67,7 +67,7 @@ def make_cases(
     pagings: Sequence[str] = (),
     policies: Sequence[str] = (),
     seed: int = 0,
-) -> list[Case]:
+) -> list[HostCase]:
     """These machines with all these pagings and policies; by default all, PAGINGS, and LRU.
 
     If neither pagings nor policies are given, there is the first machine with pseudo-LRU, too.
@@ -81,7 +81,8 @@ def make_cases(
     combined = [(names[0], *one) for one in (*every, *more)]
     combined += [(name, *one) for name in names[1:] for one in every]
     return [
-        Case(machine=name, paging=kind, policy=policy, seed=seed) for name, policy, kind in combined
+        HostCase(machine=name, paging=kind, policy=policy, seed=seed)
+        for name, policy, kind in combined
     ]
 
 
@@ -163,7 +164,7 @@ _OUTLIER = 1.2  # times the time per iteration beside it
 _BESIDE = 0.05  # of n: sizes at most this far away lie beside it
 
 
-class Row(HostMisses):
+class HostRow(HostMisses):
     """A size: simulated, published, and predicted. …_ms: of the product; …_ns: of an iteration.
 
     lines_a_set: of a column of B, at most. is_outlier: by the simulated misses. times_beside: the
@@ -183,7 +184,7 @@ class Row(HostMisses):
 
 def make_rows(
     simulated: Sequence[HostMisses], published_ms: Mapping[int, float], cache: Cache
-) -> list[Row]:
+) -> list[HostRow]:
     """The sizes in order, with their published times. cache: level 2.
 
     Published outliers are found among all published times, whether their sizes are simulated.
@@ -191,7 +192,7 @@ def make_rows(
     outliers, ratios = find_outliers(published_ms), times_beside(published_ms)
     return [
         as_record(
-            Row,
+            HostRow,
             one,
             lines_a_set=lines_per_set(one.size, cache),
             is_outlier=one.misses > 2 * needed_misses(cache.line_bytes),
@@ -218,7 +219,7 @@ def lines_per_set(size: int, cache: Cache) -> int:
     return int(np.bincount(lines % cache.sets).max())
 
 
-def find_ways(rows: Sequence[Row]) -> tuple[int, int] | None:
+def find_ways(rows: Sequence[HostRow]) -> tuple[int, int] | None:
     """The fewest and the most ways that a column fills exactly at the published outliers.
 
     Where pages are perfectly coloured; None where no number does.

@@ -97,7 +97,7 @@ class Point(Record):
         return self.parameters.get("block")
 
 
-class Panel(Record):
+class RoofPanel(Record):
     """The roofs of one executor of a machine, and the points under them.
 
     chip: the profile's name. title: of the machine. executor: None for a chip that draws pass by
@@ -151,7 +151,7 @@ class Roofline(Result):
     """Panels of one or several executors. size: n of the methods that are predicted alone."""
 
     size: int
-    panels: tuple[Panel, ...]
+    panels: tuple[RoofPanel, ...]
 
     @property
     def status(self) -> int:
@@ -176,7 +176,7 @@ class Roofline(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class RoofProduct:
     """A square product. seconds: how long it took; None to predict it alone."""
 
     p: PlanBuilder
@@ -186,7 +186,7 @@ class Product:
     executor: str | None = None
 
 
-def roofline(chips: Sequence[Profile], size: int, reached: Iterable[Product] = ()) -> Roofline:
+def roofline(chips: Sequence[Profile], size: int, reached: Iterable[RoofProduct] = ()) -> Roofline:
     """Every method's bound on each chip at n = size, and the times known there at any size.
 
     reached: further times, such as `recorded` or `measured` gives; each is a point on the chips of
@@ -198,7 +198,7 @@ def roofline(chips: Sequence[Profile], size: int, reached: Iterable[Product] = (
     return Roofline(size=size, panels=tuple(panels))
 
 
-def _panels(chip: Profile, size: int, known: Sequence[Product]) -> Iterator[Panel]:
+def _panels(chip: Profile, size: int, known: Sequence[RoofProduct]) -> Iterator[RoofPanel]:
     if chip.executor is not None:
         own = [product for product in known if product.executor == chip.executor]
         yield _panel(chip, chip.executor, [*bounds(chip, size), *_cases(chip), *own])
@@ -214,8 +214,8 @@ def _panels(chip: Profile, size: int, known: Sequence[Product]) -> Iterator[Pane
             yield _panel(lowered, name, [*bounds(lowered, size), *own])
 
 
-def _panel(chip: Profile, executor: str | None, reached: Iterable[Product]) -> Panel:
-    return Panel(
+def _panel(chip: Profile, executor: str | None, reached: Iterable[RoofProduct]) -> RoofPanel:
+    return RoofPanel(
         chip=chip.name,
         title=chip.title,
         executor=executor,
@@ -227,28 +227,28 @@ def _panel(chip: Profile, executor: str | None, reached: Iterable[Product]) -> P
 # Products ----------------------------------------------------------------------------------------
 
 
-def bounds(chip: Profile, size: int) -> Iterator[Product]:
+def bounds(chip: Profile, size: int) -> Iterator[RoofProduct]:
     """Every method that runs on the chip."""
     kernels = chip.programs.kernels
     for method in products():
         if kernels is None or kernels.value or not method.plan(n=1).dispatches:
-            yield Product(method.builder(n=size))
+            yield RoofProduct(method.builder(n=size))
 
 
-def _cases(chip: Profile) -> Iterator[Product]:
+def _cases(chip: Profile) -> Iterator[RoofProduct]:
     """The published and measured times that the log of mispredictions has of the chip."""
     for case in read_log().case:
         if case.chip == chip.name:
             p = find_product(case.method).builder(**case.parameters)
-            yield Product(p, case.seconds, case.kind.value, case.where)
+            yield RoofProduct(p, case.seconds, case.kind.value, case.where)
 
 
-def recorded(path: Path) -> tuple[Product, ...]:
+def recorded(path: Path) -> tuple[RoofProduct, ...]:
     """The measurements of a file that `bench` or `lineage` wrote; InputError for any other file."""
     return tuple(measured(read_recorded(path, Bench), str(path)))
 
 
-def measured(bench: Bench, where: str) -> Iterator[Product]:
+def measured(bench: Bench, where: str) -> Iterator[RoofProduct]:
     """The methods of a benchmark; InputError for one of whole calls, which no roof here bounds."""
     if bench.whole:
         raise InputError(f"{where} has the times of whole calls; give a benchmark of computing")
@@ -259,13 +259,13 @@ def measured(bench: Bench, where: str) -> Iterator[Product]:
             except InputError as error:
                 raise InputError(f"{where}: {error}") from None
             kind = Origin.MEASURED.value
-            yield Product(p, result.seconds, kind, where, result.executor)
+            yield RoofProduct(p, result.seconds, kind, where, result.executor)
 
 
 # Points and roofs --------------------------------------------------------------------------------
 
 
-def _point(chip: Profile, product: Product) -> Point:
+def _point(chip: Profile, product: RoofProduct) -> Point:
     p, plan, flops = product.p, product.p.plan(), product.p.operations
     if not flops:
         raise InputError("a product of size 0 has no operations; give a size of at least 1")

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.text import Annotation
 
     from gpgpu_legacy.present.labels import Label, Place
-    from gpgpu_legacy.studies.roofline.model import Panel, Point, Roof, Roofline
+    from gpgpu_legacy.studies.roofline.model import Point, Roof, Roofline, RoofPanel
 
 MOST_PANELS = 6
 """Panels of a picture."""
@@ -76,7 +76,7 @@ def draw_roofline(roofline: Roofline, path: Path) -> None:
     save_figure(figure, path)
 
 
-def _draw(axes: Axes, panel: Panel, points: Sequence[Point]) -> None:
+def _draw(axes: Axes, panel: RoofPanel, points: Sequence[Point]) -> None:
     from matplotlib.ticker import FuncFormatter
 
     from gpgpu_legacy.present.labels import Obstacles, label_points
