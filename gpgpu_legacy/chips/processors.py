@@ -1,4 +1,7 @@
-"""Processors that papers compare graphics chips with: the records of processors.toml."""
+"""What graphics chips are compared with: processors, and NVIDIA's compute capabilities.
+
+The records of processors.toml and capabilities.toml.
+"""
 
 from __future__ import annotations
 
@@ -34,3 +37,37 @@ def processors() -> tuple[Processor, ...]:
 def find_processor(name: str) -> Processor:
     """The processor of that name; InputError, with the known names, if there is none."""
     return find_named(name, processors(), "processor")
+
+
+class Capability(Named):
+    """A compute capability. chips: whose multiprocessors have it.
+
+    cores: of a multiprocessor, for operations on floats. block_threads: most threads of a block.
+    resident_threads, resident_warps, resident_blocks: most of each that a multiprocessor has at a
+    time.
+    """
+
+    chips: Line
+    cores: Fact[Amount]
+    warp_threads: Fact[Amount]
+    block_threads: Fact[Amount]
+    resident_threads: Fact[Amount]
+    resident_warps: Fact[Amount]
+    resident_blocks: Fact[Amount]
+
+
+class _CapabilitiesFile(NamedFile):
+    """capabilities.toml."""
+
+    capability: Several[Capability]
+
+
+@cache
+def capabilities() -> tuple[Capability, ...]:
+    """All compute capabilities that are known here, in the file's order."""
+    return read_named(_CapabilitiesFile, "capabilities.toml").capability
+
+
+def find_capability(name: str) -> Capability:
+    """The compute capability of that name; InputError, with the known names, if there is none."""
+    return find_named(name, capabilities(), "compute capability")

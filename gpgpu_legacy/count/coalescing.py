@@ -107,11 +107,6 @@ class Transactions:
         return Transactions(*(getattr(self, f.name) * count for f in fields(self)))
 
     @property
-    def number(self) -> int:
-        """Global loads and stores together, in transactions."""
-        return self.load_transactions + self.store_transactions
-
-    @property
     def bytes_transacted(self) -> int:
         """Global loads and stores together, in bytes moved."""
         return self.load_bytes + self.store_bytes

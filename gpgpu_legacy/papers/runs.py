@@ -20,7 +20,6 @@ def product_job(
     executor: Executor,
     *,
     expected_s: float | None = None,
-    seed: int = 0,
 ) -> Job:
     """A product of random n×n matrices on an executor.
 
@@ -33,7 +32,7 @@ def product_job(
     def open_at(at: int) -> Iterator[Ready]:
         p = replace(product, size=at).builder
         plan = p.plan()
-        operands = sample_inputs(plan, p.samples, seed)
+        operands = sample_inputs(plan, p.samples)
 
         def run() -> float:
             taken = prepared.run(operands).timings

@@ -15,7 +15,7 @@ from PIL import Image
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.measured.model import measure_paper, measured_tables
-from gpgpu_legacy.papers.measured.result import MeasuredTables, Status, Taken
+from gpgpu_legacy.papers.measured.result import MeasuredTables, Status, TimeHere
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.present.grid import Grid, plain
 from gpgpu_legacy.published.papers import find_paper, papers
@@ -217,7 +217,7 @@ def measure(paper: str, budget: float, *fakes: Fake) -> MeasuredTables:
     return measure_paper(find_paper(paper), budget, executors=fakes, clock=fakes[0].clock)
 
 
-def taken(measurements: MeasuredTables) -> list[tuple[str | None, int, Taken]]:
+def taken(measurements: MeasuredTables) -> list[tuple[str | None, int, TimeHere]]:
     """The methods, sizes and times of all cells, in order."""
     return [
         (cell.method, line.size, one)

@@ -235,7 +235,7 @@ def test_bank_conflicts_thread_by_thread(
         pass_ = dispatch(body, local, declared="shared float S[8192];")
         result = transactions(plan_of(pass_), rule)
         made = list(requests(pass_, size, place, guarded[1]))
-        assert result.number == 0
+        assert result.load_transactions == result.store_transactions == 0
         assert result.shared_requests == len(made)
         replays = [conflicts({word for _, word in request}, rule.banks) for request in made]
         assert result.shared_replays == sum(replays)

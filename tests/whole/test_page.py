@@ -15,7 +15,7 @@ from gpgpu_legacy.page.report import ReportTimes, write_report
 from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
-from gpgpu_legacy.papers.formulas.result import Measured, MethodTimes
+from gpgpu_legacy.papers.formulas.result import MethodTime, MethodTimes
 from gpgpu_legacy.runtime.registry import executor_names
 from gpgpu_legacy.serial import read_recorded
 
@@ -81,7 +81,7 @@ def test_the_page_has_what_was_measured_here(
     device, seconds = "a device of the test", 0.0125
     times = MethodTimes(
         measured=tuple(
-            Measured(
+            MethodTime(
                 method=name,
                 executor="the-executor",
                 device=device,

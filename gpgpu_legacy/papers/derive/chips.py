@@ -9,11 +9,10 @@ from functools import cache
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.chips.capabilities import Capability
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.hosts import Host
 from gpgpu_legacy.chips.native import count_native, instruction_set
-from gpgpu_legacy.chips.processors import Processor
+from gpgpu_legacy.chips.processors import Capability, Processor
 from gpgpu_legacy.chips.profile import UNLIMITED, Profile
 from gpgpu_legacy.count.coalescing import CC1_1, RULES, Rule, Transactions, transactions
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value

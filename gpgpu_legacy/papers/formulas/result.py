@@ -87,7 +87,7 @@ class MethodCost(Record):
     bytes_transacted: dict[str, int | None]
 
 
-class Measured(Record):
+class MethodTime(Record):
     """A method on an executor here.
 
     seconds: of its passes alone, the median of its runs. gflops: 2n³ operations over the seconds.
@@ -104,7 +104,7 @@ class Measured(Record):
     first_run: bool = False
 
 
-class NotRun(Record):
+class MethodNotRun(Record):
     """A method that was not run on an executor, and why."""
 
     method: str
@@ -119,8 +119,8 @@ class MethodTimes(Record):
     None where it is not known.
     """
 
-    measured: tuple[Measured, ...] = ()
-    not_run: tuple[NotRun, ...] = ()
+    measured: tuple[MethodTime, ...] = ()
+    not_run: tuple[MethodNotRun, ...] = ()
     busy_share: float | None = None
 
 

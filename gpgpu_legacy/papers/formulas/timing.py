@@ -11,7 +11,7 @@ from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.measure.jobs import Job, Listener, Outcome, count_steps
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
-from gpgpu_legacy.papers.formulas.result import ROUNDS, Measured, MethodTimes, NotRun
+from gpgpu_legacy.papers.formulas.result import ROUNDS, MethodNotRun, MethodTime, MethodTimes
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.runtime.registry import able, find_executor
 
@@ -28,7 +28,6 @@ def time_methods(
     block: int,
     budget: Budget | None = None,
     *,
-    seed: int = 0,
     progress: Callable[[str], None] | None = None,
 ) -> MethodTimes:
     """Time every method of the tables on every executor that works here, on random n×n matrices.
@@ -36,33 +35,33 @@ def time_methods(
     budget: for all of it; without one everything is run. Raises InputError where the size or the
     block is out of range.
     """
-    jobs = _jobs(size, block, seed)
+    jobs = _jobs(size, block)
     listener = Listener(progress or (lambda _: None))
     results = measure(jobs, budget or Budget(inf), ROUNDS, listener=listener)
     left_out = [(*left.job.series, left.reason) for left in results.not_run]
     return MethodTimes(
         measured=tuple(_measured(outcome, block) for outcome in results.outcomes),
-        not_run=tuple(NotRun(method=m, executor=e, reason=why) for m, e, why in left_out),
+        not_run=tuple(MethodNotRun(method=m, executor=e, reason=why) for m, e, why in left_out),
         busy_share=results.busy_share,
     )
 
 
-def _jobs(size: int, block: int, seed: int = 0) -> list[Job]:
+def _jobs(size: int, block: int) -> list[Job]:
     as_positive("the size", size)
     products = [Product(name, size, block) for name in methods_of_tables()]
     return [
-        product_job((product.method, executor.name), product, executor, seed=seed)
+        product_job((product.method, executor.name), product, executor)
         for product in products
         for executor in able(product.plan)
     ]
 
 
-def _measured(outcome: Outcome, block: int) -> Measured:
+def _measured(outcome: Outcome, block: int) -> MethodTime:
     method, executor = outcome.job.series
     size, seconds = outcome.job.size, outcome.seconds
     requested = Product(method, size, block).counts.bytes_requested
     per_s = 1e-9 / seconds if seconds > 0.0 else None
-    return Measured(
+    return MethodTime(
         method=method,
         executor=executor,
         device=find_executor(executor).device(),

@@ -19,19 +19,19 @@ from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.measured.result import (
     ROUNDS,
-    Cell,
-    Line,
     MeasuredTables,
-    SpeedUp,
+    SpeedUps,
     Status,
-    Table,
-    Taken,
+    TimedCell,
+    TimedRow,
+    TimedTable,
+    TimeHere,
     quotient,
     source_of,
 )
 from gpgpu_legacy.papers.runs import product_job
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Interpolation, Quantity, Rate, Ratio
+from gpgpu_legacy.published.schema import Interpolation, Quantity, Rate
 from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Row, Series
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import available
@@ -140,9 +140,9 @@ def _run(job: Job) -> _Run:
     return replace(product, size=job.size), executor
 
 
-def _outcomes(measured: Measured) -> dict[_Run, Taken]:
+def _outcomes(measured: Measured) -> dict[_Run, TimeHere]:
     taken = {
-        _run(outcome.job): Taken(
+        _run(outcome.job): TimeHere(
             executor=outcome.job.series[1],
             status=Status.MEASURED,
             value=MS_PER_S * outcome.seconds,
@@ -153,7 +153,7 @@ def _outcomes(measured: Measured) -> dict[_Run, Taken]:
     for left in measured.not_run:
         status = Status.REFUSED if left.is_refused else Status.NOT_RUN
         executor = left.job.series[1]
-        taken[_run(left.job)] = Taken(executor=executor, status=status, reason=left.reason)
+        taken[_run(left.job)] = TimeHere(executor=executor, status=status, reason=left.reason)
     return taken
 
 
@@ -164,7 +164,7 @@ Names = Mapping[tuple[str, str], tuple[str, ...]]
 
 def measured_tables(
     paper: Paper,
-    taken: Mapping[_Run, Taken] | None = None,
+    taken: Mapping[_Run, TimeHere] | None = None,
     candidates: Names | None = None,
     **about: Any,
 ) -> MeasuredTables:
@@ -178,25 +178,25 @@ def measured_tables(
 
 
 def _table(
-    paper: Paper, table: MeasuredTable, taken: Mapping[_Run, Taken], candidates: Names
-) -> Table:
+    paper: Paper, table: MeasuredTable, taken: Mapping[_Run, TimeHere], candidates: Names
+) -> TimedTable:
     names = {series.label: candidates.get((table.id, series.label), ()) for series in table.series}
     rows = tuple(_line(paper, table, row, taken, names) for row in table.rows)
-    return Table(id=table.id, where=table.where, rows=rows)
+    return TimedTable(id=table.id, where=table.where, rows=rows)
 
 
 def _line(
     paper: Paper,
     table: MeasuredTable,
     row: Row,
-    taken: Mapping[_Run, Taken],
+    taken: Mapping[_Run, TimeHere],
     names: Mapping[str, tuple[str, ...]],
-) -> Line:
+) -> TimedRow:
     size, block = row
     own = [(series, series.at(*row)) for series in table.series]
     cells = [_cell(table, s, cell, taken, names[s.label]) for s, cell in own if cell is not None]
     between = {one.label: interpolated_seconds(paper, one, row) for one in table.interpolations}
-    line = Line(
+    line = TimedRow(
         size=size,
         threads=None if block is None else block**2,
         cells=tuple(cells),
@@ -212,11 +212,16 @@ def _line(
         source = source_of(table.find(label), names[label], executor)
         return None if source is None else line.number(label, source)
 
+    def seconds(label: str) -> float | None:
+        """A published time; None where the paper has none."""
+        cell = table.find(label).at(*row)
+        return None if cell is None else cell.value / MS_PER_S
+
     executors = dict.fromkeys(name for able in names.values() for name in able)
     ratios = (
-        SpeedUp(
+        SpeedUps(
             label=ratio.label,
-            recomputed=published_ratio(table, ratio, row),
+            recomputed=quotient(*(seconds(label) for label in (ratio.over, ratio.under))),
             measured={
                 name: quotient(shown_with(ratio.over, name), shown_with(ratio.under, name))
                 for name in executors
@@ -231,9 +236,9 @@ def _cell(
     table: MeasuredTable,
     series: Series,
     cell: MeasuredCell,
-    taken: Mapping[_Run, Taken],
+    taken: Mapping[_Run, TimeHere],
     names: Sequence[str],
-) -> Cell:
+) -> TimedCell:
     def of(ms: float | None) -> float | None:
         return rate(table.rate, cell.size, None if ms is None else ms / MS_PER_S)
 
@@ -241,7 +246,7 @@ def _cell(
     product = _product(series, cell) if is_timed else None
     found = [taken[product, name] for name in names if product and (product, name) in taken]
     return as_record(
-        Cell,
+        TimedCell,
         cell,
         series,
         series=series.label,
@@ -263,20 +268,6 @@ def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
     if kind is Rate.GFLOPS:
         return 2e-9 * size**3 / seconds
     return 1e9 * seconds / size**3
-
-
-def published_seconds(series: Series, row: Row) -> float | None:
-    """A published time; None where the paper has none."""
-    cell = series.at(*row)
-    return None if cell is None else cell.value / MS_PER_S
-
-
-def published_ratio(table: MeasuredTable, ratio: Ratio, row: Row) -> float | None:
-    """A speed-up by the published times; None where one of them is 0 or missing."""
-    return quotient(
-        published_seconds(table.find(ratio.over), row),
-        published_seconds(table.find(ratio.under), row),
-    )
 
 
 def interpolated_seconds(paper: Paper, interpolation: Interpolation, row: Row) -> float | None:

@@ -24,7 +24,7 @@ from gpgpu_legacy.published.papers import Paper, find_paper
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from gpgpu_legacy.papers.measured.result import MeasuredTables, Table
+    from gpgpu_legacy.papers.measured.result import MeasuredTables, TimedTable
 
 Curve = tuple[list[int], list[float]]
 
@@ -137,7 +137,7 @@ _PLOTS: dict[str, Callable[[Paper, MeasuredTables], Iterator[Plot]]] = {
 def _draw_series(
     axes: Axes,
     tables: MeasuredTables,
-    table: Table,
+    table: TimedTable,
     label: str,
     colour: str,
     *,
@@ -153,13 +153,13 @@ def _draw_series(
         _draw_measured(axes, name, _curve(table, measured), colour, order)
 
 
-def _executors(tables: MeasuredTables, table: Table, label: str) -> list[tuple[str, int]]:
+def _executors(tables: MeasuredTables, table: TimedTable, label: str) -> list[tuple[str, int]]:
     """The executors that may run a series, each with its number among all executors."""
     order = list(tables.devices)
     return [(name, order.index(name)) for name in table.candidates(label)]
 
 
-def _curve(table: Table, values: Sequence[float | None]) -> Curve:
+def _curve(table: TimedTable, values: Sequence[float | None]) -> Curve:
     """A value for each row; NaN, a gap in the line, where it is missing or 0."""
     return [line.place for line in table.rows], [value or nan for value in values]
 
@@ -184,7 +184,7 @@ def _draw_measured(axes: Axes, label: str, curve: Curve, colour: str, order: int
     )
 
 
-def _label(axes: Axes, table: Table, x: str, y: str) -> None:
+def _label(axes: Axes, table: TimedTable, x: str, y: str) -> None:
     axes.set_xlabel(x)
     axes.set_ylabel(y)
     set_powers_of_two(axes, [line.place for line in table.rows])

@@ -28,7 +28,7 @@ class Status(Enum):
     REFUSED = "refused"
 
 
-class Taken(Record):
+class TimeHere(Record):
     """A product on an executor here. value: in ms, of its passes, without transfers.
 
     value, rate: None where it was not run, for the reason. first_run: whether the only run was the
@@ -43,7 +43,7 @@ class Taken(Record):
     first_run: bool = False
 
 
-class Cell(Record):
+class TimedCell(Record):
     """A published number, and what was measured here."""
 
     series: str
@@ -56,14 +56,14 @@ class Cell(Record):
     printed: str | None
     repaired: str | None
     recomputed_rate: float | None
-    measured: tuple[Taken, ...]
+    measured: tuple[TimeHere, ...]
 
-    def on(self, executor: str) -> Taken | None:
+    def on(self, executor: str) -> TimeHere | None:
         """What was measured on an executor; None where it was no candidate."""
         return next((taken for taken in self.measured if taken.executor == executor), None)
 
 
-class SpeedUp(Record):
+class SpeedUps(Record):
     """A speed-up by the published times, and by those of each executor here."""
 
     label: str
@@ -71,7 +71,7 @@ class SpeedUp(Record):
     measured: dict[str, float | None]
 
 
-class Line(Record):
+class TimedRow(Record):
     """A row: its size, and the threads of a block where these tell rows apart.
 
     interpolated: ms between two sizes of another table, by label.
@@ -79,8 +79,8 @@ class Line(Record):
 
     size: int
     threads: int | None
-    cells: tuple[Cell, ...]
-    ratios: tuple[SpeedUp, ...]
+    cells: tuple[TimedCell, ...]
+    ratios: tuple[SpeedUps, ...]
     interpolated: dict[str, float | None]
 
     @property
@@ -88,7 +88,7 @@ class Line(Record):
         """What the row is called: the threads of a block, or its size."""
         return self.threads or self.size
 
-    def cell(self, series: str) -> Cell | None:
+    def cell(self, series: str) -> TimedCell | None:
         """The cell of a series; None where the paper has none."""
         return next((cell for cell in self.cells if cell.series == series), None)
 
@@ -107,12 +107,12 @@ class Line(Record):
         return taken.rate if rate else taken.value
 
 
-class Table(Record):
+class TimedTable(Record):
     """A table, by the id of the published one."""
 
     id: str
     where: str
-    rows: tuple[Line, ...]
+    rows: tuple[TimedRow, ...]
 
     @property
     def published(self) -> MeasuredTable:
@@ -158,12 +158,12 @@ class MeasuredTables(RecordedResult, kw_only=True):
     spent_s: float | None = None
     busy_share: float | None = None
     devices: Mapping[str, str] = {}
-    tables: tuple[Table, ...]
+    tables: tuple[TimedTable, ...]
 
     def __repr__(self) -> str:
         return f"<tables: {', '.join(table.id for table in self.tables)}>"
 
-    def executors(self, table: Table) -> list[str]:
+    def executors(self, table: TimedTable) -> list[str]:
         """The executors that may run a series of the table."""
         names = table.candidates(*(series.label for series in table.published.series))
         return [name for name in self.devices if name in names]
@@ -183,7 +183,7 @@ class MeasuredTables(RecordedResult, kw_only=True):
 
         write_plots(self, path)
 
-    def _beside(self, paper: Paper, table: Table, executor: str) -> Grid:
+    def _beside(self, paper: Paper, table: TimedTable, executor: str) -> Grid:
         """A table's times beside those of one executor."""
         sources = [(series, table.source(series, executor)) for series in table.timed]
         timed = [(series, source) for series, source in sources if source is not None]
@@ -223,7 +223,7 @@ Column = tuple[str, Sequence[Entry]]
 
 
 def _grid(
-    grid_id: str, caption: str, table: Table, columns: list[Column], notes: tuple[str, ...]
+    grid_id: str, caption: str, table: TimedTable, columns: list[Column], notes: tuple[str, ...]
 ) -> Grid:
     """The table's rows with these columns after the one that identifies them."""
     heads = (table.published.key.value, *(head for head, _ in columns))
@@ -232,7 +232,7 @@ def _grid(
     return Grid(grid_id, caption, heads, rows, notes)
 
 
-def _printed(table: Table, series: Series) -> list[Entry]:
+def _printed(table: TimedTable, series: Series) -> list[Entry]:
     """The published numbers of a series, with all their digits."""
     numbers = (line.number(series.label) for line in table.rows)
     return [
@@ -243,7 +243,7 @@ def _printed(table: Table, series: Series) -> list[Entry]:
 # As published -----------------------------------------------------------------------------------
 
 
-def _published(paper: Paper, table: Table) -> Grid:
+def _published(paper: Paper, table: TimedTable) -> Grid:
     published = table.published
     columns: list[Column] = []
     for series in published.series:
@@ -263,19 +263,21 @@ def _published(paper: Paper, table: Table) -> Grid:
     return _grid(table.id, caption, table, columns, published.notes)
 
 
-def _rate_column(table: Table, series: Series, suffix: str, executor: str | None = None) -> Column:
+def _rate_column(
+    table: TimedTable, series: Series, suffix: str, executor: str | None = None
+) -> Column:
     """The rate by the published times, or by an executor's."""
     head = f"{series.label} {table.published.rate.value}, {suffix}"
     return head, [line.number(series.label, executor, rate=True) for line in table.rows]
 
 
-def _ratio_column(table: Table, number: int, suffix: str) -> Column:
+def _ratio_column(table: TimedTable, number: int, suffix: str) -> Column:
     """The speed-up by the published times."""
     ratios = [line.ratios[number] for line in table.rows]
     return f"{ratios[0].label}, {suffix}", [ratio.recomputed for ratio in ratios]
 
 
-def _repairs(paper: Paper, table: Table) -> Iterator[Grid]:
+def _repairs(paper: Paper, table: TimedTable) -> Iterator[Grid]:
     """The damaged numbers of the text and how each was read; no grid where there are none."""
     rows = tuple(
         (series.label, cell.size, cell.printed, f"{cell.value:g}", cell.repaired)
@@ -292,7 +294,7 @@ def _repairs(paper: Paper, table: Table) -> Iterator[Grid]:
 # Beside what was measured here ------------------------------------------------------------------
 
 
-def _time(line: Line, series: Series, executor: str) -> Entry:
+def _time(line: TimedRow, series: Series, executor: str) -> Entry:
     """The time on an executor, or what became of the run."""
     taken = _taken(line, series, executor)
     if taken is None or taken.value is None:
@@ -300,12 +302,12 @@ def _time(line: Line, series: Series, executor: str) -> Entry:
     return taken.value if taken.value < 1000.0 else round(taken.value)
 
 
-def _taken(line: Line, series: Series, executor: str) -> Taken | None:
+def _taken(line: TimedRow, series: Series, executor: str) -> TimeHere | None:
     cell = line.cell(series.label)
     return None if cell is None else cell.on(executor)
 
 
-def _not_candidates(table: Table, executor: str) -> Iterator[str]:
+def _not_candidates(table: TimedTable, executor: str) -> Iterator[str]:
     """A note for every series that the executor may not run."""
     reason = (
         "it is one invocation, and NumPy is vectorised over invocations"
@@ -317,7 +319,7 @@ def _not_candidates(table: Table, executor: str) -> Iterator[str]:
             yield f"{series.label} is not run on {executor}: {reason}."
 
 
-def _reasons(table: Table, series: Series, executor: str) -> Iterator[str]:
+def _reasons(table: TimedTable, series: Series, executor: str) -> Iterator[str]:
     """A note for every group of successive rows that have no time and the same status."""
     runs = [(line.place, _taken(line, series, executor)) for line in table.rows]
     known = [(place, taken) for place, taken in runs if taken is not None]
