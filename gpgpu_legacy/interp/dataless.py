@@ -14,7 +14,6 @@ import numpy as np
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import (
     Array,
-    Arrays,
     Grid,
     KernelMachine,
     Listener,
@@ -92,8 +91,8 @@ class AddressMachine(_Follower):
         self, pass_: ComputePass, grid: Grid, lengths: Mapping[str, int], on_access: AccessListener
     ) -> None:
         """lengths: the number of elements of each buffer, by its name in the kernel."""
-        memory = Arrays({name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()})
-        super().__init__(pass_.kernel, uniform_values(pass_), grid, memory)
+        buffers = {name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()}
+        super().__init__(pass_.kernel, uniform_values(pass_), grid, buffers)
         self.on_access = on_access
 
     def load(self, element: Element, mask: Mask) -> Array:
@@ -127,7 +126,7 @@ class CountingMachine(_Follower):
             pass_.kernel,
             uniform_values(pass_),
             Grid((0, 0), constant_groups(pass_.groups)),
-            Arrays({}),
+            {},
             tally,
         )
         self.tally = tally

@@ -104,41 +104,7 @@ def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> 
     for y in range(0, groups_y, rows):
         for x in range(0, groups_x, width):
             grid = Grid((x, y), (min(width, groups_x - x), min(rows, groups_y - y)))
-            KernelMachine(dispatch.kernel, uniforms, grid, Arrays(buffers)).run()
-
-
-class Memory(Protocol):
-    """The contents of a kernel's buffers."""
-
-    def load(self, name: str, index: Array) -> Array:
-        """The elements at an index array; every index is within `length`."""
-
-    def store(self, name: str, index: Array, values: Array) -> None:
-        """Store values at an index array."""
-
-    def length(self, name: str) -> int:
-        """The number of elements of a buffer."""
-
-
-class Arrays:
-    """Buffers in flat NumPy arrays."""
-
-    def __init__(self, arrays: Mapping[str, Array]) -> None:
-        """arrays: by the buffers' names in the kernel."""
-        self._arrays = arrays
-
-    def load(self, name: str, index: Array) -> Array:
-        """See Memory."""
-        loaded: Array = self._arrays[name][index]
-        return loaded
-
-    def store(self, name: str, index: Array, values: Array) -> None:
-        """See Memory."""
-        self._arrays[name][index] = values
-
-    def length(self, name: str) -> int:
-        """See Memory."""
-        return int(self._arrays[name].size)
+            KernelMachine(dispatch.kernel, uniforms, grid, buffers).run()
 
 
 class KernelMachine:
@@ -149,11 +115,11 @@ class KernelMachine:
         kernel: Kernel,
         uniforms: Mapping[str, Any],
         grid: Grid,
-        memory: Memory,
+        buffers: Mapping[str, Array],
         listener: Listener | None = None,
     ) -> None:
-        """uniforms: their values by name. memory: the buffers. listener: notified of operations."""
-        self.kernel, self.grid, self.memory, self.listener = kernel, grid, memory, listener
+        """uniforms, buffers: by name. listener: notified of operations."""
+        self.kernel, self.grid, self.buffers, self.listener = kernel, grid, buffers, listener
         with np.errstate(over="ignore"):
             self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
         self.variables: dict[str, Value] = {}
@@ -222,39 +188,31 @@ class KernelMachine:
         index = self.index(element, mask)
         if self.listener is not None:
             self.listener.access(element, index, mask, store=False)
+        loaded: Array
         if element.space is Space.BUFFER:
-            return self.memory.load(element.array, index)
-        array = self.shared[element.array].reshape(*self.groups, -1)
-        y, x = _group_indices(self.groups)
-        loaded: Array = array[y, x, index]
+            loaded = self.buffers[element.array][index]
+        else:
+            y, x = _group_indices(self.groups)
+            loaded = self.shared[element.array].reshape(*self.groups, -1)[y, x, index]
         return loaded
 
     def store(self, element: Element, value: Array, mask: Mask) -> None:
         index = self.index(element, mask)
         if self.listener is not None:
             self.listener.access(element, index, mask, store=True)
-        y, x = _group_indices(self.groups)
+        parts: tuple[Array, ...] = (index,)
         if element.space is Space.BUFFER:
-            if mask is None:
-                # If several invocations store to one element, one of them wins, as in GLSL.
-                self.memory.store(element.array, *np.broadcast_arrays(index, value))
-            else:
-                active = np.broadcast_to(mask, self.shape)
-                self.memory.store(
-                    element.array,
-                    np.broadcast_to(index, self.shape)[active],
-                    np.broadcast_to(value, self.shape)[active],
-                )
-            return
-        array = self.shared[element.array].reshape(*self.groups, -1)
+            array = self.buffers[element.array]
+        else:
+            array = self.shared[element.array].reshape(*self.groups, -1)
+            parts = (*_group_indices(self.groups), index)
         if mask is None:
-            # As in a buffer: several invocations may store to one element.
-            index, value = np.broadcast_arrays(index, value)
-            array[y, x, index] = value
+            # If several invocations store to one element, one of them wins, as in GLSL.
+            *where, values = np.broadcast_arrays(*parts, value)
         else:
             active = np.broadcast_to(mask, self.shape)
-            where = tuple(np.broadcast_to(part, self.shape)[active] for part in (y, x, index))
-            array[where] = np.broadcast_to(value, self.shape)[active]
+            *where, values = (np.broadcast_to(part, self.shape)[active] for part in (*parts, value))
+        array[tuple(where)] = values
 
     def index(self, element: Element, mask: Mask) -> Array:
         """The index into the flattened array, checked; 0 for inactive invocations."""
@@ -282,7 +240,7 @@ class KernelMachine:
 
     def extents(self, element: Element) -> tuple[int, ...]:
         if element.space is Space.BUFFER:
-            return (self.memory.length(element.array),)
+            return (int(self.buffers[element.array].size),)
         return next(s.extents for s in self.kernel.shared if s.name == element.array)
 
     # Expressions ----------------------------------------------------------------------------

@@ -284,22 +284,20 @@ class Program:
         return next((mode for mode in Fog if mode.value in self.options), None)
 
     @cached_property
+    def _read(self) -> tuple[SourceRegister, ...]:
+        """The distinct registers that instructions read, in the order of their first use."""
+        return tuple(dict.fromkeys(src.register for i in self.instructions for src in i.srcs))
+
+    @cached_property
     def attributes_read(self) -> tuple[Attribute, ...]:
         """The distinct attributes that instructions read, in the order of their first use."""
-        registers = (src.register for i in self.instructions for src in i.srcs)
-        return tuple(dict.fromkeys(r for r in registers if isinstance(r, Attribute)))
+        return tuple(r for r in self._read if isinstance(r, Attribute))
 
     @cached_property
     def state_bindings(self) -> tuple[str, ...]:
         """The canonical names of the distinct state vectors that instructions read."""
-        registers = (src.register for i in self.instructions for src in i.srcs)
-        return tuple(
-            dict.fromkeys(
-                r.binding
-                for r in registers
-                if isinstance(r, Parameter) and r.space is ParameterSpace.STATE
-            )
-        )
+        read = (r for r in self._read if isinstance(r, Parameter))
+        return tuple(dict.fromkeys(r.binding for r in read if r.space is ParameterSpace.STATE))
 
     @cached_property
     def color_outputs(self) -> int:
@@ -338,8 +336,7 @@ class Program:
 
     @cached_property
     def _parameter_indices(self) -> dict[ParameterSpace, tuple[int, ...]]:
-        registers = [src.register for i in self.instructions for src in i.srcs]
-        read = [r for r in registers if isinstance(r, Parameter)]
+        read = [r for r in self._read if isinstance(r, Parameter)]
         return {
             space: tuple(sorted({r.index for r in read if r.space is space}))
             for space in ParameterSpace

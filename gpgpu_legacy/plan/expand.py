@@ -69,16 +69,19 @@ def is_written_out(pass_: Pass) -> bool:
 
 def moves(pass_: Pass) -> bool:
     """Whether a pass's rectangles or work groups change from iteration to iteration."""
+    if isinstance(pass_, ComputePass):
+        return any(isinstance(n, PerIteration) for n in pass_.groups)
+    return any(isinstance(rect, MovingRect) for rect in rects(pass_))
+
+
+def rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
+    """The rectangles that a pass covers."""
     match pass_:
         case FragmentPass():
-            return isinstance(pass_.rect, MovingRect)
+            return (pass_.rect,)
         case CopyPass():
-            return isinstance(pass_.source_rect, MovingRect) or isinstance(
-                pass_.target_rect, MovingRect
-            )
-        case ComputePass():
-            return any(isinstance(n, PerIteration) for n in pass_.groups)
-    return False
+            return pass_.source_rect, pass_.target_rect
+    return ()
 
 
 def passes(plan: Plan) -> Iterator[Pass]:
@@ -177,14 +180,9 @@ def numbers(pass_: Pass) -> Iterator[Number]:
 
 def integers(pass_: Pass) -> tuple[Number, ...]:
     """The numbers of a pass that count texels or work groups."""
-    match pass_:
-        case FragmentPass():
-            return rect_numbers(pass_.rect)
-        case CopyPass():
-            return rect_numbers(pass_.source_rect) + rect_numbers(pass_.target_rect)
-        case ComputePass():
-            return pass_.groups
-    return ()
+    if isinstance(pass_, ComputePass):
+        return pass_.groups
+    return tuple(chain.from_iterable(map(rect_numbers, rects(pass_))))
 
 
 def number_at(value: Number, iteration: int) -> float:

@@ -7,10 +7,10 @@ from collections.abc import Hashable, Iterable, Iterator
 from math import isfinite
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.plan.expand import extremes_of, integers, numbers, rect_numbers
+from gpgpu_legacy.plan.expand import extremes_of, integers, numbers, rect_numbers, rects
 from gpgpu_legacy.plan.numbers import LARGEST_INTEGER, Affine, Number, PerIteration, Table
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
-from gpgpu_legacy.plan.textures import MovingRect, Rect
+from gpgpu_legacy.plan.textures import Rect
 
 _PLAIN = {int, float}
 """Types of numbers that need no closer look; a bool has a type of its own."""
@@ -41,7 +41,7 @@ def _problems(pass_: Pass, count: int) -> Iterator[str]:
         for number in numbers(pass_):
             if type(number) not in _PLAIN:
                 yield from _number(number, count, what)
-    for rect in _rects(pass_):
+    for rect in rects(pass_):
         moving = any(isinstance(number, PerIteration) for number in rect_numbers(rect))
         if isinstance(rect, Rect) and moving:
             yield (
@@ -108,15 +108,6 @@ def _integral(number: Number, what: str) -> Iterator[str]:
 
 def _is_integral(value: float) -> bool:
     return abs(value) <= LARGEST_INTEGER and value == int(value)
-
-
-def _rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
-    match pass_:
-        case FragmentPass():
-            return (pass_.rect,)
-        case CopyPass():
-            return pass_.source_rect, pass_.target_rect
-    return ()
 
 
 # Places and values --------------------------------------------------------------------------------

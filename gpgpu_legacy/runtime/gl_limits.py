@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.interp.dataless import NO_DATA
 from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
 from gpgpu_legacy.kernel.dependence import uniform_loops
-from gpgpu_legacy.kernel.ir import Binary, For, Kernel, Node, Type, walk
+from gpgpu_legacy.kernel.ir import Binary, Element, For, Kernel, Node, Type, walk
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind
@@ -190,9 +191,7 @@ def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
     It stands for the others. A loop that the driver unrolls is counted as it is written.
     """
     alone = replace(kernel, local_size=(1, 1))
-    counter = _LoopCounter(
-        alone, {u.name: u.value for u in uniforms}, Grid((0, 0), (1, 1)), _Zeros()
-    )
+    counter = _LoopCounter(alone, {u.name: u.value for u in uniforms}, Grid((0, 0), (1, 1)), {})
     try:
         counter.run()
     except _TooLongError:
@@ -228,23 +227,16 @@ class _LoopCounter(KernelMachine):
             self.statements(statement.step, mask)
         self.count(1)  # the iteration in which the condition no longer holds
 
+    def load(self, element: Element, mask: Mask) -> Array:
+        return NO_DATA
+
+    def store(self, element: Element, value: Array, mask: Mask) -> None:
+        pass
+
     def count(self, iterations: int) -> None:
         self.iterations += iterations
         if self.iterations > LLVMPIPE_ITERATIONS:
             raise _TooLongError
-
-
-class _Zeros:
-    """Endless buffers of zeros: enough for loops whose trip counts depend on uniforms."""
-
-    def load(self, name: str, index: Array) -> Array:
-        return np.zeros(index.shape, np.float32)
-
-    def store(self, name: str, index: Array, values: Array) -> None:
-        pass
-
-    def length(self, name: str) -> int:
-        return np.iinfo(np.int64).max
 
 
 def size_bytes(texture: Texture) -> int:
