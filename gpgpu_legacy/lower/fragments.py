@@ -6,7 +6,7 @@ channels as floats, row after row and layer after layer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
@@ -140,49 +140,26 @@ def shader_key(
     )
 
 
-_ASSUMED_WIDTH = 256
-
-
 def program_key(
-    program: Program,
-    units: Mapping[int, tuple[Extent, Sampler]] | None = None,
-    *,
-    exact: bool = True,
-    arithmetic: Arithmetic = FP32,
+    program: Program, *, exact: bool = True, arithmetic: Arithmetic = FP32
 ) -> ShaderKey:
     """The key of a program alone, with no plan around it: for reading, not for running.
 
-    units: extents and samplers of textures; one that is not given is 256 texels in each direction,
-    nearest, clamped to its edge. Targets are rgba32f.
+    Textures are 256 texels in each direction, nearest, clamped to their edges. Targets are rgba32f.
     """
-    decisions = undecided(program)
-    textures = []
-    for number, target in sorted(program.texture_units.items()):
-        extent, sampler = (units or {}).get(number) or (_assumed_extent(target), Sampler())
-        kind = TextureKind(target.value)
-        textures.append(Unit(number, kind, extent, sampler, RGBA32F))
-    targets = (RGBA32F,) * program.color_outputs
-    return ShaderKey(
-        program,
-        decisions.lookups,
-        decisions.live,
-        0,
-        tuple(textures),
-        targets,
-        (),
-        exact,
-        arithmetic,
-    )
-
-
-def _assumed_extent(target: TextureTarget) -> Extent:
-    n = _ASSUMED_WIDTH
-    other = {
+    decisions, n = undecided(program), 256
+    extents = {
         TextureTarget.T1D: Extent(n, 1),
         TextureTarget.T3D: Extent(n, n, n),
         TextureTarget.CUBE: Extent(n, n, 6),
     }
-    return other.get(target, Extent(n, n))
+    units = tuple(
+        Unit(number, TextureKind(t.value), extents.get(t, Extent(n, n)), Sampler(), RGBA32F)
+        for number, t in sorted(program.texture_units.items())
+    )
+    targets = (RGBA32F,) * program.color_outputs
+    lookups, live = decisions.lookups, decisions.live
+    return ShaderKey(program, lookups, live, 0, units, targets, (), exact, arithmetic)
 
 
 def _is_bent(corners: Corners, iterations: int) -> bool:

@@ -140,8 +140,10 @@ def test_every_sampler(gles: Gles, target: str, filter_: Filter, wrap: Wrap) -> 
     if target == "RECT" and wrap is Wrap.REPEAT:
         pytest.skip("rectangles do not repeat")
     for exact in (True, False):
-        unit = (EXTENTS[target], Sampler(filter_, wrap, wrap, wrap))
-        links(gles, program_key(text, {3: unit}, exact=exact))
+        key = program_key(text, exact=exact)
+        sampler = Sampler(filter_, wrap, wrap, wrap)
+        unit = replace(key.units[0], extent=EXTENTS[target], sampler=sampler)
+        links(gles, replace(key, units=(unit,)))
 
 
 def test_registers_may_be_called_anything(gles: Gles) -> None:

@@ -285,7 +285,9 @@ def test_what_specifies_places_is_rounded_operation_by_operation() -> None:
     """Attributes at a fragment, lookups, and the levels of a target."""
     linear = Sampler(Filter.LINEAR, Wrap.REPEAT)
     text = program("TEX R0, fragment.texcoord[0], texture[0], 3D;", SHOWN)
-    made = lowered(program_key(text, {0: (Extent(7, 5, 3), linear)}, exact=False))
+    key = program_key(text, exact=False)
+    unit = replace(key.units[0], extent=Extent(7, 5, 3), sampler=linear)
+    made = lowered(replace(key, units=(unit,)))
     attribute = attribute_variable(Attribute(AttributeKind.TEXCOORD))
     [interpolated] = [s for s in made if isinstance(s, Declare) and s.variable == attribute]
     [call] = functions_called(made)
@@ -297,13 +299,10 @@ def test_what_specifies_places_is_rounded_operation_by_operation() -> None:
 # Lookups -----------------------------------------------------------------------------------------
 
 
-def test_a_program_alone_has_textures_of_an_assumed_size_or_a_given_one() -> None:
+def test_a_program_alone_has_textures_of_an_assumed_size() -> None:
     text = program("TEX R0, fragment.texcoord[0], texture[2], 3D;", SHOWN)
-    assert [u.extent for u in program_key(text).units] == [Extent(256, 256, 256)]
-    linear = Sampler(Filter.LINEAR, Wrap.REPEAT)
-    key = program_key(text, {2: (Extent(7, 5, 3), linear)})
-    [unit] = key.units
-    assert (unit.number, unit.extent, unit.sampler) == (2, Extent(7, 5, 3), linear)
+    [unit] = program_key(text).units
+    assert (unit.number, unit.extent, unit.sampler) == (2, Extent(256, 256, 256), Sampler())
 
 
 EXTENTS = {

@@ -168,14 +168,9 @@ def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups])
         written |= targets
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """How far a lookup goes along an axis. repeats: whether it leaves the texture, and comes back
-    in from the other side; then the rectangle is as long as the texture.
-    """
-
-    offset: int
-    repeats: bool
+_Step = tuple[int, bool]
+"""How far a lookup goes along an axis, and whether it leaves the texture and comes back in from the
+other side; then the rectangle is as long as the texture."""
 
 
 class _Finder:
@@ -188,7 +183,7 @@ class _Finder:
 
     def wraps(self, axis: int) -> bool | None:
         """Whether lookups repeat along an axis; None where some do and others do not."""
-        moves = {step.repeats for step in self._steps[axis] if step.offset}
+        moves = {repeats for offset, repeats in self._steps[axis] if offset}
         return None if len(moves) > 1 else True in moves
 
     def lookups(self, member: FusedPasses | Pass) -> Lookups | None:
@@ -232,7 +227,7 @@ class _Finder:
             if step is None:
                 return None
             self._steps[axis].append(step)
-            offsets.append(step.offset)
+            offsets.append(step[0])
         right, up = offsets
         if not right and not up:
             return OwnLookup(binding.texture)
@@ -257,4 +252,4 @@ def _step(
         if length < size:
             return None
         offset = (offset + length // 2) % length - length // 2
-    return None if abs(offset) > MOST_REACH else _Step(offset, repeats)
+    return None if abs(offset) > MOST_REACH else (offset, repeats)

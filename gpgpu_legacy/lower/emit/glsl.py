@@ -23,7 +23,7 @@ from gpgpu_legacy.lower.emit.glsl_functions import (
     WIDE_QUANTIZERS,
     Helper,
 )
-from gpgpu_legacy.lower.emit.glsl_wide import WideText, rounds, wide_type
+from gpgpu_legacy.lower.emit.glsl_wide import WideEmitter, rounds, wide_type
 from gpgpu_legacy.lower.emit.text import (
     AND,
     ATOM,
@@ -34,7 +34,6 @@ from gpgpu_legacy.lower.emit.text import (
     OR,
     PRODUCT,
     SIGN,
-    TextEmitter,
     identifier,
 )
 from gpgpu_legacy.lower.ir import (
@@ -165,7 +164,7 @@ def literal(value: float) -> str:
     return f"({text})" if text.startswith("-") else text
 
 
-class GlslEmitter(TextEmitter):
+class GlslEmitter(WideEmitter):
     """Spells expressions and statements, and keeps what they refer to, for the shader's head.
 
     exact: multiply and add are kept apart, quotients and roots are computed in double where the
@@ -186,7 +185,6 @@ class GlslEmitter(TextEmitter):
         self._hidden: dict[str, None] = {}
         self._before: list[str] = []
         self._arguments = 0
-        self._wide = WideText(self.expression, self.suffix, self.name)
         self._computes_wide = exact and dialect.doubles and arithmetic.rounds
 
     def source(self, given: Given) -> str:
@@ -233,8 +231,9 @@ class GlslEmitter(TextEmitter):
 
     def _lines(self, statement: Statement) -> list[str]:  # noqa: PLR0911 - a case each
         match statement:
-            case Assign():
-                return [self._assignment(statement)]
+            case Assign(variable=variable, components=wanted, value=value):
+                target = self.name(variable) + _suffix(wanted, variable.type.width)
+                return [f"{target} = {self.widened(value, len(wanted))};"]
             case Declare(variable=variable, value=value):
                 return [self._declaration(variable, value)]
             case Store(element=element, value=value):
@@ -252,17 +251,12 @@ class GlslEmitter(TextEmitter):
             case For():
                 return self._loop(statement)
 
-    def _assignment(self, statement: Assign) -> str:
-        variable, wanted = statement.variable, statement.components
-        target = self.name(variable) + _suffix(wanted, variable.type.width)
-        return f"{target} = {self.widened(statement.value, len(wanted))};"
-
     def _declaration(self, variable: Variable, value: Expression | None) -> str:
         kind = variable.type
         if self._computes_wide and value is not None and variable.name == PART:
-            self._wide.variables.add(variable)
+            self.wide_variables.add(variable)
             head = f"{self.dialect.precise}{wide_type(kind.width)} {self.name(variable)}"
-            return f"{head} = {self._wide.spelled(value)};"
+            return f"{head} = {self.wide(value)};"
         # Mesa takes !(a >= b) for a < b, if it may, which NaN makes another thing.
         precise = "" if kind.kind is Kind.INT else self.dialect.precise
         head = f"{precise}{type_name(kind)} {self.name(variable)}"
@@ -325,9 +319,7 @@ class GlslEmitter(TextEmitter):
 
     def read(self, value: Read) -> str:
         text = self.name(value.variable) + _suffix(value.components, value.variable.type.width)
-        return (
-            f"{type_name(value.type)}({text})" if value.variable in self._wide.variables else text
-        )
+        return f"{type_name(value.type)}({text})" if value.variable in self.wide_variables else text
 
     def suffix(self, components: tuple[int, ...], width: int) -> str:
         return _suffix(components, width)
@@ -433,13 +425,13 @@ class GlslEmitter(TextEmitter):
     def _rounded(self, value: Expression) -> str:
         """A value as the arithmetic has it; computed in double where a float could not hold it."""
         quantize = QUANTIZERS[self.arithmetic.name]
-        wide = self._wide.variables
+        wide = self.wide_variables
         reads_wide = any(isinstance(part, Read) and part.variable in wide for part in walk(value))
         if not reads_wide and not (self._computes_wide and rounds(value)):
             return self._called(quantize, (value,), value.type.width)
         self.helper(quantize, 1)
         name = self.helper(WIDE_QUANTIZERS[self.arithmetic.name], value.type.width)
-        return f"{name}({self._wide.spelled(value)})"
+        return f"{name}({self.wide(value)})"
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
         """A constant of a comparison, or a 1 to divide, no compiler gets wrong: it is not hidden.

@@ -74,16 +74,12 @@ def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
     body, draws = list[Statement](), 0
     for member in content.body:
         if isinstance(member, Move):
-            body.append(_move(content, member))
+            source, target = own_texel(content, member.source), own_variable(content, member.target)
+            body.append(Assign(target, source.components, source))
         else:
             body += _Draw(content, member, draws, as_level=as_level).statements()
             draws += 1
     return tuple(body)
-
-
-def _move(content: Content, move: Move) -> Assign:
-    source = own_texel(content, move.source)
-    return Assign(own_variable(content, move.target), source.components, source)
 
 
 class _Draw:
@@ -145,7 +141,9 @@ class _Draw:
 
     def function(self, lookup: DependentLookup[int], surface: Surface) -> Function:
         """The lookup function of a surface and a sampler: one number for equal ones."""
-        number = _dependent(self.content).index(lookup)
+        looks = (look for draw in self.content.draws for look in draw.lookups)
+        dependent = dict.fromkeys(look for look in looks if isinstance(look, DependentLookup))
+        number = list(dependent).index(lookup)
         unit = Unit(lookup.texture, surface.kind, surface.extent, lookup.sampler, surface.format)
         return lookup_function(number, unit)
 
@@ -186,12 +184,6 @@ class _Draw:
                 return components(last.value, tuple(places)), last.instruction
         axes = self.lowering.axes_of(variable, channels)
         return Read(variable, channels, axes), None
-
-
-def _dependent(content: Content) -> list[DependentLookup[int]]:
-    """The dependent lookups, each once."""
-    lookups = (look for draw in content.draws for look in draw.lookups)
-    return list(dict.fromkeys(look for look in lookups if isinstance(look, DependentLookup)))
 
 
 @lru_cache(maxsize=256)

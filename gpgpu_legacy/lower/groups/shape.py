@@ -162,7 +162,9 @@ def _halved(shape: GroupShape) -> GroupShape | None:
 
 def _unrolled(content: Content, shape: GroupShape, device: Multiprocessors) -> GroupShape:
     """The same, unrolled as far as the body stays short."""
-    trip = max(1, shape.columns * shape.rows * _longest_trip(content))
+    segments = [segment for draw in content.draws for segment in live_segments(draw)]
+    trips = (sum(map(_operations, s.steps)) for s in segments if s.trips > 1)
+    trip = max(1, shape.columns * shape.rows * max(trips, default=0))
     unroll = max(1, min(shape.unroll, device.operations // trip))
     return replace(shape, unroll=1 << (unroll.bit_length() - 1))
 
@@ -196,13 +198,8 @@ def _is_stencil(content: Content) -> bool:
 _DOT_OPERATIONS = 7  # four products and their sums, which nothing contracts
 
 
-def _longest_trip(content: Content) -> int:
-    """Operations on single numbers of a trip of any of its programs, for one fragment."""
-    segments = [segment for draw in content.draws for segment in live_segments(draw)]
-    return max((sum(map(_operations, s.steps)) for s in segments if s.trips > 1), default=0)
-
-
 def _operations(step: LiveInstruction) -> int:
+    """On single numbers, for one fragment."""
     if step.lookup is not None:
         return 0
     vector = OPCODES[step.instruction.mnemonic].form is Form.VECTOR

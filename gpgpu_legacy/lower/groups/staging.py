@@ -178,7 +178,9 @@ def choose_staging(
                 staged = tuple(_at_once(content, s, deep, of_iterations=not count) for s in staged)
             if staged and (count or content.together) >= depth:
                 loops[key] = StagedTrips(len(loops), count, staged)
-        if loops and _shared_bytes(_arrays(loops.values(), deep)) <= shared_bytes:
+        arrays = _arrays(loops.values(), deep).values()
+        size = sum(4 * array.element.width * prod(array.extents) for array in arrays)
+        if loops and size <= shared_bytes:
             return GroupStaging(replace(deep, unroll=min(shape.unroll, depth)), loops)
         depth //= 2
     return GroupStaging(replace(shape, k_depth=0), {})
@@ -221,10 +223,6 @@ def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iteratio
 
 def _arrays(loops: Iterable[StagedTrips], shape: GroupShape) -> dict[str, Array]:
     return {staged.name: staged.array(shape) for trips in loops for staged in trips.staged}
-
-
-def _shared_bytes(arrays: dict[str, Array]) -> int:
-    return sum(4 * array.element.width * prod(array.extents) for array in arrays.values())
 
 
 class StagedCopies:

@@ -92,11 +92,6 @@ class TemporalContent:
         )
         return along_x, along_y
 
-    @property
-    def written(self) -> tuple[int, ...]:
-        """The surfaces that are written."""
-        return tuple(n for n, surface in enumerate(self.content.surfaces) if surface.written)
-
 
 def near_surfaces(content: Content) -> tuple[int, ...]:
     """The surfaces in which neighbours' texels are read."""

@@ -134,8 +134,9 @@ class TemporalTiling:
             self._share(surface)
         self.iteration = read(ITERATION)
         self._iterations()
-        for surface in self.temporal.written:
-            self._store(surface)
+        for number, known in enumerate(self.content.surfaces):
+            if known.written:
+                self._store(number)
         return [*tile.declarations(), *tile.statements]
 
     # Places
