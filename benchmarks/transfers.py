@@ -33,9 +33,7 @@ def prepared(plan: Plan) -> dict[str, Prepared]:
     """A plan on both executors in both ways, by name."""
     context, found = gl.compute_context(), dict[str, Prepared]()
     for way, on_device in (("device", True), ("host", False)):
-        found[f"gl-raster, {way}"] = GlRasterPrepared(
-            context, plan, Machine(), packs_on_device=on_device
-        )
+        found[f"gl-raster, {way}"] = GlRasterPrepared(context, plan, Machine(), on_device=on_device)
         found[f"gl-compute, {way}"] = GlComputePrepared(
             context, plan, Machine(), on_device=on_device
         )

@@ -6,9 +6,9 @@ Importing this file loads no library.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from ctypes import byref, c_int
+from ctypes import CFUNCTYPE
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -20,14 +20,8 @@ from gpgpu_legacy.runtime.gl_headers import (
     EGL,
     EGL_EXTENSION_FUNCTIONS,
     EGL_FUNCTIONS,
-    GL,
     GL_FUNCTIONS,
 )
-
-_MORE_LIMITS = {
-    "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 0x8262,
-    "GL_SM_COUNT_NV": 0x933B,  # of NV_shader_thread_group: the multiprocessors
-}
 
 
 def load_egl() -> SimpleNamespace:
@@ -52,13 +46,17 @@ def load_egl() -> SimpleNamespace:
 def load_function(egl: SimpleNamespace, name: str, signature: tuple[Any, ...]) -> Any:
     """A function of OpenGL, or of an extension of EGL; None where the library lacks it."""
     address = egl.eglGetProcAddress(name.encode("ascii"))
-    return ctypes.CFUNCTYPE(*signature)(address) if address else None
+    return CFUNCTYPE(*signature)(address) if address else None
 
 
-def functions(names: Iterable[str]) -> SimpleNamespace:
-    """Functions of OpenGL by their names; where a driver lacks one, its use has no effect."""
-    egl = load_egl()
-    return SimpleNamespace(**{name: load_function(egl, name, GL_FUNCTIONS[name]) for name in names})
+def gl_functions(find: Callable[[str], int | None]) -> SimpleNamespace:
+    """OpenGL's functions by their names, None for one that is missing. find: gives addresses."""
+    return SimpleNamespace(
+        **{
+            name: CFUNCTYPE(*signature)(address) if (address := find(name)) else None
+            for name, signature in GL_FUNCTIONS.items()
+        }
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +119,3 @@ def current_context() -> CurrentContext | None:
         return CurrentContext(load_egl())
     except ExecutorUnavailableError:
         return None
-
-
-def more_limits() -> dict[str, int]:
-    """Limits of the current context that moderngl does not ask for, by OpenGL's names.
-
-    Empty where it is no EGL context; a limit that the driver does not have is missing.
-    """
-    gl, limits = functions(("glGetIntegerv", "glGetError")), {}
-    for name, number in _MORE_LIMITS.items():
-        value = c_int()
-        gl.glGetIntegerv(number, byref(value))
-        if gl.glGetError() == GL.NO_ERROR:
-            limits[name] = value.value
-    return limits

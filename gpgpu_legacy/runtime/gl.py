@@ -5,7 +5,6 @@ A process has one such context, made when it is first needed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any
 
@@ -13,32 +12,20 @@ from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, Pla
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, in_words, require_addresses
 from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.advice import Need, advice_here
-from gpgpu_legacy.runtime.devices import is_gpu
 from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
-from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
+from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
 
-GL_DITHER = 0x0BD0
-GL_FRAMEBUFFER_SRGB = 0x8DB9
-
-_LEAST_VERSION, _COMPUTE_VERSION = 400, 430
+_LEAST_VERSION, COMPUTE_VERSION = 400, 430
 
 # EGL hands out OpenGL's own functions too, so that libGL, which belongs to X11, need not be there.
 _EGL: dict[str, Any] = {"backend": "egl", "libgl": "libEGL.so.1", "libegl": "libEGL.so.1"}
 
-_FUNCTIONS = (
-    "glBindBuffer",
-    "glBufferStorage",
-    "glClientWaitSync",
-    "glCopyBufferSubData",
-    "glDeleteBuffers",
-    "glDeleteSync",
-    "glFenceSync",
-    "glFinish",
-    "glFlush",
-    "glGenBuffers",
-    "glGetError",
-    "glMapBufferRange",
-)
+# What moderngl does not ask for.
+_MORE_LIMITS = {
+    "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE": 0x8262,
+    "GL_SM_COUNT_NV": 0x933B,  # of NV_shader_thread_group: the multiprocessors
+}
 
 ModernglContext = Any
 """moderngl has no type annotations."""
@@ -67,44 +54,21 @@ class BoundBuffers:
 class GlContext(SharedContext[ModernglContext]):
     """A moderngl context that any thread may use, one at a time.
 
-    Its dithering and sRGB conversion are off. Clamping needs no switch: a core profile clamps the
-    colours read from and written to fixed-point framebuffers alone.
+    Clamping needs no switch: a core profile clamps the colours read from and written to fixed-point
+    framebuffers alone.
     """
 
     def __init__(self, native: ModernglContext, current: egl.CurrentContext | None) -> None:
-        """Take over a context that is current.
-
-        current: access to what is current on a thread, if the context came through EGL.
-        """
-        super().__init__(native)
-        self._current = current
+        """See SharedContext."""
+        super().__init__(native, egl.gl_functions(native.mglo._context.load), current)
         self.bound = BoundBuffers()
-        self._egl_handle = current.handle() if current else None
-        self.info: Mapping[str, Any] = {
-            **native.info,
-            **(egl.more_limits() if current else {}),
-        }
-        """The driver's names and limits, by OpenGL's names."""
+        self.info = dict(native.info)
+        """The driver's limits, by OpenGL's names."""
+        for name, number in _MORE_LIMITS.items():
+            value = self.integer(number)
+            if self.gl.glGetError() == GL.NO_ERROR:
+                self.info[name] = value
         self.version_code: int = native.version_code
-        self.functions = egl.functions(_FUNCTIONS) if current else None
-        """OpenGL's own functions of buffers and of waiting; None if it did not come through EGL."""
-        native.disable_direct(GL_DITHER)
-        native.disable_direct(GL_FRAMEBUFFER_SRGB)
-
-    @property
-    def device_name(self) -> str:
-        """The renderer and the version of its driver."""
-        return f"{self.info['GL_RENDERER']}, OpenGL {self.info['GL_VERSION']}"
-
-    @property
-    def is_of_egl(self) -> bool:
-        """Whether it came through EGL, which gives out functions that moderngl lacks."""
-        return self._current is not None
-
-    @property
-    def is_hardware(self) -> bool:
-        """Whether the renderer is a GPU."""
-        return is_gpu(str(self.info["GL_RENDERER"]))
 
     def buffer(self, size_bytes: int) -> Any:
         """A new buffer of moderngl's, which is not asked whether there was room for it.
@@ -115,20 +79,10 @@ class GlContext(SharedContext[ModernglContext]):
         if self.handle.error == "GL_OUT_OF_MEMORY":
             made.release()
             raise NoDeviceRoomError(
-                f"{self.info['GL_RENDERER']} has no room for a buffer of {in_words(size_bytes)}; "
+                f"{self.renderer} has no room for a buffer of {in_words(size_bytes)}; "
                 "make matrices and textures smaller, or choose another executor"
             )
         return made
-
-    def finish(self) -> None:
-        """Wait until all earlier calls are done; the context is current.
-
-        OpenGL's own function lets other threads of Python run meanwhile.
-        """
-        if self.functions is not None:
-            self.functions.glFinish()
-        else:
-            self.handle.finish()
 
     def compile(self, name: str, **stages: str) -> Any:
         """A moderngl program of GLSL texts, by moderngl's names of the stages.
@@ -145,36 +99,15 @@ class GlContext(SharedContext[ModernglContext]):
         except moderngl.Error as error:
             complaint = " ".join(str(error).split())
             raise PlanError(
-                f"{self.info['GL_RENDERER']} refuses the shader of {name or 'a program'}: "
-                f"{complaint[:300]}"
+                f"{self.renderer} refuses the shader of {name or 'a program'}: {complaint[:300]}"
             ) from None
-
-    def _answers(self) -> bool:
-        import moderngl
-
-        try:
-            buffer = self.handle.buffer(PROBE)
-        except moderngl.Error:
-            return False
-        answer: bytes = buffer.read()
-        buffer.release()
-        return answer == PROBE
-
-    def _is_current(self) -> bool:
-        return self._current is not None and self._current.handle() == self._egl_handle
 
     def _make_current(self) -> None:
         self.handle.__enter__()
         self.bound.forget()
 
-    def _save(self) -> object:
-        return self._current.save() if self._current else bool(self._before)
-
-    def _restore(self, before: object) -> None:
-        if isinstance(before, egl.SavedContext) and self._current is not None:
-            self._current.restore(before)
-        elif not before:
-            self.handle.__exit__(None, None, None)
+    def _leave(self) -> None:
+        self.handle.__exit__(None, None, None)
 
 
 def _make() -> GlContext:
@@ -191,7 +124,7 @@ def _make() -> GlContext:
     for backend in (_EGL, {}):
         current = egl.current_context() if backend else None
         with current.preserved() if current else nullcontext():
-            for version in (_COMPUTE_VERSION, _LEAST_VERSION):
+            for version in (COMPUTE_VERSION, _LEAST_VERSION):
                 try:
                     native: ModernglContext = moderngl.create_context(
                         standalone=True, require=version, **backend
@@ -227,7 +160,7 @@ def compute_context() -> GlContext:
     Raises ExecutorUnavailableError where there is no OpenGL, or one before 4.3.
     """
     shared = context()
-    if shared.version_code < _COMPUTE_VERSION:
+    if shared.version_code < COMPUTE_VERSION:
         major, minor = divmod(shared.version_code // 10, 10)
         raise ExecutorUnavailableError(
             f"compute shaders need OpenGL 4.3 and this driver gives {major}.{minor}; "

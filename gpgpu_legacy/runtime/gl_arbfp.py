@@ -8,50 +8,47 @@ driver shows independently of this package what a program means, and how fast it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.numeric import Stored, decode
+from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.lower.values import F64, NO_PARAMETER, given_corners, over_iterations
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
-    Blend,
-    ClearPass,
-    CopyPass,
     FragmentPass,
     ParameterValue,
-    Pass,
     Plan,
     StateValue,
-    written_by,
 )
-from gpgpu_legacy.plan.textures import Rect, constant_rect, full_rect
 from gpgpu_legacy.runtime.gl_arbfp_context import Context
-from gpgpu_legacy.runtime.gl_arbfp_draws import Bound, Clear, Draw, Numbers, Rows, State, Target
-from gpgpu_legacy.runtime.gl_arbfp_objects import (
-    TARGETS,
-    TEXELS,
-    Objects,
-    layers_of,
-)
 from gpgpu_legacy.runtime.gl_arbfp_programs import (
+    POSITION,
     LoadedProgram,
     load,
     load_vertex_program,
     vertex_attribute,
 )
+from gpgpu_legacy.runtime.gl_drawn import DrawnPrepared, Paint
 from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_prepared import GlPrepared, record_steps
-from gpgpu_legacy.runtime.gl_state import setter
-from gpgpu_legacy.runtime.gl_values import clear_values, single, viewport
+from gpgpu_legacy.runtime.gl_state import MatrixRow, Setter, matrix_row, setter
+from gpgpu_legacy.runtime.gl_surfaces import Bound, Sampled
+from gpgpu_legacy.runtime.gl_values import Rows, in_iteration, single
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, zero_results
-from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
+
+# The vertices in a plan's order of corners: a fan of two triangles, split as plans define it, from
+# corner (0, 0) to (W, H).
+_CORNERS = np.array([(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)], np.float32)
+_FIRST_CORNER: int = _CORNERS.ctypes.data
+_CORNER_OFFSETS = tuple(range(0, _CORNERS.nbytes, _CORNERS.strides[0]))
+
+Numbered = tuple[tuple[int, Rows], ...]
+"""Parameters or vertex attributes by their numbers, with their values."""
 
 
 class NothingToDo(Prepared):
@@ -70,95 +67,131 @@ class NothingToDo(Prepared):
         pass
 
 
-class GlArbfpPrepared(GlPrepared[Context]):
+class BoundProgram(Bound):
+    """What is bound, with the fragment program and its parameters."""
+
+    def forget(self) -> None:
+        """See Bound."""
+        super().forget()
+        self._program = 0
+        self._locals: dict[tuple[int, int], int] = {}
+        self._env: dict[int, int] = {}
+
+    def program(self, number: int) -> None:
+        """Bind a fragment program."""
+        if number != self._program:
+            self.gl.glBindProgramARB(GL.FRAGMENT_PROGRAM, number)
+            self._program = number
+
+    def local(self, index: int, address: int) -> None:
+        """Set a local parameter of the program that is bound."""
+        if self._locals.get((self._program, index)) != address:
+            self.gl.glProgramLocalParameter4fvARB(GL.FRAGMENT_PROGRAM, index, address)
+            self._locals[self._program, index] = address
+
+    def env(self, index: int, address: int) -> None:
+        """Set a parameter that all programs share."""
+        if self._env.get(index) != address:
+            self.gl.glProgramEnvParameter4fvARB(GL.FRAGMENT_PROGRAM, index, address)
+            self._env[index] = address
+
+
+class State(NamedTuple):
+    """A vector of OpenGL's state. values: (n, 4), or (1, 4) where all iterations have the same."""
+
+    binding: str
+    set: Setter
+    values: F64
+    matrix_row: MatrixRow | None
+
+
+def draw_quad(gl: SimpleNamespace, attributes: Numbered, iteration: int) -> None:
+    """Draw the viewport's rectangle with the attributes that an iteration has at its corners."""
+    vertex = gl.glVertexAttrib4fv
+    addresses = [(number, rows.address(iteration)) for number, rows in attributes]
+    gl.glBegin(GL.TRIANGLE_FAN)
+    for offset in _CORNER_OFFSETS:
+        for number, address in addresses:
+            vertex(number, address + offset)
+        vertex(POSITION, _FIRST_CORNER + offset)
+    gl.glEnd()
+
+
+class StatefulQuad:
+    """Draws a quad in a pass's state, and restores OpenGL's initial state."""
+
+    def __init__(
+        self,
+        gl: SimpleNamespace,
+        attributes: Numbered,
+        state: Iterable[State],
+        check: Callable[[str], object],
+    ) -> None:
+        """check: raises PlanError, naming its argument, if OpenGL failed; of the first draw."""
+        self._gl, self._attributes = gl, attributes
+        # Setting a light transforms it by the modelview matrix, so matrices are set last.
+        self._state = sorted(state, key=lambda state: state.matrix_row is not None)
+        self._check: Callable[[str], object] | None = check
+
+    def __call__(self, iteration: int) -> None:
+        """Draw that iteration."""
+        gl = self._gl
+        gl.glPushAttrib(GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT)
+        try:
+            for state in self._state:
+                x, y, z, w = in_iteration(state.values, iteration)
+                value: Vec4 = (x, y, z, w)
+                state.set(gl, value)
+                if self._check is not None:
+                    self._check(f"{state.binding} = {value}")
+            self._check = None
+            draw_quad(gl, self._attributes, iteration)
+        finally:
+            for state in self._state:
+                if state.matrix_row is not None:
+                    state.matrix_row.reset(gl)
+            gl.glPopAttrib()
+
+
+class GlArbfpPrepared(DrawnPrepared[Context]):
     """A plan's textures, framebuffers, samplers, programs and draws."""
+
+    _bound: BoundProgram
 
     def __init__(self, context: Context, plan: Plan, machine: Machine) -> None:
         """See GlPrepared."""
-        self._first: list[Clear] = []
+        self._vertex_program: LoadedProgram | None = None
         self._interned: dict[tuple[int, bytes], Rows] = {}
-        super().__init__(context, plan, machine)
-
-    # Preparing ----------------------------------------------------------------------------
+        super().__init__(context, BoundProgram(context.gl), plan, machine)
 
     def _build(self) -> None:
-        self._gl: SimpleNamespace = self.context.handle
-        self._bound = Bound(self._gl)
-        self._gl_objects = objects = Objects(self.context, self.plan, self._objects)
-        for texture in self.plan.textures:
-            objects.require_room(texture)
-        for _, pass_ in self.plan.weighted_passes():
-            objects.require_draw_buffers(written_by(pass_))
-        for texture in self.plan.textures:
-            objects.make_texture(texture)
-        self._vertex_program: LoadedProgram | None = load_vertex_program(self.context)
-        self._make_transfers()
-        self._recorded = record_steps(self.plan, self._record)
-        self._warm_up()
+        self._build_drawn(flat=False)
 
-    def _make_transfers(self) -> None:
-        plan = self.plan
-        self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
-        self._host_inputs = [HostInput(plan, input_) for input_ in plan.inputs]
-        self._host_outputs = [
-            HostOutput(plan, output, TEXELS[plan.texture(output.texture).format].dtype)
-            for output in plan.outputs
+    def _record_draw(self, pass_: FragmentPass, count: int) -> tuple[Sequence[Sampled], Paint]:
+        surfaces, bound = self._surfaces, self._bound
+        program = load(self.context, pass_.program)
+        locals_ = self._parameters(program.locals, pass_.locals, count)
+        env = self._parameters(program.env, pass_.env, count)
+        attributes = self._attributes(program, pass_, count)
+        state = [self._state(state, count) for state in pass_.state]
+        quad = StatefulQuad(bound.gl, attributes, state, surfaces.check) if state else None
+
+        def paint(iteration: int) -> None:
+            bound.program(program.number)
+            for index, rows in locals_:
+                bound.local(index, rows.address(iteration))
+            for index, rows in env:
+                bound.env(index, rows.address(iteration))
+            if quad is not None:
+                quad(iteration)
+            else:
+                draw_quad(bound.gl, attributes, iteration)
+
+        textures = [
+            (b.unit, *surfaces.texture(b.texture), surfaces.sampler(b.texture, b.sampler))
+            for b in pass_.bindings
         ]
-
-    def _record(self, pass_: Pass, count: int) -> Callable[[int], object]:
-        match pass_:
-            case FragmentPass():
-                return self._record_draw(pass_, count)
-            case CopyPass():
-                return self._record_copy(pass_)
-            case ClearPass():
-                return self._clear(pass_.target, pass_.value, count)
-        raise AssertionError(pass_)  # the executor has no other passes
-
-    def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Clear:
-        texture = self.plan.texture(name)
-        layers = range(texture.extent.depth)
-        framebuffers = tuple(self._gl_objects.framebuffer((name, layer)) for layer in layers)
-        return Clear(self._bound, framebuffers, clear_values(value, texture.format, count))
-
-    def _record_copy(self, pass_: CopyPass) -> Callable[[int], object]:
-        """From the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart."""
-        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        framebuffer = self._gl_objects.framebuffer((pass_.source, 0))
-        target, number = self._gl_objects.texture(pass_.target)
-        copy = partial(
-            self._gl.glCopyTexSubImage2D,
-            *(target, 0, here.x, here.y, there.x, there.y, there.width, there.height),
-        )
-
-        bound = self._bound
-
-        def run(_: int) -> None:
-            bound.aim(framebuffer)
-            bound.texture(0, target, number)
-            copy()
-
-        return run
-
-    def _record_draw(self, pass_: FragmentPass, count: int) -> Draw:
-        objects, program = self._gl_objects, load(self.context, pass_.program)
-        framebuffer = objects.framebuffer(*((name, 0) for name in pass_.targets))
-        rect = constant_rect(pass_.rect)
-        return Draw(
-            self._bound,
-            program,
-            tuple(
-                (b.unit, *objects.texture(b.texture), objects.sampler(b.texture, b.sampler))
-                for b in pass_.bindings
-            ),
-            Target(framebuffer, viewport(rect), pass_.blend is Blend.ADD),
-            Numbers(
-                self._parameters(program.locals, pass_.locals, count),
-                self._parameters(program.env, pass_.env, count),
-                self._attributes(program, pass_, count),
-                tuple(self._state(state, count) for state in pass_.state),
-            ),
-        )
+        return textures, paint
 
     def _rows(self, values: F64) -> Rows:
         """Values (n, …) as OpenGL reads them, the same object for the same bits."""
@@ -168,7 +201,7 @@ class GlArbfpPrepared(GlPrepared[Context]):
 
     def _parameters(
         self, indices: Iterable[int], parameters: Iterable[ParameterValue], count: int
-    ) -> tuple[tuple[int, Rows], ...]:
+    ) -> Numbered:
         """The parameters that a program reads, with a pass's values for them, else 0."""
         values: dict[int, NumberVec4] = {
             parameter.index: parameter.value for parameter in parameters
@@ -178,10 +211,8 @@ class GlArbfpPrepared(GlPrepared[Context]):
             for index in indices
         )
 
-    def _attributes(
-        self, program: LoadedProgram, pass_: FragmentPass, count: int
-    ) -> tuple[tuple[int, Rows], ...]:
-        """The vertex attributes that a pass needs, by number, with their corner values."""
+    def _attributes(self, program: LoadedProgram, pass_: FragmentPass, count: int) -> Numbered:
+        """The vertex attributes that a pass needs, with their corner values."""
         corner_values = given_corners(pass_)
         attributes = []
         for attribute in program.attributes:
@@ -198,86 +229,17 @@ class GlArbfpPrepared(GlPrepared[Context]):
                 f"plan {self.plan.name}: gl-arbfp cannot set {state.binding}, which OpenGL derives "
                 "from other state or does not have; give the state that it derives from"
             )
-        return State(state.binding, set_value, over_iterations(state.value, count))
-
-    def _warm_up(self) -> None:
-        """Draw one fragment of each recorded pass.
-
-        Drivers compile a program for the textures and the target of its first draw, and a run's
-        time excludes compiling. The textures hold nothing yet that this could overwrite.
-        """
-        self._begin(observed=False)
-        for group in self._recorded:
-            for call in group.calls:
-                if isinstance(call, Draw):
-                    call.warm_up(self._gl_objects.check)
-        self.context.finish()
-        self._gl_objects.check("what this plan draws with")
-
-    # Running ------------------------------------------------------------------------------
+        values = over_iterations(state.value, count)
+        return State(state.binding, set_value, values, matrix_row(state.binding))
 
     def _begin(self, *, observed: bool) -> None:
-        gl = self._gl
+        gl = self.context.gl
         self._bound.forget()
-        for capability in (GL.DITHER, GL.FRAMEBUFFER_SRGB, GL.TEXTURE_CUBE_MAP_SEAMLESS):
-            gl.glDisable(capability)
-        for stage in (GL.CLAMP_VERTEX_COLOR, GL.CLAMP_FRAGMENT_COLOR, GL.CLAMP_READ_COLOR):
-            gl.glClampColor(stage, 0)
-        for direction in (GL.PACK_ALIGNMENT, GL.UNPACK_ALIGNMENT):
-            gl.glPixelStorei(direction, 1)
-        gl.glBlendFunc(GL.ONE, GL.ONE)
+        self._vertex_program = load_vertex_program(self.context)
+        gl.glBindProgramARB(GL.VERTEX_PROGRAM, self._vertex_program.number)
         gl.glEnable(GL.VERTEX_PROGRAM)
         gl.glEnable(GL.FRAGMENT_PROGRAM)
-        assert self._vertex_program is not None
-        gl.glBindProgramARB(GL.VERTEX_PROGRAM, self._vertex_program.number)
-
-    def _send(self, operands: Mapping[str, F32]) -> None:
-        """Fill the textures: initial values, then the operands."""
-        self._begin(observed=False)
-        for clear in self._first:
-            clear(0)
-        for host_input in self._host_inputs:
-            texture = self.plan.texture(host_input.input.texture)
-            target, texels = TARGETS[texture.kind], TEXELS[texture.format]
-            packed = host_input.stored(operands[host_input.input.matrix])
-            stored = np.ascontiguousarray(packed, texels.dtype)
-            store = getattr(self._gl, f"glTexSubImage{target.dimensions}D")
-            self._bound.texture(0, *self._gl_objects.texture(texture.name))
-            for layer, part, rows in layers_of(host_input.input.rect, texture.extent.height):
-                store(
-                    *(target.image(layer), 0, *target.leading(part.x, part.y, layer)),
-                    *target.leading(part.width, part.height, 1),
-                    *(texels.layout, texels.component, stored[rows].ctypes.data),
-                )
-
-    def _read_back(self) -> dict[str, F32]:
-        results = zero_results(self.plan)
-        for host_output in self._host_outputs:
-            destination = host_output.destination(results)
-            self._read(host_output.output.texture, host_output.output.rect, destination)
-            host_output.put(results)
-        self._gl_objects.check("this run")
-        return results
-
-    def _texels(self, name: str) -> F32:
-        self._bound.forget()  # others may have run since the observer was called
-        texture = self.plan.texture(name)
-        extent = texture.extent
-        shape = (extent.rows, extent.width, texture.format.channels)
-        stored = np.empty(shape, TEXELS[texture.format].dtype)
-        self._read(name, full_rect(texture), stored)
-        return decode(stored, texture.format)
-
-    def _read(self, name: str, rect: Rect, stored: Stored) -> None:
-        """Read a rectangle of a texture's rows into an array (height, width, channels)."""
-        texture = self.plan.texture(name)
-        texels = TEXELS[texture.format]
-        for layer, part, rows in layers_of(rect, texture.extent.height):
-            self._bound.aim(self._gl_objects.framebuffer((name, layer)))
-            self._gl.glReadPixels(
-                *(part.x, part.y, part.width, part.height),
-                *(texels.layout, texels.component, stored[rows].ctypes.data),
-            )
 
     def _forget(self) -> None:
-        self._recorded, self._first, self._vertex_program = [], [], None
+        super()._forget()
+        self._vertex_program = None

@@ -7,17 +7,16 @@ is made when it is first asked for; importing this file loads no library.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from ctypes import byref, c_int, c_uint, c_void_p, create_string_buffer
+from ctypes import byref, c_int, c_void_p
 from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
 from gpgpu_legacy.runtime.advice import Need, advice_here
-from gpgpu_legacy.runtime.devices import is_gpu
-from gpgpu_legacy.runtime.egl import CurrentContext, SavedContext, functions, load_egl
-from gpgpu_legacy.runtime.gl_headers import EGL, GL, GL_FUNCTIONS
-from gpgpu_legacy.runtime.gl_sharing import PROBE, OnePerProcess, SharedContext
+from gpgpu_legacy.runtime.egl import CurrentContext, gl_functions, load_egl
+from gpgpu_legacy.runtime.gl_headers import EGL, GL
+from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
 
 REQUIRED_EXTENSIONS = (
     "GL_ARB_fragment_program",
@@ -35,76 +34,31 @@ _MOST_DEVICES = 32
 
 
 class Context(SharedContext[SimpleNamespace]):
-    """A compatibility context of OpenGL, with its functions in `gl` under their own names.
+    """A compatibility context: it starts from fresh state (identity matrices, no tests)."""
 
-    Nobody else changes its state: it starts from that of a fresh context (identity matrices, no
-    tests).
-    """
-
-    def __init__(self, egl: SimpleNamespace, display: int, context: int) -> None:
-        """Take over an EGL context, which must be current."""
-        super().__init__(functions(GL_FUNCTIONS))
-        self._egl, self._display, self._context = egl, display, context
-        self._current = CurrentContext(egl)
-        self.renderer = self._string(GL.RENDERER)
-        self.version = self._string(GL.VERSION)
-        self.extensions = frozenset(self._string(GL.EXTENSIONS).split())
-
-    def _string(self, name: int) -> str:
-        value = self.handle.glGetString(name)
-        return value.decode("ascii", "replace") if value else ""
-
-    @property
-    def is_hardware(self) -> bool:
-        """Whether a GPU renders."""
-        return is_gpu(self.renderer)
-
-    def integer(self, name: int) -> int:
-        """The value of a state variable or limit of one integer; the context is current."""
-        value = c_int()
-        self.handle.glGetIntegerv(name, byref(value))
-        return value.value
-
-    def finish(self) -> None:
-        """Wait until all earlier calls are done; the context is current."""
-        self.handle.glFinish()
-
-    def _answers(self) -> bool:
-        gl, name, answer = self.handle, c_uint(), create_string_buffer(len(PROBE))
-        gl.glGenBuffers(1, byref(name))
-        gl.glBindBuffer(GL.ARRAY_BUFFER, name.value)
-        gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)
-        gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer)
-        gl.glBindBuffer(GL.ARRAY_BUFFER, 0)
-        gl.glDeleteBuffers(1, byref(name))
-        return answer.raw == PROBE
-
-    def _is_current(self) -> bool:
-        return self._current.handle() == self._context
+    def __init__(self, egl: SimpleNamespace, display: int) -> None:
+        """Take over an EGL context, which must be current. egl: EGL's functions."""
+        gl = gl_functions(lambda name: egl.eglGetProcAddress(name.encode("ascii")))
+        super().__init__(gl, gl, CurrentContext(egl))
+        self._egl, self._display = egl, display
+        self.extensions = frozenset(self.string(GL.EXTENSIONS).split())
+        gl.glDisable(GL.TEXTURE_CUBE_MAP_SEAMLESS)
+        for stage in (GL.CLAMP_VERTEX_COLOR, GL.CLAMP_FRAGMENT_COLOR, GL.CLAMP_READ_COLOR):
+            gl.glClampColor(stage, 0)
 
     def _make_current(self) -> None:
-        if not self._egl.eglMakeCurrent(self._display, None, None, self._context):
+        if not self._egl.eglMakeCurrent(self._display, None, None, self._native):
             raise ExecutorUnavailableError(
-                f"the OpenGL context cannot be made current (EGL error {self._error()}); "
-                "end what else uses it in another thread"
+                "the OpenGL context cannot be made current (EGL error "
+                f"{self._egl.eglGetError():#x}); end what else uses it in another thread"
             )
-
-    def _save(self) -> SavedContext:
-        return self._current.save()
-
-    def _restore(self, before: object) -> None:
-        assert isinstance(before, SavedContext)
-        self._current.restore(before)
 
     def destroy(self) -> None:
         """Delete the context, which is no longer current.
 
         Its display stays initialised: EGL gives the same one to everybody in the process.
         """
-        self._egl.eglDestroyContext(self._display, self._context)
-
-    def _error(self) -> str:
-        return hex(self._egl.eglGetError())
+        self._egl.eglDestroyContext(self._display, self._native)
 
 
 def _make() -> Context:
@@ -193,7 +147,7 @@ def _make_context(egl: SimpleNamespace, display: int) -> Context:
             problem = _refused(egl, "makes no context without a surface")
             egl.eglDestroyContext(display, handle)
             raise problem
-        context = Context(egl, display, handle)
+        context = Context(egl, display)
     missing = [name for name in REQUIRED_EXTENSIONS if name not in context.extensions]
     if missing:
         context.destroy()

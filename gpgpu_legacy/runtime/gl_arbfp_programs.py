@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from ctypes import byref, c_uint
-from dataclasses import dataclass
-from typing import Any
-
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.runtime.gl_arbfp_context import Context
 from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl_sharing import Name
 
 # The generic vertex attribute of each attribute of the fragment. The numbers are those of the
 # conventional attributes, because some drivers have one set for both.
@@ -42,18 +39,6 @@ _VERTEX_PROGRAM = "\n".join(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Name:
-    """A GL object by its name, and the function that deletes such objects."""
-
-    number: int
-    delete: Any
-
-    def release(self) -> None:
-        """Delete it; the context is current."""
-        self.delete(1, byref(c_uint(self.number)))
-
-
 class LoadedProgram:
     """A program that the driver holds. It is deleted with the last reference to this.
 
@@ -62,8 +47,8 @@ class LoadedProgram:
 
     def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
         """Load the text; PlanError, which names `who`, where the driver refuses it."""
-        gl = context.handle
-        name = Name(generate(gl.glGenProgramsARB), gl.glDeleteProgramsARB)
+        gl = context.gl
+        name = Name.generated(gl.glGenProgramsARB, gl.glDeleteProgramsARB)
         encoded = text.encode("ascii")
         gl.glBindProgramARB(stage, name.number)
         gl.glProgramStringARB(stage, GL.PROGRAM_FORMAT_ASCII, len(encoded), encoded)
@@ -128,10 +113,3 @@ def load_vertex_program(context: Context) -> LoadedProgram:
 def vertex_attribute(attribute: Attribute) -> int:
     """The generic vertex attribute that is interpolated to an attribute of the fragment."""
     return _ATTRIBUTES[attribute.kind] + attribute.index
-
-
-def generate(generator: Any) -> int:
-    """A new name from a function such as glGenTextures."""
-    name = c_uint()
-    generator(1, byref(name))
-    return name.value

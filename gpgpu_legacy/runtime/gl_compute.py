@@ -15,6 +15,7 @@ import numpy as np
 from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.lower.groups.shape import Multiprocessors
 from gpgpu_legacy.lower.values import over_iterations
+from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     ClearPass,
     ComputePass,
@@ -24,8 +25,8 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     constant_groups,
 )
+from gpgpu_legacy.plan.textures import Transfer
 from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_buffer_textures import can_be_fetched
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch
 from gpgpu_legacy.runtime.gl_fragments import Device, FragmentRecorder
 from gpgpu_legacy.runtime.gl_limits import (
@@ -35,12 +36,13 @@ from gpgpu_legacy.runtime.gl_limits import (
     is_llvmpipe,
     limit,
 )
-from gpgpu_legacy.runtime.gl_matrices import Matrices
 from gpgpu_legacy.runtime.gl_prepared import Call, GlPrepared, RecordedSteps
 from gpgpu_legacy.runtime.gl_shader import Shader, Values
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
+from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Spot, movable
 from gpgpu_legacy.runtime.machine import Machine, Tuning
-from gpgpu_legacy.runtime.prepared import F32
+
+_FLOAT_BITS = 32
 
 _DTYPES: Mapping[Type, type[np.generic]] = {
     Type.INT: np.int32,
@@ -68,13 +70,32 @@ class GlComputePrepared(GlPrepared[GlContext]):
         check_kernels(self.plan, info)
         on_device = self._on_device
         self._storage = self.keep(TextureBuffers(self.context, self.plan, on_device=on_device))
-        self._matrices = self.keep(Matrices(self._storage, self.plan, packs_on_device=on_device))
+        self._store = self._storage
+        self._make_transfers(self._device_transfers() if on_device else None)
         self._recordings[False] = self._make_recording(apart=False)
+
+    def _device_transfers(self) -> DeviceTransfers:
+        plan, storage = self.plan, self._storage
+
+        def is_bits(transfer: Transfer) -> bool:
+            """Not where a format rounds what goes in; all that is stored is float32."""
+            return storage.textures[transfer.texture].format.bits_per_channel == _FLOAT_BITS
+
+        def spot(transfer: Transfer) -> Spot:
+            width = storage.textures[transfer.texture].extent.width
+            return Spot(storage.buffers[transfer.texture], width, transfer.rect.x, transfer.rect.y)
+
+        taken = movable(plan, self.context, is_bits, only_in=True)
+        return self.keep(DeviceTransfers(self.context, plan, *taken, spot))
+
+    def _clear(self, name: str, value: NumberVec4) -> Call:
+        return self._storage.clear(name, value)
 
     def _make_recording(self, *, apart: bool) -> _Recording:
         """The steps, recorded and compiled."""
         device = _device(self.context, self.machine.tuning)
-        if device.fetches and not can_be_fetched(self.plan, self.context):
+        most = self.context.info["GL_MAX_TEXTURE_BUFFER_SIZE"]
+        if any(t.extent.rows * t.extent.width > most for t in self.plan.textures):
             device = replace(device, fetches=False)
         recorder = FragmentRecorder(self.context, self.plan, self.machine, device, self._storage)
         self.keep(recorder.twins)
@@ -92,25 +113,14 @@ class GlComputePrepared(GlPrepared[GlContext]):
             recording = self._make_recording(apart=True) if fused.has_fused_passes else fused
             self._recordings[observed] = recording
 
-    def _send(self, operands: Mapping[str, F32]) -> None:
-        self._matrices.send(operands)
-
     def _begin(self, *, observed: bool) -> None:
         self._recordings[observed].uniforms.begin()
 
     def _steps(self, *, observed: bool) -> Sequence[RecordedSteps]:
         return self._recordings[observed].steps
 
-    def _texels(self, name: str) -> F32:
-        return self._storage.read(name)
-
-    def _expect_results(self) -> None:
-        self._matrices.expect_results()
-
-    def _read_back(self) -> dict[str, F32]:
-        return self._matrices.results()
-
     def _forget(self) -> None:
+        super()._forget()
         self._recordings.clear()
 
 
@@ -121,7 +131,6 @@ class _Recording:
         self._context, self._storage = recorder.context, storage
         self.uniforms = recorder.uniforms
         self.steps = recorder.steps(self._record, apart=apart)
-        self.uniforms.settle()
 
     @property
     def has_fused_passes(self) -> bool:
@@ -142,9 +151,9 @@ class _Recording:
     def _record(self, pass_: Pass, count: int) -> Call:
         match pass_:
             case ClearPass():
-                return self._storage.record_clear(pass_, count, self.uniforms)
+                return self._storage.clear(pass_.target, pass_.value, count)
             case CopyPass():
-                return self._storage.record_copy(pass_, self.uniforms)
+                return self._storage.copy(pass_, self.uniforms)
             case ComputePass():
                 return self._kernel(pass_, count)
             case FragmentPass():

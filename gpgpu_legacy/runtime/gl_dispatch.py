@@ -135,9 +135,9 @@ class Dispatch:
 
     def warm_up(self) -> None:
         """Dispatch one group if its shader has not run yet: drivers compile it only then."""
-        if self.shader.warm:
+        if self.shader.is_warm:
             return
-        self.shader.warm.add(None)
+        self.shader.is_warm = True
         groups, self._groups = self._groups, (1, 1)
         try:
             self(0)

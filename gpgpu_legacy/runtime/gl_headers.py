@@ -50,6 +50,7 @@ class GL:
     QUADRATIC_ATTENUATION = 0x1209
     UNSIGNED_BYTE = 0x1401
     FLOAT = 0x1406
+    HALF_FLOAT = 0x140B
     EMISSION = 0x1600
     SHININESS = 0x1601
     MODELVIEW = 0x1700
@@ -99,6 +100,8 @@ class GL:
     PROGRAM_FORMAT_ASCII = 0x8875
     ARRAY_BUFFER = 0x8892
     MATRIX0 = 0x88C0
+    PIXEL_PACK_BUFFER = 0x88EB
+    PIXEL_UNPACK_BUFFER = 0x88EC
     STREAM_READ = 0x88E1
     CLAMP_VERTEX_COLOR = 0x891A
     CLAMP_FRAGMENT_COLOR = 0x891B
@@ -175,6 +178,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     ),
     (None, c_uint, c_ssize_t, c_void_p, c_uint): "glBufferData glBufferStorage",
     (c_uint, c_uint): "glCheckFramebufferStatus",
+    (None, c_uint, c_uint, c_uint, c_uint, c_void_p): "glClearBufferData",
     (None, c_float, c_float, c_float, c_float): "glClearColor",
     (c_uint, c_void_p, c_uint, c_uint64): "glClientWaitSync",
     (None, c_uint, c_uint, *(c_ssize_t,) * 3): "glCopyBufferSubData",

@@ -12,14 +12,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import groupby
 from time import perf_counter
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.interp.numeric import Stored, decode, stored_dtype
 from gpgpu_legacy.plan.expand import at_iteration
+from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Pass, Plan
+from gpgpu_legacy.plan.textures import Rect, full_rect
 from gpgpu_legacy.runtime.gl_sharing import Releasable, SharedContext
+from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Held, Observer, Prepared, Result
+from gpgpu_legacy.runtime.prepared import F32, Held, Observer, Prepared, Result, zero_results
+from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
 
 PATIENCE_S = 10.0
 """After a run that took longer, the context is asked whether it still works: drivers reset a device
@@ -69,21 +76,36 @@ def joined(groups: Iterable[RecordedSteps]) -> Iterator[RecordedSteps]:
         yield RecordedSteps(1, passes, tuple(call for group in row for call in group.calls))
 
 
+class TexelStore(Protocol):
+    """A plan's texels, as an executor keeps them. The context must be current for every method."""
+
+    def write(self, name: str, rect: Rect, stored: Stored) -> None:
+        """Set a rectangle to texels (height, width, channels), as its format stores them."""
+
+    def read(self, name: str, rect: Rect, stored: Stored) -> None:
+        """Fill an array of such texels, which is contiguous, from a rectangle."""
+
+
 class GlPrepared(Prepared, Generic[_Shared]):
     """A plan prepared on an OpenGL context, with the objects that it owns there.
 
-    A subclass allocates and compiles in `_build`, and says how to upload, what the steps are and
-    how to read. All of that runs while the context is current. `close` releases the objects given
-    to `keep`, last first; if nobody closes, the next use of the context releases them.
+    A subclass allocates and compiles in `_build`, where it sets `_store` and calls
+    `_make_transfers`, and says what the steps are. All of that runs while the context is current.
+    `close` releases the objects given to `keep`, last first; if nobody closes, the next use of the
+    context releases them.
     """
+
+    _store: TexelStore
 
     def __init__(self, context: _Shared, plan: Plan, machine: Machine) -> None:
         """plan: validated, without Tables. If preparing fails, nothing stays allocated."""
         super().__init__(plan, machine)
         self.context = context
         self._recorded: list[RecordedSteps] = []
-        self._objects: list[Releasable] = []
-        context.release_with(self, self._objects)
+        self._first: list[Call] = []
+        self._device: DeviceTransfers | None = None
+        self._owned: list[Releasable] = []
+        context.release_with(self, self._owned)
         with context.current():
             try:
                 self._build()
@@ -93,7 +115,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
     def keep(self, resource: _Object) -> _Object:
         """Own an object: closing the plan releases it."""
-        self._objects.append(resource)
+        self._owned.append(resource)
         return resource
 
     @property
@@ -116,10 +138,46 @@ class GlPrepared(Prepared, Generic[_Shared]):
     def _session(self) -> AbstractContextManager[object]:
         return self.context.current()
 
+    def _make_transfers(self, device: DeviceTransfers | None) -> None:
+        """device: takes some of the plan's inputs and outputs; the host packs the others."""
+        plan, self._device = self.plan, device
+        inputs, outputs = (device.inputs, device.outputs) if device else ((), ())
+        self._first = [self._clear(name, value) for name, value in cleared_first(plan).items()]
+        self._inputs = [(i, None if i in inputs else HostInput(plan, i)) for i in plan.inputs]
+        self._host_outputs = [HostOutput(plan, o) for o in plan.outputs if o not in outputs]
+
     def _upload(self, operands: Mapping[str, F32]) -> None:
-        self._send(operands)
-        self._expect_results()
+        self._begin(observed=False)
+        for clear in self._first:
+            clear(0)
+        device = self._device
+        if device:
+            device.begin()
+        for input_, host in self._inputs:
+            values = operands[input_.matrix]
+            if host:
+                self._store.write(input_.texture, input_.rect, host.stored(values))
+            elif device:
+                device.send(input_, values)
+        if device:
+            device.expect_results()
         self.context.finish()
+
+    def _read_back(self) -> dict[str, F32]:
+        there = self._device.results() if self._device else {}
+        results = zero_results(self.plan, but=there)
+        for host in self._host_outputs:
+            self._store.read(host.output.texture, host.output.rect, host.destination(results))
+            host.put(results)
+        return results
+
+    def _texels(self, name: str) -> F32:
+        """A whole texture, as observers get it: (rows, W, channels) float32."""
+        texture = self.plan.texture(name)
+        extent, channels = texture.extent, texture.format.channels
+        stored = np.empty((extent.rows, extent.width, channels), stored_dtype(texture.format))
+        self._store.read(name, full_rect(texture), stored)
+        return decode(stored, texture.format)
 
     def _compute(self, observer: Observer | None) -> None:
         started = perf_counter()
@@ -163,8 +221,8 @@ class GlPrepared(Prepared, Generic[_Shared]):
         self._begin(observed=True)
 
     def _release(self) -> None:
-        resources = list(reversed(self._objects))
-        self._objects.clear()
+        resources = list(reversed(self._owned))
+        self._owned.clear()
         for resource in resources:
             resource.release()
         self._forget()
@@ -175,8 +233,8 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """Refuse what exceeds the device; then allocate, compile, record and warm up."""
 
     @abstractmethod
-    def _send(self, operands: Mapping[str, F32]) -> None:
-        """Set initial values and send the operands."""
+    def _clear(self, name: str, value: NumberVec4) -> Call:
+        """A recorded clear of a texture."""
 
     @abstractmethod
     def _begin(self, *, observed: bool) -> None:
@@ -186,16 +244,9 @@ class GlPrepared(Prepared, Generic[_Shared]):
         """The recorded steps; those of an observed run pass by pass, with nothing fused."""
         return self._recorded
 
-    def _expect_results(self) -> None:
-        """Prepare for reading back, while the operands are on their way."""
-
-    @abstractmethod
-    def _texels(self, name: str) -> F32:
-        """A whole texture, as observers get it: (rows, W, channels) float32."""
-
-    @abstractmethod
     def _forget(self) -> None:
         """Drop references to compiled code, so that it can be released."""
+        self._recorded, self._first, self._device = [], [], None
 
 
 def _one_by_one(

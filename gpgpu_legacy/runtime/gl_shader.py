@@ -34,9 +34,7 @@ class Shader:
     def __init__(self, context: GlContext, program: Any, *others: Releasable) -> None:
         """Own a program, and objects that are released before it."""
         self.program = program
-        self.warm: set[object] = (
-            set()
-        )  # the modes of blending it has been used with, and so is compiled for
+        self.is_warm = False  # whether it has run, and so is compiled to the end
         members = {name: program[name] for name in program}
         self._uniforms = {n: m for n, m in members.items() if hasattr(m, "array_length")}
         context.release_with(self, [program, *others])
@@ -107,7 +105,7 @@ def drawing_shader(
 
 
 class Uniforms:
-    """The uniforms that a pass sets before it runs; UniformTable.settle fills them in."""
+    """The uniforms that a pass sets before it runs; UniformTable.begin fills them in."""
 
     __slots__ = ("constant", "varying")
 
@@ -136,7 +134,7 @@ class UniformTable:
     def add(self, shader: Shader, values: Mapping[str, Values]) -> Uniforms:
         """A pass's values (n, …) by name; n is its iterations, or 1 where they are the same in all.
 
-        Values that the shader does not use are ignored. `settle` fills in the result.
+        Values that the shader does not use are ignored. The next `begin` fills in the result.
         """
         uniforms = Uniforms()
         for name, rows in values.items():
@@ -145,8 +143,8 @@ class UniformTable:
                 uses.append((uniforms, shader.fitted(name, rows)))
         return uniforms
 
-    def settle(self) -> None:
-        """Separate uniforms that all passes share from others, once all passes are known."""
+    def _settle(self) -> None:
+        """Separate uniforms that all passes share from others."""
         for (shader, name), uses in self._uses.items():
             write = shader.writer(name)
             if all(len(rows) == 1 for _, rows in uses):
@@ -163,6 +161,7 @@ class UniformTable:
         self._uses.clear()
 
     def begin(self) -> None:
-        """Start a run: set the uniforms that all passes share."""
+        """Start a run, once all passes are known: set the uniforms that all of them share."""
+        self._settle()
         for write, data in self._once:
             write(data)

@@ -17,11 +17,17 @@ from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from ctypes import byref, c_int, c_uint, create_string_buffer
+from dataclasses import dataclass
 from threading import Lock, RLock, get_ident
+from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary, finalize
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.runtime.devices import is_gpu
+from gpgpu_legacy.runtime.egl import CurrentContext, SavedContext
+from gpgpu_legacy.runtime.gl_headers import GL
 
 _Handle = TypeVar("_Handle")
 _Value = TypeVar("_Value")
@@ -33,6 +39,25 @@ class Releasable(Protocol):
 
     def release(self) -> object:
         """Release it; the context is current."""
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An object of OpenGL by its number, and the function that deletes such objects."""
+
+    number: int
+    delete: Any
+
+    @classmethod
+    def generated(cls, generate: Any, delete: Any) -> Name:
+        """A new one. generate: a function such as glGenTextures."""
+        number = c_uint()
+        generate(1, byref(number))
+        return cls(number.value, delete)
+
+    def release(self) -> None:
+        """Delete it; the context is current."""
+        self.delete(1, byref(c_uint(self.number)))
 
 
 def _leave_without_the_driver() -> None:
@@ -85,47 +110,89 @@ KEPT_PROGRAMS = 64
 
 
 class SharedContext(ABC, Generic[_Handle]):
-    """An OpenGL context that any thread may use, one at a time."""
+    """An OpenGL context that any thread may use, one at a time.
 
-    def __init__(self, handle: _Handle) -> None:
-        """handle: the object through which OpenGL is called."""
-        self.handle = handle
+    Nobody else changes its state. `gl` has OpenGL's own functions.
+    """
+
+    def __init__(
+        self, handle: _Handle, gl: SimpleNamespace, current: CurrentContext | None
+    ) -> None:
+        """Take over a context that is current.
+
+        handle: what `current` yields. current: access to what is current on a thread, if the
+        context came through EGL.
+        """
+        self.handle, self.gl = handle, gl
+        self._current, self._native = current, current.handle() if current else None
+        self.renderer, self.version = self.string(GL.RENDERER), self.string(GL.VERSION)
         self._lock = Lock()
         self._owner: int | None = None  # the thread that holds the lock
-        self._before: list[object] = []  # what was current before each use of that thread
+        self._before: list[SavedContext | None] = []  # what was current before that thread's uses
         self._pid = os.getpid()
         self._lost = False
         self._discarded: deque[Releasable] = deque()
         self.programs = ContentCache(KEPT_PROGRAMS)
+        for capability in (GL.DITHER, GL.FRAMEBUFFER_SRGB):
+            gl.glDisable(capability)
+        for direction in (GL.PACK_ALIGNMENT, GL.UNPACK_ALIGNMENT):
+            gl.glPixelStorei(direction, 1)
+        gl.glBlendFunc(GL.ONE, GL.ONE)
 
     @property
-    @abstractmethod
-    def is_hardware(self) -> bool:
-        """Whether a GPU renders."""
+    def device_name(self) -> str:
+        """The renderer and the version of its driver."""
+        return f"{self.renderer}, OpenGL {self.version}"
 
-    @abstractmethod
+    @property
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU."""
+        return is_gpu(self.renderer)
+
+    def string(self, name: int) -> str:
+        """A string of OpenGL's, empty where it has none; the context is current."""
+        value = self.gl.glGetString(name)
+        return value.decode("ascii", "replace") if value else ""
+
+    def integer(self, name: int) -> int:
+        """The value of a state variable or limit of one integer; the context is current."""
+        value = c_int()
+        self.gl.glGetIntegerv(name, byref(value))
+        return value.value
+
     def finish(self) -> None:
         """Wait until all earlier calls are done; the context is current."""
-
-    @abstractmethod
-    def _answers(self) -> bool:
-        """Whether a new buffer can be written and read back; the context is current."""
-
-    @abstractmethod
-    def _is_current(self) -> bool:
-        """Whether it is current on this thread; False if that is not known."""
+        self.gl.glFinish()
 
     @abstractmethod
     def _make_current(self) -> None:
         """Make it current on this thread."""
 
-    @abstractmethod
-    def _save(self) -> object:
-        """The context that is current on this thread."""
+    def _leave(self) -> None:
+        """Make no context current on this thread, where there is no EGL."""
 
-    @abstractmethod
-    def _restore(self, before: object) -> None:
-        """Make current on this thread what was so when it was saved."""
+    def _answers(self) -> bool:
+        """Whether a new buffer can be written and read back; the context is current."""
+        gl, answer = self.gl, create_string_buffer(len(PROBE))
+        buffer = Name.generated(gl.glGenBuffers, gl.glDeleteBuffers)
+        gl.glBindBuffer(GL.ARRAY_BUFFER, buffer.number)
+        gl.glBufferData(GL.ARRAY_BUFFER, len(PROBE), PROBE, GL.STREAM_READ)
+        gl.glGetBufferSubData(GL.ARRAY_BUFFER, 0, len(PROBE), answer)
+        gl.glBindBuffer(GL.ARRAY_BUFFER, 0)
+        buffer.release()
+        return answer.raw == PROBE
+
+    def _is_current(self) -> bool:
+        return self._current is not None and self._current.handle() == self._native
+
+    def _save(self) -> SavedContext | None:
+        return self._current.save() if self._current else None
+
+    def _restore(self, before: SavedContext | None) -> None:
+        if self._current and before:
+            self._current.restore(before)
+        elif not self._before:
+            self._leave()
 
     def require_own_process(self) -> None:
         """Raise ExecutorUnavailableError in a forked process, and if the context is lost."""

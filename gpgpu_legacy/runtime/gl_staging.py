@@ -14,12 +14,12 @@ from collections import deque
 from collections.abc import Iterator
 from ctypes import byref, c_ubyte, c_uint
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
+from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.workers import Started
@@ -49,67 +49,21 @@ _WAIT_NS = 10**9
 _PAGE_BYTES = 4096
 
 
-class Staging(Protocol):
-    """Moves arrays to buffers and back. The context must be current for every method."""
+class DriverStaging:
+    """Leaves arrays to the driver. The context must be current for every method."""
+
+    def __init__(self, context: GlContext) -> None:
+        """context: that of the buffers."""
+        self._context = context
 
     def send(self, values: F32, target: GlBuffer) -> None:
         """Fill the beginning of a buffer with a contiguous array, which may change afterwards."""
+        target.write(values)
 
     def fetch(self, values: F32, source: GlBuffer) -> None:
         """Fill a contiguous array from the beginning of a buffer."""
-
-    def release(self) -> None:
-        """Release what it has for itself."""
-
-
-def staging_for(context: GlContext, most_bytes: int, *, to_device: bool) -> Staging:
-    """The way that suits a context; the caller releases it.
-
-    most_bytes: of an array, at most. to_device: buffers are in the memory of a device.
-    """
-    mapped = context_staging(context) if to_device else None
-    return DriverStaging(context.handle, most_bytes) if mapped is None else _Lent(mapped)
-
-
-@lru_cache(maxsize=1)
-def context_staging(context: GlContext) -> MappedStaging | None:
-    """The mapped memory of a context, made when it is first needed; None if it can have none."""
-    return MappedStaging.mapped(context, SLOTS, SLOT_BYTES)
-
-
-class _Lent:
-    """The context's own, for all plans: none of them releases it."""
-
-    def __init__(self, staging: MappedStaging) -> None:
-        self.send, self.fetch = staging.send, staging.fetch
-
-    def release(self) -> None:
-        """See Staging."""
-
-
-class DriverStaging:
-    """A buffer that the driver fills and empties."""
-
-    def __init__(self, context: ModernglContext, most_bytes: int) -> None:
-        """most_bytes: of an array, at most."""
-        self._gl = context
-        # A driver places a buffer by how it is used: the host uses this one, and no shader.
-        self._buffer = context.buffer(reserve=most_bytes, dynamic=True)
-
-    def send(self, values: F32, target: GlBuffer) -> None:
-        """See Staging."""
-        self._buffer.write(values)
-        self._gl.copy_buffer(target, self._buffer, values.nbytes)
-
-    def fetch(self, values: F32, source: GlBuffer) -> None:
-        """See Staging."""
-        self._gl.memory_barrier()
-        self._gl.copy_buffer(self._buffer, source, values.nbytes)
-        self._buffer.read_into(values, values.nbytes)
-
-    def release(self) -> None:
-        """See Staging."""
-        self._buffer.release()
+        self._context.handle.memory_barrier()
+        source.read_into(values, values.nbytes)
 
 
 class _Slot:
@@ -126,15 +80,19 @@ class _Slot:
         self.fence: int | None = None
         self.copying: Started | None = None
 
+    def end_copying(self) -> None:
+        copying, self.copying = self.copying, None
+        if copying is not None:
+            copying.finish()
 
-class MappedStaging:
+
+class MappedStaging(DriverStaging):
     """Memory that host and device both see."""
 
     def __init__(self, context: GlContext, buffer: int, memory: Bytes) -> None:
         """buffer: OpenGL's number of it. memory: where it is mapped, (slots, bytes)."""
-        assert context.functions is not None
-        self._context, self._gl = context, context.functions
-        self._buffer = buffer
+        super().__init__(context)
+        self._gl, self._buffer = context.gl, buffer
         self._slots = [_Slot(row, n * memory.shape[1]) for n, row in enumerate(memory)]
         self._slot_bytes = memory.shape[1]
         self._next = 0
@@ -142,8 +100,8 @@ class MappedStaging:
     @classmethod
     def mapped(cls, context: GlContext, slots: int, slot_bytes: int) -> MappedStaging | None:
         """Allocate and map the slots; None where the driver cannot. There are at least two."""
-        gl = context.functions
-        if gl is None or "GL_ARB_buffer_storage" not in context.handle.extensions:
+        gl = context.gl
+        if "GL_ARB_buffer_storage" not in context.handle.extensions:
             return None
         number, size = c_uint(), slots * slot_bytes
         access = GL.MAP_READ | GL.MAP_WRITE | GL.MAP_PERSISTENT | GL.MAP_COHERENT
@@ -161,7 +119,7 @@ class MappedStaging:
         return cls(context, number.value, memory.reshape(slots, slot_bytes))
 
     def send(self, values: F32, target: GlBuffer) -> None:
-        """See Staging."""
+        """See DriverStaging."""
         source = values.reshape(-1).view(np.uint8)
         copied: deque[tuple[int, _Slot, slice]] = deque()  # begun on other threads, by number
         ahead = min(COPYING, len(self._slots) - 1)
@@ -180,13 +138,13 @@ class MappedStaging:
 
     def _hand_over(self, slot: _Slot, piece: slice, target: GlBuffer) -> None:
         """Let the device fetch what was copied to a slot."""
-        self._end_copying(slot)
+        slot.end_copying()
         size = piece.stop - piece.start
         self._copy(self._buffer, slot.offset, target.glo, piece.start, size)
         self._mark(slot)
 
     def fetch(self, values: F32, source: GlBuffer) -> None:
-        """See Staging."""
+        """See DriverStaging."""
         target = values.reshape(-1).view(np.uint8)
         self._context.handle.memory_barrier()
         filled: deque[tuple[_Slot, slice, bool]] = deque()
@@ -202,20 +160,13 @@ class MappedStaging:
         while filled:
             self._take(target, *filled.popleft())
         for slot in self._slots:
-            self._end_copying(slot)
+            slot.end_copying()
 
     def _take(self, target: Bytes, slot: _Slot, piece: slice, here: bool) -> None:
         """Copy what the device has put into a slot. here: on this thread."""
         self._await(slot)
         part = target[piece]
         slot.copying = _copying(part, slot.memory[: len(part)], here=here)
-
-    def release(self) -> None:
-        """See Staging."""
-        for slot in self._slots:
-            self._end_copying(slot)
-            self._await(slot)
-        self._gl.glDeleteBuffers(1, byref(c_uint(self._buffer)))
 
     def _pieces(self, size: int) -> Iterator[slice]:
         most = min(self._slot_bytes, max(LEAST_PIECE_BYTES, -(-size // PIECES)))
@@ -226,15 +177,9 @@ class MappedStaging:
         """The slot that was used longest ago, once neither the host nor the device needs it."""
         slot = self._slots[self._next]
         self._next = (self._next + 1) % len(self._slots)
-        self._end_copying(slot)
+        slot.end_copying()
         self._await(slot)
         return slot
-
-    @staticmethod
-    def _end_copying(slot: _Slot) -> None:
-        copying, slot.copying = slot.copying, None
-        if copying is not None:
-            copying.finish()
 
     def _copy(self, source: int, first: int, target: int, into: int, size: int) -> None:
         gl = self._gl
@@ -261,6 +206,12 @@ class MappedStaging:
         gl.glDeleteSync(fence)
         if status == GL.WAIT_FAILED:
             self._context.require_answers()
+
+
+@lru_cache(maxsize=1)
+def mapped_staging(context: GlContext) -> DriverStaging:
+    """A context's way by mapped memory, made when it is first needed; else the driver's."""
+    return MappedStaging.mapped(context, SLOTS, SLOT_BYTES) or DriverStaging(context)
 
 
 def _is_copied_here(number: int, size: int) -> bool:

@@ -5,44 +5,32 @@ A texture of 8 or 16 bits holds the numbers that its format would, as float32.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
 from gpgpu_legacy.errors import NoDeviceRoomError
+from gpgpu_legacy.interp.numeric import Stored, decode, encode, slices
 from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Plan
-from gpgpu_legacy.plan.textures import constant_rect
+from gpgpu_legacy.plan.plan import CopyPass, Plan
+from gpgpu_legacy.plan.textures import Rect, constant_rect, full_rect
 from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
-from gpgpu_legacy.runtime.gl_buffer_textures import BufferTextures
 from gpgpu_legacy.runtime.gl_dispatch import Bind, Dispatch, GlBuffer
+from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_limits import size_bytes
 from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
-from gpgpu_legacy.runtime.gl_staging import staging_for
-from gpgpu_legacy.runtime.gl_values import clear_values
+from gpgpu_legacy.runtime.gl_sharing import Name
+from gpgpu_legacy.runtime.gl_staging import DriverStaging, mapped_staging
+from gpgpu_legacy.runtime.gl_values import Rows, clear_values
 from gpgpu_legacy.runtime.prepared import F32
 
-_SIDE = 16  # of the work groups of the shaders here
-_FLOAT_BYTES, _FLOAT_BITS = 4, 32
+_SIDE = 16  # of the work groups of the shader
+_FLOAT_BYTES = 4
+_TEXELS = {1: (GL.R32F, GL.RED), 4: (GL.RGBA32F, GL.RGBA)}
 
-_HEAD = f"""#version 430 core
+_COPY = f"""#version 430 core
 layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;
-"""
-
-_CLEAR = f"""{_HEAD}
-layout(std430, binding = 0) restrict writeonly buffer Texture {{ float texels[]; }};
-uniform vec4 value;
-uniform ivec2 size;
-uniform int channels;
-void main() {{
-    ivec2 texel = ivec2(gl_GlobalInvocationID.xy);
-    if (texel.x >= size.x || texel.y >= size.y) return;
-    int first = (texel.y * size.x + texel.x) * channels;
-    for (int c = 0; c < channels; c++) texels[first + c] = value[c];
-}}
-"""
-
-_COPY = f"""{_HEAD}
 layout(std430, binding = 0) restrict readonly buffer Source {{ uint from[]; }};
 layout(std430, binding = 1) restrict writeonly buffer Target {{ uint to[]; }};
 uniform ivec2 there, here, size;  // corners of the two rectangles, in texels
@@ -59,22 +47,12 @@ void main() {{
 
 
 def buffers_bytes(plan: Plan) -> int:
-    """Bytes of all TextureBuffers of a plan, with the staging buffer."""
-    sizes = [size_bytes(texture) for texture in plan.textures]
-    return sum(sizes) + _staging_bytes(plan, sizes)
-
-
-def _staging_bytes(plan: Plan, sizes: Iterable[int]) -> int:
-    """Bytes of the largest texture or matrix. sizes: of the textures' buffers."""
-    matrices = (_FLOAT_BYTES * m.rows * m.columns for m in (*plan.operands, *plan.results))
-    return max(*sizes, *matrices, _FLOAT_BYTES)
+    """Bytes of all TextureBuffers of a plan."""
+    return sum(map(size_bytes, plan.textures))
 
 
 class TextureBuffers:
-    """The storage buffers of a plan's textures; `send` and `fetch` are those of Staging.
-
-    The context must be current for every method.
-    """
+    """The storage buffers of a plan's textures. The context must be current for every method."""
 
     def __init__(self, context: GlContext, plan: Plan, *, on_device: bool) -> None:
         """Allocate the buffers of a plan; the caller may use `buffers`, and calls `release`.
@@ -82,91 +60,86 @@ class TextureBuffers:
         on_device: the buffers are in the memory of a device.
         """
         self.context = context
-        self._gl: ModernglContext = context.handle
+        self._handle: ModernglContext = context.handle
         self.textures = {texture.name: texture for texture in plan.textures}
         self.buffers: dict[str, GlBuffer] = {}
+        self._fetched: dict[str, Name] = {}
+        self._staging = mapped_staging(context) if on_device else DriverStaging(context)
         try:
             for name, texture in self.textures.items():
                 self.buffers[name] = context.buffer(size_bytes(texture))
         except NoDeviceRoomError:
-            for buffer in self.buffers.values():
-                buffer.release()
+            self.release()
             raise
-        self._textures: BufferTextures | None = None
-        staging_bytes = _staging_bytes(plan, (buffer.size for buffer in self.buffers.values()))
-        self._staging = staging_for(context, staging_bytes, to_device=on_device)
-        self.send, self.fetch = self._staging.send, self._staging.fetch
 
     def release(self) -> None:
         """Release all buffers."""
-        if self._textures is not None:
-            self._textures.release()
-        for buffer in (*self.buffers.values(), self._staging):
-            buffer.release()
-
-    def texture_binder(self, name: str) -> Bind:
-        """The function that binds a texture's buffer to a texture unit, for texelFetch."""
-        if self._textures is None:
-            self._textures = BufferTextures(self.textures.values(), self.buffers)
-        return self._textures.binder(name)
-
-    def shader(self, text: str) -> Shader:
-        """A compute shader of transfers, by its text."""
-
-        def make() -> Shader:
-            return Shader(self.context, self.context.compile("a transfer", compute_shader=text))
-
-        return self.context.program(text, make)
+        for resource in (*self._fetched.values(), *self.buffers.values()):
+            resource.release()
 
     # To and from the host ------------------------------------------------------------------
 
-    def read(self, name: str) -> F32:
-        """A whole texture: (rows, W, channels) float32."""
+    def write(self, name: str, rect: Rect, stored: Stored) -> None:
+        """Set a rectangle to texels (height, width, channels), as its format stores them."""
+        texture = self.textures[name]
+        texels = decode(stored, texture.format)
+        if rect != full_rect(texture):
+            whole = self._texels(name)
+            whole[slices(rect)] = texels
+            texels = whole
+        self._staging.send(np.ascontiguousarray(texels, np.float32), self.buffers[name])
+
+    def read(self, name: str, rect: Rect, stored: Stored) -> None:
+        """Fill an array of such texels, which is contiguous, from a rectangle."""
+        texture = self.textures[name]
+        if rect == full_rect(texture) and stored.dtype == np.float32:
+            self._staging.fetch(stored.view(np.float32), self.buffers[name])
+        else:
+            stored[...] = encode(self._texels(name)[slices(rect)], texture.format)
+
+    def _texels(self, name: str) -> F32:
         extent, channels = self.textures[name].extent, self.textures[name].format.channels
         texels = np.empty((extent.rows, extent.width, channels), np.float32)
-        self.fetch(texels, self.buffers[name])
+        self._staging.fetch(texels, self.buffers[name])
         return texels
 
-    def clear(self, name: str, texel: F32) -> None:
-        """Set all texels to one, given by its channels."""
-        extent = self.textures[name].extent
-        self.set_all(self.buffers[name], (extent.width, extent.rows), texel)
+    def texture_binder(self, name: str) -> Bind:
+        """The function that binds a texture's buffer to a texture unit, for texelFetch.
 
-    def cleared_to(self, name: str, value: NumberVec4, count: int = 1) -> F32:
-        """The texels that clears set a texture to, rounded to its format: (n, channels)."""
-        texel_format = self.textures[name].format
-        return clear_values(value, texel_format, count)[:, : texel_format.channels]
+        moderngl has no buffer textures.
+        """
+        gl = self.context.gl
+        if name not in self._fetched:
+            texture = self._fetched[name] = Name.generated(gl.glGenTextures, gl.glDeleteTextures)
+            gl.glBindTexture(GL.TEXTURE_BUFFER, texture.number)
+            internal, _ = _TEXELS[self.textures[name].format.channels]
+            gl.glTexBuffer(GL.TEXTURE_BUFFER, internal, self.buffers[name].glo)
+        number = self._fetched[name].number
 
-    def set_all(self, buffer: GlBuffer, size: tuple[int, int], texel: F32) -> None:
-        """Set all texels of a buffer of that width and height; texel: the channels."""
-        if not self.context.is_hardware:
-            self.send(np.tile(texel, size[0] * size[1]), buffer)
-            return
-        shader = self.shader(_CLEAR)
-        for name, values in _cleared(size, texel[None]).items():
-            shader.set(name, values[0])
-        self.context.bound.bind(0, buffer.mglo)
-        self._gl.memory_barrier()
-        shader.program.run(*groups_over(*size), 1)
-        self._gl.memory_barrier()
+        def bind(unit: int) -> None:
+            gl.glActiveTexture(GL.TEXTURE0 + unit)
+            gl.glBindTexture(GL.TEXTURE_BUFFER, number)
+
+        return bind
 
     # Passes --------------------------------------------------------------------------------
 
-    def record_clear(self, pass_: ClearPass, count: int, uniforms: UniformTable) -> Dispatch:
-        """A recorded clear, for `count` iterations."""
-        extent = self.textures[pass_.target].extent
-        size = (extent.width, extent.rows)
-        texels = self.cleared_to(pass_.target, pass_.value, count)
-        shader = self.shader(_CLEAR)
-        return Dispatch(
-            self.context,
-            shader,
-            uniforms.add(shader, _cleared(size, texels)),
-            (self.buffers[pass_.target],),
-            groups_over(*size),
-        )
+    def clear(self, name: str, value: NumberVec4, count: int = 1) -> Callable[[int], object]:
+        """A recorded clear of a texture, for `count` iterations."""
+        gl, texture_format = self.context.gl, self.textures[name].format
+        rows = Rows(clear_values(value, texture_format, count))
+        barrier, buffer = self._handle.memory_barrier, self.buffers[name].glo
+        internal, layout = _TEXELS[texture_format.channels]
+        fill = partial(gl.glClearBufferData, GL.COPY_WRITE_BUFFER, internal, layout, GL.FLOAT)
 
-    def record_copy(self, pass_: CopyPass, uniforms: UniformTable) -> Callable[[int], object]:
+        def call(iteration: int) -> None:
+            barrier()
+            gl.glBindBuffer(GL.COPY_WRITE_BUFFER, buffer)
+            fill(rows.address(iteration))
+
+        return call
+
+    def copy(self, pass_: CopyPass, uniforms: UniformTable) -> Callable[[int], object]:
         """A recorded copy; whole rows of both textures are copied at once."""
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
         source, target = self.buffers[pass_.source], self.buffers[pass_.target]
@@ -174,7 +147,7 @@ class TextureBuffers:
         widths = tuple(self.textures[n].extent.width for n in (pass_.source, pass_.target))
         if widths == (there.width, there.width):
             row = channels * _FLOAT_BYTES * there.width
-            barrier, copy = self._gl.memory_barrier, self._gl.copy_buffer
+            barrier, copy = self._handle.memory_barrier, self._handle.copy_buffer
             sizes = (row * there.height, row * there.y, row * here.y)
 
             def call(_: int) -> None:
@@ -182,27 +155,20 @@ class TextureBuffers:
                 copy(target, source, *sizes)
 
             return call
-        shader = self.shader(_COPY)
-        values = whole_numbers(
-            there=(there.x, there.y), here=(here.x, here.y), size=(here.width, here.height),
-            widths=widths, channels=(channels,),
-        )  # fmt: skip
-        groups = groups_over(here.width, here.height)
+
+        def make() -> Shader:
+            return Shader(self.context, self.context.compile("a copy", compute_shader=_COPY))
+
+        shader: Shader = self.context.program(_COPY, make)
+        numbers = {
+            "there": (there.x, there.y),
+            "here": (here.x, here.y),
+            "size": (here.width, here.height),
+            "widths": widths,
+            "channels": (channels,),
+        }
+        values: dict[str, Values] = {n: np.array([v], np.int32) for n, v in numbers.items()}
+        groups = (-(-here.width // _SIDE), -(-here.height // _SIDE))
         return Dispatch(
             self.context, shader, uniforms.add(shader, values), (source, target), groups
         )
-
-
-def _cleared(size: tuple[int, int], texels: F32) -> dict[str, Values]:
-    """The uniforms of clears; texels: (n, channels)."""
-    values = np.zeros((len(texels), 4), np.float32)
-    values[:, : texels.shape[1]] = texels
-    return {"value": values, **whole_numbers(channels=(texels.shape[1],), size=size)}
-
-
-def groups_over(width: int, height: int) -> tuple[int, int]:
-    return -(-width // _SIDE), -(-height // _SIDE)
-
-
-def whole_numbers(**numbers: tuple[int, ...]) -> dict[str, Values]:
-    return {name: np.array([values], np.int32) for name, values in numbers.items()}

@@ -1,236 +1,262 @@
-"""Matrices to textures and back by drawing, so that the host need not rearrange elements.
+"""Matrices to texels and back on a GPU, so that the host need not rearrange elements.
 
-A matrix crosses the bus as it lies in memory, through a buffer. If its layout is not that of the
-texture, it goes to a texture of single floats, the sheet. One draw for each input moves elements
-from the sheet to where its packing has them; one draw for each output moves texels to the sheet.
-Elements lie on the sheet row after row without gaps, so that a matrix of any shape fits.
-
-Storage buffers need no sheet; see runtime/gl_matrices.py.
+A matrix is transferred as it lies in memory, and a compute shader moves its elements, as bits, from
+a buffer of matrices to a buffer of texels where the plan's packing has them. A software renderer
+does that more slowly than NumPy, and formats of 8 or 16 bits are rounded by the host in any case:
+those transfers are the host's (runtime/gl_prepared.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.plan.textures import Matrix, Rect, Transfer
-from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
-from gpgpu_legacy.runtime.gl_draws import Bound, Draw, Target
-from gpgpu_legacy.runtime.gl_shader import UniformTable, drawing_shader
-from gpgpu_legacy.runtime.gl_staging import staging_for
-from gpgpu_legacy.runtime.gl_transfer_shaders import (
-    PACK_FRAGMENT_SHADER,
-    UNPACK_FRAGMENT_SHADER,
-    packing_uniforms,
-)
-from gpgpu_legacy.runtime.gl_values import Viewport, viewport
+from gpgpu_legacy.plan.textures import Matrix, Transfer
+from gpgpu_legacy.runtime.gl import GlContext
+from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
+from gpgpu_legacy.runtime.gl_limits import limit
+from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
+from gpgpu_legacy.runtime.gl_staging import mapped_staging, touched
 from gpgpu_legacy.runtime.prepared import F32
-from gpgpu_legacy.runtime.transfers import has_matrix_layout, overlap
+from gpgpu_legacy.runtime.transfers import has_matrix_layout
+from gpgpu_legacy.runtime.workers import Started
 
-_LEAST_WIDTH = 4096  # of a sheet, in elements
 _FLOAT_BYTES = 4
-_MOST_ELEMENTS = 1 << 30  # which an int counts, with room for what the last row lacks
+_SIDE = 16  # of the work groups
+_MOST_CHANNELS = 4
+
+# `region` is part of a matrix of `shape` rows and columns: its first row and column, then its rows
+# and columns. `corner` and `size` are its rectangle's, x first, among rows of `width` texels.
+_HEAD = f"""#version 430 core
+layout(local_size_x = {_SIDE}, local_size_y = {_SIDE}) in;
+layout(std430, binding = 0) buffer Matrix {{ uint elements[]; }};
+layout(std430, binding = 1) buffer Texture {{ uint texels[]; }};
+uniform ivec4 region;
+uniform ivec2 offsets[4], steps, corner, size, shape;
+uniform int channels, transposed, width, first;
+"""
+
+# One invocation a texel of an input's rectangle. What holds no element of the region is padding.
+_PACK = f"""{_HEAD}
+void main() {{
+    ivec2 texel = ivec2(gl_GlobalInvocationID.xy);
+    if (any(greaterThanEqual(texel, size))) return;
+    int start = ((corner.y + texel.y) * width + corner.x + texel.x) * channels;
+    for (int c = 0; c < channels; c++) {{
+        ivec2 element = offsets[c] + steps * texel.yx;
+        if (transposed != 0) element = element.yx;
+        bool inside = all(greaterThanEqual(element, ivec2(0))) && all(lessThan(element, region.zw));
+        int index = (region.x + element.x) * shape.y + region.y + element.y;
+        texels[start + c] = inside ? elements[index] : 0u;
+    }}
+}}
+"""
+
+# One invocation an element of an output's matrix. It is taken from the last texel that holds it; if
+# none does, the first output of a matrix gives zero, and others leave it.
+_UNPACK = f"""{_HEAD}
+void main() {{
+    ivec2 place = ivec2(gl_GlobalInvocationID.yx);
+    if (any(greaterThanEqual(place, shape))) return;
+    ivec2 element = place - region.xy;
+    bool inside = all(greaterThanEqual(element, ivec2(0))) && all(lessThan(element, region.zw));
+    if (transposed != 0) element = element.yx;
+    int found = -1;
+    for (int c = 0; inside && c < channels; c++) {{
+        ivec2 away = element - offsets[c], texel = (away / steps).yx;
+        if (all(greaterThanEqual(away, ivec2(0))) && texel.yx * steps == away
+            && all(lessThan(texel, size))) {{
+            found = ((corner.y + texel.y) * width + corner.x + texel.x) * channels + c;
+        }}
+    }}
+    if (found >= 0) elements[place.x * shape.y + place.y] = texels[found];
+    else if (first != 0) elements[place.x * shape.y + place.y] = 0u;
+}}
+"""
 
 
-@dataclass(frozen=True, slots=True)
-class Drawable:
-    """A texture of a plan that can be drawn to: moderngl's texture and framebuffer, its format."""
+class Spot(NamedTuple):
+    """Where a transfer's texels are in a storage buffer, as float32 channels.
 
-    texture: Any
-    framebuffer: Any
-    format: Format
+    width: of its rows, in texels. x, y: of the rectangle's corner.
+    """
 
-    @property
-    def holds_floats(self) -> bool:
-        """Whether its channels are float32, so that a draw keeps their bits."""
-        return self.format.numeric is Numeric.FLOAT and self.format.bits_per_channel == 32
+    buffer: GlBuffer
+    width: int
+    x: int = 0
+    y: int = 0
+
+    def is_whole(self, transfer: Transfer, matrix: Matrix) -> bool:
+        """Whether the buffer has the layout of the matrix."""
+        at_the_beginning = (self.x, self.y, self.width) == (0, 0, matrix.columns)
+        return at_the_beginning and has_matrix_layout(transfer, matrix)
 
 
-class Sheet:
-    """The texture and the buffer through which matrices are transferred."""
+Move = Callable[[Transfer], object]
 
-    def __init__(self, shared: GlContext, elements: int, largest: int) -> None:
-        """elements: of the largest matrix. largest: width and height of the device's textures."""
-        context: ModernglContext = shared.handle
-        self.width = _LEAST_WIDTH
-        while self.rows(elements) > largest:
-            self.width *= 2
-        size = (self.width, self.rows(elements))
-        self.texture = context.texture(size, 1, dtype="f4", alignment=1)
-        self.texture.filter = (context.NEAREST, context.NEAREST)
-        self.framebuffer = context.framebuffer([self.texture])
-        bytes_ = size[0] * size[1] * _FLOAT_BYTES
-        self.buffer = shared.buffer(bytes_)
-        self.staging = staging_for(shared, bytes_, to_device=True)
 
-    @staticmethod
-    def has_room(matrix: Matrix, largest: int) -> bool:
-        """Whether a matrix fits on the sheet of a device. largest: as for Sheet."""
-        elements = matrix.rows * matrix.columns
-        return largest >= _LEAST_WIDTH and elements <= min(_MOST_ELEMENTS, largest * largest // 2)
-
-    def rows(self, elements: int) -> int:
-        """The rows of the sheet that this many elements take."""
-        return -(-elements // self.width)
-
-    def part(self, matrix: Matrix) -> Viewport:
-        """The rectangle that a matrix takes."""
-        return (0, 0, self.width, self.rows(matrix.rows * matrix.columns))
-
-    def send(self, matrix: Matrix, values: F32) -> None:
-        """Write a matrix to the sheet."""
-        self.send_to(self.texture, self.part(matrix), values)
-
-    def clear(self, matrix: Matrix) -> None:
-        """Write zeros to the sheet. This may bind another framebuffer."""
-        self.framebuffer.clear(0.0, 0.0, 0.0, 0.0, viewport=self.part(matrix))
-
-    def fetch(self, matrix: Matrix) -> F32:
-        """Read a matrix from the sheet."""
-        return self.fetch_from(self.framebuffer, self.part(matrix), matrix)
-
-    def send_to(self, texture: Any, place: Viewport, values: F32) -> None:
-        """Write a matrix to a rectangle of a texture of the same layout."""
-        self.staging.send(values, self.buffer)
-        texture.write(self.buffer, viewport=place, alignment=1)
-
-    def fetch_from(self, framebuffer: Any, place: Viewport, matrix: Matrix) -> F32:
-        """Read a matrix from the beginning of a rectangle of single floats."""
-        framebuffer.read_into(self.buffer, place, components=1, alignment=1, dtype="f4")
-        values = np.empty((matrix.rows, matrix.columns), np.float32)
-        self.staging.fetch(values, self.buffer)
-        return values
-
-    def release(self) -> None:
-        """Release everything; the context is current."""
-        for resource in (self.staging, self.buffer, self.framebuffer, self.texture):
-            resource.release()
+def _stays(_: Transfer) -> None:
+    """Spots are the textures themselves: nothing is left to move."""
 
 
 class DeviceTransfers:
     """The inputs and outputs of a plan that the device packs and unpacks.
 
-    inputs, outputs: those of the plan that the device takes; the host takes the others.
+    The context must be current for every method. The host takes the plan's other inputs and
+    outputs. All outputs of a matrix are taken, or none.
     """
 
     def __init__(
-        self, context: GlContext, bound: Bound, plan: Plan, textures: Mapping[str, Drawable]
+        self,
+        context: GlContext,
+        plan: Plan,
+        inputs: Sequence[Transfer],
+        outputs: Sequence[Transfer],
+        spot: Callable[[Transfer], Spot],
+        *,
+        store: Move = _stays,
+        load: Move = _stays,
     ) -> None:
-        """textures: those of the plan, by name. Nothing is allocated yet."""
-        self._context, self._bound, self._textures = context, bound, textures
-        self._largest = int(context.info["GL_MAX_TEXTURE_SIZE"])
-        matrices = {m.name: m for m in (*plan.operands, *plan.results)}
-        self._matrices = {n: m for n, m in matrices.items() if Sheet.has_room(m, self._largest)}
-        self.inputs = [] if _overlapping(plan.inputs) else self._movable(plan.inputs)
-        movable = frozenset(self._movable(plan.outputs))
-        on_the_host = {output.matrix for output in plan.outputs if output not in movable}
-        self.outputs = [output for output in plan.outputs if output.matrix not in on_the_host]
-        self._sheet: Sheet | None = None
+        """spot: of a transfer that is taken.
+
+        store: moves an input's texels from its spot to their texture. load: an output's to its
+        spot.
+        """
+        self._context, self._store, self._load = context, store, load
+        self._matrices = {m.name: m for m in (*plan.operands, *plan.results)}
+        self.inputs, self.outputs = frozenset(inputs), frozenset(outputs)
+        taken = self.inputs | self.outputs
+        self._spots = {transfer: spot(transfer) for transfer in taken}
+        self._staging = mapped_staging(context)
+        sizes = [_bytes_of(self._matrices[transfer.matrix]) for transfer in taken]
+        self._matrix = context.buffer(max(sizes, default=_FLOAT_BYTES))
+        self._in_matrix: str | None = None
         self._uniforms = UniformTable()
-        self._packs: dict[Transfer, Draw] = {}
-        self._unpacks: dict[Transfer, Draw] = {}
+        self._expected: dict[str, tuple[F32, list[Started]]] = {}
+        self._packs = {
+            input_: self._record(_PACK, input_, (input_.rect.width, input_.rect.height))
+            for input_ in inputs
+            if not self._is_whole(input_)
+        }
+        self._results = {
+            name: [output for output in outputs if output.matrix == name]
+            for name in dict.fromkeys(output.matrix for output in outputs)
+        }
+        self._unpacks: dict[str, list[Dispatch]] = {}
+        for name, parts in self._results.items():
+            size = (self._matrices[name].columns, self._matrices[name].rows)
+            if not self._is_whole(parts[-1]):
+                self._unpacks[name] = [
+                    self._record(_UNPACK, output, size, first=number == 0)
+                    for number, output in enumerate(parts)
+                ]
 
-    def _movable(self, transfers: Iterable[Transfer]) -> list[Transfer]:
-        return [
-            transfer
-            for transfer in transfers
-            if transfer.matrix in self._matrices and self._textures[transfer.texture].holds_floats
-        ]
+    def release(self) -> None:
+        """Release what was allocated."""
+        self._matrix.release()
 
-    def make(self) -> Sheet | None:
-        """Allocate the sheet and record the draws; None if the device takes nothing."""
-        used = {i.matrix for i in self.inputs} | {o.matrix for o in self.outputs}
-        if not used:
-            return None
-        elements = max(m.rows * m.columns for n, m in self._matrices.items() if n in used)
-        sheet = self._sheet = Sheet(self._context, elements, self._largest)
-        for input_ in self.inputs:
-            if not has_matrix_layout(input_, self._matrices[input_.matrix]):
-                target = Target(self._textures[input_.texture].framebuffer, viewport(input_.rect))
-                self._packs[input_] = self._record(
-                    PACK_FRAGMENT_SHADER, input_, sheet.texture, target
-                )
-        for output in self.outputs:
-            matrix, region = self._matrices[output.matrix], output.region
-            is_last = output == [o for o in self.outputs if o.matrix == output.matrix][-1]
-            if is_last and has_matrix_layout(output, matrix):
-                continue
-            first = region.row * matrix.columns // sheet.width
-            last = ((region.row + region.rows) * matrix.columns - 1) // sheet.width
-            target = Target(sheet.framebuffer, (0, first, sheet.width, last - first + 1))
-            source = self._textures[output.texture].texture
-            self._unpacks[output] = self._record(UNPACK_FRAGMENT_SHADER, output, source, target)
-        self._uniforms.settle()
-        self._uniforms.begin()
-        for move in (*self._packs.values(), *self._unpacks.values()):
-            move.warm_up()
-        return sheet
+    def _is_whole(self, transfer: Transfer) -> bool:
+        return self._spots[transfer].is_whole(transfer, self._matrices[transfer.matrix])
 
     def _record(
-        self,
-        text: str,
-        transfer: Transfer,
-        source: Any,
-        target: Target,
-    ) -> Draw:
-        assert self._sheet is not None
-        shader = drawing_shader(self._context, text, "the transfers", lambda: text)
-        values = packing_uniforms(self._matrices[transfer.matrix], transfer)
-        values["shift"] = np.array([self._sheet.width.bit_length() - 1], np.int32)
+        self, text: str, transfer: Transfer, size: tuple[int, int], *, first: bool = False
+    ) -> Dispatch:
+        """size: of what has an invocation each, across and up."""
+        context, spot = self._context, self._spots[transfer]
+        region, rect, packing = transfer.region, transfer.rect, transfer.packing
+        matrix = self._matrices[transfer.matrix]
+        missing = [(0, 0)] * (_MOST_CHANNELS - len(packing.offsets))
+        numbers: dict[str, Any] = {
+            "region": (region.row, region.column, region.rows, region.columns),
+            "offsets": (*packing.offsets, *missing),
+            "steps": (packing.row_step, packing.column_step),
+            "corner": (spot.x, spot.y),
+            "size": (rect.width, rect.height),
+            "shape": (matrix.rows, matrix.columns),
+            "channels": len(packing.offsets),
+            "transposed": packing.transposed,
+            "width": spot.width,
+            "first": first,
+        }
+        values: dict[str, Values] = {n: np.array([v], np.int32) for n, v in numbers.items()}
+
+        def make() -> Shader:
+            return Shader(context, context.compile("a transfer", compute_shader=text))
+
+        shader = context.program(text, make)
         uniforms = self._uniforms.add(shader, values)
-        return Draw(self._bound, shader, uniforms, [(0, source)], target)
+        groups = (-(-size[0] // _SIDE), -(-size[1] // _SIDE))
+        return Dispatch(context, shader, uniforms, (self._matrix, spot.buffer), groups)
 
-    def send(self, operands: Mapping[str, F32]) -> None:
-        """Send the operands of its inputs, and move them to the textures."""
-        if self._sheet is None:
-            return
+    def begin(self) -> None:
+        """Start a run's transfers of one direction."""
         self._uniforms.begin()
-        self._bound.forget()
-        on_sheet = None
-        for input_ in self.inputs:
-            matrix, values = self._matrices[input_.matrix], operands[input_.matrix]
-            if input_ not in self._packs:
-                texture = self._textures[input_.texture].texture
-                self._sheet.send_to(texture, viewport(input_.rect), values)
-                continue
-            if on_sheet != input_.matrix:
-                self._sheet.send(matrix, values)
-                on_sheet = input_.matrix
+        self._in_matrix = None
+
+    def send(self, input_: Transfer, values: F32) -> None:
+        """Move an operand to where an input that is taken has it."""
+        if input_ not in self._packs:
+            self._staging.send(values, self._spots[input_].buffer)
+        else:
+            if self._in_matrix != input_.matrix:
+                self._staging.send(values, self._matrix)
+                self._in_matrix = input_.matrix
             self._packs[input_](0)
+        self._store(input_)
 
-    def fetch(self) -> dict[str, F32]:
-        """The results of its outputs, by name; zero where no output covers them."""
-        results: dict[str, F32] = {}
-        if self._sheet is None:
-            return results
-        self._uniforms.begin()
-        for name in dict.fromkeys(output.matrix for output in self.outputs):
-            outputs = [output for output in self.outputs if output.matrix == name]
-            results[name] = self._fetched(self._sheet, self._matrices[name], outputs)
-        return results
+    def expect_results(self) -> None:
+        """Begin to allocate the results of this run: threads of the host do, and nobody waits."""
+        for name in self._results:
+            matrix = self._matrices[name]
+            values = np.empty((matrix.rows, matrix.columns), np.float32)
+            self._expected[name] = (values, touched(values))
 
-    def _fetched(self, sheet: Sheet, matrix: Matrix, outputs: Sequence[Transfer]) -> F32:
-        """A result of these outputs."""
-        last = outputs[-1]
-        if last not in self._unpacks:
-            framebuffer = self._textures[last.texture].framebuffer
-            return sheet.fetch_from(framebuffer, viewport(last.rect), matrix)
-        sheet.clear(matrix)
-        self._bound.forget()
-        for output in outputs:
-            self._unpacks[output](0)
-        return sheet.fetch(matrix)
+    def results(self) -> dict[str, F32]:
+        """The results of the outputs that are taken, by name; zero where no output covers them."""
+        self.begin()
+        return {name: self._result(name, outputs) for name, outputs in self._results.items()}
+
+    def _result(self, name: str, outputs: Sequence[Transfer]) -> F32:
+        values, touching = self._expected.pop(name)
+        for touch in touching:
+            touch.finish()
+        if name in self._unpacks:
+            for output, unpack in zip(outputs, self._unpacks[name], strict=True):
+                self._load(output)
+                unpack(0)
+            source = self._matrix
+        else:
+            self._load(outputs[-1])
+            source = self._spots[outputs[-1]].buffer
+        self._staging.fetch(values, source)
+        return values
 
 
-def _overlapping(inputs: Sequence[Transfer]) -> bool:
-    """Whether the order of the inputs matters."""
-    by_texture: dict[str, list[Rect]] = {}
-    for input_ in inputs:
-        by_texture.setdefault(input_.texture, []).append(input_.rect)
-    return any(overlap(a, b) for rects in by_texture.values() for a, b in combinations(rects, 2))
+def movable(
+    plan: Plan, context: GlContext, is_bits: Callable[[Transfer], bool], *, only_in: bool = False
+) -> tuple[list[Transfer], list[Transfer]]:
+    """The inputs and the outputs that the device can take.
+
+    is_bits: whether a transfer's texels are float32. only_in: that matters for inputs alone.
+    """
+    most = limit(context.info, "GL_MAX_SHADER_STORAGE_BLOCK_SIZE")
+    groups = min(limit(context.info, "GL_MAX_COMPUTE_WORK_GROUP_COUNT", axis) for axis in range(2))
+    matrices = {m.name: m for m in (*plan.operands, *plan.results)}
+
+    def fits(transfer: Transfer) -> bool:
+        matrix, rect = matrices[transfer.matrix], transfer.rect
+        longest = max(matrix.rows, matrix.columns, rect.width, rect.height)
+        texel_bytes = _FLOAT_BYTES * len(transfer.packing.offsets) * rect.area
+        return longest <= groups * _SIDE and max(_bytes_of(matrix), texel_bytes) <= most
+
+    inputs = [i for i in plan.inputs if is_bits(i) and fits(i)]
+    outputs = [o for o in plan.outputs if (only_in or is_bits(o)) and fits(o)]
+    by_host = {output.matrix for output in plan.outputs if output not in outputs}
+    return inputs, [output for output in outputs if output.matrix not in by_host]
+
+
+def _bytes_of(matrix: Matrix) -> int:
+    return _FLOAT_BYTES * matrix.rows * matrix.columns

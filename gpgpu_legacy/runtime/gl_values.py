@@ -60,6 +60,22 @@ def in_iteration(values: F32 | F64, iteration: int) -> list[float]:
     return vector
 
 
+class Rows:
+    """A row of values for each iteration, or one for all; OpenGL reads rows by address."""
+
+    __slots__ = ("_address", "_stride", "_values")
+
+    def __init__(self, values: F32) -> None:
+        """values: (n, …), contiguous."""
+        self._values = values
+        self._address = values.ctypes.data
+        self._stride = values.nbytes // len(values) if len(values) > 1 else 0
+
+    def address(self, iteration: int) -> int:
+        """The address of the row of an iteration."""
+        return self._address + iteration * self._stride
+
+
 def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
     """The attributes, parameters and state that a shader reads, by the names of its uniforms.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from drawing import assert_same_bits, draw, on, show, texture
+from drawing import assert_same_bits, draw, on
 from products import random_operands
 
 from gpgpu_legacy.algorithms.registry import find_product
@@ -21,7 +21,6 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.plan.formats import R32F, Format
 from gpgpu_legacy.runtime import gl_arbfp_context
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.executors import gl_arbfp
@@ -50,12 +49,6 @@ def test_a_refused_program_is_a_plan_error(arbfp: Executor) -> None:
     with pytest.raises(PlanError, match=r"refuses program bad\.fp at position \d+: \S") as raised:
         draw(bad, executor=arbfp)
     assert "\n" not in str(raised.value)
-
-
-def test_an_unknown_format_is_a_plan_error(arbfp: Executor) -> None:
-    odd = Format("rg32f", 2, 32, R32F.numeric)
-    with pytest.raises(PlanError, match="texture T is rg32f; gl-arbfp has r16f, rgba16f, r32f"):
-        arbfp.run(show([], texture("T", 2, 2, odd)), {})
 
 
 @on("gl-raster")

@@ -17,7 +17,7 @@ from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.runtime import gl, gl_staging
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_staging import DriverStaging, MappedStaging, staging_for, touched
+from gpgpu_legacy.runtime.gl_staging import MappedStaging, mapped_staging, touched
 
 pytestmark = pytest.mark.gl
 
@@ -76,7 +76,6 @@ def test_buffers_get_all_bytes_and_give_them_back(
             behind = np.frombuffer(buffer.read(), np.float32)[len(array) :]
             assert (behind == 7.0).all()
             buffer.release()
-        staging.release()
 
 
 def test_a_large_array_is_copied_by_threads(context: gl.GlContext) -> None:
@@ -91,7 +90,6 @@ def test_a_large_array_is_copied_by_threads(context: gl.GlContext) -> None:
             page.finish()
         staging.fetch(found, buffer)
         buffer.release()
-        staging.release()
     assert_same_bits(found, values)
 
 
@@ -99,17 +97,16 @@ def test_the_driver_copies_where_it_maps_nothing(
     context: gl.GlContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.arange(1000, dtype=np.float32)
-    gl_staging.context_staging.cache_clear()
-    monkeypatch.setattr(context, "functions", None)
+    mapped_staging.cache_clear()
+    monkeypatch.setattr(MappedStaging, "mapped", lambda *_: None)
     with context.current() as handle:
-        staging, buffer = staging_for(context, 4000, to_device=True), handle.buffer(reserve=4000)
-        assert isinstance(staging, DriverStaging)
+        staging, buffer = mapped_staging(context), handle.buffer(reserve=4000)
+        assert not isinstance(staging, MappedStaging)
         staging.send(values, buffer)
         found = np.zeros_like(values)
         staging.fetch(found, buffer)
-        staging.release()
         buffer.release()
-    gl_staging.context_staging.cache_clear()
+    mapped_staging.cache_clear()
     assert_same_bits(found, values)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,7 @@ from gpgpu_legacy.plan.textures import (
 from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
 from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
+from gpgpu_legacy.runtime.gl_transfers import movable
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared
 from gpgpu_legacy.runtime.registry import find_executor
@@ -131,7 +133,7 @@ def expected_of(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
 
 
 def drawn(plan: Plan, *, on_device: bool = True) -> Prepared:
-    return GlRasterPrepared(gl.context(), plan, Machine(), packs_on_device=on_device)
+    return GlRasterPrepared(gl.context(), plan, Machine(), on_device=on_device)
 
 
 def computed(plan: Plan, *, on_device: bool = True) -> Prepared:
@@ -187,16 +189,30 @@ LARGE = [(1, 5000, R32F), (5000, 1, R32F), (1, 30000, RGBA32F), (300, 300, RGBA3
 
 @pytest.mark.gl
 @pytest.mark.parametrize(("rows", "columns", "form"), LARGE)
-def test_matrices_of_any_shape_lie_on_the_sheet(rows: int, columns: int, form: Format) -> None:
+def test_matrices_of_any_shape_are_moved_by_the_device(
+    rows: int, columns: int, form: Format
+) -> None:
     quarter = 1 if form.channels == 1 else 2
-    assert_moves(drawn(moved(rows, columns, -(-columns // quarter), -(-rows // quarter), form)))
+    plan = moved(rows, columns, -(-columns // quarter), -(-rows // quarter), form)
+    assert_moves(drawn(plan))
+    assert_moves(computed(plan))
 
 
 @pytest.mark.gl
-def test_what_is_too_large_for_the_sheet_goes_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
-    info = {**gl.context().info, "GL_MAX_TEXTURE_SIZE": 64}
-    monkeypatch.setattr(gl.context(), "info", info)
-    assert_moves(drawn(moved(40, 50, 50, 40)))
+@pytest.mark.parametrize(
+    "limit",
+    [
+        {"GL_MAX_SHADER_STORAGE_BLOCK_SIZE": 64},
+        {"GL_MAX_COMPUTE_WORK_GROUP_COUNT": (1, 1, 1)},
+    ],
+)
+def test_what_is_too_large_for_shaders_goes_by_the_host(
+    limit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gl.context(), "info", {**gl.context().info, **limit})
+    plan = moved(40, 50, 50, 40)
+    assert movable(plan, gl.context(), lambda _: True) == ([], [])
+    assert_moves(drawn(plan))
 
 
 def test_which_textures_a_run_may_see_undefined() -> None:

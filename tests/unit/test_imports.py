@@ -58,9 +58,8 @@ WHERE = {
     "ctypes": tuple(
         f"runtime/{name}.py"
         for name in (
-            *("egl", "gl_arbfp_context", "gl_arbfp_objects", "gl_arbfp_programs"),
-            *("gl_arbfp_resources", "gl_buffer_textures", "gl_headers", "gl_sharing"),
-            *("gl_staging", "gl_state", "native"),
+            *("egl", "gl_arbfp_context", "gl_headers", "gl_sharing", "gl_staging", "gl_state"),
+            *("gl_surfaces", "native"),
         )
     ),
 }

@@ -44,16 +44,6 @@ ORIGIN = "// A fragment program, instruction for instruction."
 """The program's name is left out: a file's name may contain anything, even the end of a comment.
 Names of registers are letters, digits, _ and $."""
 
-COPY_FRAGMENT_SHADER = """#version 400 core
-// Texel for texel, offset from the target's rectangle to the source's.
-uniform sampler2D source;
-uniform ivec2 offset;
-out vec4 color;
-void main() {
-    color = texelFetch(source, ivec2(gl_FragCoord.xy) + offset, 0);
-}
-"""
-
 
 class PassEmitter(GlslEmitter):
     """What shaders of a pass have in common, drawn by itself: attributes of bent rectangles."""

@@ -25,8 +25,7 @@ class GlArbfpExecutor(Executor):
         """The renderer and the version of its driver; see Executor."""
         from gpgpu_legacy.runtime import gl_arbfp_context
 
-        context = gl_arbfp_context.context()
-        return f"{context.renderer}, OpenGL {context.version}"
+        return gl_arbfp_context.context().device_name
 
     def is_hardware(self) -> bool:
         """Whether the renderer is a GPU; see Executor."""

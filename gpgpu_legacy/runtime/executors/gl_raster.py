@@ -52,7 +52,7 @@ class GlRasterExecutor(Executor):
         from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
 
         context = gl.context()
-        return GlRasterPrepared(context, plan, machine, packs_on_device=context.is_hardware)
+        return GlRasterPrepared(context, plan, machine, on_device=context.is_hardware)
 
 
 EXECUTOR = GlRasterExecutor()

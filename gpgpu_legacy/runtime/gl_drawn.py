@@ -1,0 +1,134 @@
+"""Prepared plans whose passes are draws: what gl-raster and gl-arbfp have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from gpgpu_legacy.plan.numbers import NumberVec4
+from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan
+from gpgpu_legacy.plan.textures import constant_rect
+from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl_prepared import Call, GlPrepared, record_steps
+from gpgpu_legacy.runtime.gl_sharing import SharedContext
+from gpgpu_legacy.runtime.gl_surfaces import Bound, Sampled, Surfaces
+from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers
+from gpgpu_legacy.runtime.gl_values import clear_values, in_iteration, viewport
+from gpgpu_legacy.runtime.machine import Machine
+
+_Shared = TypeVar("_Shared", bound=SharedContext[Any])
+
+Paint = Callable[[int], object]
+"""Draws the rectangle of the viewport, as a program of an iteration colours it."""
+
+
+class Draw:
+    """A recorded draw of a rectangle; call it with the iteration."""
+
+    __slots__ = ("_adds", "_bound", "_framebuffer", "_paint", "_textures", "_viewport")
+
+    def __init__(
+        self,
+        bound: Bound,
+        surfaces: Surfaces,
+        pass_: FragmentPass,
+        textures: Sequence[Sampled],
+        paint: Paint,
+    ) -> None:
+        """textures: those that the pass looks up."""
+        self._bound, self._textures, self._paint = bound, textures, paint
+        self._framebuffer = surfaces.framebuffer(*((name, 0) for name in pass_.targets))
+        self._viewport = viewport(constant_rect(pass_.rect))
+        self._adds = pass_.blend is Blend.ADD
+
+    def __call__(self, iteration: int) -> None:
+        """Draw that iteration."""
+        bound = self._bound
+        for unit, target, number, sampler in self._textures:
+            bound.look_up(unit, target, number, sampler)
+        bound.draw_to(self._framebuffer, self._viewport, adds=self._adds)
+        self._paint(iteration)
+
+    def warm_up(self) -> None:
+        """Draw one fragment.
+
+        Drivers compile a program for the textures and the target of its first draw, and a run's
+        time excludes compiling.
+        """
+        whole, self._viewport = self._viewport, (*self._viewport[:2], 1, 1)
+        self(0)
+        self._viewport = whole
+
+
+class DrawnPrepared(GlPrepared[_Shared]):
+    """A plan's textures, framebuffers, samplers, programs and draws."""
+
+    def __init__(self, context: _Shared, bound: Bound, plan: Plan, machine: Machine) -> None:
+        """See GlPrepared."""
+        self._bound = bound
+        super().__init__(context, plan, machine)
+
+    def _build_drawn(self, *, flat: bool) -> None:
+        """Refuse what exceeds the device, allocate, record and warm up. flat: as of Surfaces."""
+        self._store = self._surfaces = Surfaces(
+            self.context, self._bound, self.plan, self._owned, flat=flat
+        )
+        self._make_transfers(self._device_transfers())
+        self._recorded = record_steps(self.plan, self._record)
+        self._begin(observed=False)
+        for group in self._recorded:
+            for call in group.calls:
+                if isinstance(call, Draw):  # the textures hold nothing yet that it could overwrite
+                    call.warm_up()
+        self.context.finish()
+        self._surfaces.check("what this plan draws with")
+
+    def _device_transfers(self) -> DeviceTransfers | None:
+        """What the device packs and unpacks, if anything."""
+        return None
+
+    def _record(self, pass_: Pass, count: int) -> Call:
+        match pass_:
+            case FragmentPass():
+                textures, paint = self._record_draw(pass_, count)
+                return Draw(self._bound, self._surfaces, pass_, textures, paint)
+            case CopyPass():
+                return self._record_copy(pass_)
+            case ClearPass():
+                return self._clear(pass_.target, pass_.value, count)
+        raise AssertionError(pass_)  # the executor has no other passes
+
+    @abstractmethod
+    def _record_draw(self, pass_: FragmentPass, count: int) -> tuple[Sequence[Sampled], Paint]:
+        """What a pass looks up, and what draws it."""
+
+    def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
+        bound, framebuffers = self._bound, tuple(self._surfaces.layers(name))
+        values = clear_values(value, self.plan.texture(name).format, count)
+
+        def clear(iteration: int) -> None:
+            bound.gl.glClearColor(*in_iteration(values, iteration))
+            for framebuffer in framebuffers:
+                bound.aim(framebuffer)
+                bound.gl.glClear(GL.COLOR_BUFFER_BIT)
+
+        return clear
+
+    def _record_copy(self, pass_: CopyPass) -> Call:
+        """From the framebuffer to the texture, as in Section 3 of Hall, Carr & Hart."""
+        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
+        bound, framebuffer = self._bound, self._surfaces.framebuffer((pass_.source, 0))
+        target, number = self._surfaces.texture(pass_.target)
+        copy = partial(
+            bound.gl.glCopyTexSubImage2D,
+            *(target, 0, here.x, here.y, there.x, there.y, there.width, there.height),
+        )
+
+        def run(_: int) -> None:
+            bound.aim(framebuffer)
+            bound.texture(0, target, number)
+            copy()
+
+        return run

@@ -1,0 +1,328 @@
+"""Textures that are drawn to, with their framebuffers and samplers.
+
+moderngl knows neither rectangle nor 1D textures, nor faces of cubes as targets, so these are
+OpenGL's own calls. The context must be current for every method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import c_uint
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
+from gpgpu_legacy.interp.numeric import Stored
+from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
+from gpgpu_legacy.plan.plan import Plan, written_by
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
+from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl_sharing import Name, Releasable, SharedContext
+from gpgpu_legacy.runtime.gl_values import Viewport
+
+TEXELS: Mapping[Format, tuple[int, int, int]] = {
+    R16F: (GL.R16F, GL.RED, GL.HALF_FLOAT),
+    RGBA16F: (GL.RGBA16F, GL.RGBA, GL.HALF_FLOAT),
+    R32F: (GL.R32F, GL.RED, GL.FLOAT),
+    RGBA32F: (GL.RGBA32F, GL.RGBA, GL.FLOAT),
+    UNORM8: (GL.R8, GL.RED, GL.UNSIGNED_BYTE),
+    RGBA8: (GL.RGBA8, GL.RGBA, GL.UNSIGNED_BYTE),
+}
+"""Texel formats in OpenGL's constants: as a texture stores it, its channels and their type."""
+
+
+@dataclass(frozen=True, slots=True)
+class GlTarget:
+    """A texture target in OpenGL's constants.
+
+    dimensions: the digit in the names of its functions. limit: the state variable of the largest
+    size. faces: the target of the first of a cube map's six images.
+    """
+
+    name: int
+    dimensions: int
+    limit: int
+    noun: str
+    faces: int | None = None
+
+    def image(self, layer: int) -> int:
+        """The target of the image that has this layer."""
+        return self.name if self.faces is None else self.faces + layer
+
+    def leading(self, x: int, y: int, layer: int) -> tuple[int, ...]:
+        """As many of three offsets or sizes as its functions take."""
+        return (x, y, layer)[: self.dimensions]
+
+
+TARGETS = {
+    TextureKind.RECT: GlTarget(
+        GL.TEXTURE_RECTANGLE, 2, GL.MAX_RECTANGLE_TEXTURE_SIZE, "rectangle texture"
+    ),
+    TextureKind.T1D: GlTarget(GL.TEXTURE_1D, 1, GL.MAX_TEXTURE_SIZE, "1D texture"),
+    TextureKind.T2D: GlTarget(GL.TEXTURE_2D, 2, GL.MAX_TEXTURE_SIZE, "2D texture"),
+    TextureKind.T3D: GlTarget(GL.TEXTURE_3D, 3, GL.MAX_3D_TEXTURE_SIZE, "3D texture"),
+    TextureKind.CUBE: GlTarget(
+        *(GL.TEXTURE_CUBE_MAP, 2, GL.MAX_CUBE_MAP_TEXTURE_SIZE, "cube map"),
+        faces=GL.TEXTURE_CUBE_MAP_POSITIVE_X,
+    ),
+}
+
+_FILTERS = {Filter.NEAREST: GL.NEAREST, Filter.LINEAR: GL.LINEAR}
+_WRAPS = {
+    Wrap.CLAMP_TO_EDGE: GL.CLAMP_TO_EDGE,
+    Wrap.CLAMP: GL.CLAMP,
+    Wrap.REPEAT: GL.REPEAT,
+}
+
+Surface = tuple[str, int]
+"""A texture by name, and one of its layers."""
+
+Sampled = tuple[int, int, int, int]
+"""A texture unit, and the target, texture and sampler that it has."""
+
+
+class Bound:
+    """What is known to be bound on the context, so that nothing is bound twice."""
+
+    def __init__(self, gl: Any) -> None:
+        """gl: OpenGL's functions. Nothing is known of the context yet."""
+        self.gl = gl
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all: others have used the context."""
+        self._framebuffer = 0
+        self._adds: bool | None = None
+        self._viewport: Viewport | None = None
+        self._textures: dict[tuple[int, int], int] = {}
+        self._samplers: dict[int, int] = {}
+
+    def aim(self, framebuffer: int) -> None:
+        """Bind the framebuffer that is drawn to, cleared or read next."""
+        if framebuffer != self._framebuffer:
+            self.gl.glBindFramebuffer(GL.FRAMEBUFFER, framebuffer)
+            self._framebuffer = framebuffer
+
+    def texture(self, unit: int, target: int, number: int) -> None:
+        """Bind a texture to a unit, which becomes the active one."""
+        self.gl.glActiveTexture(GL.TEXTURE0 + unit)
+        self.gl.glBindTexture(target, number)
+        self._textures[unit, target] = number
+
+    def look_up(self, unit: int, target: int, number: int, sampler: int) -> None:
+        """Bind a texture and a sampler to a unit."""
+        if self._textures.get((unit, target)) != number:
+            self.texture(unit, target, number)
+        if self._samplers.get(unit) != sampler:
+            self.gl.glBindSampler(unit, sampler)
+            self._samplers[unit] = sampler
+
+    def draw_to(self, framebuffer: int, viewport: Viewport, *, adds: bool) -> None:
+        """Set the rectangle of a framebuffer to draw to, and whether draws are added to it."""
+        self.aim(framebuffer)
+        if adds is not self._adds:
+            (self.gl.glEnable if adds else self.gl.glDisable)(GL.BLEND)
+            self._adds = adds
+        if viewport != self._viewport:
+            self.gl.glViewport(*viewport)
+            self._viewport = viewport
+
+
+class Image(NamedTuple):
+    """A texture as OpenGL has it. extent: of each layer. layout, component: of texels in memory."""
+
+    texture: Texture
+    target: GlTarget
+    extent: Extent
+    number: int
+    layout: int
+    component: int
+    texel_bytes: int
+
+    @property
+    def size(self) -> str:
+        """Its size, in words."""
+        numbers = (self.extent.width, self.extent.height, self.extent.depth)
+        return " by ".join(map(str, numbers[: max(2, self.target.dimensions)]))
+
+
+class Surfaces:
+    """The textures of a plan, and what draws them and looks them up."""
+
+    def __init__(
+        self,
+        context: SharedContext[Any],
+        bound: Bound,
+        plan: Plan,
+        owned: list[Releasable],
+        *,
+        flat: bool,
+    ) -> None:
+        """Allocate the textures. Raises PlanError, before anything is allocated, for what exceeds
+        the driver.
+
+        owned: the list that owns what is allocated here; its holder releases it. flat: every
+        texture is a 2D one, its layers one above the other.
+        """
+        self._context, self._bound, self._plan, self._owned = context, bound, plan, owned
+        self._gl = context.gl
+        self._images: dict[str, Image] = {}
+        self._framebuffers: dict[tuple[Surface, ...], int] = {}
+        self._samplers: dict[Sampler, int] = {}
+        self._gl.glGetError()  # of whoever used the context before
+        for texture in plan.textures:
+            image = self._images[texture.name] = self._image(texture, flat=flat)
+            self._require_room(image)
+        for _, pass_ in plan.weighted_passes():
+            self._require_draw_buffers(written_by(pass_))
+        for image in self._images.values():
+            self._allocate(image)
+
+    def _image(self, texture: Texture, *, flat: bool) -> Image:
+        extent, kind = texture.extent, texture.kind
+        if flat:
+            extent, kind = Extent(extent.width, extent.rows), TextureKind.T2D
+        number = self._make(self._gl.glGenTextures, self._gl.glDeleteTextures)
+        _, layout, component = TEXELS[texture.format]
+        texel_bytes = texture.format.texel_bytes
+        return Image(texture, TARGETS[kind], extent, number, layout, component, texel_bytes)
+
+    def _make(self, generate: Any, delete: Any) -> int:
+        name = Name.generated(generate, delete)
+        self._owned.append(name)
+        return name.number
+
+    def check(self, what: str) -> None:
+        """Raise PlanError if GL has reported an error since the last check."""
+        error = self._gl.glGetError()
+        if error == GL.NO_ERROR:
+            return
+        refused = (
+            f"plan {self._plan.name}: {self._context.renderer} refuses {what} (GL error {error:#x})"
+        )
+        if error == GL.OUT_OF_MEMORY:
+            raise NoDeviceRoomError(f"{refused}; plan with a smaller largest texture")
+        raise PlanError(refused)
+
+    def _require_room(self, image: Image) -> None:
+        extent, target = image.extent, image.target
+        largest = self._context.integer(target.limit)
+        if max(target.leading(extent.width, extent.height, extent.depth)) > largest:
+            raise PlanError(
+                f"texture {image.texture.name} is {image.size}, but the largest {target.noun} of "
+                f"{self._context.renderer} is {largest}; plan with --largest-texture {largest}"
+            )
+
+    def _require_draw_buffers(self, targets: Sequence[str]) -> None:
+        most = self._context.integer(GL.MAX_DRAW_BUFFERS)
+        if len(targets) > most:
+            raise PlanError(
+                f"plan {self._plan.name}: a pass draws to {len(targets)} textures, but "
+                f"{self._context.renderer} can draw to {most} at once; use more passes"
+            )
+
+    def _allocate(self, image: Image) -> None:
+        """Allocate a texture, and check that it can be drawn to."""
+        texture, target, extent = image.texture, image.target, image.extent
+        self._bound.texture(0, target.name, image.number)
+        allocate = getattr(self._gl, f"glTexImage{target.dimensions}D")
+        sizes = target.leading(extent.width, extent.height, extent.depth)
+        formats = (image.layout, image.component)
+        for layer in range(1 if target.faces is None else extent.depth):
+            allocate(target.image(layer), 0, TEXELS[texture.format][0], *sizes, 0, *formats, None)
+        self.check(f"texture {texture.name} of {image.size} texels")
+        self.framebuffer((texture.name, 0))
+
+    def layers(self, name: str) -> Iterator[int]:
+        """The framebuffers of all layers of a texture."""
+        for layer in range(self._images[name].extent.depth):
+            yield self.framebuffer((name, layer))
+
+    def texture(self, name: str) -> tuple[int, int]:
+        """A texture's target and its number."""
+        image = self._images[name]
+        return image.target.name, image.number
+
+    def framebuffer(self, *surfaces: Surface) -> int:
+        """The framebuffer whose colour n is surface n."""
+        if surfaces in self._framebuffers:
+            return self._framebuffers[surfaces]
+        gl = self._gl
+        number = self._make(gl.glGenFramebuffers, gl.glDeleteFramebuffers)
+        self._bound.aim(number)
+        attachments = [GL.COLOR_ATTACHMENT0 + n for n in range(len(surfaces))]
+        for attachment, (name, layer) in zip(attachments, surfaces, strict=True):
+            image = self._images[name]
+            attach = getattr(gl, f"glFramebufferTexture{image.target.dimensions}D")
+            slices = (layer,) if image.target.dimensions == 3 else ()
+            attach(
+                *(GL.FRAMEBUFFER, attachment, image.target.image(layer)),
+                *(image.number, 0, *slices),
+            )
+        gl.glDrawBuffers(len(surfaces), (c_uint * len(surfaces))(*attachments))
+        if gl.glCheckFramebufferStatus(GL.FRAMEBUFFER) != GL.FRAMEBUFFER_COMPLETE:
+            images = [self._images[name] for name, _ in surfaces]
+            described = (f"a {i.target.noun} of {i.texture.format.name}" for i in images)
+            raise PlanError(
+                f"{self._context.renderer} cannot draw to "
+                f"{' and '.join(i.texture.name for i in images)}, {' and '.join(described)}"
+            )
+        self._framebuffers[surfaces] = number
+        return number
+
+    def sampler(self, texture: str, sampler: Sampler) -> int:
+        """A sampler for a texture; those of cube maps always clamp to the edge."""
+        if self._images[texture].texture.kind is TextureKind.CUBE:
+            sampler = Sampler(sampler.filter)
+        if sampler not in self._samplers:
+            gl = self._gl
+            number = self._samplers[sampler] = self._make(gl.glGenSamplers, gl.glDeleteSamplers)
+            for parameter, value in (
+                (GL.TEXTURE_MIN_FILTER, _FILTERS[sampler.filter]),
+                (GL.TEXTURE_MAG_FILTER, _FILTERS[sampler.filter]),
+                (GL.TEXTURE_WRAP_S, _WRAPS[sampler.wrap_s]),
+                (GL.TEXTURE_WRAP_T, _WRAPS[sampler.wrap_t]),
+                (GL.TEXTURE_WRAP_R, _WRAPS[sampler.wrap_r]),
+            ):
+                gl.glSamplerParameteri(number, parameter, value)
+        return self._samplers[sampler]
+
+    # To and from the host ------------------------------------------------------------------
+
+    def write(self, name: str, rect: Rect, stored: Stored) -> None:
+        """Set a rectangle to texels (height, width, channels), as its format stores them."""
+        self.store(name, rect, stored.ctypes.data)
+
+    def read(self, name: str, rect: Rect, stored: Stored) -> None:
+        """Fill an array of such texels, which is contiguous, from a rectangle."""
+        self.load(name, rect, stored.ctypes.data)
+        self.check("this run")
+
+    def store(self, name: str, rect: Rect, address: int) -> None:
+        """Set a rectangle to the texels at an address, or at an offset in the unpack buffer."""
+        image = self._images[name]
+        target, formats = image.target, (image.layout, image.component)
+        copy = getattr(self._gl, f"glTexSubImage{target.dimensions}D")
+        self._bound.texture(0, target.name, image.number)
+        for layer, y, height in _parts(rect, image.extent.height):
+            place = (*target.leading(rect.x, y, layer), *target.leading(rect.width, height, 1))
+            copy(target.image(layer), 0, *place, *formats, address)
+            address += height * rect.width * image.texel_bytes
+
+    def load(self, name: str, rect: Rect, address: int) -> None:
+        """Put a rectangle's texels to an address, or to an offset in the pack buffer."""
+        image = self._images[name]
+        formats = (image.layout, image.component)
+        self._bound.forget()  # others may have run since an observer was called
+        for layer, y, height in _parts(rect, image.extent.height):
+            self._bound.aim(self.framebuffer((name, layer)))
+            self._gl.glReadPixels(rect.x, y, rect.width, height, *formats, address)
+            address += height * rect.width * image.texel_bytes
+
+
+def _parts(rect: Rect, height: int) -> Iterator[tuple[int, int, int]]:
+    """A rectangle of a texture's rows by layers of a height: the layer, its first row, its rows."""
+    end = rect.y + rect.height
+    for layer in range(rect.y // height, (end - 1) // height + 1):
+        first, last = max(rect.y, layer * height), min(end, (layer + 1) * height)
+        yield layer, first - layer * height, last - first
