@@ -301,11 +301,7 @@ def _who(runs: Sequence[Run]) -> Iterator[_Column]:
     if len({run.plan for run in runs} - {None}) > 1:
         yield "plan", lambda run: run.plan
     for name in varying(runs):
-        yield name, partial(_parameter, name)
-
-
-def _parameter(name: str, run: Run) -> Setting:
-    return run.parameters.get(name)
+        yield name, lambda run, name=name: run.parameters.get(name)  # type: ignore[misc]
 
 
 def _grid(
@@ -376,35 +372,31 @@ class Comparison(Result):
 
 def compare(old: Bench, new: Bench) -> Comparison:
     """The times of two benchmarks and their ratios, for what both have."""
+    timed = ("computing alone", "whole calls")
     facts = (
         ("device", old.device, new.device),
         ("driver", str(old.driver), str(new.driver)),
-        ("timed", _timed(old), _timed(new)),
+        ("timed", timed[old.whole], timed[new.whole]),
     )
     differences = tuple(fact for fact in facts if fact[1] != fact[2])
-    earlier, later = ({_key(r): r for r in bench.results} for bench in (old, new))
-    both = [] if differences else [key for key in later if key in earlier]
+    earlier, later = _by_run(old), _by_run(new)
+    both = [] if differences else [(earlier[key], later[key]) for key in later if key in earlier]
     return Comparison(
         differences=differences,
-        ratios=tuple(_speed_up(earlier[key], later[key]) for key in both),
+        ratios=tuple(
+            as_record(
+                SpeedUp,
+                now,
+                old_seconds=before.seconds,
+                new_seconds=now.seconds,
+                ratio=before.seconds / now.seconds,
+            )
+            for before, now in both
+        ),
         only_old=len(earlier.keys() - later.keys()),
         only_new=len(later.keys() - earlier.keys()),
     )
 
 
-def _key(run: Run) -> tuple[object, ...]:
-    return run.case, run.plan, run.executor, frozenset(run.parameters.items())
-
-
-def _timed(bench: Bench) -> str:
-    return "whole calls" if bench.whole else "computing alone"
-
-
-def _speed_up(old: Timed, new: Timed) -> SpeedUp:
-    return as_record(
-        SpeedUp,
-        new,
-        old_seconds=old.seconds,
-        new_seconds=new.seconds,
-        ratio=old.seconds / new.seconds,
-    )
+def _by_run(bench: Bench) -> dict[tuple[object, ...], Timed]:
+    return {(r.case, r.plan, r.executor, frozenset(r.parameters.items())): r for r in bench.results}

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import chain
 from math import inf, isfinite
 from time import perf_counter
 from typing import Any
@@ -26,13 +27,20 @@ import numpy as np
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure import engine
 from gpgpu_legacy.measure.bench import Bench, Skipped, Timed
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Outcome, Ready, count_steps
-from gpgpu_legacy.measure.peers import Library, OpenPeer, PeerRun, libraries
+from gpgpu_legacy.measure.engine import (
+    Job,
+    Measured,
+    Outcome,
+    Ready,
+    bytes_of,
+    count_steps,
+    fit_at_once,
+    measure,
+)
+from gpgpu_legacy.measure.peers import Calls, Library, OpenPeer, PeerRun, libraries
 from gpgpu_legacy.measure.platform import settings, this_platform, versions
-from gpgpu_legacy.measure.pool import bytes_of, fit_at_once
 from gpgpu_legacy.measure.products import product_of, rows_checked
 from gpgpu_legacy.measure.rounds import (
     DEFAULT_ROUNDS,
@@ -53,12 +61,13 @@ from gpgpu_legacy.pipeline.reference import (
     in_float64,
     largest_error,
 )
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.auto import MANY, executor_for
 from gpgpu_legacy.runtime import registry
 from gpgpu_legacy.runtime.devices import processor
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, names_of
-from gpgpu_legacy.runtime.prepared import Prepared, Result, Timings
+from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.serial import as_record, provenance
 
 DEFAULT_BUDGET_S = 60.0
@@ -170,46 +179,6 @@ def _distance(outputs: Arrays, standard: Arrays) -> float:
 # Who takes part ----------------------------------------------------------------------------------
 
 
-@dataclass
-class _Calls:
-    """A PeerRun of a function."""
-
-    call: Callable[[], Any]
-    found: Any = None
-
-    def start(self) -> None:
-        """Nothing has to be put anywhere."""
-
-    def compute(self) -> None:
-        """Call it."""
-        self.found = self.call()
-
-    def outputs(self) -> Any:
-        """What it returned."""
-        return self.found
-
-
-@dataclass
-class _Passes:
-    """A PeerRun of a prepared plan, of which the passes alone are timed."""
-
-    prepared: Prepared
-    inputs: Arrays
-    result: Result
-
-    def start(self) -> None:
-        """A run uploads its operands itself."""
-
-    def compute(self) -> None:
-        """Run it."""
-        self.result = self.prepared.run(self.inputs)
-
-    def outputs(self) -> Arrays:
-        """The outputs of the last run."""
-        results = self.prepared.plan.results
-        return {m.name: self.result.outputs[m.name].reshape(m.array_shape) for m in results}
-
-
 @dataclass(frozen=True, eq=False)
 class _Entrant:
     """Who is measured on a case: an executor, a peer, a library, or else its function."""
@@ -280,17 +249,17 @@ class _Entrant:
         if self.library is not None and self.subject.product is not None:
             a, b = self.subject.product.factors(inputs)
             whole = partial(self.library.whole, a, b)
-            yield self.library.opened(a, b) if call is None else _Calls(whole)
+            yield self.library.opened(a, b) if call is None else Calls(whole)
         elif self.peer is not None:
             yield self.peer(inputs, p.parameters)
         elif self.executor is None:
             assert p.reference is not None
-            yield _Calls(partial(called, p.reference, in_float64(inputs)))
+            yield Calls(partial(called, p.reference, in_float64(inputs)))
         elif call is not None:
-            yield _Calls(partial(call, p, inputs, self.executor, machine))
+            yield Calls(partial(call, p, inputs, self.executor, machine))
         else:
             with self.executor.prepare(p.plan(), machine) as prepared:
-                yield _Passes(prepared, inputs, Result({}, Timings(0.0, 0.0, 0.0)))
+                yield Calls(partial(prepared.run, inputs), back=partial(_shaped, p.plan()))
 
     def _ready(self, p: PlanBuilder, inputs: Arrays, runs: PeerRun) -> Ready:
         subject, product = self.subject, product_of(p)
@@ -303,10 +272,10 @@ class _Entrant:
             started = perf_counter()
             runs.compute()
             last_s = perf_counter() - started
-            if isinstance(runs, _Passes):
-                last_s = runs.result.timings.compute_s
+            if isinstance(result := getattr(runs, "found", None), Result):
+                last_s = result.timings.compute_s
                 if p is subject.p:
-                    subject.timings[self].append(runs.result.timings)
+                    subject.timings[self].append(result.timings)
             if first is None:
                 first = self._outputs(p, runs) if product or p is subject.p else {}
                 if p is subject.p:
@@ -381,39 +350,41 @@ class Benchmark:
             if any((other.p.name, other.p.parameters) == (name, parameters) for other in group):
                 raise InputError(f"two cases are {name} at {label}; give it once")
             group.append(subject)
-        chosen = _libraries(peers)
+        here = {library.name: library for library in libraries()}
+        for name in peers or ():
+            if name not in here:
+                raise InputError(f"there is no library {name} here; choose from {', '.join(here)}")
         self.subjects = [subject for group in groups.values() for subject in group]
         self.unsuitable: list[Skipped] = []
-        entered = [
-            entrant
-            for group in groups.values()
-            for entrants in (_of_libraries(group, chosen), *map(self._entered, group))
-            for entrant in entrants
-        ]
-        self.entered = {entrant.job(): entrant for entrant in entered}
+        self.entered: dict[Job, _Entrant] = {}
+        for group in groups.values():
+            entrants = [
+                _Entrant(subject, name, here[name].device, library=here[name])
+                for subject in [s for s in group if s.product is not None][:1]  # once for all
+                for name in (here if peers is None else peers)
+            ]
+            entrants += chain.from_iterable(map(self._entered, group))
+            for entrant in entrants:
+                self.entered[entrant.job()] = entrant
+                if entrant.standard is not None:
+                    entrant.subject.compared.add(entrant.standard)
 
     def _entered(self, subject: _Subject) -> Iterator[_Entrant]:
         """Who takes part in a case, but for libraries."""
         case, p = subject.case, subject.p
         if p.reference is not None and self.has_reference and subject.product is None:
-            subject.compared.add("max_error")
             yield _Entrant(subject, _name_of(p.reference), processor())
         for name, peer in case.peers.items():
-            subject.compared.add("max_peer_difference")
             yield _Entrant(subject, name, this_platform().device, peer=peer)
         named = (executor_for(name, subject.plan, case.machine, MANY) for name in case.executors)
         for executor in dict.fromkeys(named) or registry.executors():
-            is_reference, reason = executor.capabilities.is_reference, ""
             if not case.executors:
-                if is_reference and subject.product is not None:
+                if executor.capabilities.is_reference and subject.product is not None:
                     continue
-                reason = _why_not(executor, subject)
-            if reason:
-                who = _Entrant(subject, executor.name, "").who
-                self.unsuitable.append(Skipped(**who, reason=reason))
-                continue
-            if is_reference:
-                subject.compared.add("max_difference")
+                if reason := _why_not(executor, subject):
+                    who = _Entrant(subject, executor.name, "").who
+                    self.unsuitable.append(Skipped(**who, reason=reason))
+                    continue
             yield _Entrant(subject, executor.name, executor.device(), executor)
 
     def remembered(self, key: object, make: Callable[[], Any]) -> Any:
@@ -441,11 +412,14 @@ class Benchmark:
         called with the results so far whenever there are new ones, and with all of them at the end.
         """
         within = budget or Budget(DEFAULT_BUDGET_S)
-        listener: Listener = Listener(
-            progress, lambda measured: save(self._bench(measured, within))
+        measured = measure(
+            list(self.entered),
+            within,
+            self.rounds,
+            progress=progress,
+            results=lambda measured: save(self._bench(measured, within)),
+            room=self._room,
         )
-        jobs = list(self.entered)
-        measured = engine.measure(jobs, within, self.rounds, listener=listener, room=self._room)
         result = self._bench(measured, within)
         save(result)
         return result
@@ -514,40 +488,32 @@ def _labels(pipelines: Sequence[PlanBuilder]) -> list[str]:
 
     How a product is computed, such as its block, is no part of it.
     """
-    what = []
-    for p in pipelines:
-        product = product_of(p)
-        what.append(dict(p.parameters) if product is None else product.parameters)
+    products = [product_of(p) for p in pipelines]
+    what = [
+        p.parameters if product is None else product.parameters
+        for p, product in zip(pipelines, products, strict=True)
+    ]
     differ = {n for one in what for n in one if any(one[n] != o.get(n, one[n]) for o in what)}
-    labels = []
-    for p, one in zip(pipelines, what, strict=True):
-        product = product_of(p)
-        told = differ if product is None else differ | product.sizes.keys()
-        words = (f"{name} = {value}" for name, value in one.items() if name in told)
-        labels.append(", ".join(words) or p.name)
-    return labels
+    return [
+        ", ".join(
+            f"{name} = {value}"
+            for name, value in one.items()
+            if name in differ or (product is not None and name in product.sizes)
+        )
+        or p.name
+        for p, product, one in zip(pipelines, products, what, strict=True)
+    ]
+
+
+def _shaped(plan: Plan, result: Result) -> Arrays:
+    """The outputs of a run, in their own shapes."""
+    return {m.name: result.outputs[m.name].reshape(m.array_shape) for m in plan.results}
 
 
 def _name_of(function: Reference) -> str:
     """What results call a reference function: its name, if it has one."""
     name = str(getattr(function, "__name__", "")).strip("_")
     return name if name.isidentifier() else "reference"
-
-
-def _libraries(names: Sequence[str] | None) -> list[Library]:
-    """The libraries of these names; all that this machine has if None."""
-    here = {library.name: library for library in libraries()}
-    for name in names or ():
-        if name not in here:
-            raise InputError(f"there is no library {name} here; choose from {', '.join(here)}")
-    return [here[name] for name in (here if names is None else names)]
-
-
-def _of_libraries(group: Sequence[_Subject], chosen: Sequence[Library]) -> Iterator[_Entrant]:
-    """The libraries, once for all products of one case."""
-    for subject in [subject for subject in group if subject.product is not None][:1]:
-        for library in chosen:
-            yield _Entrant(subject, library.name, library.device, library=library)
 
 
 def _why_not(executor: Executor, subject: _Subject) -> str:

@@ -3,7 +3,7 @@
 Jobs of one size are measured together. The engine opens each of them and runs it once, the cheapest
 first, as far as costs are known. Rounds follow (measure/rounds.py): in each round every job runs in
 turn. A job's time is the median of its runs in the rounds. If memory cannot hold all jobs of a size
-at once (measure/pool.py), each is closed after its part of a round; in the next round it is opened
+at once, each is closed after its part of a round; in the next round it is opened
 again, and run once without being measured.
 
 A run does not start if it is expected to outlast the budget. What is expected follows from a
@@ -16,18 +16,137 @@ job is run once.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from math import inf
+from statistics import median
 from typing import Any
 
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.jobs import Job, Listener, Measured, NotRun, Order, Outcome, Ready
 from gpgpu_legacy.measure.other_work import OtherWork
-from gpgpu_legacy.measure.pool import products_at_once
 from gpgpu_legacy.measure.rounds import DEFAULT_ROUNDS, Rounds, take_rounds
+from gpgpu_legacy.memory import free_memory
+from gpgpu_legacy.plan.plan import Plan
 
 PROBE_SIZE, PROBE_STEP = 64, 4  # the first size to probe, and the ratio of the next to it
+
+LEAST_BYTES, MOST_BYTES = 2 << 30, 8 << 30  # of prepared plans; the most also fits a GPU's memory
+_SHARE = 8  # of the memory that is free
+_MATRICES = 6  # float32: A, B, C, C's second framebuffer, and two for transfers
+
+
+# What it takes and gives -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A job that is open.
+
+    run: runs it once and gives the seconds of computing, without transfers. check: what the
+    outcome keeps of the last run's result, such as its error. settle: called before the runs of a
+    round; waits until what earlier jobs have started is over.
+    """
+
+    run: Callable[[], float]
+    check: Callable[[], Any]
+    settle: Callable[[], object] = lambda: None
+
+
+@dataclass(frozen=True)
+class Job:
+    """What to run at a size.
+
+    series: what is run, apart from its size; hashable. label: names the series to people. open:
+    prepares runs of any size, since smaller ones are probed. expected_s: a guess at the seconds of
+    a run, such as a paper's time; it decides which job is tried first until the engine knows more.
+    least: the smallest size that can be opened; `size`, where there is no smaller one to probe.
+    case: what is run at this size, in words, if not a product of n×n matrices.
+    """
+
+    series: Any
+    size: int
+    label: str
+    open: Callable[[int], AbstractContextManager[Ready]]
+    expected_s: float = 0.0
+    least: int = 1
+    case: str | None = None
+
+    def __str__(self) -> str:
+        """The job as progress names it."""
+        return f"{self.case or f'n = {self.size}'}: {self.label}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A job's result.
+
+    samples: seconds of the measured runs, in order. checked: what the job's check gave after its
+    first run. is_first_run: no round took place, so the only sample is of a run that would
+    otherwise not be measured.
+    """
+
+    job: Job
+    samples: tuple[float, ...]
+    checked: Any
+    is_first_run: bool = False
+
+    @property
+    def seconds(self) -> float:
+        """The median of the samples."""
+        return median(self.samples)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The fastest and the slowest sample, in seconds."""
+        return min(self.samples), max(self.samples)
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """A job without a result, and why. is_refused: a driver or a library raised an error."""
+
+    job: Job
+    reason: str
+    is_refused: bool = False
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The results of a measurement, or those so far.
+
+    spent_s: seconds of the budget. busy_share: the part of the processors' time that other
+    processes took, from 0 to 1; None for a measurement too short to tell.
+    """
+
+    outcomes: tuple[Outcome, ...]
+    not_run: tuple[NotRun, ...]
+    spent_s: float
+    busy_share: float | None
+
+
+def count_steps(jobs: Sequence[Job], rounds: Rounds) -> int:
+    """How often `measure` reports progress."""
+    return len(jobs) * (1 + rounds.count)
+
+
+def fit_at_once(plan_bytes: int) -> int:
+    """How many prepared plans of that size fit in what may be held; at least 1."""
+    held = max(LEAST_BYTES, min(MOST_BYTES, free_memory().size_bytes // _SHARE))
+    return max(1, held // max(1, plan_bytes))
+
+
+def bytes_of(plan: Plan) -> int:
+    """About how many bytes a prepared plan takes: textures, and what is transferred."""
+    moved = sum(matrix.rows * matrix.columns for matrix in (*plan.operands, *plan.results))
+    return 4 * moved + plan.texture_bytes
+
+
+def products_at_once(size: int) -> int:
+    """How many prepared products of n×n matrices fit in what may be held; at least 1."""
+    return fit_at_once(_MATRICES * 4 * size**2)
+
+
+# Measuring ---------------------------------------------------------------------------------------
 
 
 def measure(
@@ -35,21 +154,26 @@ def measure(
     budget: Budget,
     rounds: Rounds = DEFAULT_ROUNDS,
     *,
-    order: Order = Order.SIZE,
-    listener: Listener | None = None,
+    cheapest_first: bool = False,
+    progress: Callable[[str], object] = lambda _: None,
+    results: Callable[[Measured], object] = lambda _: None,
     room: Callable[[int], int] = products_at_once,
     last_resort_s: float = inf,
 ) -> Measured:
     """Measure jobs, as far as the budget goes.
 
+    cheapest_first: measure each job by itself, always the cheapest of those that are left. Without
+    it, all jobs of one size are measured together, the smallest size first. progress: called with a
+    description, `count_steps` times in all. results: called with all results so far whenever there
+    are new ones, and when the measurement is interrupted.
     room: how many jobs of a size may be open at once. last_resort_s: if no job fits the budget, the
     cheapest one is run once, unless it is expected to take this many seconds or more.
     Results are in the order of the jobs, unless that is by cost.
     An error that a driver or a library raises becomes the reason why its job was not run; the other
     jobs are not affected.
     """
-    measurement = _Measurement(budget, rounds, listener or Listener(), room)
-    return measurement.measure(jobs, order, last_resort_s)
+    measurement = _Measurement(budget, rounds, progress, results, room)
+    return measurement.measure(jobs, cheapest_first, last_resort_s)
 
 
 @dataclass(frozen=True)
@@ -105,10 +229,12 @@ class _Measurement:
         self,
         budget: Budget,
         rounds: Rounds,
-        listener: Listener,
+        progress: Callable[[str], object],
+        results: Callable[[Measured], object],
         room: Callable[[int], int],
     ) -> None:
-        self.budget, self.rounds, self.listener, self.room = budget, rounds, listener, room
+        self.budget, self.rounds, self.room = budget, rounds, room
+        self.progress, self.results = progress, results
         self.other_work = OtherWork()
         self.rank: dict[Job, int] = {}  # the order of results, where it is fixed
         self.known: dict[Hashable, _Cost] = {}
@@ -118,30 +244,30 @@ class _Measurement:
         self.closing_s = 0.0  # what closing all open jobs takes
         self.longest_close_s = 0.0  # stands for a series that has not been closed yet
 
-    def measure(self, jobs: Sequence[Job], order: Order, last_resort_s: float) -> Measured:
-        if order is Order.SIZE:
+    def measure(self, jobs: Sequence[Job], cheapest_first: bool, last_resort_s: float) -> Measured:
+        if cheapest_first:
+            self.cheapest_first(list(jobs))
+        else:
             self.rank = {job: rank for rank, job in enumerate(jobs)}
             for size in sorted({job.size for job in jobs}):
                 self.together([job for job in jobs if job.size == size], size)
-        else:
-            self.cheapest_first(list(jobs))
         if not self.outcomes:
             self.cheapest_in_any_case(last_resort_s)
         return self.so_far()
 
     def so_far(self) -> Measured:
         """The results by now."""
-        results = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
-        results.sort(key=lambda result: self.rank.get(result.job, 0))
+        known = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
+        known.sort(key=lambda result: self.rank.get(result.job, 0))
         return Measured(
-            tuple(result for result in results if isinstance(result, Outcome)),
-            tuple(result for result in results if isinstance(result, NotRun)),
+            tuple(result for result in known if isinstance(result, Outcome)),
+            tuple(result for result in known if isinstance(result, NotRun)),
             self.budget.spent_s,
             self.other_work.share(),
         )
 
     def tell_results(self) -> None:
-        self.listener.results(self.so_far())
+        self.results(self.so_far())
 
     def refusal(self, expected_s: float) -> str | None:
         return self.budget.refusal(expected_s, self.closing_s)
@@ -151,45 +277,41 @@ class _Measurement:
     def cheapest_first(self, pending: list[Job]) -> None:
         """Each job by itself. A probe may show that another job is cheaper."""
         while pending:
-            job = min(pending, key=self.order)
+            job = min(pending, key=lambda job: self.order(job)[1:])
             with self.errors_of(job) as failed:
                 probe = self.next_probe(job)
                 if probe is not None:
                     self.probe(job, probe)
                     continue
             pending.remove(job)
-            if not failed:
-                self.together([job], job.size)
-            else:
+            if failed:
                 self.tell_first(job, has_rounds=False)
-
-    def order(self, job: Job) -> tuple[float, int]:
-        """What sorts jobs by their cost, as far as it is known."""
-        cost = self.known.get(job.series)
-        if cost is not None:
-            return cost.at(job.size), job.size
-        first = min(job.size, PROBE_SIZE)
-        return (job.expected_s or 0.0) * (first / job.size) ** 3, job.size
+            else:
+                self.together([job], job.size)
 
     def expected_s(self, job: Job) -> float:
         """Seconds that running a job once may take, as far as is known; 0 if nothing is."""
         cost = self.known.get(job.series)
-        return job.expected_s or 0.0 if cost is None else cost.at(job.size)
+        return job.expected_s if cost is None else cost.at(job.size)
+
+    def order(self, job: Job) -> tuple[bool, float, int]:
+        """What sorts jobs by their cost: of those of unknown cost, by that of the first probe."""
+        is_new = job.series not in self.known
+        part = (min(job.size, PROBE_SIZE) / job.size) ** 3 if is_new else 1.0
+        return is_new, self.expected_s(job) * part, job.size
 
     def cheapest_in_any_case(self, longest_s: float) -> None:
         """Run the cheapest job once; the next cheapest if it fails."""
-        left_out = [
+        left_out = (
             entry
             for entry in self.not_run
             if not entry.is_refused and self.expected_s(entry.job) < longest_s
-        ]
-        left_out.sort(key=lambda e: (e.job.series not in self.known, *self.order(e.job)))
-        for least in left_out:
+        )
+        for least in sorted(left_out, key=lambda entry: self.order(entry.job)):
             self.not_run.remove(least)
-            with self.errors_of(least.job) as failed, ExitStack() as held:
-                contender = self.open(least.job, held, again=False)
-            if not failed:
-                self.contenders = [contender]
+            with self.errors_of(least.job), ExitStack() as held:
+                self.contenders = [self.open(least.job, held, again=False)]
+            if self.contenders:
                 self.finish()
                 return
 
@@ -201,8 +323,7 @@ class _Measurement:
         try:
             with ExitStack() as held:
                 for job in self.cheapest_of(jobs):
-                    has_rounds = self.start(job, held if fits else None)
-                    self.tell_first(job, has_rounds=has_rounds)
+                    self.tell_first(job, has_rounds=self.start(job, held, stays_open=fits))
                 take_rounds(self.contenders, self.take, self.rounds.count, self.after_round)
         finally:
             self.finish()
@@ -214,16 +335,16 @@ class _Measurement:
         wait until their jobs start.
         """
         probing = self.budget.share(2)
-        failed: list[Job] = []
+        rest: list[Job] = []
         for job in jobs:
-            with self.errors_of(job) as reasons:
+            with self.errors_of(job) as failed:
                 while not probing.is_over and (size := self.next_probe(job)) is not None:
                     self.probe(job, size)
-            if reasons:
-                failed.append(job)
+            if failed:
                 self.tell_first(job, has_rounds=False)
-        rest = [job for job in jobs if job not in failed]
-        return sorted(rest, key=lambda job: (job.series not in self.known, self.order(job)))
+            else:
+                rest.append(job)
+        return sorted(rest, key=self.order)
 
     def finish(self) -> None:
         """Keep the results of a group, complete or interrupted."""
@@ -241,7 +362,7 @@ class _Measurement:
     def tell_first(self, job: Job, *, has_rounds: bool) -> None:
         """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
-            self.listener.progress(str(job))
+            self.progress(str(job))
         if has_rounds:
             self.tell_results()
 
@@ -249,10 +370,10 @@ class _Measurement:
         self.tell_results()
         return self.contenders
 
-    def start(self, job: Job, held: ExitStack | None) -> bool:
+    def start(self, job: Job, held: ExitStack, *, stays_open: bool) -> bool:
         """The first run of a job, if it fits; whether it took place.
 
-        held: closes the job. Without it the job is closed at once.
+        held: closes the job, if it stays open; else it is closed at once.
         """
         with self.errors_of(job):
             while (probe := self.next_probe(job)) is not None:
@@ -262,11 +383,9 @@ class _Measurement:
             if reason is not None:
                 self.not_run.append(NotRun(job, reason))
                 return False
-            if held is not None:
-                self.contenders.append(self.open(job, held))
-                return True
             with ExitStack() as own:
-                contender = self.open(job, own)
+                contender = self.open(job, held if stays_open else own)
+            if not stays_open:
                 contender.ready = None
             self.contenders.append(contender)
             return True
@@ -354,14 +473,12 @@ class _Measurement:
 
     def take(self, contender: _Contender) -> None:
         """A job's part of a round, as far as the budget goes."""
-        job = contender.job
-        is_long = contender.unmeasured[-1] >= self.rounds.longest_s
-        if contender.error is None and not is_long:
+        if contender.error is None and contender.unmeasured[-1] < self.rounds.longest_s:
             try:
                 self.sample(contender)
             except Exception as error:  # as in `errors_of`
                 contender.error = _reason(error)
-        self.listener.progress(str(job))
+        self.progress(str(contender.job))
 
     def sample(self, contender: _Contender) -> None:
         """The measured runs of a round, after an unmeasured one if the job is opened again."""

@@ -37,6 +37,24 @@ OpenPeer = Callable[[Mapping[str, F32], Mapping[str, Any]], PeerRun]
 It may raise anything, such as where the device or a library is missing: a benchmark says so."""
 
 
+@dataclass
+class Calls:
+    """A PeerRun that calls a function. back: what it returned, as the outputs."""
+
+    call: Callable[[], Any]
+    start: Callable[[], object] = lambda: None
+    back: Callable[[Any], Any] = lambda found: found
+    found: Any = None
+
+    def compute(self) -> None:
+        """Call it."""
+        self.found = self.call()
+
+    def outputs(self) -> Any:
+        """What it gave."""
+        return self.back(self.found)
+
+
 # Libraries ---------------------------------------------------------------------------------------
 
 
@@ -55,37 +73,21 @@ class Library:
     back: Callable[[Any], F32] = lambda array: array
     wait: Callable[[], object] = lambda: None
 
-    def opened(self, a: F32, b: F32) -> Multiplication:
+    def opened(self, a: F32, b: F32) -> Calls:
         """The product of two matrices, which are on the device then."""
-        product = np.empty((a.shape[0], b.shape[1]), np.float32)
-        return Multiplication(self, self.bring(a), self.bring(b), self.bring(product))
+        arrays = a, b, np.empty((a.shape[0], b.shape[1]), np.float32)
+        left, right, product = map(self.bring, arrays)
+
+        def multiply() -> Any:
+            self.matmul(left, right, out=product)
+            self.wait()
+            return product
+
+        return Calls(multiply, self.wait, self.back)
 
     def whole(self, a: F32, b: F32) -> F32:
         """The product, with the operands' way to the device and its way back."""
         return self.back(self.matmul(self.bring(a), self.bring(b)))
-
-
-@dataclass(frozen=True)
-class Multiplication:
-    """A library's product of matrices on its device: a PeerRun."""
-
-    library: Library
-    a: Any
-    b: Any
-    product: Any
-
-    def start(self) -> None:
-        """Wait until the device rests."""
-        self.library.wait()
-
-    def compute(self) -> None:
-        """Multiply."""
-        self.library.matmul(self.a, self.b, out=self.product)
-        self.library.wait()
-
-    def outputs(self) -> F32:
-        """The product."""
-        return self.library.back(self.product)
 
 
 TITLES = {"numpy-blas": "NumPy's BLAS", "cublas": "cuBLAS sgemm, no TF32"}

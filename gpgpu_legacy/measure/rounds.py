@@ -45,10 +45,8 @@ class Rounds:
 
     def __post_init__(self) -> None:
         """Raises InputError for fewer rounds than one, and for more than MOST_ROUNDS."""
-        if self.count < 1:
-            raise InputError(f"--repeat is {self.count}; it must be at least 1")
-        if self.count > MOST_ROUNDS:
-            raise InputError(f"--repeat is {self.count}; it must be at most {MOST_ROUNDS}")
+        if not 1 <= self.count <= MOST_ROUNDS:
+            raise InputError(f"--repeat is {self.count}; it must be from 1 to {MOST_ROUNDS}")
 
     def runs(self, seconds: float) -> int:
         """How often a job of that many seconds is run in a round."""

@@ -8,11 +8,12 @@ the code that an executor generates. It varies one axis after another until noth
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
 from statistics import median
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +26,9 @@ from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.fused.content import group_content
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.engine import bytes_of, fit_at_once
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.measure.pool import Pool, bytes_of, fit_at_once
 from gpgpu_legacy.measure.products import product_of
 from gpgpu_legacy.measure.rounds import take_rounds
 from gpgpu_legacy.measure.tuned import (
@@ -45,7 +46,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.auto import MANY, executor_for
-from gpgpu_legacy.runtime.machine import Capabilities, Machine
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared, Result
 from gpgpu_legacy.runtime.registry import AUTO, able, find_executor
 from gpgpu_legacy.serial import as_record, with_fields
@@ -127,12 +128,12 @@ class Search:
                 number += 1
         trials, finished = len(self.tried), not self.cut_short
         if way == start:
-            return SearchResult(start, best, best, trials, finished)
-        samples = self.rounds([start, way])
-        first = median(samples[start] or [first])
-        best = median(samples[way] or [best])
-        if best > first:  # what seemed to gain did not
-            return SearchResult(start, first, first, trials, finished)
+            first = best
+        else:
+            samples = self.rounds([start, way])
+            first, best = (median(samples[w] or [s]) for w, s in ((start, first), (way, best)))
+            if best > first:  # what seemed to gain did not
+                way, best = start, first
         return SearchResult(way, best, first, trials, finished)
 
     def may_run(self, way: Way | None = None) -> bool:
@@ -311,7 +312,7 @@ def tune(
     for number, (p, axes, start) in enumerate(wanted):
         share = budget.share(len(wanted) - number)
         try:
-            with WayRunner(p, seed) as runner:
+            with closing(WayRunner(p, seed)) as runner:
                 search = Search(axes, runner.run, share, progress, partial(_keep, p))
                 _keep(p, search.descend(start))
         except RefusedError as error:
@@ -352,19 +353,18 @@ def executors_of(p: PlanBuilder, names: Sequence[str] = ()) -> list[str]:
     if names:
         return list(dict.fromkeys(find_executor(name, plan).name for name in names))
     usual = executor_for(AUTO, plan, runs=MANY).name
-    suitable = [runner.name for runner in able(plan) if not _is_left_out(runner.capabilities)]
+    suitable = [  # the reference is slow, and the driver's own programs are a peer
+        executor.name
+        for executor in able(plan)
+        if not executor.capabilities.is_reference and not executor.capabilities.runs_driver_programs
+    ]
     return list(dict.fromkeys([usual, *suitable]))
 
 
-def _is_left_out(capabilities: Capabilities) -> bool:
-    """The reference is slow, and the driver's own programs are a peer."""
-    return capabilities.is_reference or capabilities.runs_driver_programs
-
-
 class WayRunner:
-    """Runs ways of one pipeline, and compares each result with the first; a context manager.
+    """Runs ways of one pipeline, and compares each result with the first.
 
-    A way stays prepared from run to run, as far as there is room.
+    A way stays prepared from run to run. To make room, the least recently used one is closed.
     """
 
     def __init__(self, p: PlanBuilder, seed: int) -> None:
@@ -373,42 +373,51 @@ class WayRunner:
         self.inputs = sample_inputs(plan, p.samples, seed)
         self.product = product_of(p)
         self.first: Mapping[str, F32] = {}
-        self.pool: Pool[Way] = Pool(min(MOST_HELD, fit_at_once(bytes_of(plan))))
+        self.most = min(MOST_HELD, fit_at_once(bytes_of(plan)))
+        self.held: dict[Way, Prepared] = {}  # the last used at the end
         self.known: set[Way] = set()
 
-    def __enter__(self) -> Self:
-        return self
+    def close(self) -> None:
+        """Close all ways."""
+        for way in [*self.held]:
+            self.drop(way)
 
-    def __exit__(self, *_: object) -> None:
-        self.pool.close()
+    def drop(self, way: Way) -> None:
+        """Close a way, if it is prepared."""
+        if way in self.held:
+            self.held.pop(way).close()
 
     def run(self, way: Way) -> float:
         """Seconds of computing; RefusedError where a way is refused or gives other outputs."""
         try:
             result = self.result(way)
         except MemoryError:
-            self.pool.drop(way)
+            self.drop(way)
             raise RefusedError("too little memory") from None
         except Exception as error:  # a driver that finds a shader too large raises what it likes
-            self.pool.drop(way)
+            self.drop(way)
             raise RefusedError(" ".join(str(error).split()) or type(error).__name__) from None
         self.first = self.first or result.outputs
         if not all(self.agrees(name, array) for name, array in result.outputs.items()):
-            self.pool.drop(way)
+            self.drop(way)
             raise RefusedError("its results differ from the default's by more than rounding")
         return result.timings.compute_s
 
     def result(self, way: Way) -> Result:
         """What a way gives. One that is prepared again first runs without being measured."""
-        prepared, is_new = self.pool.take(way, partial(self.prepare, way))
-        if is_new and way in self.known:
-            prepared.run(self.inputs)
+        prepared = self.held.pop(way, None)
+        is_again = prepared is None and way in self.known
+        if prepared is None:
+            while len(self.held) >= self.most:
+                self.drop(next(iter(self.held)))
+            plan = self.algorithm.plan(**{**self.given, **way.parameters})
+            executor = find_executor(way.executor, plan)
+            prepared = executor.prepare(plan, Machine(tuning=way.tuning))
+        self.held[way] = prepared
         self.known.add(way)
+        if is_again:
+            prepared.run(self.inputs)
         return prepared.run(self.inputs)
-
-    def prepare(self, way: Way) -> Prepared:
-        plan = self.algorithm.plan(**{**self.given, **way.parameters})
-        return find_executor(way.executor, plan).prepare(plan, Machine(tuning=way.tuning))
 
     def agrees(self, name: str, array: F32) -> bool:
         """Whether an output differs from the first one by rounding alone, element by element."""

@@ -72,7 +72,7 @@ def write_report(
     block: int,
     *,
     measure: bool = True,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> Path:
     """Write the report of n×n matrices with block b, and return the path of its page.
 

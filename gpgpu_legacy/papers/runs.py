@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.measure.jobs import Job, Ready
+from gpgpu_legacy.measure.engine import Job, Ready
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.runtime.executor import Executor
@@ -19,7 +19,7 @@ def product_job(
     product: Product,
     executor: Executor,
     *,
-    expected_s: float | None = None,
+    expected_s: float = 0.0,
 ) -> Job:
     """A product of random n×n matrices on an executor.
 

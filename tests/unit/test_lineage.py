@@ -11,7 +11,7 @@ import pytest
 from commands import Command
 
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.measure import engine
+from gpgpu_legacy.measure import benchmark
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.present.grid import as_text
@@ -80,7 +80,7 @@ def test_methods_and_ceilings_take_rounds_in_turn(monkeypatch: pytest.MonkeyPatc
         measured.append([str(job) for job in jobs])
         return measure(jobs, *given, **more)
 
-    monkeypatch.setattr(engine, "measure", record)
+    monkeypatch.setattr(benchmark, "measure", record)
     lineage(2)
     [together] = measured
     assert "n = 2: numpy-blas" in together

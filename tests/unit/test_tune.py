@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from gpgpu_legacy.api.run import Run
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import find_arithmetic
 from gpgpu_legacy.lower.groups.shape import GroupShape
-from gpgpu_legacy.measure import pool, tuned
+from gpgpu_legacy.measure import engine, tuned
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.platform import Platform, this_platform
@@ -276,7 +277,7 @@ def test_any_algorithm_is_tuned_but_what_is_built_by_hand_is_not() -> None:
 
 
 def test_a_way_with_another_product_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    with tuning.WayRunner(MULTI.builder(n=16), 0) as products:
+    with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
         start = Way("jit", 32, Accumulate.COPY)
         assert products.run(start) > 0.0
         assert products.run(with_fields(start, executor="numpy", block=4)) > 0.0
@@ -310,7 +311,7 @@ def test_a_way_is_prepared_once_and_closed_at_the_end(monkeypatch: pytest.Monkey
     counter = Counter()
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
     one, two = (Way("fake", block, Accumulate.COPY) for block in (2, 3))
-    with tuning.WayRunner(MULTI.builder(n=16), 0) as products:
+    with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
         for way in (one, two, one, two):
             products.run(way)
         for block, reason in ((8, "too little memory"), (4, "results differ")):
@@ -326,9 +327,10 @@ def test_ways_make_room_and_come_back_with_a_run_that_is_not_measured(
 ) -> None:
     counter = Counter()
     monkeypatch.setattr(tuning, "find_executor", lambda *_: counter)
-    monkeypatch.setattr(pool, "held_bytes", lambda: 2 * pool.bytes_of(MULTI.plan(n=16)))
+    for name in ("LEAST_BYTES", "MOST_BYTES"):
+        monkeypatch.setattr(engine, name, 2 * engine.bytes_of(MULTI.plan(n=16)))
     ways = [Way("fake", block, Accumulate.COPY) for block in (1, 2, 3)]
-    with tuning.WayRunner(MULTI.builder(n=16), 0) as products:
+    with closing(tuning.WayRunner(MULTI.builder(n=16), 0)) as products:
         for way in (*ways, ways[0]):
             products.run(way)
         assert counter.blocks == [1, 2, 3, 1, 1]

@@ -53,7 +53,7 @@ from gpgpu_legacy.serial import Record, Recorded, provenance, toml_text, with_fi
 RUNS, RUN_S = 7, 0.05
 T = TypeVar("T")
 _RATES = ("_per_s", "_gflops")
-_OPERATIONS_A_LOOKUP = {"lookups_32_bits_g_per_s": 1, "lookups_128_bits_g_per_s": 4}
+_OPERATIONS_OF_RATE = {ARITHMETIC: 1, "lookups_32_bits_g_per_s": 1, "lookups_128_bits_g_per_s": 4}
 
 
 class Ceiling(Record):
@@ -68,24 +68,6 @@ class Ceiling(Record):
     highest: float
     runs: int
     first_run: bool = False
-
-    def times(self, factor: float) -> Ceiling:
-        """The rate of what happens `factor` times in each of it."""
-        return with_fields(
-            self,
-            median=factor * self.median,
-            lowest=factor * self.lowest,
-            highest=factor * self.highest,
-        )
-
-    def under(self, whole: float) -> Ceiling:
-        """How often this rate is contained in a whole one."""
-        return with_fields(
-            self,
-            median=whole / self.median,
-            lowest=whole / self.highest,
-            highest=whole / self.lowest,
-        )
 
 
 class Calibration(Record):
@@ -236,16 +218,10 @@ class _Trial:
         if limit.refusal(self.wall_s) is None:
             self.samples.append(self.run(limit))
 
-    def ceiling(self) -> Ceiling:
+    def rates(self) -> list[float]:
+        """The work over the seconds of each run, or of the first one."""
         amount, times = self.task.work * self.iterations, self.samples or [self.first_s]
-        rates = [time / amount if self.task.slowness else amount / time for time in times]
-        return Ceiling(
-            median=median(rates),
-            lowest=min(rates),
-            highest=max(rates),
-            runs=len(rates),
-            first_run=not self.samples,
-        )
+        return [time / amount if self.task.slowness else amount / time for time in times]
 
 
 def _prepare(
@@ -283,13 +259,29 @@ def _ceilings(trials: Sequence[_Trial]) -> dict[str, Ceiling]:
     The walks multiply and add, too: once for two lookups, two operations in each channel. How many
     tiles are computed at once is the peak over the rate of one tile.
     """
-    measured = [(trial.task.name, trial.ceiling()) for trial in trials]
-    others = {name: rate for name, rate in measured if name not in (ARITHMETIC, TILES)}
-    peaks = [rate for name, rate in measured if name == ARITHMETIC]
-    peaks += [others[name].times(c) for name, c in _OPERATIONS_A_LOOKUP.items() if name in others]
-    peak = max(peaks, key=lambda rate: rate.median)
-    tiles = {name: rate.under(peak.median) for name, rate in measured if name == TILES}
-    return {ARITHMETIC: peak, **others, **tiles}
+    measured = [(trial.task.name, trial.rates(), not trial.samples) for trial in trials]
+    peaks = [
+        ([factor * rate for rate in rates], is_first)
+        for name, rates, is_first in measured
+        if (factor := _OPERATIONS_OF_RATE.get(name))
+    ]
+    peak, is_first = max(peaks, key=lambda one: median(one[0]))
+    ceilings = {ARITHMETIC: _ceiling(peak, is_first)}
+    for name, rates, is_first in measured:
+        own = [median(peak) / rate for rate in rates] if name == TILES else rates
+        if name != ARITHMETIC:
+            ceilings[name] = _ceiling(own, is_first)
+    return ceilings
+
+
+def _ceiling(rates: Sequence[float], is_first: bool) -> Ceiling:
+    return Ceiling(
+        median=median(rates),
+        lowest=min(rates),
+        highest=max(rates),
+        runs=len(rates),
+        first_run=is_first,
+    )
 
 
 # The profile -----------------------------------------------------------------------------------

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import measure
-from gpgpu_legacy.measure.jobs import Job, Listener, count_steps
+from gpgpu_legacy.measure.engine import Job, count_steps, measure
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, median_timings
 from gpgpu_legacy.papers.derive.inputs import Product
@@ -100,7 +99,7 @@ def measure_shares(
     """
     chosen = _able() if executors is None else executors
     jobs = _jobs(chosen)
-    measured = measure(jobs, budget or Budget(BUDGET_S), ROUNDS, listener=Listener(progress))
+    measured = measure(jobs, budget or Budget(BUDGET_S), ROUNDS, progress=progress)
     devices = {executor.name: executor.device() for executor in chosen}
     shares = {}
     for outcome in measured.outcomes:

@@ -7,8 +7,7 @@ from math import inf
 
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import measure
-from gpgpu_legacy.measure.jobs import Job, Listener, Outcome, count_steps
+from gpgpu_legacy.measure.engine import Job, Outcome, count_steps, measure
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import ROUNDS, MethodNotRun, MethodTime, MethodTimes
@@ -28,7 +27,7 @@ def time_methods(
     block: int,
     budget: Budget | None = None,
     *,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[str], object] = lambda _: None,
 ) -> MethodTimes:
     """Time every method of the tables on every executor that works here, on random n×n matrices.
 
@@ -36,8 +35,7 @@ def time_methods(
     block is out of range.
     """
     jobs = _jobs(size, block)
-    listener = Listener(progress or (lambda _: None))
-    results = measure(jobs, budget or Budget(inf), ROUNDS, listener=listener)
+    results = measure(jobs, budget or Budget(inf), ROUNDS, progress=progress)
     left_out = [(*left.job.series, left.reason) for left in results.not_run]
     return MethodTimes(
         measured=tuple(_measured(outcome, block) for outcome in results.outcomes),

@@ -13,8 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import measure
-from gpgpu_legacy.measure.jobs import Job, Listener, Measured, Order, count_steps
+from gpgpu_legacy.measure.engine import Job, Measured, count_steps, measure
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.measured.result import (
@@ -71,8 +70,8 @@ def measure_paper(
         _jobs(paper, candidates),
         budget,
         ROUNDS,
-        order=Order.COST,
-        listener=Listener(progress),
+        cheapest_first=True,
+        progress=progress,
         last_resort_s=budget_s,
     )
     names = {executor.name for able in candidates.values() for executor in able}
