@@ -1,23 +1,273 @@
-"""Arrays in files: .npy, .csv, .mtx and pictures; the inputs and outputs of plans among them."""
+"""Arrays in files that anyone may have written: .npy, .csv, .mtx and pictures.
+
+What a file asks for is known before memory is taken for it, from its header or from a look at it.
+"""
 
 from __future__ import annotations
 
+import io
+import math
+import os
+import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.api.array_files import Array, Reader, read_csv, read_npy, read_with
-from gpgpu_legacy.api.matrix_market import read_mtx
 from gpgpu_legacy.api.pictures import FORMATS, is_picture, png_of, read_picture
 from gpgpu_legacy.arguments import as_positive, shape_in_words
-from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.files import check_distinct, check_writable, write_whole
+from gpgpu_legacy.errors import InputError, reason_of
+from gpgpu_legacy.files import check_distinct, check_writable, open_data, write_whole
 from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.inputs import matrices_of
 from gpgpu_legacy.plan.plan import Plan
+
+Array = NDArray[np.generic]
+Reader = Callable[[BinaryIO, Path], Array]
+
+MOST_ELEMENTS = 2**30
+"""Elements of an array in a file: a matrix as wide and high as the largest texture, 32768."""
+
+MOST_ELEMENTS_OF_TEXT = 2**28
+"""Elements of a .csv or .mtx, a sparse one's zeros among them: a matrix of 16384². As double, which
+such files are read as, they take 2 GiB."""
+
+MOST_BYTES_OF_TEXT = 2**32
+"""Bytes of a .csv or .mtx: 16 for each element."""
+
+LONGEST_LINE = 2**26
+"""Bytes of a line of a .csv, or in the header of a .mtx: 2048 for each of 32768 columns."""
+
+
+def read_with(path: Path, reader: Reader, what: str) -> Array:
+    """Read a file. Raises InputError, in one line, if it is missing or damaged.
+
+    what: what the file should hold, in words.
+    """
+    try:
+        with open_data(path) as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # readers tell of oddities; what comes out is checked
+            return reader(file, path)
+    except InputError:
+        raise
+    except OSError as error:
+        if error.strerror is None:  # of a reader, about what is in the file
+            raise InputError(f"{path} cannot be read as {what}: {error}") from None
+        raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a text file in UTF-8") from None
+    except MemoryError:
+        raise InputError(f"{path} describes {what} too large for this machine's memory") from None
+    except Exception as error:  # readers raise errors of any type on a damaged file
+        reason = str(error).strip().splitlines()
+        why = (reason[0] if reason else type(error).__name__).split("; use `usecols`")[0]
+        raise InputError(f"{path} cannot be read as {what}: {why}") from None
+
+
+def check_elements(path: Path, shape: tuple[int, ...], most: int, bytes_each: int) -> None:
+    """InputError where an array of that shape is too large, for this package or this machine."""
+    count, sizes = math.prod(shape), "×".join(map(str, shape))
+    if count > most:
+        raise InputError(f"{path} describes {sizes} elements; at most {most} are read")
+    require_memory(
+        count * bytes_each, f"an array of {sizes} elements in {path}", "give a smaller one"
+    )
+
+
+# .npy --------------------------------------------------------------------------------------------
+
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+    (3, 0): np.lib.format.read_array_header_2_0,  # but for names of fields, which are refused
+}
+_NUMBERS = "biufc"
+"""The kinds of types that are numbers, in NumPy's letters."""
+
+
+def read_npy(file: BinaryIO, path: Path) -> Array:
+    """An array of numbers from a .npy file; NumPy raises errors of many types for a damaged one."""
+    if file.read(6) != b"\x93NUMPY":  # NumPy would suggest unpickling it
+        raise InputError(
+            f"{path} is not a .npy file, though it is called one; write it with numpy.save"
+        )
+    file.seek(0)
+    version = np.lib.format.read_magic(file)
+    if version not in _HEADERS:
+        raise InputError(f"{path} is a .npy file of version {version}, which is not known")
+    shape, _, dtype = _HEADERS[version](file)
+    wrong = _wrong_header(shape, dtype)
+    if wrong:
+        raise InputError(f"{path} cannot be read as an array: {wrong}")
+    check_elements(path, shape, MOST_ELEMENTS, dtype.itemsize)
+    promised = math.prod(shape) * dtype.itemsize
+    there = _size(file) - file.tell()
+    if promised > there:
+        raise InputError(
+            f"{path} is cut off: its header promises {promised} bytes, and {there} follow"
+        )
+    file.seek(0)
+    array: Array = np.load(file, allow_pickle=False)
+    return array
+
+
+def _wrong_header(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> str:
+    """What is wrong with the kind of an array; empty if it has numbers."""
+    if dtype.hasobject:
+        return "it holds Python objects; give numbers"
+    if dtype.kind not in _NUMBERS:
+        return "it holds texts, dates or records; give numbers"
+    return "a side of it is negative" if any(side < 0 for side in shape) else ""
+
+
+# Text --------------------------------------------------------------------------------------------
+
+
+def read_csv(file: BinaryIO, path: Path) -> Array:
+    """A matrix from lines of numbers with commas between them."""
+    check_text(file, path)
+    # Given the path, NumPy reads in blocks; given lines, it takes several times as long.
+    matrix = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
+    if not matrix.size:
+        raise InputError(f"{path} is empty; give a row of numbers in each line")
+    return matrix
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def check_text(file: BinaryIO, path: Path) -> None:
+    """InputError where a file, a line of it or its matrix is too large."""
+    if _size(file) > MOST_BYTES_OF_TEXT:
+        raise InputError(f"{path} has more than {MOST_BYTES_OF_TEXT} bytes; write it as .npy")
+    if _size(file) > LONGEST_LINE:  # a smaller one is harmless, whatever is in it
+        _check_lines(file, path)
+
+
+_BLOCK = 2**20
+
+
+def _check_lines(file: BinaryIO, path: Path) -> None:
+    """InputError where a line, or the matrix, is too large: a look at commas and ends of lines."""
+    elements = open_line = 0
+    while block := file.read(_BLOCK):
+        first = block.find(b"\n")
+        if open_line + (len(block) if first < 0 else first) > LONGEST_LINE:
+            raise InputError(f"{path} has a line of more than {LONGEST_LINE} bytes")
+        open_line = open_line + len(block) if first < 0 else len(block) - block.rfind(b"\n")
+        signs = np.frombuffer(block, np.uint8)
+        elements += sum(int(np.count_nonzero(signs == ord(sign))) for sign in ",\n")
+        check_elements(path, (elements,), MOST_ELEMENTS_OF_TEXT, 8)
+
+
+# Matrix Market: NIST's exchange format, of real matrices ----------------------------------------
+
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+_MIRRORED = {"general": 0.0, "symmetric": 1.0, "hermitian": 1.0, "skew-symmetric": -1.0}
+"""What an element below the diagonal is multiplied by above it; 0 where it is not repeated."""
+
+
+@dataclass(frozen=True)
+class _Header:
+    """What comes before the entries. lines: how many these are, with comments and empty ones."""
+
+    is_sparse: bool
+    has_values: bool
+    symmetry: str
+    rows: int
+    columns: int
+    entries: int
+    lines: int
+
+    @property
+    def numbers(self) -> int:
+        """Of each entry: the row, the column and the value, or some of these."""
+        return 2 * self.is_sparse + self.has_values
+
+
+def read_mtx(file: BinaryIO, path: Path) -> Array:
+    """A matrix; what a sparse one leaves out is 0."""
+    check_text(file, path)
+    file.seek(0)
+    text = io.TextIOWrapper(file, encoding="utf-8")
+    header = _header(text, path)
+    check_elements(path, (header.rows, header.columns), MOST_ELEMENTS_OF_TEXT, 8)
+    check_elements(path, (header.entries, header.numbers), 3 * MOST_ELEMENTS_OF_TEXT, 8)
+    first = next((line for line in iter(lambda: _line(text, path), "") if line.strip()), "")
+    found = len(first.split())
+    if first and found != header.numbers:
+        raise _damaged(path, f"its entries have {found} numbers, and not {header.numbers}")
+    # One entry more than there are, so that none too many is overlooked.
+    entries = np.loadtxt(
+        path, skiprows=header.lines, max_rows=header.entries + 1, comments=None, ndmin=2
+    ).reshape(-1, header.numbers)
+    if len(entries) != header.entries:
+        is_cut = len(entries) < header.entries
+        there = f"{len(entries)} follow" if is_cut else "more follow"
+        raise _damaged(path, f"its header promises {header.entries} entries, and {there}")
+    values = entries[:, -1] if header.has_values else np.ones(len(entries))
+    mirrored, sizes = _MIRRORED[header.symmetry], (header.rows, header.columns)
+    if header.is_sparse:  # entries (row, column, value), which count from 1; equal ones are added
+        places = entries[:, :2]
+        if not ((places >= 1) & (places <= sizes) & (places == np.floor(places))).all():
+            raise _damaged(path, "an entry lies outside of the matrix")
+        i, j = (places.astype(np.int64) - 1).T
+    elif mirrored:  # column by column from the diagonal, or below it, down
+        j, i = np.triu_indices(header.rows, 1 if mirrored < 0 else 0)
+    else:
+        return np.ascontiguousarray(values.reshape(sizes[::-1]).T)
+    matrix = np.zeros(sizes)
+    np.add.at(matrix, (i, j), values)
+    if mirrored:
+        beside = i != j
+        np.add.at(matrix, (j[beside], i[beside]), mirrored * values[beside])
+    return matrix
+
+
+def _damaged(path: Path, why: str) -> InputError:
+    return InputError(f"{path} cannot be read as a matrix: {why}")
+
+
+def _line(text: io.TextIOWrapper, path: Path) -> str:
+    line = text.readline(LONGEST_LINE + 1)
+    if len(line) > LONGEST_LINE:
+        raise _damaged(path, f"it has a line of more than {LONGEST_LINE} characters")
+    return line
+
+
+def _header(text: io.TextIOWrapper, path: Path) -> _Header:
+    match _line(text, path).lower().split():
+        case ["%%matrixmarket", "matrix", "coordinate" | "array" as form, field, symmetry]:
+            pass
+        case _:
+            raise _damaged(path, "it does not begin with %%MatrixMarket matrix and its kind")
+    is_sparse, is_pattern = form == "coordinate", field == "pattern"
+    if field not in _FIELDS or symmetry not in _MIRRORED or (is_pattern and not is_sparse):
+        raise _damaged(path, f"a matrix that is {form} {field} {symmetry} is none of real numbers")
+    lines, line = 2, _line(text, path)
+    while line and (not line.strip() or line.startswith("%")):
+        lines, line = lines + 1, _line(text, path)
+    sizes = line.split()
+    if len(sizes) != 2 + is_sparse or not all(s.isdecimal() and len(s) < 20 for s in sizes):
+        raise _damaged(path, f"its size has to be {2 + is_sparse} numbers that are whole")
+    rows, columns = int(sizes[0]), int(sizes[1])
+    if symmetry != "general" and rows != columns:
+        raise _damaged(path, f"a {symmetry} matrix has as many rows as columns")
+    if is_sparse:
+        entries = int(sizes[2])
+    elif symmetry == "general":
+        entries = rows * columns
+    else:
+        entries = rows * (rows - 1 if symmetry == "skew-symmetric" else rows + 1) // 2
+    return _Header(is_sparse, not is_pattern, symmetry, rows, columns, entries, lines)
+
+
+# Reading and writing -----------------------------------------------------------------------------
 
 _READERS: dict[str, Reader] = {
     ".npy": read_npy,

@@ -6,7 +6,7 @@ A sweep is every combination of plans, caches and orders of accesses.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import chain, product
 from math import inf
 from pathlib import Path
@@ -18,7 +18,7 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
-from gpgpu_legacy.cache.simulate import LevelTally
+from gpgpu_legacy.cache.simulate import LevelTally, Tally
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
@@ -49,12 +49,12 @@ IN_FLIGHT = (
     "Where several {units} are in flight, so many start together and make each access in turn; the "
     "next ones start when all are done."
 )
-_WRITES = {
-    "no-allocate": "Writes do not allocate: a write that misses leaves the cache as it is, and "
-    "every write goes through to memory.",
-    "allocate": "Writes allocate: a write that misses fetches its line, and a dirty line is "
-    "written back to memory when it is evicted, or at the end.",
-}
+_WRITES = (
+    "Writes do not allocate: a write that misses leaves the cache as it is, and every write goes "
+    "through to memory.",
+    "Writes allocate: a write that misses fetches its line, and a dirty line is written back to "
+    "memory when it is evicted, or at the end.",
+)
 
 
 # Results ------------------------------------------------------------------------------------------
@@ -111,6 +111,10 @@ class Traced(Result, kw_only=True):
         in_flight = IN_FLIGHT.format(units=units) if self.in_flight != 1 else ""
         return " ".join(filter(None, [CONVENTIONS, QUADS if self.quads else "", in_flight]))
 
+    def plot(self, path: Path) -> None:
+        """Draw a curve; InputError for one run, which has no axis."""
+        CacheSweep(runs=(self,)).plot(path)  # type: ignore[arg-type]
+
 
 _ORDER = ("raster order", "layout", "in flight")
 
@@ -127,45 +131,30 @@ def _texts(known: Mapping[str, Plain], names: Iterable[str]) -> list[str]:
     return [text_of(name, known[name]) for name in names if known.get(name) not in {None, 1}]
 
 
-class TextureTally(Record):
-    """The accesses of one texture or buffer; hits are those in level 1."""
-
-    accesses: int
-    hits: int
-    misses: int
-    reads: int
-    read_hits: int
-    writes: int
-    write_hits: int
-    bytes_requested: int
-    bytes_from_memory: int
-    bytes_to_memory: int
-
-
 class CacheRun(Traced, kw_only=True):
     """One plan through one cache.
 
     iterations: of the plan's passes, of which iterations_simulated were simulated,
     iterations_repeated proven to repeat others, and iterations_left_out not reached within the
     budget.
-    by_texture: by the name of the texture or buffer. hit_ratio: None without accesses. seconds: of
+    regions: textures or buffers. allocate: whether a write that misses fills a line. seconds: of
     making the accesses and of simulating them.
     """
 
     cache: str
     second_level: str | None
     per_texture: bool
-    write_policy: str
+    allocate: bool
     seed: int
     accesses: int
     hits: int
     misses: int
-    hit_ratio: float | None
+    hit_ratio: float
     bytes_requested: int
     bytes_from_memory: int
     bytes_to_memory: int
     levels: tuple[LevelTally, ...]
-    by_texture: dict[str, TextureTally]
+    regions: tuple[Tally, ...]
     iterations: int
     iterations_simulated: int
     iterations_repeated: int
@@ -175,7 +164,7 @@ class CacheRun(Traced, kw_only=True):
     seconds: float
 
     def __repr__(self) -> str:
-        ratio = "no accesses" if self.hit_ratio is None else f"{100 * self.hit_ratio:.4g} % hits"
+        ratio = f"{100 * self.hit_ratio:.4g} % hits of {self.accesses:,} accesses"
         return f"<CacheRun {self.title()}: {ratio}, {self.bytes_from_memory:,} bytes from memory>"
 
     @property
@@ -191,8 +180,9 @@ class CacheRun(Traced, kw_only=True):
             what, "reads", "hit, %", "writes", "hit, %", "bytes requested", "from memory",
             "to memory",
         )  # fmt: skip
-        known = [*self.by_texture.items(), ("in all", _total(self.by_texture.values()))]
-        rows = tuple(_tally_row(name, tally) for name, tally in known if tally.accesses)
+        numbers = ([getattr(one, name) for name in _SUMMED] for one in self.regions)
+        total = Tally("in all", *map(sum, zip(*numbers, strict=True)))
+        rows = tuple(_tally_row(tally) for tally in (*self.regions, total) if tally.accesses)
         notes = tuple(self._notes(whole=whole))
         return [Grid("cache", f"Through a cache: {self.title()}.", heads, rows, notes)]
 
@@ -202,7 +192,7 @@ class CacheRun(Traced, kw_only=True):
             return
         yield (
             f"{self.accesses:,} accesses, reads and writes together: {self.hits:,} hits and "
-            f"{self.misses:,} misses, a hit ratio of {100 * (self.hit_ratio or 0.0):.4g} %."
+            f"{self.misses:,} misses, a hit ratio of {100 * self.hit_ratio:.4g} %."
         )
         yield (
             f"{self.bytes_requested:,} bytes requested, {self.bytes_from_memory:,} from memory "
@@ -212,7 +202,7 @@ class CacheRun(Traced, kw_only=True):
         for number, level in enumerate(self.levels[1:], 2):
             yield f"Level {number}: {level.hits:,} hits and {level.misses:,} misses."
         if whole:
-            yield from (_WRITES[self.write_policy], self.conventions)
+            yield from (_WRITES[self.allocate], self.conventions)
         if self.iterations_repeated:
             yield (
                 f"Of {self.iterations:,} iterations {self.iterations_simulated:,} were simulated. "
@@ -233,10 +223,6 @@ class CacheRun(Traced, kw_only=True):
                 "out."
             )
 
-    def plot(self, path: Path) -> None:
-        """Refuse: InputError, since one run has no axis."""
-        CacheSweep(runs=(self,)).plot(path)
-
 
 _PROVEN = (
     "cache and accesses are proven to be the same but for a shift of addresses, so their counts "
@@ -244,7 +230,7 @@ _PROVEN = (
 )
 
 
-class NotRun(Traced, kw_only=True):
+class Unsimulated(Traced, kw_only=True):
     """A case without a result, and why."""
 
     cache: str
@@ -260,7 +246,7 @@ class CacheSweep(Result):
     """Plans through caches: every combination. runs: all of them runs, or all of them curves."""
 
     runs: tuple[CacheRun | CacheCurve, ...]
-    not_run: tuple[NotRun, ...] = ()
+    not_run: tuple[Unsimulated, ...] = ()
 
     def __repr__(self) -> str:
         return f"<CacheSweep of {len(self.runs)} runs, {len(self.not_run)} not run>"
@@ -285,9 +271,8 @@ class CacheSweep(Result):
 
 
 def _parted(
-    runs: Iterable[CacheRun | CacheCurve],
+    known: Sequence[CacheRun | CacheCurve],
 ) -> tuple[list[CacheRun], list[CacheCurve]]:
-    known = list(runs)
     curves = [run for run in known if isinstance(run, CacheCurve)]
     return [run for run in known if isinstance(run, CacheRun)], curves
 
@@ -310,7 +295,7 @@ def _sweep_notes(runs: Sequence[CacheRun], *, whole: bool) -> Iterator[str]:
         yield "Hits are those of level 1."
     if whole:
         in_flight = max(runs, key=lambda run: run.in_flight or 1)
-        yield from (_WRITES[first.write_policy], in_flight.conventions)
+        yield from (_WRITES[first.allocate], in_flight.conventions)
         if any(run.iterations_repeated for run in runs):
             yield f"Iterations that were not simulated repeat others: {_PROVEN}"
     for run in runs:
@@ -331,7 +316,6 @@ class CacheCurve(Traced, kw_only=True):
 
     line_bytes: int
     accesses: int
-    write_policy: str = "allocate"
     cold_misses: int
     curve: tuple[CurvePoint, ...]
     seconds: float
@@ -342,14 +326,10 @@ class CacheCurve(Traced, kw_only=True):
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Misses at sizes that are powers of two, up to the first that holds all lines."""
-        points, rows, lines = list(self.curve), list[tuple[Entry, ...]](), 1
-        while points:
-            while points[1:] and points[1].lines <= lines:
-                points.pop(0)
-            rows.append((lines * self.line_bytes, lines, points[0].misses, points[0].miss_ratio))
-            if len(points) == 1:
-                break
-            lines *= 2
+        rows, last = list[tuple[Entry, ...]](), max((p.lines for p in self.curve), default=0)
+        for lines in (1 << k for k in range((max(last, 1) - 1).bit_length() + 1) if last):
+            point = [self.curve[0], *(p for p in self.curve if p.lines <= lines)][-1]
+            rows.append((lines * self.line_bytes, lines, point.misses, point.miss_ratio))
         caption = f"{self.title()}: misses of every fully associative LRU cache."
         notes = (
             f"{self.accesses:,} accesses to lines of {self.line_bytes} bytes; {self.cold_misses:,} "
@@ -360,10 +340,6 @@ class CacheCurve(Traced, kw_only=True):
         )
         heads = ("bytes", "lines", "misses", "miss ratio")
         return [Grid("curve", caption, heads, tuple(rows), notes)]
-
-    def plot(self, path: Path) -> None:
-        """Draw the miss ratio over the size of the cache."""
-        CacheSweep(runs=(self,)).plot(path)
 
 
 def varying_of(results: Sequence[Traced]) -> list[str]:
@@ -386,15 +362,12 @@ def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[E
     )
 
 
-def _total(tallies: Iterable[TextureTally]) -> TextureTally:
-    known = list(tallies)
-    names = TextureTally.__struct_fields__
-    return TextureTally(**{name: sum(getattr(tally, name) for tally in known) for name in names})
+_SUMMED = [f.name for f in fields(Tally)][1:]
 
 
-def _tally_row(name: str, tally: TextureTally) -> tuple[Entry, ...]:
+def _tally_row(tally: Tally) -> tuple[Entry, ...]:
     return (
-        name,
+        tally.name,
         tally.reads,
         _percent(tally.read_hits, tally.reads),
         tally.writes,
@@ -413,7 +386,7 @@ def _percent(part: int, whole: int) -> Numeral | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class Simulation:
     """A plan in a memory, and how it is accessed."""
 
     builder: PlanBuilder
@@ -446,9 +419,9 @@ class Case:
             "in_flight": None if of_kernels else access.in_flight,
         }
 
-    def not_run(self, reason: str) -> NotRun:
+    def not_run(self, reason: str) -> Unsimulated:
         """The case without a result."""
-        return NotRun(**self.fields(), cache=str(self.memory.levels[0]), reason=reason)
+        return Unsimulated(**self.fields(), cache=str(self.memory.levels[0]), reason=reason)
 
     def ran(self, result: Simulated, seconds: float) -> CacheRun:
         """The case with the result of its simulation."""
@@ -461,25 +434,19 @@ class Case:
             **self.fields(),
             cache=first,
             second_level=second[0] if second else None,
-            write_policy="allocate" if memory.allocate else "no-allocate",
-            hit_ratio=result.hit_ratio if result.accesses else None,
-            by_texture={
-                tally.name: as_record(TextureTally, tally, misses=tally.accesses - tally.hits)
-                for tally in result.regions
-            },
             seconds=seconds,
         )
 
 
 def cases_of(
     builders: Iterable[PlanBuilder], accesses: Iterable[Access], memories: Iterable[Memory]
-) -> list[Case]:
+) -> list[Simulation]:
     """Every combination, each once, the memories of one plan one after another.
 
     Raises InputError for plans whose accesses cannot be traced, before anything is simulated.
     """
     combined = product(builders, list(accesses), list(memories))
-    cases = list(dict.fromkeys(Case(b, memory, access) for b, access, memory in combined))
+    cases = list(dict.fromkeys(Simulation(b, memory, access) for b, access, memory in combined))
     different = {(case.builder, case.line_bytes): case for case in cases}
     if len(different) > 1:
         for case in different.values():
@@ -492,12 +459,10 @@ def cases_of(
 Progress = Callable[[float], None] | None
 """Called with the fraction of a simulation that is done."""
 
-Watch = Callable[[Case], Progress]
+Outcome = CacheRun | CacheCurve | Unsimulated
+
+Watch = Callable[[Simulation], Progress]
 """Called with each case; returns what its simulation calls."""
-
-
-def _unwatched(case: Case) -> Progress:
-    return None
 
 
 class CacheKeywords(TypedDict, total=False):
@@ -530,19 +495,15 @@ def cache_plan(
     cache: size, ways, line and policy. how: see CacheKeywords. Raises InputError for unknown
     spellings, and for accesses that depend on data.
     """
-    known: dict[str, Any] = {**how}
-
-    def given(*names: str) -> dict[str, Any]:
-        return {name: known[name] for name in names if name in known}
-
-    levels = tuple(parse_cache(text) for text in (cache, how.get("second_level")) if text)
-    memory = Memory(levels, **given("per_texture", "allocate", "seed"))
-    access = parse_access(**given("layout", "raster", "quads", "in_flight"))
-    budget = Budget(how.get("budget_s", inf))
-    return _run(Case(p, memory, access), budget, None, every_pass=how.get("every_pass", False))
+    more: dict[str, Any] = {**how}
+    budget, every_pass = Budget(more.pop("budget_s", inf)), more.pop("every_pass", False)
+    levels = tuple(parse_cache(text) for text in (cache, more.pop("second_level", None)) if text)
+    of_memory = {name: more.pop(name) for name in [*more] if hasattr(Memory, name)}
+    case = Simulation(p, Memory(levels, **of_memory), parse_access(**more))
+    return _run(case, budget, None, every_pass=every_pass)
 
 
-def _run(case: Case, budget: Budget, progress: Progress, *, every_pass: bool) -> CacheRun:
+def _run(case: Simulation, budget: Budget, progress: Progress, *, every_pass: bool) -> CacheRun:
     began = budget.spent_s
     result = cache_run(
         case.builder.plan(),
@@ -556,28 +517,28 @@ def _run(case: Case, budget: Budget, progress: Progress, *, every_pass: bool) ->
 
 
 def cache_sweep(
-    cases: Iterable[Case], budget: Budget, watch: Watch = _unwatched, *, every_pass: bool = False
+    cases: Iterable[Simulation], budget: Budget, watch: Watch, *, every_pass: bool = False
 ) -> CacheSweep | CacheRun | CacheCurve:
     """Simulate one case after another, as far as the budget goes; the last may be cut short.
 
     A single case that is simulated is its run alone.
     """
 
-    def run(case: Case) -> CacheRun:
+    def run(case: Simulation) -> CacheRun:
         return _run(case, budget, watch(case), every_pass=every_pass)
 
-    return _each(cases, budget, run)
+    return _swept(cases, budget, run)
 
 
 def cache_curves(
-    cases: Iterable[Case], budget: Budget, watch: Watch = _unwatched
+    cases: Iterable[Simulation], budget: Budget, watch: Watch
 ) -> CacheSweep | CacheRun | CacheCurve:
     """The curves of plans, as far as the budget goes; only the line size of a memory matters.
 
     A single one that is complete is the curve alone.
     """
 
-    def curve(case: Case) -> CacheCurve | NotRun:
+    def curve(case: Simulation) -> CacheCurve | Unsimulated:
         began = budget.spent_s
         try:
             distances = stack_distances(case.trace(), progress=_until(budget, watch(case)))
@@ -603,28 +564,29 @@ def cache_curves(
         )
 
     different = {(case.builder, case.access, case.line_bytes): case for case in cases}
-    return _each(different.values(), budget, curve)
+    return _swept(different.values(), budget, curve)
 
 
-def _each(
-    cases: Iterable[Case], budget: Budget, run: Callable[[Case], CacheRun | CacheCurve | NotRun]
+def _swept(
+    cases: Iterable[Simulation], budget: Budget, run: Callable[[Simulation], Outcome]
 ) -> CacheSweep | CacheRun | CacheCurve:
     """The outcomes of cases, of which the budget may refuse some."""
-    runs, not_run = list[CacheRun | CacheCurve](), list[NotRun]()
-    for case in cases:
-        refusal = budget.refusal()
-        outcome = run(case) if refusal is None else case.not_run(refusal)
-        if isinstance(outcome, NotRun):
-            not_run.append(outcome)
-        else:
-            runs.append(outcome)
-    if len(runs) == 1 and not not_run:
+    outcomes = [
+        run(case) if (refusal := budget.refusal()) is None else case.not_run(refusal)
+        for case in cases
+    ]
+    runs = [outcome for outcome in outcomes if not isinstance(outcome, Unsimulated)]
+    if len(outcomes) == len(runs) == 1:
         return runs[0]
-    return CacheSweep(runs=tuple(runs), not_run=tuple(not_run))
+    not_run = tuple(outcome for outcome in outcomes if isinstance(outcome, Unsimulated))
+    return CacheSweep(runs=tuple(runs), not_run=not_run)
 
 
 def cache_map(
-    case: Case, texture: str | None = None, budget: Budget | None = None, progress: Progress = None
+    case: Simulation,
+    texture: str | None = None,
+    budget: Budget | None = None,
+    progress: Progress = None,
 ) -> tuple[CacheRun, HeatMap]:
     """A run with where its reads hit: by fragment, or by the texel of a texture."""
     budget = budget or Budget(inf)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.api.cache import text_of, varying_of
 from gpgpu_legacy.cache.caches import parse_cache
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.present.colours import hex_of
 from gpgpu_legacy.present.plot import (
     COLOURS,
     LINES,
@@ -29,7 +30,6 @@ from gpgpu_legacy.present.plot import (
 if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheCurve, CacheRun, Traced
     from gpgpu_legacy.cache.heat_map import HeatMap
-    from gpgpu_legacy.present.colours import Colour
 
 
 def bytes_text(count: float) -> str:
@@ -59,16 +59,11 @@ def _value(run: Traced, name: str) -> Any:
     return run.varied.get(name)
 
 
-def check_sweep(wanted: Sequence[Traced]) -> None:
-    """InputError where the plot of a sweep would have no axis."""
-    _across(wanted)
-
-
-def _across(runs: Sequence[Traced]) -> tuple[str, list[str]]:
-    """What the x axis is of, and what else varies: a line for each combination.
+def across_of(runs: Sequence[Traced]) -> tuple[str, list[str]]:
+    """What the x axis of a sweep is of, and what else varies: a line for each combination.
 
     It is the last of the plan's parameters that is a number and varies, or else the size of the
-    cache, and so on.
+    cache, and so on. InputError where nothing varies.
     """
     varying = varying_of(runs)
 
@@ -104,8 +99,9 @@ def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) 
 
     wanted: list[Traced] = [*runs, *not_run]
     runs = [run for run in runs if run.exact]
-    _check_any(runs)
-    across, others = _across(wanted)
+    if not runs:
+        raise InputError("the budget was spent before a run was complete; give a larger --budget")
+    across, others = across_of(wanted)
     is_number = _is_number(wanted, across)
     lines: dict[tuple[Any, ...], list[CacheRun]] = {}
     for run in runs:
@@ -132,7 +128,7 @@ def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) 
             ),
         }
         upper.plot(places, [run.bytes_from_memory / _KB for run in points], **style)
-        lower.plot(places, [100 * (run.hit_ratio or 0.0) for run in points], **style)
+        lower.plot(places, [100 * run.hit_ratio for run in points], **style)
     upper.set_yscale("log")
     for axes, what in ((upper, "KB from memory"), (lower, "hits, % of all accesses")):
         if is_number:
@@ -150,12 +146,6 @@ def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) 
     save_figure(figure, path)
 
 
-def _check_any(done: Sequence[Traced]) -> None:
-    """InputError for a picture of nothing."""
-    if not done:
-        raise InputError("the budget was spent before a run was complete; give a larger --budget")
-
-
 # Curves ------------------------------------------------------------------------------------------
 
 
@@ -166,7 +156,6 @@ def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
     """
     from gpgpu_legacy.present.labels import label_lines
 
-    _check_any(curves)
     figure = new_figure(height_inches=height_for_labels(len(curves)))
     axes = figure.subplots()
     style_axes(axes)
@@ -211,18 +200,6 @@ _TICKS = 9  # at most, on an axis
 _LONG = 8  # a map that is so many times as long as wide is stretched
 
 
-def shown_ratios(heat: HeatMap) -> tuple[NDArray[np.float64], int]:
-    """Hits over reads of each square, NaN where there are no reads, and how many places is a side.
-
-    It is 1 unless the map has more than LONGEST_SIDE rows or columns.
-    """
-    side = -(-max(heat.reads.shape) // LONGEST_SIDE)
-    reads, hits = (_sums(counts, side) for counts in (heat.reads, heat.hits))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio: NDArray[np.float64] = hits / reads
-    return ratio, side
-
-
 def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
     rows, columns = (np.arange(0, length, side) for length in values.shape)
     summed: NDArray[np.int64] = np.add.reduceat(np.add.reduceat(values, rows, 0), columns, 1)
@@ -248,12 +225,15 @@ def draw_heat_map(run: CacheRun, heat: HeatMap, path: Path) -> None:
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    ratio, side = shown_ratios(heat)
+    side = -(-max(heat.reads.shape) // LONGEST_SIDE)  # of a square, in places
+    reads, hits = (_sums(counts, side) for counts in (heat.reads, heat.hits))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        ratio: NDArray[np.float64] = hits / reads
     known = ratio[~np.isnan(ratio)]
     low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
     low = low if low < high else high - 0.01  # one colour, that of the highest
-    colours = LinearSegmentedColormap.from_list("hits", list(map(_hex, ANCHORS)))
-    colours.set_bad(_hex(NO_READS))
+    colours = LinearSegmentedColormap.from_list("hits", list(map(hex_of, ANCHORS)))
+    colours.set_bad(hex_of(NO_READS))
     rows, columns = ratio.shape
     height = min(max(_MAP_WIDTH * rows / columns, _LEAST), _MOST)
     figure = new_figure(WIDTH, height + _FRAME)
@@ -273,7 +253,3 @@ def draw_heat_map(run: CacheRun, heat: HeatMap, path: Path) -> None:
     bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
     add_head(figure, "Where the reads hit", heat_map_caption(run, heat))
     save_figure(figure, path)
-
-
-def _hex(colour: Colour) -> str:
-    return "#" + "".join(f"{channel:02x}" for channel in colour)

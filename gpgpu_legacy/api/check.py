@@ -43,9 +43,7 @@ class Taken(Record):
 
     def grid(self, program: str) -> Grid:
         """What it uses. program: its name."""
-        rows = tuple(
-            (one.value, number) for one in Resource if (number := self.resources[_key(one)])
-        )
+        rows = tuple((one.value, n) for one in Resource if (n := self.resources[_key(one)]))
         caption = f"The resources that {program} uses"
         return Grid("resources", caption, ("resource", "number"), rows, self.nodes)
 
@@ -71,11 +69,6 @@ class CheckedProgram(Record):
     taken: Taken | None = None
     verdict: Verdict | None = None
 
-    @property
-    def status(self) -> int:
-        """2 if it does not assemble, 1 if it does not load."""
-        return 2 if self.diagnostics else 0 if self.verdict is None else self.verdict.status
-
 
 class CheckedPrograms(Result):
     """The programs of a call, in order."""
@@ -84,8 +77,11 @@ class CheckedPrograms(Result):
 
     @property
     def status(self) -> int:
-        """The exit code of a command."""
-        return max(one.status for one in self.programs)
+        """The exit code of a command: 2 if one does not assemble, 1 if one does not load."""
+        return max(
+            2 if one.diagnostics else one.verdict.status if one.verdict else 0
+            for one in self.programs
+        )
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The verdicts or, without a chip, what the programs use."""

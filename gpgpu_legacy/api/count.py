@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.count.formulas import ClosedForm, formulas
@@ -13,12 +13,11 @@ from gpgpu_legacy.plan.expand import rect_numbers
 from gpgpu_legacy.plan.numbers import PerIteration
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, read_by, written_by
-from gpgpu_legacy.present.grid import Entry, Formula, Grid
+from gpgpu_legacy.present.grid import Formula, Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
@@ -66,9 +65,9 @@ class Count(Result):
         return [*grids, self._formulas()] if self.formulas else grids
 
     def _totals(self) -> Grid:
-        counts = {name: getattr(self.total, name) for name in ADDITIVE}
-        named = {"operations": self.operations, **counts}
-        rows = tuple((_words(name), count) for name, count in named.items() if count)
+        counts = {"operations": self.operations}
+        counts |= {name: getattr(self.total, name) for name in ADDITIVE}
+        rows = tuple((_words(name), count) for name, count in counts.items() if count)
         caption = f"{titled(self.plan, self.parameters)}: counts"
         return Grid("counts", caption, ("count", "total"), rows)
 
@@ -92,7 +91,9 @@ class Count(Result):
 
     def _formulas(self) -> Grid:
         rows = tuple(
-            (_words(name), *_formula_entries(form))
+            (_words(name), "no closed form found", None)
+            if form.formula is None
+            else (_words(name), Formula(form.formula), form.holds_for)
             for name, form in self.formulas.items()
             if form.formula != "0"
         )
@@ -107,7 +108,7 @@ _OF_A_PASS = (
 )  # fmt: skip
 
 
-def count(p: PlanBuilder, over: Sequence[str] = (), algorithm: Algorithm | None = None) -> Count:
+def count(p: PlanBuilder, over: Sequence[str] = ()) -> Count:
     """Count a plan, in total and by pass.
 
     over: parameters of the algorithm that built it, in which formulas are recovered: its plans are
@@ -122,25 +123,21 @@ def count(p: PlanBuilder, over: Sequence[str] = (), algorithm: Algorithm | None 
         total=count_plan(plan),
         passes=tuple(map(_pass_count, count_by_pass(plan))),
         over=tuple(over),
-        formulas=_recovered(p, over, algorithm) if over else {},
+        formulas=_recovered(p, over) if over else {},
     )
 
 
-def _recovered(
-    p: PlanBuilder, over: Sequence[str], algorithm: Algorithm | None
-) -> dict[str, ClosedForm]:
-    known = {} if algorithm is None else algorithm.parameters
+def _recovered(p: PlanBuilder, over: Sequence[str]) -> dict[str, ClosedForm]:
+    algorithm: Any
+    algorithm, given = p.family or (None, {})
+    known = algorithm.parameters if algorithm else {}
     for name in over:
-        if algorithm is None or name not in known:
+        if name not in known:
             has = ", ".join(known) or "none"
             raise InputError(f"{p.name} has no parameter {name}; its parameters are {has}")
-    family = algorithm
-    assert family is not None
-    given = {n: v for n, v in p.parameters.items() if v != known[n].plain_default}
-    values = [p.parameters[name] for name in over]
-    at = tuple(value for value in values if type(value) is int and value > 0)
+    at = tuple(n for name in over if type(n := p.parameters[name]) is int and n > 0)
     return formulas(
-        lambda **sizes: family.plan(**{**given, **sizes}),
+        lambda **sizes: algorithm.plan(**{**given, **sizes}),
         over,
         at=at if len(at) == len(over) else None,
     ).formulas
@@ -171,9 +168,3 @@ def _size_text(pass_: Pass) -> str:
 def _words(name: str) -> str:
     """The name of a count for people: `copy bytes`."""
     return name.replace("_", " ")
-
-
-def _formula_entries(form: ClosedForm) -> tuple[Entry, Entry]:
-    if form.formula is None:
-        return "no closed form found", None
-    return Formula(form.formula), form.holds_for

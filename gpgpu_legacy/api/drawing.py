@@ -12,19 +12,22 @@ from typing import Any, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.textures import BoundTexture, Textures, bound_textures
-from gpgpu_legacy.arguments import as_integer, as_member, as_positive
+from gpgpu_legacy.arguments import as_integer, as_member, as_positive, described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.isa.ir import AttributeKind, Program
+from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
 from gpgpu_legacy.languages.registry import language_of
 from gpgpu_legacy.pipeline.builder import DrawKeywords, PlanBuilder
+from gpgpu_legacy.pipeline.inputs import as_numbers
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
-from gpgpu_legacy.pipeline.values import Values
+from gpgpu_legacy.pipeline.samplers import as_sampler
+from gpgpu_legacy.pipeline.values import Values, indexed
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
-from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, FragmentPass, Plan
-from gpgpu_legacy.plan.textures import Rect, Texture, TextureKind, constant_rect
+from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Binding, Blend, FragmentPass, Plan
+from gpgpu_legacy.plan.textures import Extent, Rect, Texture, TextureKind, constant_rect
+
+Textures = Mapping[int, Sequence[Any]]
 
 MOST_DRAW_BUFFERS = DEFAULT_LIMITS.draw_buffers
 
@@ -202,11 +205,8 @@ def fed_back_size(arguments: DrawArguments) -> tuple[int, int] | None:
             f"feedback is {arguments.feedback}, a unit without a texture; give it a texture, or "
             f"feed back to one of the units {', '.join(map(str, textures)) or 'that have one'}"
         )
-    texture = textures[arguments.feedback]
-    if np.ndim(texture[1]) < 2:
-        return None
-    height, width, *_ = np.shape(texture[1])
-    return width, height
+    shape = np.shape(textures[arguments.feedback][1])
+    return (shape[1], shape[0]) if len(shape) > 1 else None
 
 
 def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
@@ -244,16 +244,12 @@ def _fed_back(
             f"feedback is {unit}, but the program looks up the units {units}; give one of them"
         )
     texture = named[unit].texture
-    if texture.kind not in (TextureKind.RECT, TextureKind.T2D):
+    wanted = Extent(rect.width, rect.height)
+    if texture.kind not in (TextureKind.RECT, TextureKind.T2D) or texture.extent != wanted:
         raise InputError(
-            f"feedback is {unit}, a {texture.kind.value} texture; only RECT and 2D textures are "
-            "drawn to"
-        )
-    width, height = texture.extent.width, texture.extent.height
-    if (width, height) != (rect.width, rect.height):
-        raise InputError(
-            f"the texture of unit {unit} is {width}×{height} texels, and the rectangle "
-            f"{rect.width}×{rect.height} pixels; feedback needs the same size"
+            f"feedback is {unit}, a {texture.kind.value} texture of {texture.extent.width}×"
+            f"{texture.extent.height} texels; give a RECT or 2D texture of the rectangle's size, "
+            f"{rect.width}×{rect.height}"
         )
     return named[unit]
 
@@ -279,3 +275,81 @@ def _draw_buffers(count: int | None, program: Program) -> int:
             f"[{program.color_outputs - 1}]; it must be at least {program.color_outputs}"
         )
     return number
+
+
+# Textures ----------------------------------------------------------------------------------------
+
+_AXES = {
+    TextureTarget.T1D: ("W",),
+    TextureTarget.T2D: ("H", "W"),
+    TextureTarget.RECT: ("H", "W"),
+    TextureTarget.T3D: ("D", "H", "W"),
+    TextureTarget.CUBE: ("6", "N", "N"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BoundTexture:
+    """A texture that the program looks up. texels: (rows, 4 · width), layer above layer."""
+
+    binding: Binding
+    texture: Texture
+    texels: F32
+
+
+def bound_textures(program: Program, given: Mapping[int, Sequence[Any]]) -> list[BoundTexture]:
+    """The textures that the program looks up; the others are checked and left out."""
+    bound = {
+        unit: _texture(unit, texture, program.texture_units.get(unit))
+        for unit, texture in indexed("textures", given, DEFAULT_LIMITS.texture_image_units).items()
+    }
+    for unit, target in program.texture_units.items():
+        if unit not in bound:
+            axes = ", ".join(_AXES[target])
+            raise InputError(
+                f"textures lacks unit {unit}, which the program looks up as {target.value}; give "
+                f"it an array [{axes}, 4]"
+            )
+    return [bound[unit] for unit in sorted(program.texture_units)]
+
+
+def _texture(unit: int, given: Sequence[Any], looked_up: TextureTarget | None) -> BoundTexture:
+    name = f"textures[{unit}]"
+    if not isinstance(given, tuple | list) or len(given) < 2:
+        raise InputError(
+            f"{name} is {described(given)}; give (target, array) or (target, array, sampler)"
+        )
+    target = as_member(f"the target of {name}", given[0], TextureTarget)
+    if looked_up is not None and looked_up is not target:
+        raise InputError(
+            f"{name} is {target.value}, and the program looks it up as {looked_up.value}; give a "
+            f"{looked_up.value} texture"
+        )
+    sampler = as_sampler(name, given[2:], target)
+    texels = _texels(name, given[1], target)
+    *layers, height, width, _ = (1, 1, *texels.shape)[-max(3, texels.ndim) :]
+    extent = Extent(width, height, layers[0] if layers else 1)
+    label = f"texture[{unit}]"
+    texture = Texture(label, TextureKind(target.value), extent, RGBA32F)
+    rows = np.ascontiguousarray(texels.reshape(extent.rows, 4 * extent.width))
+    return BoundTexture(Binding(unit, label, sampler), texture, rows)
+
+
+def _texels(name: str, given: ArrayLike, target: TextureTarget) -> F32:
+    """The array as float32 with an axis of four channels."""
+    axes = _AXES[target]
+    wanted = f"an array [{', '.join(axes)}, 4]"
+    array = as_numbers(name, given, wanted)
+    if array.ndim == len(axes):
+        array = array[..., None]
+    if array.ndim != len(axes) + 1 or not 1 <= array.shape[-1] <= 4:
+        raise InputError(f"{name} has the shape {array.shape}; {target.value} takes {wanted}")
+    if not array.size:
+        raise InputError(f"{name} has the shape {array.shape}, which has no texel; give {wanted}")
+    if target is TextureTarget.CUBE and (array.shape[0] != 6 or array.shape[1] != array.shape[2]):
+        raise InputError(f"{name} has the shape {array.shape}; a CUBE is six squares, {wanted}")
+    texels = np.empty((*array.shape[:-1], 4), np.float32)
+    texels[...] = _MISSING
+    with np.errstate(over="ignore"):
+        texels[..., : array.shape[-1]] = array
+    return texels

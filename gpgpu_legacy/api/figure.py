@@ -17,15 +17,13 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.api.figure_options import (
     LEAST_PASSES,
     AnimationOptions,
-    Crop,
     FigureOptions,
     Sharing,
     Shown,
-    Spacing,
 )
 from gpgpu_legacy.api.passes import (
     PassPlace,
-    drawn_textures,
+    chosen_textures,
     exchanged,
     initial_storage,
     places,
@@ -154,12 +152,12 @@ class Figure:
     @cached_property
     def _varying(self) -> Mapping[tuple[str, ...], tuple[int, ...]]:
         """Of textures of several channels that take turns, the channels in which texels differ."""
-        found: dict[tuple[str, ...], list[F32]] = {}
+        texels: dict[tuple[str, ...], list[F32]] = {}
         for panel in (*self.inputs, *self.panels):
             if panel.texture.format.channels > 1:
                 name = panel.texture.name
-                found.setdefault(self.turns.get(name, (name,)), []).append(panel.texels)
-        return {names: _varying_channels(arrays) for names, arrays in found.items()}
+                texels.setdefault(self.turns.get(name, (name,)), []).append(panel.texels)
+        return {names: _varying_channels(arrays) for names, arrays in texels.items()}
 
     @property
     def shares_scales(self) -> bool:
@@ -195,14 +193,15 @@ class Figure:
 def _varying_channels(arrays: Sequence[F32]) -> tuple[int, ...]:
     """The channels in which any two texels differ; r where none do."""
     first = arrays[0][0, 0]
-    varies = [
-        any(not _all_equal(texels[..., c], first[c]) for texels in arrays)
-        for c in range(first.size)
-    ]
-    return tuple(c for c, does in enumerate(varies) if does) or (0,)
+    varying = (
+        channel
+        for channel, value in enumerate(first)
+        if not all(_is_everywhere(texels[..., channel], value) for texels in arrays)
+    )
+    return tuple(varying) or (0,)
 
 
-def _all_equal(values: F32, value: float) -> bool:
+def _is_everywhere(values: F32, value: float) -> bool:
     return np.array_equal(values, np.broadcast_to(value, values.shape), equal_nan=True)
 
 
@@ -235,7 +234,7 @@ def figure(
         passes=plan.pass_count,
         options=how,
         inputs=tuple(_input_panel(plan, given, texture) for texture in watcher.inputs),
-        panels=tuple(_cropped(watcher.panels, how.crop)),
+        panels=tuple(_cropped(watcher.panels)),
         on_sheet=frozenset(watcher.on_sheet),
         turns=exchanged(plan),
     )
@@ -248,14 +247,15 @@ class _Watcher:
     """
 
     def __init__(self, plan: Plan, options: FigureOptions) -> None:
-        names = _textures(plan, options.textures)
+        names = chosen_textures(plan, options.textures)
         self._plan, self._names, self._places = plan, names, places(plan)
         writing, largest, targets = 0, 0, 0
         read: set[str] = set()
         for count, pass_ in plan.weighted_passes():
             written = [plan.texture(name) for name in written_by(pass_) if name in names]
             writing += count * bool(written)
-            largest = max(largest, sum(_size_bytes(texture) for texture in written))
+            texels = (t.extent.width * t.extent.rows * t.format.channels for t in written)
+            largest = max(largest, 4 * sum(texels))  # as float32
             targets = max(targets, len(written))
             read |= set(read_by(pass_)) if written else set()
         if largest * LEAST_PASSES > MOST_BYTES:
@@ -263,12 +263,12 @@ class _Watcher:
                 f"a pass of plan {plan.name} writes {largest >> 20} MiB, and a figure keeps "
                 f"{MOST_BYTES >> 20} MiB of several passes; show a smaller size"
             )
-        self.inputs = tuple(t for t in plan.textures if t.name in read and _has_input(plan, t))
+        filled = read.intersection(input_.texture for input_ in plan.inputs)
+        self.inputs = tuple(texture for texture in plan.textures if texture.name in filled)
         on_sheet = max((options.panels - len(self.inputs)) // targets, LEAST_PASSES)
         most = MOST_BYTES // largest
         self._sheet, self._film = (
-            frozenset(chosen(writing, min(count, most), options.spacing))
-            for count in (on_sheet, options.frames)
+            frozenset(chosen(writing, min(count, most))) for count in (on_sheet, options.frames)
         )
         self._seen = 0
         self.on_sheet: set[int] = set()
@@ -286,53 +286,25 @@ class _Watcher:
         if ordinal in self._sheet:
             self.on_sheet.add(place.number)
         for name in names:
-            texture = self._plan.texture(name)
+            texture, rect = self._plan.texture(name), rect_of(pass_)
             what = name_of_pass(pass_) or kind_of_pass(pass_)
-            rect = _part(rect_of(pass_), texture)
+            if rect == Rect(0, 0, texture.extent.width, texture.extent.rows):
+                rect = None
             self.panels.append(Panel(place, what, texture, rect, read(name)))
 
 
-def _textures(plan: Plan, asked: Sequence[str]) -> frozenset[str]:
-    drawn = drawn_textures(plan)
-    written = ", ".join(texture.name for texture in plan.textures if texture.name in drawn)
-    if not drawn:
-        raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to draw")
-    for name in asked:
-        if name not in drawn:
-            raise InputError(f"no pass of plan {plan.name} writes {name!r}; choose from {written}")
-    return frozenset(asked) or drawn
-
-
-def _size_bytes(texture: Texture) -> int:
-    """Of its texels in float32."""
-    return texture.extent.width * texture.extent.rows * texture.format.channels * 4
-
-
-def _part(rect: Rect | None, texture: Texture) -> Rect | None:
-    """The rectangle, where it is not all of the texture."""
-    whole = Rect(0, 0, texture.extent.width, texture.extent.rows)
-    return None if rect == whole else rect
-
-
-def _cropped(panels: Sequence[Panel], crop: Crop) -> Iterator[Panel]:
-    """The panels, those that are to be shown by what was drawn cut to that."""
+def _cropped(panels: Sequence[Panel]) -> Iterator[Panel]:
+    """The panels: where parts of textures that are alike differ in size, they alone are shown."""
     sizes: dict[tuple[object, ...], set[tuple[int, int]]] = {}
     for panel in panels:
         rect = panel.rect
         size = (rect.width, rect.height) if rect else panel.size
         sizes.setdefault(panel.kind, set()).add(size)
     for panel in panels:
-        differ = len(sizes[panel.kind]) > 1
-        rect = panel.rect
-        if rect is None or crop is Crop.NO or (crop is Crop.AUTO and not differ):
+        if panel.rect is None or len(sizes[panel.kind]) == 1:
             yield panel
-            continue
-        rows, columns = slices(rect)
-        yield replace(panel, rect=None, texels=panel.texels[rows, columns])
-
-
-def _has_input(plan: Plan, texture: Texture) -> bool:
-    return any(input_.texture == texture.name for input_ in plan.inputs)
+        else:
+            yield replace(panel, rect=None, texels=panel.texels[slices(panel.rect)])
 
 
 def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> Panel:
@@ -342,17 +314,8 @@ def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> P
     return Panel(None, ", ".join(names), texture, None, texels)
 
 
-def chosen(count: int, most: int, spacing: Spacing = Spacing.EVEN) -> list[int]:
-    """At most so many of the numbers from 0 to count - 1: the first, the last, and some between.
-
-    EVEN: at equal distances, as nearly as whole numbers allow. LOG: at distances that grow by one
-    factor, as nearly.
-    """
+def chosen(count: int, most: int) -> list[int]:
+    """At most so many of the numbers from 0 to count - 1: the first, the last, and some between."""
     if count <= most:
         return list(range(count))
-    if spacing is Spacing.EVEN:
-        return [round(i * (count - 1) / (most - 1)) for i in range(most)]
-    found = [1]
-    for left in range(most - 1, 0, -1):
-        found.append(max(found[-1] + 1, round(found[-1] * (count / found[-1]) ** (1 / left))))
-    return [number - 1 for number in found]
+    return [round(i * (count - 1) / (most - 1)) for i in range(most)]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.arguments import as_member, as_positive
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,34 +41,15 @@ class Shown(Enum):
     PICTURE = "picture"
 
 
-class Crop(Enum):
-    """Whether a pass that draws a part of a texture is shown by that part alone, or marked in it.
-
-    AUTO: by the part, where parts of textures of one size and format differ in size.
-    """
-
-    AUTO = "auto"
-    YES = "yes"
-    NO = "no"
-
-
-class Spacing(Enum):
-    """How far apart the passes are that are shown: evenly, or ever farther."""
-
-    EVEN = "even"
-    LOG = "log"
-
-
 @dataclass(frozen=True)
 class FigureOptions:
-    """What a figure shows: of more passes, the first, the last and some between, as `spacing` says.
+    """What a figure shows: of more passes, the first, the last and some between.
 
     The enumerations are explained where they are defined.
     """
 
     panels: Annotated[int, "N", "The most pictures on the sheet, inputs among them."] = 12
     frames: Annotated[int, "N", "The most passes in the animation."] = 240
-    spacing: Annotated[Spacing, "Of more passes, show even or ever farther ones."] = Spacing.EVEN
     textures: Annotated[
         tuple[str, ...], "--texture", "NAME", "Show the passes to these textures (default: all)."
     ] = ()
@@ -78,18 +59,13 @@ class FigureOptions:
     shown: Annotated[
         Shown, "Show texels of four channels by channel, or as a picture of r, g and b."
     ] = Shown.AUTO
-    crop: Annotated[
-        Crop,
-        "Show what was drawn of a texture by itself, or marked in the whole (auto: by itself where "
-        "parts differ in size).",
-    ] = Crop.AUTO
     limits: Annotated[
         tuple[float, float] | None,
         "LOW HIGH", "The ends of the scale of values (default: what occurs).",
     ] = None  # fmt: skip
 
     def checked(self) -> FigureOptions:
-        """The options, with members for words; InputError names a field that no figure can have."""
+        """The options; InputError names a field that no figure can have."""
         for name, count in (("panels", self.panels), ("frames", self.frames)):
             if count < LEAST_PASSES:
                 raise InputError(f"{name} is {count}; it must be at least {LEAST_PASSES}")
@@ -99,13 +75,7 @@ class FigureOptions:
                 raise InputError(
                     f"limits are {low:g} and {high:g}; give a lower and a higher number"
                 )
-        return replace(
-            self,
-            spacing=as_member("spacing", self.spacing, Spacing),
-            sharing=as_member("sharing", self.sharing, Sharing),
-            shown=as_member("shown", self.shown, Shown),
-            crop=as_member("crop", self.crop, Crop),
-        )
+        return self
 
 
 @dataclass(frozen=True)

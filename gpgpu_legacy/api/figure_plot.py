@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from math import ceil, floor, log10
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +19,7 @@ from gpgpu_legacy.present.colours import (
     Colour,
     ColourScale,
     ScaleKind,
+    hex_of,
     is_dark,
     short_number,
 )
@@ -71,18 +71,6 @@ class _Box:
     height: float
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A texture in a panel, or a channel of one.
-
-    values: of a channel, None in a picture. letter: of the channel, where there are others.
-    """
-
-    colours: RGB
-    values: F32 | None = None
-    letter: str = ""
-
-
 class _Sheet:
     """The panels in rows, a head above them, and value scales below."""
 
@@ -131,8 +119,7 @@ class _Sheet:
             if isinstance(bar, ColourScale):
                 self._draw_bar(box, bar)
             else:
-                red, green, blue = (channel / 255 for channel in bar)
-                self._axes(box).set_facecolor((red, green, blue))
+                self._axes(box).set_facecolor(hex_of(bar))
         return self._figure
 
     def _draw_head(self) -> None:
@@ -150,16 +137,16 @@ class _Sheet:
         words = [second] if len(self._sizes) == 1 else [second, _size(panel)]
         self._text(left, top + 0.08, _cut(first, 9.5), 9, weight="bold")
         self._text(left, top + 0.26, _cut(" · ".join(filter(None, words)), 7.5), 7.5, color=GREY)
-        parts = list(self._parts(panel, scale))
-        columns = min(len(parts), 2)
-        rows = ceil(len(parts) / columns)
+        channels = self._source.channels(panel.texture)
+        columns, rows = min(len(channels), 2) or 1, ceil(len(channels) / 2) or 1
         whole = _Box(left, top + _LABEL, _BOX * _shape(panel.size)[0], self._height(panel))
-        for number, part in enumerate(parts):
-            box = _cell(whole, number, columns, rows, _LETTER if part.letter else 0.0)
-            if part.letter:
-                self._text(box.left, box.top - _LETTER / 2, part.letter, 7, color=GREY)
-            self._draw_texels(self._axes(box), box, part, scale, panel.rect)
-        if not self._has_bars and parts[0].values is not None:
+        letter = _LETTER if channels and panel.texture.format.channels > 1 else 0.0
+        for number, channel in enumerate(channels or (None,)):
+            box = _cell(whole, number, columns, rows, letter)
+            if letter and channel is not None:
+                self._text(box.left, box.top - _LETTER / 2, _LETTERS[channel], 7, color=GREY)
+            self._draw_texels(box, panel, channel, scale)
+        if not self._has_bars and channels:
             below = top + _LABEL + self._box_height + 0.05
             self._draw_bar(_Box(left, below, _BOX, 0.08), scale)
 
@@ -170,36 +157,35 @@ class _Sheet:
         aspect = ceil(shown / 2) / min(shown, 2) if shown else 1.0
         return _BOX * _shape(panel.size)[1] * aspect + letters
 
-    def _parts(self, panel: Panel, scale: ColourScale) -> Iterator[_Part]:
-        channels = self._source.channels(panel.texture)
-        if not channels:
-            yield _Part(texel_picture(panel.texels)[::-1])
-        for channel in channels:
-            values = panel.texels[..., channel]
-            letter = _LETTERS[channel] if panel.texture.format.channels > 1 else ""
-            yield _Part(scale.colours(values), values, letter)
-
     def _draw_texels(
-        self, axes: Axes, box: _Box, part: _Part, scale: ColourScale, rect: Rect | None
+        self, box: _Box, panel: Panel, channel: int | None, scale: ColourScale
     ) -> None:
-        rows, columns, _ = part.colours.shape
+        """A channel in the colours of its scale, or a texture as a picture."""
+        axes, values = self._axes(box), None
+        if channel is None:
+            colours = texel_picture(panel.texels)[::-1]
+        else:
+            values = panel.texels[..., channel]
+            colours = scale.colours(values)
+        rows, columns, _ = colours.shape
+        has_numbers = max(rows, columns) <= _MOST_NUMBERED
         if rows * columns <= _MOST_CELLS:
-            cells = axes.pcolormesh(np.arange(columns + 1), np.arange(rows + 1), part.colours)
-            if max(rows, columns) <= _MOST_NUMBERED:
+            cells = axes.pcolormesh(np.arange(columns + 1), np.arange(rows + 1), colours)
+            if has_numbers:
                 cells.set_edgecolor("white")
                 cells.set_linewidth(0.4)
         else:
             extent = (0, columns, 0, rows)
             axes.imshow(
-                part.colours, origin="lower", interpolation="nearest", extent=extent, aspect="auto"
+                colours, origin="lower", interpolation="nearest", extent=extent, aspect="auto"
             )
         axes.set_xlim(0, columns)
         axes.set_ylim(0, rows)
-        if part.values is not None and max(rows, columns) <= _MOST_NUMBERED:
+        if values is not None and has_numbers:
             cell = _POINTS * box.width / columns, _POINTS * box.height / rows
-            _draw_numbers(axes, part.values, part.colours, scale, cell)
-        if rect is not None:
-            _draw_mark(axes, rect, rows, columns)
+            _draw_numbers(axes, values, colours, scale, cell)
+        if panel.rect is not None:
+            _draw_mark(axes, panel.rect, rows, columns)
 
     def _draw_bar(self, box: _Box, scale: ColourScale) -> None:
         """A value scale: its ends and 0 or the middle labelled, or the only two values."""
@@ -233,27 +219,11 @@ class _Sheet:
             spine.set_linewidth(0.6)
         return axes
 
-    def _text(
-        self,
-        left: float,
-        middle: float,
-        text: str,
-        size: float,
-        *,
-        weight: str = "normal",
-        color: str = _INK,
-    ) -> None:
+    def _text(self, left: float, middle: float, text: str, size: float, **style: Any) -> None:
         width, height = self._size
-        self._figure.text(
-            left / width,
-            1 - middle / height,
-            text,
-            fontsize=size,
-            weight=weight,
-            color=color,
-            va="center",
-            parse_math=False,
-        )
+        style = {"color": _INK, "va": "center", **style}
+        at = left / width, 1 - middle / height
+        self._figure.text(*at, text, fontsize=size, parse_math=False, **style)
 
 
 # Sizes and words -----------------------------------------------------------------------------
@@ -313,12 +283,14 @@ def _size(panel: Panel) -> str:
 def _draw_numbers(
     axes: Axes, values: F32, colours: RGB, scale: ColourScale, cell: tuple[float, float]
 ) -> None:
-    """Each value in its cell, with as many digits as fit the scale and the cell.
+    """Each value in its cell, with as many digits of the scale's largest one as fit.
 
     cell: its width and height, in points.
     """
+    largest = max(abs(scale.low), abs(scale.high)) or 1.0
     for digits in (4, 3, 2, 1):
-        texts = [short_number(float(value)) for value in _rounded(values, scale, digits).flat]
+        rounded = np.round(values.astype(np.float64), digits - 1 - floor(log10(largest)))
+        texts = [short_number(float(value) + 0.0) for value in rounded.flat]  # no -0
         size = min(_LARGEST_NUMBER, 0.5 * cell[1], 1.4 * cell[0] / max(map(len, texts)))
         if size >= _SMALLEST_NUMBER:
             break
@@ -326,14 +298,6 @@ def _draw_numbers(
         colour = "white" if is_dark(colours[row, column]) else _INK
         at = column + 0.5, row + 0.5
         axes.text(*at, text, fontsize=size, color=colour, ha="center", va="center")
-
-
-def _rounded(values: F32, scale: ColourScale, digits: int) -> F32:
-    """Values rounded to that many digits of the largest one of the scale."""
-    largest = max(abs(scale.low), abs(scale.high)) or 1.0
-    decimals = digits - 1 - floor(log10(largest))
-    found: F32 = np.round(values.astype(np.float64), decimals) + 0.0  # no -0
-    return found
 
 
 def _draw_mark(axes: Axes, rect: Rect, rows: int, columns: int) -> None:

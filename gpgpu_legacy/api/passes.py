@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage, encode
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
@@ -126,6 +127,18 @@ def textures_behind(plan: Plan, names: Collection[str]) -> frozenset[str]:
 def drawn_textures(plan: Plan) -> frozenset[str]:
     """The textures that passes write."""
     return frozenset(name for _, pass_ in plan.weighted_passes() for name in written_by(pass_))
+
+
+def chosen_textures(plan: Plan, names: Sequence[str]) -> frozenset[str]:
+    """The drawn textures of these names, or all of them; InputError for others, and without any."""
+    drawn = drawn_textures(plan)
+    if not drawn:
+        raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to show")
+    for name in names:
+        if name not in drawn:
+            known = ", ".join(texture.name for texture in plan.textures if texture.name in drawn)
+            raise InputError(f"no pass of plan {plan.name} writes {name!r}; choose from {known}")
+    return frozenset(names) or drawn
 
 
 def initial_storage(plan: Plan, operands: Mapping[str, F32], name: str) -> Storage:

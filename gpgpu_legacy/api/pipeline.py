@@ -117,7 +117,7 @@ class Pipeline(PlanBuilder):
         """
         from gpgpu_legacy.api.count import count
 
-        return count(self, over, self.family[0] if self.family else None)
+        return count(self, over)
 
     def check(self, chip: str) -> Verdict:
         """Whether it would have loaded on a chip of the time; `gpgpu-legacy chips` lists them."""

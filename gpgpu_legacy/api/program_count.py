@@ -14,7 +14,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.isa.opcodes import OPCODES
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
-from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record, fields_of
 
@@ -22,7 +22,7 @@ TARGET = "target"
 
 
 class FragmentCounts(Record):
-    """Instructions by cost class, and bytes: of one fragment, or of many.
+    """Instructions by cost class, and bytes, of one fragment.
 
     A lookup requests one texel of its texture's format; each colour written, one of the target's.
     """
@@ -34,11 +34,6 @@ class FragmentCounts(Record):
     bytes_looked_up: int
     bytes_written: int
     bytes_requested: int
-
-    def times(self, fragments: int) -> FragmentCounts:
-        """The counts of that number of fragments."""
-        counts: dict[str, int] = fields_of(self)
-        return FragmentCounts(**{name: number * fragments for name, number in counts.items()})
 
 
 class UnitCounts(Record):
@@ -52,10 +47,7 @@ class UnitCounts(Record):
 
 
 class ProgramCount(Result):
-    """What a fragment of a program executes and requests, and the resources that it uses.
-
-    size, total: of a rectangle of fragments, in pixels; None if none was asked for.
-    """
+    """What a fragment of a program executes and requests, and the resources that it uses."""
 
     program: str
     per_fragment: FragmentCounts
@@ -63,55 +55,45 @@ class ProgramCount(Result):
     units: tuple[UnitCounts, ...]
     target_format: str
     taken: Taken
-    size: tuple[int, int] | None = None
-    total: FragmentCounts | None = None
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Instructions, bytes and resources. whole: by opcode and by unit, too."""
-        grids = [self._instructions()]
+        counts = fields_of(self.per_fragment)
+        rows: tuple[tuple[Entry, ...], ...] = tuple(
+            (name.replace("_", " "), number) for name, number in counts.items()
+        )
+        kills = self.per_fragment.kill > 0
+        notes = ("KIL is counted as if it discarded no fragment.",) if kills else ()
+        caption = f"{self.program}: instructions and bytes"
+        grids = [Grid("counts", caption, ("", "per fragment"), rows, notes)]
         if whole:
             rows = tuple((name, OPCODES[name].cost.value, n) for name, n in self.opcodes.items())
             grids.append(Grid("opcodes", "By opcode", ("opcode", "cost", "per fragment"), rows))
         if whole and self.units:
-            grids.append(self._units())
+            heads = ("unit", "target", "format", "lookups", "bytes per fragment")
+            rows = tuple(
+                (str(unit.unit), unit.target.value, unit.format, unit.lookups, unit.bytes)
+                for unit in self.units
+            )
+            grids.append(Grid("units", "Lookups by unit", heads, rows))
         return [*grids, self.taken.grid(self.program)]
 
-    def _instructions(self) -> Grid:
-        columns = {"per fragment": fields_of(self.per_fragment)}
-        if self.size is not None and self.total is not None:
-            columns[f"{self.size[0]}×{self.size[1]} fragments"] = fields_of(self.total)
-        rows = tuple(
-            (name.replace("_", " "), *(column[name] for column in columns.values()))
-            for name in fields_of(self.per_fragment)
-        )
-        kills = self.per_fragment.kill > 0
-        notes = ("KIL is counted as if it discarded no fragment.",) if kills else ()
-        return Grid(
-            "counts", f"{self.program}: instructions and bytes", ("", *columns), rows, notes
-        )
 
-    def _units(self) -> Grid:
-        heads = ("unit", "target", "format", "lookups", "bytes per fragment")
-        rows = tuple(
-            (str(unit.unit), unit.target.value, unit.format, unit.lookups, unit.bytes)
-            for unit in self.units
-        )
-        return Grid("units", "Lookups by unit", heads, rows)
-
-
-def count_program(
-    program: Program,
-    formats: Mapping[str, str] | None = None,
-    size: tuple[int, int] | None = None,
-) -> ProgramCount:
-    """Count one fragment of a program; with a size, also a rectangle of fragments.
+def count_program(program: Program, formats: Mapping[str, str] | None = None) -> ProgramCount:
+    """Count one fragment of a program.
 
     formats: of texels, by unit ("0"), of the target ("target"), of all others (""), which is
     rgba32f if it is not given. Raises InputError for an unknown format and for a unit that the
     program does not look up.
     """
     given = {"": RGBA32F.name, **(formats or {})}
-    _check_formats(program, given)
+    known = {"", TARGET, *map(str, program.texture_units)}
+    for place, name in given.items():
+        if name not in FORMATS:
+            raise InputError(f"there is no format {name}; choose from {', '.join(FORMATS)}")
+        if place not in known:
+            places = " or ".join(sorted(known - {""}))
+            raise InputError(f"the program has no unit {place!r}; give the format of {places}")
     texels = {unit: FORMATS[given.get(str(unit), given[""])] for unit in program.texture_units}
     target = FORMATS[given.get(TARGET, given[""])]
     lookups = Counter(i.texture.unit for i in program.instructions if i.texture is not None)
@@ -143,16 +125,4 @@ def count_program(
         units=units,
         target_format=target.name,
         taken=taken_by(program),
-        size=size,
-        total=None if size is None else fragment.times(size[0] * size[1]),
     )
-
-
-def _check_formats(program: Program, given: Mapping[str, str]) -> None:
-    for name in given.values():
-        if name not in FORMATS:
-            raise InputError(f"there is no format {name}; choose from {', '.join(FORMATS)}")
-    known = {"", TARGET, *(str(unit) for unit in program.texture_units)}
-    for place in given.keys() - known:
-        units = " or ".join(sorted(known - {""}))
-        raise InputError(f"the program has no unit {place!r}; give the format of {units}")

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.api.drawing import DrawArguments, Drawing, make_drawing
+from gpgpu_legacy.api.drawing import DrawArguments, Drawing, Textures, make_drawing
 from gpgpu_legacy.api.run import execute, with_machine
-from gpgpu_legacy.api.textures import Textures
 from gpgpu_legacy.api.trace import Trace, trace
 from gpgpu_legacy.errors import GpgpuLegacyWarning
 from gpgpu_legacy.isa.arithmetic import F32
@@ -84,14 +83,13 @@ def run_program(
 def warn_about(drawing: Drawing) -> None:
     """Issue a GpgpuLegacyWarning for what is probably a mistake in what a program is given."""
     given = drawing.arguments
-    texts = program_warnings(
+    for text in program_warnings(
         drawing.program,
         local_set=given.local or {},
         env_set=given.env or {},
         units_bound=given.textures or {},
         pixel_sets=() if 0 in (given.texcoords or {}) else (0,),
-    )
-    for text in texts:
+    ):
         warnings.warn(text, GpgpuLegacyWarning, stacklevel=3)
 
 
@@ -105,9 +103,8 @@ def run_drawing(
 
     executor: as for run_program. observer: called after each pass.
     """
-    chosen, result = execute(
-        drawing.plan, dict(drawing.operands), executor, machine, observer=observer
-    )
+    operands = dict(drawing.operands)
+    chosen, result = execute(drawing.plan, operands, executor, machine, observer=observer)
     return chosen, np.stack([*result.outputs.values()]), result.timings
 
 
@@ -156,13 +153,13 @@ def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_M
     over = PlanBuilder.continuing(replace(plan, steps=(replace(drawing.draw, blend=Blend.NONE),)))
     shape = (target.extent.height, 4 * target.extent.width)
     over.upload(over.operand(_BEFORE, *shape), target, packing=ROW_OF_FOUR)
-    kept: list[F32] = []
+    keeps = np.ones((shape[0], target.extent.width), bool)
     with executor.prepare(over.plan(), machine) as prepared:
         for value in (0.0, 1.0):
             before = np.full(shape, value, np.float32)
             result = prepared.run({**drawing.operands, _BEFORE: before})
-            kept.append(result.outputs[plan.results[0].name][:, ::4])
-    return int(((kept[0] == 0.0) & (kept[1] == 1.0)).sum())
+            keeps &= result.outputs[plan.results[0].name][:, ::4] == value
+    return int(keeps.sum())
 
 
 def trace_drawing(
@@ -250,9 +247,8 @@ def program_run(
 
 def _channel(values: F32) -> Channel:
     finite = values[np.isfinite(values)].astype(np.float64)
-    return Channel(
-        min=float(finite.min()) if finite.size else None,
-        max=float(finite.max()) if finite.size else None,
-        mean=float(finite.mean()) if finite.size else None,
-        not_finite=int(values.size - finite.size),
+    low: float | None
+    low, high, mean = (
+        map(float, (finite.min(), finite.max(), finite.mean())) if finite.size else (None,) * 3
     )
+    return Channel(min=low, max=high, mean=mean, not_finite=values.size - finite.size)

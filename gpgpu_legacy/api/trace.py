@@ -7,7 +7,6 @@ executor left them.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -16,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.passes import (
+    chosen_textures,
     covers,
     drawn_textures,
     initial_storage,
     places,
-    rect_of,
     stored,
     texels_of,
     textures_behind,
@@ -53,7 +52,7 @@ from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 
 MOST_VISITS = 100
-"""Passes that a trace describes unless every pass is asked for."""
+"""Passes that a table describes in short."""
 
 
 class Fate(Enum):
@@ -126,8 +125,7 @@ class Trace(Result):
     texel: its column and row. textures: those whose texel is traced, of `size` columns and rows.
     passes: of the plan. writing: those that write one of the textures; `outside` and `discarded`
     of them leave this texel as it was. unchanged: passes without a visit because the value after
-    them is the one that the pass before wrote. left_out: further passes without one, between the
-    first and the last visits, because there are more than MOST_VISITS.
+    them is the one that the pass before wrote.
     """
 
     plan: str
@@ -141,7 +139,6 @@ class Trace(Result):
     outside: int
     discarded: int
     unchanged: int
-    left_out: int
     visits: tuple[Visit, ...]
 
     def __repr__(self) -> str:
@@ -152,8 +149,11 @@ class Trace(Result):
         )
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Each pass with what it read and executed, and the texel before it and after it."""
-        rows = list(self._rows())
+        """Each pass with what it read and executed, and the texel before it and after it.
+
+        whole: all passes; else the first and the last MOST_VISITS / 2.
+        """
+        rows = list(self._rows(whole))
         most = max((len(values) for _, _, values in rows), default=0)
         letters = COMPONENTS if any(v.steps for v in self.visits) else "rgba"
         (x, y), (width, height) = self.texel, self.size
@@ -165,11 +165,15 @@ class Trace(Result):
         heads = ("pass", "what", *letters[:most])
         return [Grid("trace", caption, heads, table, (self._summary(),))]
 
-    def _rows(self) -> Iterator[tuple[str, str, Sequence[float | None]]]:
+    def _rows(self, whole: bool) -> Iterator[tuple[str, str, Sequence[float | None]]]:
         """The number of a pass where one begins, what happens, and numbers."""
+        half, count = MOST_VISITS // 2, len(self.visits)
+        left_out = range(0) if whole else range(half, count - half)
         for place, visit in enumerate(self.visits):
-            if self.left_out and place == MOST_VISITS // 2:
-                yield "…", f"{_passes(self.left_out)} left out", ()
+            if place in left_out:
+                if place == half:
+                    yield "…", f"{_passes(len(left_out))} left out; --all shows them", ()
+                continue
             yield str(visit.pass_), _title(visit), ()
             for what, values in _events(visit):
                 yield "", what, values
@@ -282,7 +286,6 @@ def trace(
     chosen = _Chosen(x, y, how.arithmetic, instructions, every_pass)
     watcher = _Watcher(plan, given, traced, chosen)
     by, _ = execute(plan, given, executor, how, observer=watcher)
-    visits = (*watcher.first, *watcher.last)
     return Trace(
         plan=plan.name,
         executor=by.name,
@@ -294,32 +297,23 @@ def trace(
         writing=watcher.seen,
         outside=watcher.fates[Fate.OUTSIDE],
         discarded=watcher.fates[Fate.DISCARDED],
-        unchanged=watcher.seen - len(visits) - watcher.left_out,
-        left_out=watcher.left_out,
-        visits=visits,
+        unchanged=watcher.seen - len(watcher.visits),
+        visits=tuple(watcher.visits),
     )
 
 
 def _textures(plan: Plan, names: Sequence[str]) -> tuple[Texture, ...]:
     """The textures to trace: those of these names, or those behind the first output."""
-    drawn = drawn_textures(plan)
-    written = ", ".join(t.name for t in plan.textures if t.name in drawn)
-    if not written:
-        raise InputError(f"plan {plan.name} has no pass that writes a texture; nothing to trace")
-    for name in names:
-        if name not in drawn:
-            known = {t.name for t in plan.textures}
-            has = "is not written by any pass" if name in known else "is not in it"
-            raise InputError(f"texture {name} of plan {plan.name} {has}; choose from {written}")
+    drawn = chosen_textures(plan, names)
     if names:
         return tuple(plan.texture(name) for name in names)
-    results = [output.texture for output in plan.outputs if output.texture in drawn]
-    if not results:
+    result = next((o.texture for o in plan.outputs if o.texture in drawn), None)
+    if result is None:
         raise InputError(
-            f"no output of plan {plan.name} comes from a pass; name a texture: {written}"
+            f"no output of plan {plan.name} comes from a pass; name one of its textures: "
+            f"{', '.join(sorted(drawn))}"
         )
-    shown = plan.texture(results[0])
-    behind = textures_behind(plan, results[:1])
+    shown, behind = plan.texture(result), textures_behind(plan, [result])
     alike = (t for t in plan.textures if t.name in behind and t.extent == shown.extent)
     return (shown, *(texture for texture in alike if texture != shown))
 
@@ -369,10 +363,9 @@ class _Watcher:
             for count, pass_ in plan.weighted_passes()
             if not self._latest.keys().isdisjoint(written_by(pass_))
         )
-        self.seen = self.left_out = 0
+        self.seen = 0
         self.fates = dict.fromkeys(Fate, 0)
-        self.first: list[Visit] = []
-        self.last: deque[Visit] = deque()
+        self.visits: list[Visit] = []
 
     def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
         """Look at the texel after a pass; see Observer."""
@@ -382,36 +375,37 @@ class _Watcher:
             return
         self.seen += 1
         written = tuple(self._written(pass_, name, read) for name in names)
-        steps: tuple[Step, ...] | None = None
+        draw = pass_ if isinstance(pass_, FragmentPass) else None
+        steps: tuple[Step, ...] = ()
         fate = Fate.WRITTEN
         if not covers(pass_, self._chosen.x, self._chosen.y):
             fate = Fate.OUTSIDE
-        elif isinstance(pass_, FragmentPass) and pass_.program.kills:
-            steps = self._steps(pass_, read)
+        elif draw and draw.program.kills:
+            steps = self._steps(draw, read)
             fate = Fate.DISCARDED if steps[-1].discards else Fate.WRITTEN
         self.fates[fate] += 1
         is_new = self._value is None or not _same(written[0].after, self._value)
         self._value = written[0].after
         if not (self._chosen.every_pass or is_new or self.seen == self._writing):
             return
-        if steps is None and isinstance(pass_, FragmentPass) and fate is Fate.WRITTEN:
-            steps = self._steps(pass_, read)
-        fog = pass_.program.fog if isinstance(pass_, FragmentPass) else None
-        self._keep(
+        if draw and not steps and fate is Fate.WRITTEN:
+            steps = self._steps(draw, read)
+        fog = draw.program.fog if draw else None
+        self.visits.append(
             Visit(
                 pass_=place.number,
                 iteration=place.iteration,
                 iterations=place.iterations,
                 kind=kind_of_pass(pass_),
                 program=name_of_pass(pass_) or None,
-                line=_line(steps or ()),
+                line=_line(steps),
                 fate=fate,
-                blends=isinstance(pass_, FragmentPass) and pass_.blend is not Blend.NONE,
+                blends=draw is not None and draw.blend is not Blend.NONE,
                 fog=fog.value if fog else None,
                 sources=read_by(pass_) if isinstance(pass_, ComputePass) else (),
-                reads=self._reads(pass_, steps or (), fate, read),
+                reads=self._reads(pass_, steps, fate, read),
                 written=written,
-                steps=steps if self._chosen.instructions else None,
+                steps=steps if draw and steps and self._chosen.instructions else None,
             )
         )
 
@@ -430,11 +424,10 @@ class _Watcher:
 
     def _storage(self, name: str, read: Callable[[str], F32]) -> Storage:
         """The texels of a texture; those of one that no pass writes are kept for other passes."""
-        if name in self._unwritten:
-            return self._unwritten[name]
         if name in self._drawn:
             return stored(self._plan.texture(name), read(name))
-        self._unwritten[name] = initial_storage(self._plan, self._inputs, name)
+        if name not in self._unwritten:
+            self._unwritten[name] = initial_storage(self._plan, self._inputs, name)
         return self._unwritten[name]
 
     def _reads(
@@ -442,42 +435,30 @@ class _Watcher:
     ) -> tuple[Read, ...]:
         if isinstance(pass_, FragmentPass):
             names = {binding.unit: binding.texture for binding in pass_.bindings}
-            return tuple(self._looked_up(step, names) for step in steps if step.texel is not None)
+            return tuple(
+                Read(
+                    texture=(name := names[texel.unit or 0]),
+                    texel=texel,
+                    value=(step.sampled or ())[: self._plan.texture(name).format.channels],
+                    line=step.line,
+                    coordinates=step.operands[0].value,
+                )
+                for step in steps
+                if (texel := step.texel) is not None
+            )
         if isinstance(pass_, CopyPass) and fate is Fate.WRITTEN:
             return (self._copied(pass_, read),)
         return ()
 
-    def _looked_up(self, step: Step, names: Mapping[int, str]) -> Read:
-        assert step.texel is not None
-        assert step.texel.unit is not None
-        assert step.sampled is not None
-        name = names[step.texel.unit]
-        return Read(
-            texture=name,
-            texel=step.texel,
-            value=step.sampled[: self._plan.texture(name).format.channels],
-            line=step.line,
-            coordinates=step.operands[0].value,
-        )
-
     def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> Read:
-        there, here = constant_rect(pass_.source_rect), rect_of(pass_)
-        assert here is not None
+        there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
         x, y = self._chosen.x - here.x + there.x, self._chosen.y - here.y + there.y
         kind = self._plan.texture(pass_.source).kind
-        texel = Texel(unit=None, target=kind, x=x, y=y, layer=0, linear=False)
-        value = as_value(read(pass_.source)[y, x])
-        return Read(texture=pass_.source, texel=texel, value=value)
-
-    def _keep(self, visit: Visit) -> None:
-        """Keep the first and the last visits, half of them each, or all."""
-        if self._chosen.every_pass or len(self.first) < MOST_VISITS // 2:
-            self.first.append(visit)
-            return
-        self.last.append(visit)
-        if len(self.last) > MOST_VISITS - MOST_VISITS // 2:
-            self.last.popleft()
-            self.left_out += 1
+        return Read(
+            texture=pass_.source,
+            texel=Texel(unit=None, target=kind, x=x, y=y, layer=0, linear=False),
+            value=as_value(read(pass_.source)[y, x]),
+        )
 
 
 def _same(one: Value, other: Value) -> bool:

@@ -24,12 +24,11 @@ from gpgpu_legacy.cli.words import (
     Jobs,
     Seed,
     assembled,
-    parse_size,
 )
 from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Case
+    from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Simulation
     from gpgpu_legacy.api.check import CheckedPrograms
     from gpgpu_legacy.api.count import Count
     from gpgpu_legacy.api.program_count import ProgramCount
@@ -55,9 +54,6 @@ def count_command(
         "[UNIT|target=]FORMAT",
         "For FILE.fp: of a unit's or the target's texels (default: rgba32f).",
     ] = (),
-    size: Annotated[
-        str | None, "WxH", "For FILE.fp: count a rectangle of W×H fragments, too."
-    ] = None,
 ) -> Count | ProgramCount:
     """Count instructions, bytes and passes of a plan, or of a fragment of a program FILE.fp.
 
@@ -71,14 +67,12 @@ def count_command(
             raise InputError(f"{job.what} has no parameters to find formulas in; leave --over out")
         pairs = (text.rpartition("=")[::2] for text in formats)
         chosen = {place.strip(): name.strip() for place, name in pairs}
-        area = None if size is None else parse_size(size)
-        return count_program(assembled(Path(job.what)), chosen, area)
-    if formats or size is not None:
-        option = "--texels" if formats else "--size"
-        raise InputError(f"{option} is for a program FILE.fp; a plan has its own, so leave it out")
+        return count_program(assembled(Path(job.what)), chosen)
+    if formats:
+        raise InputError("--texels is for a program FILE.fp; a plan has its own, so leave it out")
     from gpgpu_legacy.api.count import count
 
-    return count(job.pipeline(), over, job.algorithm)
+    return count(job.pipeline(), over)
 
 
 @answers("check")
@@ -224,7 +218,7 @@ def cache_command(
     is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
     from gpgpu_legacy.api import cache
-    from gpgpu_legacy.api.cache_plot import check_sweep, draw_heat_map
+    from gpgpu_legacy.api.cache_plot import across_of, draw_heat_map
 
     if heat_map_of is not None and heat_map is None:
         raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
@@ -244,10 +238,10 @@ def cache_command(
     if heat_map is not None and len(cases) > 1:
         raise InputError("--heat-map draws one run; give each parameter and option one value")
     if report.plot is not None and not curve:
-        check_sweep([case.not_run("") for case in cases])
+        across_of([case.not_run("") for case in cases])
     with report.work("simulating", 100 * len(cases), budget) as (within, step):
 
-        def watch(case: Case) -> Callable[[float], None]:
+        def watch(case: Simulation) -> Callable[[float], None]:
             reach = up_to(100, step)
             return lambda done: reach(str(case), 100 * done)
 

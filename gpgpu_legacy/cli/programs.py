@@ -149,7 +149,7 @@ def _textures(texts: Several[str], program: Program) -> dict[int, tuple[Any, ...
         while len(parts) > 1:
             word = parts[-1].strip()
             if word.upper() in targets and target is None:
-                target = word
+                target = word.upper()
             elif is_sampler_word(word):
                 words.insert(0, word)
             else:

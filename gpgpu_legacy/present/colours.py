@@ -31,6 +31,11 @@ FAR: Colour = (158, 160, 164)
 _FAR = 100  # times as far from 0 as all others
 
 
+def hex_of(colour: Colour) -> str:
+    """A colour as Matplotlib and CSS spell it."""
+    return "#" + "".join(f"{channel:02x}" for channel in colour)
+
+
 class ScaleKind(Enum):
     """TWO: every number is 0 or 1. ONE_SIGN: no two have opposite signs. DIVERGING: some do."""
 

@@ -31,7 +31,7 @@ SORT = Algorithm("bitonic-sort", sort)
 
 def test_the_record_of_a_sort() -> None:
     """64 numbers take 6·7/2 = 21 passes; log 64 is 6."""
-    report = count(SORT.builder(n=64), ["n"], SORT)
+    report = count(SORT.builder(n=64), ["n"])
     assert (report.plan, report.parameters, report.over) == ("bitonic-sort", {"n": 64}, ("n",))
     assert report.total.passes == 21
     assert report.formulas["passes"].formula == "log(n, 2)*(log(n, 2) + 1)/2"
@@ -45,7 +45,7 @@ def test_the_record_of_a_sort() -> None:
 
 
 def test_the_tables_of_a_sort() -> None:
-    report = count(SORT.builder(n=64), ["n"], SORT)
+    report = count(SORT.builder(n=64), ["n"])
     assert [grid.id for grid in report.grids()] == ["counts", "formulas"]
     totals, passes, found = grids = report.grids(whole=True)
     assert totals.caption == "bitonic-sort: n = 64: counts"
@@ -101,7 +101,7 @@ def test_formulas_are_recovered_in_what_the_algorithm_has(
     ("words", "message"),
     [
         (("jacobi", "--over", "m"), "jacobi has no parameter m; its parameters are n, passes"),
-        (("jacobi", "--size", "2x2"), "--size is for a program FILE.fp"),
+        (("jacobi", "--texels", "r32f"), "--texels is for a program FILE.fp"),
         (("life.fp", "--over", "n"), "life.fp has no parameters to find formulas in"),
         (("life.fp", "n=4"), "life.fp is a program, which has no parameters; leave n= out"),
     ],

@@ -188,7 +188,7 @@ def test_a_simulated_cache_says_what_memory_serves() -> None:
     code, out = run("cache", *words)
     cached = json.loads(out)
     served = cached["bytes_from_memory"] + cached["bytes_to_memory"]
-    assert cached["by_texture"]["B"]["read_hits"] == 0
+    assert {one["name"]: one["read_hits"] for one in cached["regions"]}["B"] == 0
     assert terms["memory behind the cache"]["count"] == served > cached["bytes_requested"]
     assert terms["memory behind the cache"]["seconds"] == pytest.approx(served / 23.36e9)
     assert not {"memory", "copies"} & terms.keys()

@@ -206,19 +206,6 @@ def test_a_sampler_is_said_in_many_ways(given: tuple[Any, ...], expected: Sample
     assert binding.sampler == expected
 
 
-@pytest.mark.parametrize(
-    ("written", "target"),
-    [
-        ("GL_TEXTURE_2D", "2D"),
-        ("GL_TEXTURE_RECTANGLE_ARB", "RECT"),
-        (" rect ", "RECT"),
-    ],
-)
-def test_a_target_may_have_gl_s_own_name(written: str, target: str) -> None:
-    texels = np.ones({"3D": (1, 1, 1), "CUBE": (6, 1, 1)}.get(target, (1, 1)), np.float32)
-    assert run_program(look_up(target), 1, 1, {0: (written, texels)})[0, 0, 0] == 1
-
-
 def test_textures_that_the_program_does_not_read_are_left_out_but_checked() -> None:
     textures = {0: ("RECT", numbered(2, 2)), 5: ("CUBE", numbered(6, 1, 1))}
     assert len(make_drawing(look_up("RECT"), 2, 2, textures).draw.bindings) == 1

@@ -174,7 +174,7 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> No
         (("page", "mali-sgemm", "n=8", "-o", "p.html"), "browsers do not run"),
         (("page", "--section", "none", "-o", "p.html"), "none"),
         (("figure", "steps.py"), "give --plot FILE.png or --animate FILE.gif"),
-        (("figure", "steps.py", "--plot", "sheet.png", "--spacing", "odd"), "'odd'"),
+        (("figure", "steps.py", "--plot", "sheet.png", "--sharing", "odd"), "'odd'"),
         (("figure", "steps.py", "--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give"),
     ],
 )
@@ -219,8 +219,8 @@ def test_a_plan_goes_through_a_cache(run_json: JsonCommand) -> None:
     assert data["plan"] == "steps"
     assert data["parameters"] == {"n": 4, "passes": 1}
     # 16 texels of 4 bytes are a line: one read misses, and 15 hit
-    assert data["by_texture"]["x"]["reads"] == 16
-    assert data["by_texture"]["x"]["read_hits"] == 15
+    assert data["regions"][0]["reads"] == 16
+    assert data["regions"][0]["read_hits"] == 15
     several = run_json("cache", "steps.py", "--cache", "1K,4way,64B", "2K,4way,64B")
     assert [one["cache"] for one in several["runs"]] == ["1K,4way,64B", "2K,4way,64B"]
     in_flight = run_json("cache", "--in-flight", "1,2", "4", "steps.py", "n=4,8")["runs"]

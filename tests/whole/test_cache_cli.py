@@ -7,6 +7,7 @@ with plain Python.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.api.cache import Case, cache_map
+from gpgpu_legacy.api.cache import Simulation, cache_map
 from gpgpu_legacy.api.cache_plot import heat_map_caption
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cache.access import parse_access
@@ -57,11 +58,8 @@ def test_what_memory_and_writes_are_is_passed_on(run_json: JsonCommand) -> None:
     result = cache_run(plan, memory, parse_access("2x2", "hilbert", quads=True))
     assert [data["hits"], data["bytes_from_memory"]] == [result.hits, result.bytes_from_memory]
     assert [each["hits"] for each in data["levels"]] == [each.hits for each in result.levels]
-    for region in result.regions:
-        each = data["by_texture"][region.name]
-        for name in ("reads", "read_hits", "writes", "write_hits", "bytes_from_memory"):
-            assert each[name] == getattr(region, name)
-    assert data["write_policy"] == "allocate"
+    assert data["regions"] == [asdict(region) for region in result.regions]
+    assert data["allocate"] is True
     assert (data["second_level"], data["per_texture"]) == ("1K,4way,64B", True)
     assert memory_bytes(result) == data["bytes_from_memory"] + data["bytes_to_memory"]
     assert data["plan"] == MULTI
@@ -84,7 +82,7 @@ def test_turns_that_repeat_are_simulated_once_and_said_to_be(
     quick, whole = run_json(*words), run_json(*words, "--every-pass")
     assert quick["iterations_repeated"] > 0 == whole["iterations_repeated"]
     assert quick["iterations"] == whole["iterations_simulated"] == 64
-    same = ("accesses", "hits", "bytes_from_memory", "bytes_to_memory", "by_texture", "exact")
+    same = ("accesses", "hits", "bytes_from_memory", "bytes_to_memory", "regions", "exact")
     assert [quick[name] for name in same] == [whole[name] for name in same]
     _, out, _ = run(*words)
     assert (
@@ -246,7 +244,7 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
     Pass k reads row k of B for every fragment, and it stays in the cache: a miss in each of 8.
     """
     memory = Memory((parse_cache("96,fully,32B"),))
-    ran, found = cache_map(Case(find_product(LM).builder(n=8), memory), "B")
+    ran, found = cache_map(Simulation(find_product(LM).builder(n=8), memory), "B")
     assert "504 of 512 reads hit" in heat_map_caption(ran, found)
 
 
