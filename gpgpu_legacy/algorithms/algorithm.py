@@ -46,10 +46,6 @@ class Algorithm:
     package: str = SHIPPED_IN
     file: Path | None = None
 
-    def __post_init__(self) -> None:
-        if not self.name or not callable(self.build):
-            raise InputError("an algorithm has a name and a function that builds it; give both")
-
     @property
     def explanation(self) -> str:
         """How it works, in paragraphs: the docstring of the module that builds it."""

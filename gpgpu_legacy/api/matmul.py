@@ -18,10 +18,10 @@ from gpgpu_legacy.measure.tuned import choose, state
 from gpgpu_legacy.pipeline.inputs import as_numbers, as_operands
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.predict.auto import ranking
+from gpgpu_legacy.predict.auto import executors_for
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.registry import AUTO, find_executor
+from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_PRODUCTS = 16
 """How many products are kept with their plans, so that a repeated call looks its own up and runs
@@ -66,7 +66,7 @@ def matmul(
     product = _product(method, shapes, executor, machine, given, _tuning=tuning)
     if c is not None or product.is_unorm:
         operands = as_operands(product.plan, operands)
-    with prepared(product.plan, product.executors(), product.machine) as (_, ready):
+    with prepared(product.plan, product.executors(1), product.machine) as (_, ready):
         return ready.run(operands).outputs["C"]
 
 
@@ -81,11 +81,11 @@ class _Given(dict[str, Any]):
 
 
 class _Product(NamedTuple):
-    """A product that may be computed again. executors: those for the next run."""
+    """A product that may be computed again. executors: those for so many runs."""
 
     plan: Plan
     machine: Machine
-    executors: Callable[[], list[Executor]]
+    executors: Callable[[int], list[Executor]]
     is_unorm: bool
 
 
@@ -103,11 +103,7 @@ def _product(
     algorithm, (how, given) = find_product(method), with_machine(machine, parameters)
     choice = choose(algorithm, {**given, **_sizes(*shapes, given)}, executor, how)
     plan, how = algorithm.plan(**choice.given), choice.machine
-    if choice.executor == AUTO:
-        executors: Callable[[], list[Executor]] = ranking(plan, how).of_next
-    else:
-        named = [find_executor(choice.executor, plan)]
-        executors = named.copy
+    executors = executors_for(choice.executor, plan, how)
     is_unorm = any(texture.format.numeric is Numeric.UNORM for texture in plan.textures)
     return _Product(plan, how, executors, is_unorm)
 

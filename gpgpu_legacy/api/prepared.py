@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import atexit
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import copysign
 from threading import Lock
@@ -25,15 +25,13 @@ from gpgpu_legacy.errors import (
     PlanError,
     is_of_opengl,
 )
-from gpgpu_legacy.isa.arithmetic import F32
-from gpgpu_legacy.measure.rounds import median_timings
 from gpgpu_legacy.plan.expand import numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import ComputePass, FragmentPass, Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
-from gpgpu_legacy.runtime.prepared import Held, Observer, Prepared, Result
+from gpgpu_legacy.runtime.prepared import Held, Prepared
 
 MOST_PLANS = 4
 """How many plans stay prepared that nobody is running."""
@@ -75,16 +73,7 @@ class _Idle:
 class PreparedPlans:
     """Prepared plans that wait for their next run. Any thread may ask; two never get the same."""
 
-    def __init__(
-        self,
-        most_plans: int = MOST_PLANS,
-        most_bytes: int = MOST_BYTES,
-        most_steps: int = MOST_STEPS,
-        most_device_bytes: int = MOST_DEVICE_BYTES,
-    ) -> None:
-        """The bounds; see MOST_PLANS, MOST_BYTES, MOST_STEPS and MOST_DEVICE_BYTES."""
-        self._most_plans, self._most_steps = most_plans, most_steps
-        self._most_bytes, self._most_device_bytes = most_bytes, most_device_bytes
+    def __init__(self) -> None:
         self._idle: list[_Idle] = []  # the last used at the end
         self._lock = Lock()
         os.register_at_fork(
@@ -160,7 +149,7 @@ class PreparedPlans:
 
     def _put(self, idle: _Idle) -> None:
         """Let a plan wait, and close what was used longest ago until the bounds hold."""
-        if len(idle.prepared.plan.steps) > self._most_steps or not self._fit([idle]):
+        if len(idle.prepared.plan.steps) > MOST_STEPS or not self._fit([idle]):
             idle.prepared.close()
             return
         closing = []
@@ -174,9 +163,9 @@ class PreparedPlans:
     def _fit(self, idle: Sequence[_Idle]) -> bool:
         held = [one.held for one in idle]
         return (
-            len(held) <= self._most_plans
-            and sum(one.host_bytes for one in held) <= self._most_bytes
-            and sum(one.device_bytes for one in held) <= self._most_device_bytes
+            len(held) <= MOST_PLANS
+            and sum(one.host_bytes for one in held) <= MOST_BYTES
+            and sum(one.device_bytes for one in held) <= MOST_DEVICE_BYTES
         )
 
 
@@ -212,31 +201,3 @@ prepared = _PLANS.prepared
 close_prepared = _PLANS.close
 """Close the plans of the process that wait."""
 atexit.register(close_prepared)
-
-
-def run_repeatedly(
-    prepared: Prepared,
-    operands: dict[str, F32],
-    repeat: int,
-    observer: Observer | None,
-    progress: Callable[[], object] = lambda: None,
-) -> Result:
-    """The last result of a prepared plan, with the medians of all times.
-
-    If there are several runs, one more precedes them, and the observed one follows; neither is
-    measured.
-    """
-    several = repeat > 1
-    result = prepared.run(operands, None if several else observer)
-    progress()
-    if not several:
-        return result
-    timings = []
-    for _ in range(repeat):
-        result = prepared.run(operands)
-        timings.append(result.timings)
-        progress()
-    if observer is not None:
-        result = prepared.run(operands, observer)
-        progress()
-    return replace(result, timings=median_timings(timings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
-from gpgpu_legacy.api.prepared import prepared, run_repeatedly
+from gpgpu_legacy.api.prepared import prepared
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
-from gpgpu_legacy.measure.rounds import as_repeat
+from gpgpu_legacy.measure.rounds import as_repeat, median_timings
 from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -32,7 +32,7 @@ from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record, with_fields
 
 
-class OutputRange(Record):
+class OutputRange(Record, kw_only=False):
     """An output as it is written. min, max: None for one with a NaN or an infinity."""
 
     shape: tuple[int, ...]
@@ -236,14 +236,11 @@ def run(
     if check and p.reference is not None:
         _require_room_to_compare(plan)
     choice = "This is the way that `tune` has found here." if is_tuned else ""
-    fit: str | Sequence[Executor] = executor
-    if executor == AUTO:
-        ranking = auto.ranking(plan, how)
-        fit = ranking.of_next(as_repeat(repeat))
-        choice = ranking.reason
     chosen, result = execute(
-        plan, given, fit, how, repeat=repeat, observer=observer, progress=progress
+        plan, given, executor, how, repeat=repeat, observer=observer, progress=progress
     )
+    if executor == AUTO:
+        choice = auto.ranking(plan, how).reason
     try:
         counts = count_plan(plan)
     except PlanError:  # of a kernel that branches on what it loads
@@ -288,31 +285,43 @@ def with_machine(
     machine: Machine | None, keywords: Mapping[str, Any]
 ) -> tuple[Machine, dict[str, Any]]:
     """The machine with the fields that are among the keywords, and the other keywords."""
-    names = Machine.__dataclass_fields__
-    given = {name: value for name, value in keywords.items() if name in names}
+    others = dict(keywords)
+    given = {name: others.pop(name) for name in Machine.__dataclass_fields__ if name in others}
     if "arithmetic" in given:
         given["arithmetic"] = find_arithmetic(given["arithmetic"])
-    others = {name: value for name, value in keywords.items() if name not in names}
     return replace(machine or DEFAULT_MACHINE, **given), others
 
 
 def execute(
     plan: Plan,
     given: dict[str, F32],
-    executor: str | Sequence[Executor] = AUTO,
+    executor: str = AUTO,
     machine: Machine = DEFAULT_MACHINE,
     *,
     repeat: int = 1,
     observer: Observer | None = None,
     progress: Callable[[], object] | None = None,
 ) -> tuple[Executor, Computed]:
-    """Run a plan on its operands: what ran it, its outputs in their own shapes, and its times."""
+    """Run a plan on its operands: what ran it, its outputs in their own shapes, and its times.
+
+    Those are the medians of all runs; see `run`.
+    """
     report, repeat = progress or (lambda: None), as_repeat(repeat)
-    if isinstance(executor, str):
-        executor = auto.executors_for(executor, plan, machine, repeat)
-    with prepared(plan, executor, machine) as (chosen, ready):
+    several, executors = repeat > 1, auto.executors_for(executor, plan, machine)(repeat)
+    with prepared(plan, executors, machine) as (chosen, ready):
         report()
-        result = run_repeatedly(ready, given, repeat, observer, report)
+        result = ready.run(given, None if several else observer)
+        report()
+        if several:
+            timings = []
+            for _ in range(repeat):
+                result = ready.run(given)
+                timings.append(result.timings)
+                report()
+            if observer is not None:
+                result = ready.run(given, observer)
+                report()
+            result = replace(result, timings=median_timings(timings))
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
     outputs = {name: values.reshape(shapes[name]) for name, values in result.outputs.items()}
     return chosen, replace(result, outputs=outputs)
@@ -324,11 +333,9 @@ def _rate(count: int | None, seconds: float) -> float | None:
 
 
 def _range(values: F32) -> OutputRange:
-    if values.size:
-        low, high = float(values.min()), float(values.max())
-        if np.isfinite(low) and np.isfinite(high):
-            return OutputRange(shape=values.shape, min=low, max=high)
-    return OutputRange(shape=values.shape, min=None, max=None)
+    low, high = (float(values.min()), float(values.max())) if values.size else (np.nan, np.nan)
+    ends = (low, high) if np.isfinite(low) and np.isfinite(high) else (None, None)
+    return OutputRange(values.shape, *ends)
 
 
 def _require_room_to_compare(plan: Plan) -> None:

@@ -8,6 +8,7 @@ before all this (measure/tuned.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import inf
 
@@ -96,7 +97,7 @@ class Ranking:
         self._seconds: dict[Executor, float] = {}
         self._executors: list[Executor] = []
 
-    def of_next(self, runs: int = 1) -> list[Executor]:
+    def of_next(self, runs: int) -> list[Executor]:
         """The executors for so many runs more, the first of them first."""
         is_first, self._runs = not self._runs, self._runs + runs
         if is_first or (self._runs >= self._next and self._executors[0].capabilities.is_of_host):
@@ -118,15 +119,16 @@ class Ranking:
         )
 
 
-ranking = lru_cache(maxsize=16)(Ranking)
+ranking = lru_cache(maxsize=64)(Ranking)
 """The one of a plan and a machine in this process."""
 
 
-def executors_for(name: str, plan: Plan, machine: Machine, runs: int) -> list[Executor]:
-    """The executor of that name, or those that `auto` takes for a plan's next runs."""
+def executors_for(name: str, plan: Plan, machine: Machine) -> Callable[[int], list[Executor]]:
+    """For so many runs more of a plan, the executor of that name, or those that `auto` takes."""
     if name == AUTO:
-        return ranking(plan, machine).of_next(runs)
-    return [find_executor(name, plan)]
+        return ranking(plan, machine).of_next
+    named = [find_executor(name, plan)]
+    return lambda _: named
 
 
 def executor_for(

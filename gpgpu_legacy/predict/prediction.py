@@ -105,12 +105,11 @@ class Prediction(Result, kw_only=True):
     """The least time of a plan on a chip; what is not known is None.
 
     parameters: that the plan was built with. terms: those with a count of 0 are left out. binds:
-    the bottleneck, the name of the term that takes most of the compute time. unknown: the names of
-    terms whose rates are not known. compute_seconds: without transfers; None if no rate of the
-    drawing or dispatches is known. seconds: of all of it. memory_bytes: that the chip's own memory
-    serves, behind a simulated cache where there is one. gflops: of the operations that the
-    algorithm states. passes: each bound by its own slowest unit. exceeds: the limits of the chip
-    that the plan exceeds, in words.
+    the bottleneck, the name of the term that takes most of the compute time. compute_seconds:
+    without transfers; None if no rate of the drawing or dispatches is known. seconds: of all of it.
+    memory_bytes: that the chip's own memory serves, behind a simulated cache where there is one.
+    gflops: of the operations that the algorithm states. passes: each bound by its own slowest unit.
+    exceeds: the limits of the chip that the plan exceeds, in words.
     """
 
     chip: str
@@ -118,7 +117,6 @@ class Prediction(Result, kw_only=True):
     parameters: dict[str, Plain]
     terms: tuple[Term, ...]
     binds: str | None
-    unknown: tuple[str, ...]
     compute_seconds: float | None
     transfer_seconds: float | None
     seconds: float | None
@@ -232,7 +230,6 @@ def make_prediction(chip: str, plan: str, terms: Iterable[Term]) -> Prediction:
         parameters={},
         terms=tuple(with_fields(term, binds=term is bottleneck) for term in counted),
         binds=None if bottleneck is None else bottleneck.name,
-        unknown=tuple(term.name for term in counted if term.seconds is None),
         compute_seconds=compute,
         transfer_seconds=transfer,
         seconds=None if compute is None or transfer is None else compute + transfer,

@@ -86,7 +86,7 @@ def test_code_that_was_kept_counts() -> None:
 def test_what_is_run_again_and_again_is_prepared_where_it_is_fast() -> None:
     plan = find_algorithm("jacobi").plan(n=512, passes=1)  # 2.6 s by SLOW; FAST needs 11 s before
     ranking = auto.Ranking(plan, auto.DEFAULT_MACHINE)
-    assert [ranking.of_next()[0].name for _ in range(10)] == ["slow"] * 7 + ["fast"] * 3
+    assert [ranking.of_next(1)[0].name for _ in range(10)] == ["slow"] * 7 + ["fast"] * 3
     assert "took fast, expected to be done first with 8 runs: in about" in ranking.reason
     assert auto.executor_for("auto", plan) is SLOW  # for a single one, as before
 

@@ -12,6 +12,7 @@ import pytest
 from fakes import FakeExecutor, FakePrepared
 from sorting import in_order, shuffled, sort_plan
 
+from gpgpu_legacy.api import prepared as module
 from gpgpu_legacy.api.prepared import PreparedPlans, close_prepared
 from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.errors import (
@@ -131,8 +132,9 @@ def _positive(x: object) -> float | Table | Affine:
     return Affine(0.0, 0.0) if isinstance(x, Affine) else 0.0
 
 
-def test_the_least_recently_used_is_closed_first() -> None:
-    fake, plans = Idle(), PreparedPlans(most_plans=2)
+def test_the_least_recently_used_is_closed_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_PLANS", 2)
+    fake, plans = Idle(), PreparedPlans()
     for side in (1, 2, 1, 3):
         with plans.prepared(cleared(side), [fake]):
             pass
@@ -140,8 +142,9 @@ def test_the_least_recently_used_is_closed_first() -> None:
     assert closed == {1: False, 2: True, 3: False}
 
 
-def test_textures_are_bounded_in_bytes() -> None:
-    fake, plans = Idle(), PreparedPlans(most_bytes=TEXEL_BYTES * 5)  # 2×2 and 1×1 fit together
+def test_textures_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", TEXEL_BYTES * 5)
+    fake, plans = Idle(), PreparedPlans()  # 2×2 and 1×1 fit together
     for side in (2, 1):
         with plans.prepared(cleared(side), [fake]):
             pass
@@ -151,8 +154,12 @@ def test_textures_are_bounded_in_bytes() -> None:
     assert [p.closed for p in fake.prepared] == [True, False, False]
 
 
-def test_what_is_too_large_is_closed_at_once_and_takes_no_other_with_it() -> None:
-    fake, plans = Idle(), PreparedPlans(most_bytes=TEXEL_BYTES * 5, most_steps=2)
+def test_what_is_too_large_is_closed_at_once_and_takes_no_other_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", TEXEL_BYTES * 5)
+    monkeypatch.setattr(module, "MOST_STEPS", 2)
+    fake, plans = Idle(), PreparedPlans()
     long = replace(cleared(1), steps=cleared(1).steps * 3)
     for plan in (cleared(1), cleared(3), long):
         with plans.prepared(plan, [fake]):
@@ -246,8 +253,10 @@ class _HeldByDevice(FakePrepared):
         return Held(device_bytes=self.plan.texture_bytes)
 
 
-def test_a_gpus_memory_has_a_bound_of_its_own() -> None:
-    fake, plans = OnDevice(), PreparedPlans(most_bytes=0, most_device_bytes=TEXEL_BYTES * 5)
+def test_a_gpus_memory_has_a_bound_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MOST_BYTES", 0)
+    monkeypatch.setattr(module, "MOST_DEVICE_BYTES", TEXEL_BYTES * 5)
+    fake, plans = OnDevice(), PreparedPlans()
     for side in (2, 1, 1, 3):
         with plans.prepared(cleared(side), [fake]):
             pass

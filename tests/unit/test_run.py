@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -230,7 +231,7 @@ class Clock(FakeExecutor):
 def timed(monkeypatch: pytest.MonkeyPatch, *times: tuple[float, ...]) -> Clock:
     clock = Clock([Timings(*each) for each in times])
     monkeypatch.setattr(module.auto, "ranked", lambda *_, **__: {clock: 0.0})
-    monkeypatch.setattr(module.auto, "ranking", module.auto.Ranking)  # keep none for other tests
+    monkeypatch.setattr(module.auto, "ranking", cache(module.auto.Ranking))
     return clock
 
 

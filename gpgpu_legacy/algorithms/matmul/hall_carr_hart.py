@@ -28,35 +28,27 @@ from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.arb.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
-from gpgpu_legacy.plan.formats import R32F, RGBA32F
+from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.plan.textures import Texture
 
 DEFAULT_BLOCK = 32  # "For our tests we have chosen b = 32" (Section 3)
 
 
-def hall_carr_hart_single(
-    sizes: Sizes,
-    stored: Stored,
-    block: Block = DEFAULT_BLOCK,
-    accumulate: AccumulateBy = Accumulate.COPY,
-    coordinates_first: CoordinatesFirst = None,
-) -> PlanBuilder:
-    """One element in a texel; b steps of the sum in each pass."""
-    layout = Layout(1, check_block(block, stored), R32F, stored)
-    return in_blocks("hall-carr-hart-single", sizes, layout, accumulate, coordinates_first)
+def _method(name: str, split: int, texels: Format) -> Callable[..., PlanBuilder]:
+    """The method of that name, with one element in a texel or quadrants of a matrix."""
 
+    def build(
+        sizes: Sizes,
+        stored: Stored,
+        block: Block = DEFAULT_BLOCK,
+        accumulate: AccumulateBy = Accumulate.COPY,
+        coordinates_first: CoordinatesFirst = None,
+    ) -> PlanBuilder:
+        layout = Layout(split, check_block(block, stored), texels, stored)
+        return in_blocks(name, sizes, layout, accumulate, coordinates_first)
 
-def hall_carr_hart_multi(
-    sizes: Sizes,
-    stored: Stored,
-    block: Block = DEFAULT_BLOCK,
-    accumulate: AccumulateBy = Accumulate.COPY,
-    coordinates_first: CoordinatesFirst = None,
-) -> PlanBuilder:
-    """Quadrants of a matrix in r, g, b and a; b steps of the sum in each pass."""
-    layout = Layout(2, check_block(block, stored), RGBA32F, stored)
-    return in_blocks("hall-carr-hart-multi", sizes, layout, accumulate, coordinates_first)
+    return build
 
 
 def in_blocks(
@@ -140,7 +132,7 @@ ALGORITHMS = (
         source="Hall, Carr & Hart 2003, Section 3",
         summary="b iterations of the inner loop per pass, one element per texel",
         lacked="loops, long programs, a way to read the framebuffer while drawing",
-        build=hall_carr_hart_single,
+        build=_method("hall-carr-hart-single", 1, R32F),
     ),
     Algorithm(
         name="hall-carr-hart-multi",
@@ -149,6 +141,6 @@ ALGORITHMS = (
         source="Hall, Carr & Hart 2003, Section 4",
         summary="b iterations of the inner loop per pass, the four quadrants in one RGBA texel",
         lacked="loops, and any storage wider than four channels",
-        build=hall_carr_hart_multi,
+        build=_method("hall-carr-hart-multi", 2, RGBA32F),
     ),
 )
