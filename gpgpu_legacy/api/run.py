@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from gpgpu_legacy.measure.tuned import choose
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
-from gpgpu_legacy.pipeline.reference import OutputError, Reference, expected, output_error, worst
+from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error, worst
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
 from gpgpu_legacy.present.grid import Entry, Grid, plain
@@ -29,7 +29,7 @@ from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
 from gpgpu_legacy.runtime.registry import AUTO
-from gpgpu_legacy.serial import Record, with_fields
+from gpgpu_legacy.serial import Record
 
 
 class OutputRange(Record, kw_only=False):
@@ -82,17 +82,14 @@ class Run(Result, dict=True):
     @property
     def arrays(self) -> Mapping[str, F32]:
         """The outputs by name, float32, in the shapes of the plan's results."""
-        return self._held.arrays
+        arrays: Mapping[str, F32] = self.__dict__["arrays"]
+        return arrays
 
     @property
     def inputs(self) -> Mapping[str, F32]:
         """The inputs, likewise."""
-        return self._held.inputs
-
-    @property
-    def _held(self) -> _Held:
-        held: _Held = self.__dict__["held"]
-        return held
+        inputs: Mapping[str, F32] = self.__dict__["inputs"]
+        return inputs
 
     def __getattr__(self, name: str) -> F32:
         """An output by its name."""
@@ -105,16 +102,6 @@ class Run(Result, dict=True):
     def max_error(self) -> float | None:
         """The largest error of an output; NaN where a NaN or an infinity takes part."""
         return None if self.errors is None else worst(self.errors)
-
-    def checked(self) -> Run:
-        """The run with its errors, where the plan has a reference function; else itself."""
-        held = self._held
-        if held.reference is None:
-            return self
-        _require_room_to_compare(held.plan)
-        wanted = expected(held.plan, held.reference, held.inputs)
-        errors = tuple(output_error(name, self.arrays[name], wanted[name]) for name in wanted)
-        return _holding(with_fields(self, errors=errors), held)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Its outputs, what they took and what was counted. whole: as tables, with all counts."""
@@ -180,21 +167,6 @@ _DECIDING = {
 """The counts that a run shows in short, in words."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Held:
-    """What a run keeps, and is not written."""
-
-    plan: Plan
-    reference: Reference | None
-    inputs: Mapping[str, F32]
-    arrays: Mapping[str, F32]
-
-
-def _holding(run: Run, held: _Held) -> Run:
-    run.__dict__["held"] = held
-    return run
-
-
 def run(
     p: PlanBuilder,
     inputs: Mapping[str, ArrayLike] | None = None,
@@ -233,14 +205,26 @@ def run(
         is_tuned, executor = taken != executor, taken
     plan = p.plan()
     given = operands_of(p, plan, arrays, seed)
-    if check and p.reference is not None:
-        _require_room_to_compare(plan)
+    reference, errors = p.reference if check else None, None
+    if reference is not None:
+        elements, outputs = (
+            sum(m.rows * m.columns for m in ms) for ms in (plan.operands, plan.results)
+        )
+        require_memory(
+            8
+            * (elements + 3 * outputs),  # wanted, a difference, and what the function computes with
+            f"the outputs of {plan.name} in float64 to compare with",
+            "leave the comparison out (--no-check)",
+        )
     choice = "This is the way that `tune` has found here." if is_tuned else ""
     chosen, result = execute(
         plan, given, executor, how, repeat=repeat, observer=observer, progress=progress
     )
     if executor == AUTO:
         choice = auto.ranking(plan, how).reason
+    if reference is not None:
+        wanted = expected(plan, reference, given)
+        errors = tuple(output_error(name, result.outputs[name], wanted[name]) for name in wanted)
     try:
         counts = count_plan(plan)
     except PlanError:  # of a kernel that branches on what it loads
@@ -260,9 +244,10 @@ def run(
         gigabytes_per_s=_rate(requested, compute_s),
         counts=counts,
         outputs={name: _range(values) for name, values in result.outputs.items()},
+        errors=errors,
     )
-    done = _holding(done, _Held(plan, p.reference, given, result.outputs))
-    return done.checked() if check else done
+    done.__dict__.update(inputs=given, arrays=result.outputs)
+    return done
 
 
 def _tuned(p: PlanBuilder, executor: str, machine: Machine) -> tuple[PlanBuilder, str, Machine]:
@@ -336,16 +321,3 @@ def _range(values: F32) -> OutputRange:
     low, high = (float(values.min()), float(values.max())) if values.size else (np.nan, np.nan)
     ends = (low, high) if np.isfinite(low) and np.isfinite(high) else (None, None)
     return OutputRange(values.shape, *ends)
-
-
-def _require_room_to_compare(plan: Plan) -> None:
-    """InputError where there is too little memory for inputs and outputs in float64."""
-    inputs, outputs = (
-        sum(matrix.rows * matrix.columns for matrix in matrices)
-        for matrices in (plan.operands, plan.results)
-    )
-    require_memory(
-        8 * (inputs + 3 * outputs),  # wanted, a difference, and what the function computes with
-        f"the outputs of {plan.name} in float64 to compare with",
-        "leave the comparison out (--no-check)",
-    )

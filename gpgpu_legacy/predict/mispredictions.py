@@ -14,7 +14,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.parameters import Plain, plainly
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
-from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.present.grid import Grid
@@ -161,21 +161,17 @@ def _explained(case: Case, reasons: dict[str, str]) -> Case:
 
 
 def compare_all() -> Mispredictions:
-    """Every case beside today's prediction; raises as `compare` does."""
+    """Every case beside today's prediction."""
     log = read_log()
     rows = (compare(case, log.tolerance) for case in log.case)
     return Mispredictions(mispredictions=tuple(rows))
 
 
 def compare(case: Case, tolerance: float) -> Misprediction:
-    """A case beside today's prediction; GpgpuLegacyError if the chip's rates are not known."""
+    """A case beside today's prediction, of a chip whose rates are known."""
     plan = _plan(case.method, tuple(case.parameters.items()))
     prediction = predict(plan, find_profile(case.chip))
-    if prediction.compute_seconds is None or prediction.binds is None:
-        raise GpgpuLegacyError(
-            f"the profile of {case.chip} has no rates to predict {case.method} with; add them, or "
-            "remove the case from mispredictions.toml"
-        )
+    assert prediction.compute_seconds is not None and prediction.binds is not None
     return compared(case, prediction.compute_seconds, prediction.binds, tolerance)
 
 

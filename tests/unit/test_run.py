@@ -313,15 +313,16 @@ def off_by(difference: Any, wanted: Any = 0.0) -> Pipeline:
 
 
 def test_an_error_is_relative_to_its_outputs_largest_element_and_has_a_place() -> None:
-    found = off_by([[0.0, 0.0], [-3.0, 1.0]]).run(x=A)
-    assert found.errors is None
-    assert found.max_error is None
-    y, z = found.checked().errors or ()
+    p = off_by([[0.0, 0.0], [-3.0, 1.0]])
+    found = p.run(x=A)
+    assert found.errors is found.max_error is None
+    found = p.run(x=A, check=True)
+    y, z = found.errors or ()
     # the reference has 1, 2, 0, 5
     assert (y.output, y.error, y.kind, y.at) == ("y", 3.0 / 5.0, ErrorKind.RELATIVE, (1, 0))
     assert (z.output, z.error, z.at) == ("z", 0.0, None)
-    assert found.checked().max_error == 3.0 / 5.0
-    assert found.checked().y.tolist() == A.tolist()
+    assert found.max_error == 3.0 / 5.0
+    assert found.y.tolist() == A.tolist()
 
 
 def test_an_error_is_absolute_where_the_reference_is_0_everywhere() -> None:
@@ -346,7 +347,6 @@ def test_what_has_no_reference_has_no_errors() -> None:
     p.reference = None
     found = p.run(x=A, check=True)
     assert found.errors is None
-    assert found.checked() is found
 
 
 # Choices -----------------------------------------------------------------------------------------

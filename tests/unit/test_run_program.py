@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -283,7 +282,7 @@ def test_auto_turns_to_the_next_where_one_cannot(
 
     order = [Unable(), find_executor("jit"), find_executor("numpy")]
     monkeypatch.setattr(auto, "ranked", lambda *_, **__: dict.fromkeys(order, 0.0))
-    monkeypatch.setattr(auto, "ranking", cache(auto.Ranking))  # keep none for other tests
+    monkeypatch.setattr(auto, "ranking", auto.Ranking)  # a new one each time
     executor, images, _ = run_drawing(make_drawing(show("fragment.color"), 2, 1))
     assert executor.name == "jit"
     assert (images == 1).all()

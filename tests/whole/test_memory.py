@@ -112,13 +112,13 @@ def test_plans_and_comparisons_ask_first(
     monkeypatch.setattr(memory, "SURELY_THERE", 0)
     p = find_product("hall-carr-hart-single").builder(n=64)
     inputs = sample_inputs(p.plan(), p.samples)
-    done = run(p, inputs, executor="numpy")
+    run(p, inputs, executor="numpy")
     close_prepared()  # a plan that stays prepared needs nothing more
     machine(30_000)
     with pytest.raises(InputError, match="plan hall-carr-hart-single on numpy needs about 82 kB"):
         run(p, inputs, executor="numpy")
     with pytest.raises(InputError, match="--no-check"):
-        done.checked()
+        run(p, inputs, executor="numpy", check=True)
     with pytest.raises(InputError, match="single with its inputs needs about 147 kB"):
         sample_inputs(p.plan(), p.samples)
 
