@@ -79,7 +79,9 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
         ]
     if chip.hardware.run_us is not None:  # which only calibrated profiles have
         terms.append(make_term("run overhead", Stage.RUN, 1, "runs", rates.of_overhead("run_us")))
-    upload, readback = map(rates.transfers, ("upload_gb_per_s", "readback_gb_per_s"))
+    upload, readback = (
+        rates.known(name, "bus_gb_per_s") for name in ("upload_gb_per_s", "readback_gb_per_s")
+    )
     terms += [
         make_term("copies", Stage.COPY, copy_bytes, "bytes", memory),
         make_term("clears", Stage.CLEAR, work.clear_bytes, "bytes", memory),

@@ -72,11 +72,18 @@ class Term(Record):
 
     @property
     def origin(self) -> str:
-        """Where the rate comes from: its facts with their sources, or what is missing."""
+        """Where the rate comes from: its facts with their sources, or what is missing.
+
+        A fact is, for example, `core clock 412 MHz (W, high)`.
+        """
         if self.per_second is None:
             return self.why
-        facts = "; ".join(map(_fact_text, self.facts))
-        return f"{self.why}: {facts}" if self.why else facts
+        facts = []
+        for fact in self.facts:
+            name, unit = name_and_unit(fact.name)
+            value = f"{name} {value_text(fact.value)}{' ' * bool(unit)}{unit}"
+            facts.append(f"{value} ({fact.source}, {fact.confidence.value})")
+        return f"{self.why}{': ' * bool(self.why)}{'; '.join(facts)}"
 
 
 def make_term(name: str, stage: Stage, count: float, unit: str, rate: Rate) -> Term:
@@ -245,10 +252,3 @@ def _longest(terms: Iterable[Term]) -> Term | None:
 def _milliseconds(seconds: float | None) -> float | None:
     """Seconds in milliseconds."""
     return None if seconds is None else 1e3 * seconds
-
-
-def _fact_text(fact: RateFact) -> str:
-    """A fact with its source: `core clock 412 MHz (W, high)`."""
-    name, unit = name_and_unit(fact.name)
-    value = f"{name} {value_text(fact.value)}{' ' if unit else ''}{unit}"
-    return f"{value} ({fact.source}, {fact.confidence.value})"

@@ -45,7 +45,7 @@ class Rates:
 
     def kernel_arithmetic(self) -> Rate:
         """Operations of kernels per second; the same units compute fragments."""
-        return _first(self.known("compute_peak_gflops"), self.known("fragment_peak_gflops"))
+        return self.known("compute_peak_gflops", "fragment_peak_gflops")
 
     # Textures and targets -----------------------------------------------------------------------
 
@@ -71,7 +71,7 @@ class Rates:
         why = "one per pipeline and clock"
         return _first(measured, self._rate("pixel_pipelines", "core_clock_mhz", scale=1e6, why=why))
 
-    # Memory and transfers -----------------------------------------------------------------------
+    # Memory -------------------------------------------------------------------------------------
 
     def memory(self, texture_bytes: float = inf) -> Rate:
         """Bytes per second of the chip's own memory, or of a cache that holds all textures.
@@ -80,8 +80,7 @@ class Rates:
         """
         mib = self.hardware.cached_mib
         is_cached = mib is not None and texture_bytes <= mib.value << 20
-        names = [*["cached_gb_per_s"] * is_cached, "memory_gb_per_s"]
-        return _first(*map(self.known, names))
+        return self.known(*["cached_gb_per_s"] * is_cached, "memory_gb_per_s")
 
     def shared_memory(self) -> Rate:
         """Steps of kernels' requests to shared memory per second."""
@@ -93,15 +92,11 @@ class Rates:
         names = ("cores", "core_clock_mhz", "accesses_per_clock", "register_bits")
         return self._rate(*names, scale=1e6 / WORD_BITS, why="a register for each core and clock")
 
-    def transfers(self, name: str) -> Rate:
-        """Bytes per second to the chip, or from it, by the name of that rate."""
-        return _first(self.known(name), self.known("bus_gb_per_s"))
-
     # From facts ---------------------------------------------------------------------------------
 
-    def known(self, name: str) -> Rate:
-        """The rate that the profile has under that name, in 10⁹ per second."""
-        return self._rate(name, scale=1e9)
+    def known(self, *names: str) -> Rate:
+        """The first of these rates that the profile has, in 10⁹ per second."""
+        return _first(*(self._rate(name, scale=1e9) for name in names))
 
     def of_overhead(self, name: str) -> Rate:
         """How often per second what takes a number of microseconds can be done."""

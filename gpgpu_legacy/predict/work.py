@@ -36,7 +36,7 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     written_by,
 )
-from gpgpu_legacy.plan.textures import Rect, constant_rect
+from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.predict.parts import expand_opaque_repeats, parts_of
 from gpgpu_legacy.predict.rates import Rates
 
@@ -147,8 +147,7 @@ class _Counter:
             self.work.clear_bytes += moved.clear_bytes
         elif isinstance(pass_, FragmentPass):
             bound = {binding.unit: binding for binding in pass_.bindings}
-            units = [i.texture.unit for i in pass_.program.instructions if i.texture is not None]
-            bindings = [bound[unit] for unit in units]
+            bindings = [bound[unit] for unit in pass_.program.lookup_units]
             lookups = tuple(DependentLookup(each.texture, each.sampler) for each in bindings)
             self._add_draw(pass_, lookups, times, {}, writes=True)
         self.work.passes += times
@@ -205,10 +204,8 @@ class _Counter:
         self._add_arithmetic(pass_, lookups, fragments)
         if registers is not None:
             textures = {binding.unit: binding.texture for binding in pass_.bindings}
-            for instruction in pass_.program.instructions:
-                if instruction.texture is not None:
-                    bits = self._texel_bits(textures[instruction.texture.unit])
-                    self.work.lookups[bits] += fragments
+            for unit in pass_.program.lookup_units:
+                self.work.lookups[self._texel_bits(textures[unit])] += fragments
             for name, number in registers.items():
                 self.work.lookups[self._texel_bits(name)] -= fragments * number
         self.work.memory_bytes += times * self._read_bytes(pass_, lookups)
@@ -299,7 +296,8 @@ class _Counter:
         touched: Counter[str] = Counter()
         for lookup in lookups:
             if isinstance(lookup, AffineLookup):
-                touched[lookup.texture] += _texels(lookup, rect)
+                across = rect.width if lookup.s.x or lookup.t.x else 1
+                touched[lookup.texture] += across * (rect.height if lookup.s.y or lookup.t.y else 1)
             elif isinstance(lookup, DependentLookup):
                 touched[lookup.texture] += rect.area
         return sum(
@@ -319,10 +317,3 @@ def _lookups_of_tiles(content: Content, count: int) -> Iterator[tuple[int, bool,
             for step in segment.steps:
                 if step.lookup is not None:
                     yield segment.trips, segment.trips > 1 or iterates, step.lookup
-
-
-def _texels(lookup: AffineLookup[str], rect: Rect) -> int:
-    """How many texels all fragments together read by one lookup."""
-    across = rect.width if lookup.s.x or lookup.t.x else 1
-    up = rect.height if lookup.s.y or lookup.t.y else 1
-    return across * up
