@@ -243,16 +243,16 @@ def _type_in_words(hint: Any) -> str:
 
 def opcodes() -> str:
     """A row for each opcode, from the table that everything else reads."""
-    from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+    from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 
     words = {
-        Operand.DESTINATION: "dst",
-        Operand.VECTOR: "v",
-        Operand.SCALAR: "s",
-        Operand.REGISTER: "v",
-        Operand.EXTENDED_SWIZZLE: "xyzw01",
-        Operand.TEXTURE_UNIT: "texture[n]",
-        Operand.TEXTURE_TARGET: "TARGET",
+        OperandKind.DESTINATION: "dst",
+        OperandKind.VECTOR: "v",
+        OperandKind.SCALAR: "s",
+        OperandKind.REGISTER: "v",
+        OperandKind.EXTENDED_SWIZZLE: "xyzw01",
+        OperandKind.TEXTURE_UNIT: "texture[n]",
+        OperandKind.TEXTURE_TARGET: "TARGET",
     }
     lines = ["| opcode | operands | result | counts as | in GLSL | section |", "| --- " * 6 + "|"]
     for row in OPCODES.values():
@@ -272,13 +272,13 @@ def opcodes() -> str:
 def _in_glsl(row: Opcode) -> str:
     """What is emitted for a row's meaning, of sources that are called a, b and c."""
     from gpgpu_legacy.isa.execute import ALL
-    from gpgpu_legacy.isa.opcodes import Form, Operand
+    from gpgpu_legacy.isa.opcodes import Form, OperandKind
     from gpgpu_legacy.lower.emit.glsl import GlslEmitter
     from gpgpu_legacy.lower.emit.glsl_fragment import GLSL
     from gpgpu_legacy.lower.ir import Read, Variable, component, compose
     from gpgpu_legacy.lower.ir_types import FLOAT, VEC4
 
-    sources = {Operand.VECTOR, Operand.SCALAR, Operand.REGISTER}
+    sources = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
     kind = FLOAT if row.form is Form.SCALAR else VEC4
     values = [
         Read(Variable(name, kind), ALL[: kind.width])

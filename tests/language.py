@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 
 TARGETS = ("1D", "2D", "3D", "CUBE", "RECT")
 LETTERS = ("xyzw", "rgba")
@@ -227,22 +227,22 @@ class Writer:
     def instruction(self) -> str:
         row = OPCODES[self.one(sorted(OPCODES))]
         saturate = self.one(("", "_SAT" * row.saturable))
-        kinds = [kind for kind in row.shape.value if kind is not Operand.TEXTURE_TARGET]
+        kinds = [kind for kind in row.shape.value if kind is not OperandKind.TEXTURE_TARGET]
         return f"{row.mnemonic}{saturate} {', '.join(map(self.operand, kinds))};"
 
-    def operand(self, kind: Operand) -> str:
+    def operand(self, kind: OperandKind) -> str:
         match kind:
-            case Operand.DESTINATION:
+            case OperandKind.DESTINATION:
                 return self.destination()
-            case Operand.SCALAR:
+            case OperandKind.SCALAR:
                 return self.scalar()
-            case Operand.REGISTER:
+            case OperandKind.REGISTER:
                 return self.register()
-            case Operand.EXTENDED_SWIZZLE:
+            case OperandKind.EXTENDED_SWIZZLE:
                 letters = self.one(LETTERS) + "01"
                 chosen = [self.one(("", "-", "+")) + self.one(letters) for _ in range(4)]
                 return ", ".join(chosen)
-            case Operand.TEXTURE_UNIT:
+            case OperandKind.TEXTURE_UNIT:
                 unit = self.random.randrange(16)
                 target = self.targets.setdefault(unit, self.one(TARGETS))
                 return f"texture{self.one(('', '[0]')) if unit == 0 else f'[{unit}]'}, {target}"

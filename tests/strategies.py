@@ -18,7 +18,7 @@ from drawing import F32, Image, corners, draw_all
 from hypothesis import strategies as st
 
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Opcode, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import AttributeCorners, Texcoords
@@ -113,18 +113,18 @@ class Writer:
         operands = []
         for kind in row.shape.value:
             match kind:
-                case Operand.DESTINATION:
+                case OperandKind.DESTINATION:
                     operands.append(dst + self.mask(undefined))
-                case Operand.VECTOR | Operand.SCALAR:
+                case OperandKind.VECTOR | OperandKind.SCALAR:
                     sign = self.random.choice(("", "", "" if only_temporaries else "-"))
-                    count = 1 if kind is Operand.SCALAR else self.random.choice((0, 1, 4, 4))
+                    count = 1 if kind is OperandKind.SCALAR else self.random.choice((0, 1, 4, 4))
                     operands.append(sign + self.source(only_temporaries) + self.swizzle(count))
-                case Operand.REGISTER:
+                case OperandKind.REGISTER:
                     operands.append(self.source(only_temporaries))
-                case Operand.EXTENDED_SWIZZLE:
+                case OperandKind.EXTENDED_SWIZZLE:
                     chosen = (self.random.choice("xyzw01") for _ in range(4))
                     operands.append(", ".join(self.random.choice(("", "-")) + c for c in chosen))
-                case Operand.TEXTURE_UNIT:
+                case OperandKind.TEXTURE_UNIT:
                     unit = self.random.randrange(UNITS)
                     operands.append(f"texture[{unit}], {self.targets[unit]}")
         return f"{row.mnemonic}{saturate} {', '.join(operands)};"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpgpu_legacy.interp.machine import Bound, Machine, inputs_of
+from gpgpu_legacy.interp.machine import BoundStorage, FragmentMachine, inputs_of
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, Arithmetic
@@ -97,8 +97,8 @@ def trace_fragment(
     row in the pass's rectangle.
     """
     x, y = fragment
-    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
-    machine = Machine(inputs_of(pass_, y, 1), bound, arithmetic)
+    bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
+    machine = FragmentMachine(inputs_of(pass_, y, 1), bound, arithmetic)
     traced = _Traced(machine, bound, constant_rect(pass_.rect).width, x)
     with np.errstate(all="ignore"):
         return tuple(traced.steps(pass_.program))
@@ -116,8 +116,8 @@ class _Traced:
     width: of the row. x: the fragment's column.
     """
 
-    machine: Machine
-    textures: Mapping[int, Bound]
+    machine: FragmentMachine
+    textures: Mapping[int, BoundStorage]
     width: int
     x: int
 

@@ -34,7 +34,7 @@ from gpgpu_legacy.cache.trace import (
 from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine, uniform_values
-from gpgpu_legacy.interp.kernel import Grid, Mask
+from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.kernel.ir import Element, Kernel, Type
 from gpgpu_legacy.lower.emit.numba_kernel import DTYPES
@@ -183,7 +183,7 @@ class _Maker:
         x = y = 0
         while y < up and across:
             count = min(width, across - x), min(rows, up - y)
-            grid, accesses = Grid((x, y), count), _Record(places, self.shift)
+            grid, accesses = WorkGroups((x, y), count), _Record(places, self.shift)
             try:
                 AddressMachine(pass_, grid, lengths, accesses).run()
             except _TooLargeError:
@@ -255,7 +255,7 @@ class _Record:
         self.lines.append(lines)
         self.kinds.append(place.kind + store)
 
-    def chunks(self, grid: Grid, local_size: tuple[int, int]) -> Iterator[Chunk]:
+    def chunks(self, grid: WorkGroups, local_size: tuple[int, int]) -> Iterator[Chunk]:
         """A row for each work group if that is short, else for each of its repetitions."""
         if not self.lines:
             return

@@ -27,7 +27,7 @@ from gpgpu_legacy.chips.verdict import (
 )
 from gpgpu_legacy.count.resources import Resource, Resources, Usage, Use, resources
 from gpgpu_legacy.isa.ir import COMPONENTS, IDENTITY, Instruction, Program, TextureTarget
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.languages.arb.printer import operand_texts, print_instruction
 from gpgpu_legacy.serial import as_record, with_fields
 
@@ -116,7 +116,7 @@ def _line(offender: Instruction | None) -> str:
 
 def _is_swizzled(instruction: Instruction) -> bool:
     """Whether an arithmetic operand is neither the whole register nor one component replicated."""
-    if OPCODES[instruction.mnemonic].cost is not Cost.ARITHMETIC:
+    if OPCODES[instruction.mnemonic].cost is not CostClass.ARITHMETIC:
         return False
     return any(src.swizzle != IDENTITY and len({*src.swizzle}) > 1 for src in instruction.srcs)
 
@@ -207,7 +207,7 @@ def _expanded(program: Program, native: NativeCount | None) -> tuple[Expanded, .
     """The instructions that are more natively, each kind with all lines that have it."""
     kinds: dict[object, list[NativeUse]] = {}
     for use in native.uses if native is not None else ():
-        if use.most > (OPCODES[use.instruction.mnemonic].cost is Cost.ARITHMETIC):
+        if use.most > (OPCODES[use.instruction.mnemonic].cost is CostClass.ARITHMETIC):
             kinds.setdefault(_kind(use), []).append(use)
     return tuple(
         as_record(

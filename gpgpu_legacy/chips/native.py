@@ -39,7 +39,7 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
     TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.serial import Line, Meta, Record, Several, Whole, from_toml
 
@@ -184,7 +184,9 @@ def count_native(program: Program, known: InstructionSet) -> NativeCount:
             vector, scalar = use.vector + fewest, use.scalar + fewest
             uses[index] = replace(use, vector=vector, scalar=scalar, most=use.most + most)
             break
-    lookups = sum(OPCODES[i.mnemonic].cost is not Cost.ARITHMETIC for i in program.instructions)
+    lookups = sum(
+        OPCODES[i.mnemonic].cost is not CostClass.ARITHMETIC for i in program.instructions
+    )
     return NativeCount(tuple(uses), lookups)
 
 
@@ -225,7 +227,7 @@ class _Counter:
         if not live:
             return NativeUse(instruction, 0, 0, 0)
         row = OPCODES[instruction.mnemonic]
-        if row.cost is not Cost.ARITHMETIC:
+        if row.cost is not CostClass.ARITHMETIC:
             return self._lookup(instruction)
         read = live if row.form is Form.COMPONENTWISE else (0, 1, 2, 3)
         moved = tuple(self._moved(instruction, read)) if row.form is not Form.SCALAR else ()

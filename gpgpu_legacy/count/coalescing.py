@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
-from gpgpu_legacy.interp.kernel import Array, Grid, Mask
+from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
@@ -158,12 +158,12 @@ def _of_dispatch(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
     return trace.total()
 
 
-def _batches(pass_: ComputePass) -> Iterator[Grid]:
+def _batches(pass_: ComputePass) -> Iterator[WorkGroups]:
     """The work groups in batches of whole rows."""
     groups_x, groups_y = constant_groups(pass_.groups)
     rows = max(1, BATCH_THREADS // (groups_x * pass_.kernel.threads))
     for y in range(0, groups_y, rows):
-        yield Grid((0, y), (groups_x, min(rows, groups_y - y)))
+        yield WorkGroups((0, y), (groups_x, min(rows, groups_y - y)))
 
 
 _Kind = tuple[Space, bool]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,9 @@ class InstructionCounts:
 def count_instructions(program: Program) -> InstructionCounts:
     """Count a program's instructions by the cost classes of the opcode table."""
     counts = Counter(OPCODES[i.mnemonic].cost for i in program.instructions)
-    return InstructionCounts(counts[Cost.ARITHMETIC], counts[Cost.LOOKUP], counts[Cost.KILL])
+    return InstructionCounts(
+        counts[CostClass.ARITHMETIC], counts[CostClass.LOOKUP], counts[CostClass.KILL]
+    )
 
 
 @lru_cache(maxsize=1024)

@@ -30,7 +30,7 @@ from gpgpu_legacy.isa.ir import (
     Span,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 
 
 class Resource(Enum):
@@ -226,7 +226,7 @@ def resources(program: Program) -> Resources:
 
 def _is_arithmetic(instruction: Instruction) -> bool:
     """Whether the grammar calls it an ALUInstruction; KIL is a TexInstruction."""
-    return OPCODES[instruction.mnemonic].cost is Cost.ARITHMETIC
+    return OPCODES[instruction.mnemonic].cost is CostClass.ARITHMETIC
 
 
 def _instructions(instructions: Iterable[Instruction]) -> tuple[Use, ...]:

@@ -1,1 +1,4 @@
-"""The reference semantics in NumPy: it defines what programs, kernels and lookups compute."""
+"""The reference semantics in NumPy: what programs, kernels and lookups compute.
+
+Every executor is held against it. It is written to be read, and is no executor itself.
+"""

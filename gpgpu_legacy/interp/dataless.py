@@ -14,10 +14,10 @@ import numpy as np
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.kernel import (
     Array,
-    Grid,
+    KernelListener,
     KernelMachine,
-    Listener,
     Mask,
+    WorkGroups,
     narrowed,
 )
 from gpgpu_legacy.kernel.dependence import uniform_loops
@@ -88,7 +88,11 @@ class AddressMachine(_Follower):
     """Reports every load and store of a dispatch to a listener."""
 
     def __init__(
-        self, pass_: ComputePass, grid: Grid, lengths: Mapping[str, int], on_access: AccessListener
+        self,
+        pass_: ComputePass,
+        grid: WorkGroups,
+        lengths: Mapping[str, int],
+        on_access: AccessListener,
     ) -> None:
         """lengths: the number of elements of each buffer, by its name in the kernel."""
         buffers = {name: np.broadcast_to(NO_DATA.flat[0], n) for name, n in lengths.items()}
@@ -106,26 +110,26 @@ class AddressMachine(_Follower):
 # Counts ----------------------------------------------------------------------------------------
 
 
-class Tally(Listener, Protocol):
-    """A Listener for events that take place `weight` times each."""
+class KernelTally(KernelListener, Protocol):
+    """A KernelListener for events that take place `weight` times each."""
 
     weight: int
 
 
 class CountingMachine(_Follower):
-    """Runs all work groups at once, without memory or addresses, and reports to a Tally.
+    """Runs all work groups at once, without memory or addresses, and reports to a KernelTally.
 
     If the iterations of a loop differ only in data and addresses, its body runs once, with a larger
     weight. Then the trips follow from its first and last number, if it counts up or down to a
     limit; else its condition and its step run in every iteration.
     """
 
-    def __init__(self, pass_: ComputePass, tally: Tally) -> None:
+    def __init__(self, pass_: ComputePass, tally: KernelTally) -> None:
         """pass_: a dispatch in which no number changes, of a kernel without data dependence."""
         super().__init__(
             pass_.kernel,
             uniform_values(pass_),
-            Grid((0, 0), constant_groups(pass_.groups)),
+            WorkGroups((0, 0), constant_groups(pass_.groups)),
             {},
             tally,
         )

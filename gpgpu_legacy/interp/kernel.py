@@ -65,7 +65,7 @@ _DTYPES: dict[Type, type[np.generic]] = {
 }
 
 
-class Listener(Protocol):
+class KernelListener(Protocol):
     """Is notified of what the active invocations of a mask execute, as they execute it."""
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
@@ -79,7 +79,7 @@ class Listener(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class WorkGroups:
     """The work groups that run together, along x and y: first, first + 1, … first + count - 1."""
 
     first: tuple[int, int]
@@ -103,7 +103,7 @@ def run_compute_pass(dispatch: ComputePass, textures: Mapping[str, Storage]) -> 
     rows = max(1, BATCH_THREADS // (width * dispatch.kernel.threads))
     for y in range(0, groups_y, rows):
         for x in range(0, groups_x, width):
-            grid = Grid((x, y), (min(width, groups_x - x), min(rows, groups_y - y)))
+            grid = WorkGroups((x, y), (min(width, groups_x - x), min(rows, groups_y - y)))
             KernelMachine(dispatch.kernel, uniforms, grid, buffers).run()
 
 
@@ -114,9 +114,9 @@ class KernelMachine:
         self,
         kernel: Kernel,
         uniforms: Mapping[str, Any],
-        grid: Grid,
+        grid: WorkGroups,
         buffers: Mapping[str, Array],
-        listener: Listener | None = None,
+        listener: KernelListener | None = None,
     ) -> None:
         """uniforms, buffers: by name. listener: notified of operations."""
         self.kernel, self.grid, self.buffers, self.listener = kernel, grid, buffers, listener

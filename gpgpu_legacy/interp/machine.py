@@ -39,7 +39,7 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import Form, Opcode
 from gpgpu_legacy.isa.state import state_vector
 from gpgpu_legacy.plan.formats import Numeric
-from gpgpu_legacy.plan.interpolation import Plane, triangle_planes
+from gpgpu_legacy.plan.interpolation import AttributePlane, triangle_planes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, Blend, Corners, FragmentPass, state_values
 from gpgpu_legacy.plan.textures import Rect, Sampler, constant_rect
@@ -116,9 +116,9 @@ def _run_band(
     height: int,
 ) -> None:
     rect = constant_rect(pass_.rect)
-    bound = {b.unit: Bound(textures[b.texture], b.sampler) for b in pass_.bindings}
+    bound = {b.unit: BoundStorage(textures[b.texture], b.sampler) for b in pass_.bindings}
     inputs = inputs_of(pass_, start, height)
-    machine = Machine(inputs, bound, arithmetic)
+    machine = FragmentMachine(inputs, bound, arithmetic)
     execute(pass_.program, machine)
     alive = machine.alive
     if alive is not None:
@@ -138,7 +138,11 @@ def _run_band(
 
 
 def _with_fog(
-    pass_: FragmentPass, inputs: Inputs, color: Planes, target: Storage, arithmetic: Arithmetic
+    pass_: FragmentPass,
+    inputs: FragmentInputs,
+    color: Planes,
+    target: Storage,
+    arithmetic: Arithmetic,
 ) -> Planes:
     mode = pass_.program.fog
     if mode is None:
@@ -153,7 +157,7 @@ def _with_fog(
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundStorage:
     """A texture bound to a texture image unit, and its sampler."""
 
     storage: Storage
@@ -161,7 +165,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Inputs:
+class FragmentInputs:
     """What a program reads besides textures.
 
     attributes: the attributes that the program reads, interpolated, as four planes each. local,
@@ -174,7 +178,7 @@ class Inputs:
     state: Mapping[str, Vec4]
 
 
-def inputs_of(pass_: FragmentPass, start: int, height: int) -> Inputs:
+def inputs_of(pass_: FragmentPass, start: int, height: int) -> FragmentInputs:
     """What the program of a pass reads in `height` rows of its rectangle, from row `start` on."""
     rect = constant_rect(pass_.rect)
     x = (np.arange(rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
@@ -188,7 +192,7 @@ def inputs_of(pass_: FragmentPass, start: int, height: int) -> Inputs:
     state = state_values(pass_)
     local = {p.index: constant_vector(p.value) for p in pass_.locals}
     env = {p.index: constant_vector(p.value) for p in pass_.env}
-    return Inputs(attributes, local, env, {b: state_vector(b, state) for b in bindings})
+    return FragmentInputs(attributes, local, env, {b: state_vector(b, state) for b in bindings})
 
 
 def _attribute(
@@ -214,7 +218,7 @@ def _over_triangles(corners: Corners, rect: Rect, x: F32, y: F32) -> Planes:
     return [np.where(right, a, b) for a, b in zip(planes, interpolate(second, x, y), strict=True)]
 
 
-def interpolate(coefficients: Plane, x: F32, y: F32) -> Planes:
+def interpolate(coefficients: AttributePlane, x: F32, y: F32) -> Planes:
     """An attribute at fragment centres: base + dx·x + dy·y in float32, in that order.
 
     x: (1, W) and y: (H, 1), relative to the rectangle. Returns four planes that broadcast to
@@ -241,14 +245,17 @@ def _position(rect: Rect, x: F32, y: F32) -> Planes:
 # The program ---------------------------------------------------------------------------------
 
 
-class Machine(Domain[F32]):
+class FragmentMachine(Domain[F32]):
     """The planes that a program is executed on, for a band of fragments.
 
     In another arithmetic than fp32, instructions compute in float64 and their results are rounded.
     """
 
     def __init__(
-        self, inputs: Inputs, textures: Mapping[int, Bound], arithmetic: Arithmetic = FP32
+        self,
+        inputs: FragmentInputs,
+        textures: Mapping[int, BoundStorage],
+        arithmetic: Arithmetic = FP32,
     ) -> None:
         """inputs: what programs read. textures: those bound, by texture image unit."""
         self._inputs = inputs

@@ -63,7 +63,7 @@ class Symbol:
 # The opcode table ---------------------------------------------------------------------------------
 
 
-class Cost(Enum):
+class CostClass(Enum):
     """The cost class that an instruction is counted in (Hall, Carr & Hart 2003, Section 5.2)."""
 
     ARITHMETIC = "arithmetic"
@@ -71,7 +71,7 @@ class Cost(Enum):
     KILL = "kill"
 
 
-class Operand(Enum):
+class OperandKind(Enum):
     """The kinds of operand. The values are the rules of the extension's grammar."""
 
     DESTINATION = "maskedDstReg"
@@ -83,22 +83,27 @@ class Operand(Enum):
     TEXTURE_TARGET = "texTarget"
 
 
-class Shape(Enum):
+class OperandList(Enum):
     """The operand list of an opcode: one shape for each instruction rule of the grammar."""
 
-    VECTOR_OP = (Operand.DESTINATION, Operand.VECTOR)
-    SCALAR_OP = (Operand.DESTINATION, Operand.SCALAR)
-    BINARY_SCALAR_OP = (Operand.DESTINATION, Operand.SCALAR, Operand.SCALAR)
-    BINARY_OP = (Operand.DESTINATION, Operand.VECTOR, Operand.VECTOR)
-    TERNARY_OP = (Operand.DESTINATION, Operand.VECTOR, Operand.VECTOR, Operand.VECTOR)
-    SWIZZLE_OP = (Operand.DESTINATION, Operand.REGISTER, Operand.EXTENDED_SWIZZLE)
-    SAMPLE_OP = (
-        Operand.DESTINATION,
-        Operand.VECTOR,
-        Operand.TEXTURE_UNIT,
-        Operand.TEXTURE_TARGET,
+    VECTOR_OP = (OperandKind.DESTINATION, OperandKind.VECTOR)
+    SCALAR_OP = (OperandKind.DESTINATION, OperandKind.SCALAR)
+    BINARY_SCALAR_OP = (OperandKind.DESTINATION, OperandKind.SCALAR, OperandKind.SCALAR)
+    BINARY_OP = (OperandKind.DESTINATION, OperandKind.VECTOR, OperandKind.VECTOR)
+    TERNARY_OP = (
+        OperandKind.DESTINATION,
+        OperandKind.VECTOR,
+        OperandKind.VECTOR,
+        OperandKind.VECTOR,
     )
-    KILL_OP = (Operand.VECTOR,)
+    SWIZZLE_OP = (OperandKind.DESTINATION, OperandKind.REGISTER, OperandKind.EXTENDED_SWIZZLE)
+    SAMPLE_OP = (
+        OperandKind.DESTINATION,
+        OperandKind.VECTOR,
+        OperandKind.TEXTURE_UNIT,
+        OperandKind.TEXTURE_TARGET,
+    )
+    KILL_OP = (OperandKind.VECTOR,)
 
 
 class Form(Enum):
@@ -118,7 +123,7 @@ class Form(Enum):
     KILL = "kill"
 
 
-_COSTS = {Form.SAMPLE: Cost.LOOKUP, Form.KILL: Cost.KILL}
+_COSTS = {Form.SAMPLE: CostClass.LOOKUP, Form.KILL: CostClass.KILL}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +139,16 @@ class Opcode:
     """
 
     mnemonic: str
-    shape: Shape
+    shape: OperandList
     form: Form
     evaluate: Callable[..., Any]
     spec: str
     saturable: bool = True
 
     @property
-    def cost(self) -> Cost:
+    def cost(self) -> CostClass:
         """What kind of work it is: its form says so."""
-        return _COSTS.get(self.form, Cost.ARITHMETIC)
+        return _COSTS.get(self.form, CostClass.ARITHMETIC)
 
 
 class _NumPy:
@@ -219,139 +224,139 @@ def _xpd(a: Any, b: Any) -> Any:
 
 _ROWS = (
     Opcode(
-        "ABS", Shape.VECTOR_OP, Form.COMPONENTWISE,
+        "ABS", OperandList.VECTOR_OP, Form.COMPONENTWISE,
         _ufunc("absolute"), "3.11.5.1",
     ),
     Opcode(
-        "ADD", Shape.BINARY_OP, Form.COMPONENTWISE,
+        "ADD", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: a + b, "3.11.5.2",
     ),
     Opcode(
-        "CMP", Shape.TERNARY_OP, Form.COMPONENTWISE,
+        "CMP", OperandList.TERNARY_OP, Form.COMPONENTWISE,
         lambda a, b, c: _select(a < 0, b, c), "3.11.5.3",
     ),
     Opcode(
-        "COS", Shape.SCALAR_OP, Form.SCALAR,
+        "COS", OperandList.SCALAR_OP, Form.SCALAR,
         _ufunc("cos"), "3.11.5.4",
     ),
     Opcode(
-        "DP3", Shape.BINARY_OP, Form.VECTOR,
+        "DP3", OperandList.BINARY_OP, Form.VECTOR,
         lambda a, b: (_dot3(a, b),) * 4, "3.11.5.5",
     ),
     Opcode(
-        "DP4", Shape.BINARY_OP, Form.VECTOR,
+        "DP4", OperandList.BINARY_OP, Form.VECTOR,
         lambda a, b: (_dot3(a, b) + a[3] * b[3],) * 4, "3.11.5.6",
     ),
     Opcode(
-        "DPH", Shape.BINARY_OP, Form.VECTOR,
+        "DPH", OperandList.BINARY_OP, Form.VECTOR,
         lambda a, b: (_dot3(a, b) + b[3],) * 4, "3.11.5.7",
     ),
     Opcode(
-        "DST", Shape.BINARY_OP, Form.VECTOR,
+        "DST", OperandList.BINARY_OP, Form.VECTOR,
         lambda a, b: (_f32(1), a[1] * b[1], a[2], b[3]), "3.11.5.8",
     ),
     Opcode(
-        "EX2", Shape.SCALAR_OP, Form.SCALAR,
+        "EX2", OperandList.SCALAR_OP, Form.SCALAR,
         _ufunc("exp2"), "3.11.5.9",
     ),
     Opcode(
-        "FLR", Shape.VECTOR_OP, Form.COMPONENTWISE,
+        "FLR", OperandList.VECTOR_OP, Form.COMPONENTWISE,
         _ufunc("floor"), "3.11.5.10",
     ),
     # The fraction of a tiny negative number would round to 1, but the range is [0, 1). (In a
     # narrower arithmetic than fp32 the result is rounded afterwards, and can become 1.)
     Opcode(
-        "FRC", Shape.VECTOR_OP, Form.COMPONENTWISE,
+        "FRC", OperandList.VECTOR_OP, Form.COMPONENTWISE,
         lambda a: np.minimum(a - np.floor(a), _f32(_JUST_BELOW_1)), "3.11.5.11",
     ),
     Opcode(
-        "KIL", Shape.KILL_OP, Form.KILL,
+        "KIL", OperandList.KILL_OP, Form.KILL,
         lambda a: (a[0] < 0) | (a[1] < 0) | (a[2] < 0) | (a[3] < 0), "3.11.6.4", saturable=False,
     ),
     Opcode(
-        "LG2", Shape.SCALAR_OP, Form.SCALAR,
+        "LG2", OperandList.SCALAR_OP, Form.SCALAR,
         _ufunc("log2"), "3.11.5.12",
     ),
     Opcode(
-        "LIT", Shape.VECTOR_OP, Form.VECTOR,
+        "LIT", OperandList.VECTOR_OP, Form.VECTOR,
         _lit, "3.11.5.13",
     ),
     Opcode(
-        "LRP", Shape.TERNARY_OP, Form.COMPONENTWISE,
+        "LRP", OperandList.TERNARY_OP, Form.COMPONENTWISE,
         lambda a, b, c: a * b + (_f32(1) - a) * c, "3.11.5.14",
     ),
     Opcode(
-        "MAD", Shape.TERNARY_OP, Form.COMPONENTWISE,
+        "MAD", OperandList.TERNARY_OP, Form.COMPONENTWISE,
         lambda a, b, c: a * b + c, "3.11.5.15",
     ),
     Opcode(
-        "MAX", Shape.BINARY_OP, Form.COMPONENTWISE,
+        "MAX", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a > b, a, b), "3.11.5.16",
     ),
     Opcode(
-        "MIN", Shape.BINARY_OP, Form.COMPONENTWISE,
+        "MIN", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a > b, b, a), "3.11.5.17",
     ),
     Opcode(
-        "MOV", Shape.VECTOR_OP, Form.COMPONENTWISE,
+        "MOV", OperandList.VECTOR_OP, Form.COMPONENTWISE,
         lambda a: a, "3.11.5.18",
     ),
     Opcode(
-        "MUL", Shape.BINARY_OP, Form.COMPONENTWISE,
+        "MUL", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: a * b, "3.11.5.19",
     ),
     # The specification leaves negative bases open. Here they give NaN, as log2 does; -0 is 0.
     Opcode(
-        "POW", Shape.BINARY_SCALAR_OP, Form.SCALAR,
+        "POW", OperandList.BINARY_SCALAR_OP, Form.SCALAR,
         lambda a, b: _select(a < 0, _f32(nan), np.power(np.absolute(a), b)), "3.11.5.20",
     ),
     Opcode(
-        "RCP", Shape.SCALAR_OP, Form.SCALAR,
+        "RCP", OperandList.SCALAR_OP, Form.SCALAR,
         lambda a: _f32(1) / a, "3.11.5.21",
     ),
     Opcode(
-        "RSQ", Shape.SCALAR_OP, Form.SCALAR,
+        "RSQ", OperandList.SCALAR_OP, Form.SCALAR,
         lambda a: _f32(1) / np.sqrt(np.absolute(a)), "3.11.5.22",
     ),
     # The specification leaves z and w undefined; here they are 0.
     Opcode(
-        "SCS", Shape.SCALAR_OP, Form.VECTOR,
+        "SCS", OperandList.SCALAR_OP, Form.VECTOR,
         lambda a: (np.cos(a[0]), np.sin(a[0]), _f32(0), _f32(0)), "3.11.5.23",
     ),
     Opcode(
-        "SGE", Shape.BINARY_OP, Form.COMPONENTWISE,
+        "SGE", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a >= b, _f32(1), _f32(0)), "3.11.5.24",
     ),
     Opcode(
-        "SIN", Shape.SCALAR_OP, Form.SCALAR,
+        "SIN", OperandList.SCALAR_OP, Form.SCALAR,
         _ufunc("sin"), "3.11.5.25",
     ),
     Opcode(
-        "SLT", Shape.BINARY_OP, Form.COMPONENTWISE,
+        "SLT", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: _select(a < b, _f32(1), _f32(0)), "3.11.5.26",
     ),
     Opcode(
-        "SUB", Shape.BINARY_OP, Form.COMPONENTWISE,
+        "SUB", OperandList.BINARY_OP, Form.COMPONENTWISE,
         lambda a, b: a - b, "3.11.5.27",
     ),
     Opcode(
-        "SWZ", Shape.SWIZZLE_OP, Form.COMPONENTWISE,
+        "SWZ", OperandList.SWIZZLE_OP, Form.COMPONENTWISE,
         lambda a: a, "3.11.5.28",
     ),
     Opcode(
-        "TEX", Shape.SAMPLE_OP, Form.SAMPLE,
+        "TEX", OperandList.SAMPLE_OP, Form.SAMPLE,
         lambda a: (a[0], a[1], a[2], _f32(0)), "3.11.6.1",
     ),
     Opcode(
-        "TXB", Shape.SAMPLE_OP, Form.SAMPLE,
+        "TXB", OperandList.SAMPLE_OP, Form.SAMPLE,
         lambda a: a, "3.11.6.3",
     ),
     Opcode(
-        "TXP", Shape.SAMPLE_OP, Form.SAMPLE,
+        "TXP", OperandList.SAMPLE_OP, Form.SAMPLE,
         lambda a: (a[0] / a[3], a[1] / a[3], a[2] / a[3], _f32(0)), "3.11.6.2",
     ),
     Opcode(
-        "XPD", Shape.BINARY_OP, Form.VECTOR,
+        "XPD", OperandList.BINARY_OP, Form.VECTOR,
         _xpd, "3.11.5.29",
     ),
 )  # fmt: skip

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.isa.state_bindings import ROWS, Binding, BindingError, Element, resolve
+from gpgpu_legacy.isa.state_bindings import ROWS, BindingError, StateBinding, StateElement, resolve
 
 # Values that the caller gives -----------------------------------------------------------------
 
@@ -39,15 +39,15 @@ def canonical_state(given: Mapping[str, object]) -> dict[str, Vec4]:
     return values
 
 
-def _given_binding(name: str) -> Binding:
-    elements = [Element("state")]
+def _given_binding(name: str) -> StateBinding:
+    elements = [StateElement("state")]
     for part in name.removeprefix("state.").split("."):
         match = _ELEMENT.fullmatch(part)
         if match is None:
             raise InputError(
                 f"state {name!r} is not a state binding; write it as in light[0].position"
             )
-        elements.append(Element(match[1], None if match[2] is None else int(match[2])))
+        elements.append(StateElement(match[1], None if match[2] is None else int(match[2])))
     try:
         binding = resolve(elements, lambda limit: 4 if limit == ROWS else 10**9)
     except BindingError as error:

@@ -93,7 +93,7 @@ STATE = StateNode(
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class StateElement:
     """An element of a binding as the text has it: a name, and perhaps an index or a range."""
 
     name: str
@@ -102,7 +102,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Binding:
+class StateBinding:
     """What a binding names.
 
     vectors: the canonical names of its state vectors: one, or the rows of a matrix.
@@ -128,7 +128,7 @@ class BindingError(Exception):
         self.problem, self.expected, self.at, self.choices = problem, expected, at, choices
 
 
-def resolve(elements: Sequence[Element], limit: Callable[[str], int]) -> Binding:
+def resolve(elements: Sequence[StateElement], limit: Callable[[str], int]) -> StateBinding:
     """The state that the elements of a binding name; the first one is `state`.
 
     limit: returns a limit by its name; an index must be less than it. Raises BindingError for
@@ -143,13 +143,13 @@ def resolve(elements: Sequence[Element], limit: Callable[[str], int]) -> Binding
     if not node.following:
         prefix, last = ".".join(names[:-1]), elements[at]
         if last.last is None:
-            return Binding((f"{prefix}.{names[-1]}",), True, at + 1)
+            return StateBinding((f"{prefix}.{names[-1]}",), True, at + 1)
         assert last.first is not None
         rows = tuple(f"{prefix}.row[{row}]" for row in range(last.first, last.last + 1))
-        return Binding(rows, False, at + 1)
+        return StateBinding(rows, False, at + 1)
     if node.is_matrix:
         prefix = ".".join(names)
-        return Binding(tuple(f"{prefix}.row[{row}]" for row in range(4)), False, at + 1)
+        return StateBinding(tuple(f"{prefix}.row[{row}]" for row in range(4)), False, at + 1)
     written, choices = ".".join(names), _choices(node)
     raise BindingError(f"{written} is incomplete", _one_of(choices), len(elements), choices)
 
@@ -183,7 +183,7 @@ def _one_of(choices: tuple[str, ...]) -> str:
     return f"expected one of {', '.join(f'.{choice}' for choice in choices)}"
 
 
-def _written(node: StateNode, element: Element, at: int, limit: Callable[[str], int]) -> str:
+def _written(node: StateNode, element: StateElement, at: int, limit: Callable[[str], int]) -> str:
     """The canonical text of one element; BindingError for a wrong index."""
     if node.index is Index.NONE:
         if element.first is not None:

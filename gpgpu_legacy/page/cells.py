@@ -72,7 +72,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CellLine:
     """A published cell: its row and column, and what the other columns have of it.
 
     claim: of the audit.
@@ -94,7 +94,7 @@ class Cells:
     title: str
     caption: str
     notes: tuple[str, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[CellLine, ...]
 
 
 def tables_of(paper: Paper, verdicts: Verdicts, here: Sequence[Time] = ()) -> list[Cells]:
@@ -125,7 +125,7 @@ class _Maker:
         caption += f"Counted at n = {SIZE}, b = {BLOCK}."
         return Cells(_title(table), caption, (published.note,), lines)
 
-    def _formula(self, table: Table, row: Row, column: str) -> Line:
+    def _formula(self, table: Table, row: Row, column: str) -> CellLine:
         claim = self.claims[f"{table.published.name}/{row.label}/{column}"]
         cell: Cell = getattr(row, column)
         head = _HEADS[column].format(unit=table.published.unit)
@@ -133,7 +133,7 @@ class _Maker:
         here = int(evaluate(cell.published, SIZE, BLOCK))
         value = f"At n = {SIZE}, b = {BLOCK} it is {plain(here)}."
         times = self.times.get((row.method, SIZE), []) if column == "total" else []
-        return Line(
+        return CellLine(
             row=row.method,
             column=head,
             claim=claim,
@@ -144,7 +144,7 @@ class _Maker:
         )
 
     def of_measurements(self, table: MeasuredTable) -> Cells:
-        lines: dict[str, Line] = {}
+        lines: dict[str, CellLine] = {}
         for row in table.rows:
             for series in table.series:
                 cell = series.at(*row)
@@ -153,7 +153,7 @@ class _Maker:
                     lines.setdefault(line.claim.name, line)
         return Cells(table.where, table.caption, table.notes, tuple(lines.values()))
 
-    def _measurement(self, table: MeasuredTable, series: Series, cell: MeasuredCell) -> Line:
+    def _measurement(self, table: MeasuredTable, series: Series, cell: MeasuredCell) -> CellLine:
         is_by_threads = table.key is Key.THREADS and cell.threads is not None
         by_threads = f"/{cell.threads} threads" if is_by_threads else ""
         claim = self.claims[f"{table.name}/{series.label}/{cell.size}{by_threads}"]
@@ -161,7 +161,7 @@ class _Maker:
         is_time = series.quantity is Quantity.TIME
         times = self.times.get((series.method or "", cell.size), []) if is_time else []
         unit = "" if series.unit in series.label else f", {series.unit}"
-        return Line(
+        return CellLine(
             row=f"n = {cell.size}{by_threads.replace('/', ', ')}",
             column=f"{series.label}{unit}",
             claim=claim,
@@ -191,8 +191,8 @@ class _Maker:
         title = f"Matrix {matrix.id}" if len(matrix.id) == 1 else matrix.id.capitalize()
         return Cells(title, f"{matrix.where}.", (), lines)
 
-    def _element(self, claim: Judged, row: int, column: int) -> Line:
-        return Line(
+    def _element(self, claim: Judged, row: int, column: int) -> CellLine:
+        return CellLine(
             row=f"row {row}",
             column=f"column {column}",
             claim=claim,

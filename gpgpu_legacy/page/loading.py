@@ -43,7 +43,7 @@ Run = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class LoadedCase:
     """A method as it is loaded. first: whether coordinates are computed first, of some steps."""
 
     method: Algorithm
@@ -160,12 +160,12 @@ class Loading(Record):
     sources: dict[str, str]
 
 
-def cases() -> tuple[Case, ...]:
+def cases() -> tuple[LoadedCase, ...]:
     """The methods of the papers, and the default one with its coordinates computed first."""
     measured = (s.method for p in papers() for t in p.measured for s in t.series if s.method)
     names = dict.fromkeys((*methods_of_tables(), *measured))
-    variant = Case(find_product(DEFAULT_PRODUCT), first=True)
-    return (*(Case(find_product(name)) for name in names), variant)
+    variant = LoadedCase(find_product(DEFAULT_PRODUCT), first=True)
+    return (*(LoadedCase(find_product(name)) for name in names), variant)
 
 
 @cache
@@ -204,7 +204,7 @@ def _chip(profile: Profile) -> ChipData:
     return as_record(ChipData, profile, year=released[:4] if released else None)
 
 
-def _case(case: Case, chips: Sequence[Profile], numbers: _Numbers) -> CaseData:
+def _case(case: LoadedCase, chips: Sequence[Profile], numbers: _Numbers) -> CaseData:
     checked = {block: _Checked.of(case.plan(block), chips) for block in case.blocks}
     _refine(case, chips, checked)
     blocks = tuple(sorted(checked, key=lambda block: block or 0))
@@ -262,7 +262,9 @@ def _time(plan: Plan, chip: Profile) -> tuple[float | None, str | None]:
     return float(f"{prediction.compute_seconds:.3g}"), prediction.binds
 
 
-def _refine(case: Case, chips: Sequence[Profile], checked: dict[int | None, _Checked]) -> None:
+def _refine(
+    case: LoadedCase, chips: Sequence[Profile], checked: dict[int | None, _Checked]
+) -> None:
     """Add blocks between two of them where an answer changes, until it changes from b to b + 1."""
     known = sorted(block for block in checked if block is not None)
     between = [] if case.choices else list(pairwise(known))

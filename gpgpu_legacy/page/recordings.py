@@ -11,7 +11,7 @@ from gpgpu_legacy.sources import recorded_file
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class RecordedDevice:
     """A device, and how programs ran on it. files: of benchmarks/; of a size, the first counts."""
 
     id: str
@@ -20,7 +20,7 @@ class Device:
 
 
 DEVICES = (
-    Device(
+    RecordedDevice(
         "h100",
         "H100, lowered to kernels",
         (
@@ -28,10 +28,12 @@ DEVICES = (
             "bench-h100-small.json",
         ),
     ),
-    Device("h100-drawn", "H100, drawn", ("lineage-h100.json", "bench-h100-drawn.json")),
-    Device("cpu16", "16 cores, as native code", ("bench-cpu16.json",)),
-    Device("cpu", "two cores, as native code", ("lineage-cpu-lowered.json", "bench-cpu.json")),
-    Device("llvmpipe", "two cores, drawn by llvmpipe", ("lineage-cpu-llvmpipe.json",)),
+    RecordedDevice("h100-drawn", "H100, drawn", ("lineage-h100.json", "bench-h100-drawn.json")),
+    RecordedDevice("cpu16", "16 cores, as native code", ("bench-cpu16.json",)),
+    RecordedDevice(
+        "cpu", "two cores, as native code", ("lineage-cpu-lowered.json", "bench-cpu.json")
+    ),
+    RecordedDevice("llvmpipe", "two cores, drawn by llvmpipe", ("lineage-cpu-llvmpipe.json",)),
 )  # fmt: skip
 
 

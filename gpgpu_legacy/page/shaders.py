@@ -31,7 +31,7 @@ class AttributeUniforms(Record, omit_defaults=True):
     bent: bool = False
 
 
-class Shader(Record, omit_defaults=True):
+class PageShader(Record, omit_defaults=True):
     """The texts of a vertex and a fragment shader, and what their uniforms stand for, by name.
 
     Uniforms that the texts do not have may be among them. locals, env: the index of a parameter.
@@ -64,7 +64,7 @@ class PassShader(Record, omit_defaults=True):
 class Shaders(Record):
     """The shaders of a plan. passes: for each step those of its passes; None of one without."""
 
-    texts: tuple[Shader, ...]
+    texts: tuple[PageShader, ...]
     passes: tuple[tuple[PassShader | None, ...], ...]
 
 
@@ -87,7 +87,7 @@ class _Known:
 
     def __init__(self, plan: Plan, *, sized: bool) -> None:
         self.plan, self.sized = plan, sized
-        self.texts: dict[tuple[str, str], Shader] = {}
+        self.texts: dict[tuple[str, str], PageShader] = {}
 
     def pass_shader(self, pass_: Pass, count: int) -> PassShader | None:
         """Of a pass that runs that many times."""
@@ -123,11 +123,11 @@ class _Known:
         return replace(keys[0], bent=tuple(bent))
 
 
-def _shader(key: ShaderKey) -> Shader:
+def _shader(key: ShaderKey) -> PageShader:
     program = key.program
     fog = (FOG_COLOR, FOG_PARAMS) if program.fog else ()
     coordinate = (FOG_COORDINATE,) if program.fog else ()
-    return Shader(
+    return PageShader(
         vertex=vertex_shader(key.varyings, GLSL_ES),
         fragment=fragment_shader(key, GLSL_ES),
         attributes={

@@ -29,7 +29,7 @@ from gpgpu_legacy.pipeline.expressions import Expression
 from gpgpu_legacy.pipeline.loops import (
     LARGEST_COUNT,
     Item,
-    Loop,
+    RecordedLoop,
     Swap,
     resolved,
     steps_of,
@@ -38,7 +38,7 @@ from gpgpu_legacy.pipeline.loops import (
 )
 from gpgpu_legacy.pipeline.samplers import as_sampler
 from gpgpu_legacy.pipeline.sources import as_kernel, as_program
-from gpgpu_legacy.pipeline.storage import Storage
+from gpgpu_legacy.pipeline.storage import StorageBuilder
 from gpgpu_legacy.pipeline.values import Texels, Values, indexed
 from gpgpu_legacy.plan.plan import (
     Binding,
@@ -80,7 +80,7 @@ class DrawKeywords(TypedDict, total=False):
     blend: Blend | str
 
 
-class PlanBuilder(Storage):
+class PlanBuilder(StorageBuilder):
     """Builds a Plan. Sizes are the caller's, so a function that builds one is a family of plans.
 
     name: of the plan. Matrices are given row first, textures width first, and row 0 of both is the
@@ -98,7 +98,7 @@ class PlanBuilder(Storage):
         self._items: list[Item | Repeat] = []
         self._texts: dict[str, int] = {}
         self._loops = 0
-        self._loop: Loop | None = None
+        self._loop: RecordedLoop | None = None
         self._is_validated = True
 
     @classmethod
@@ -218,7 +218,7 @@ class PlanBuilder(Storage):
         count: how often, at least 0; in another repeat, it may be an expression of its iteration.
         """
         self._loops += 1
-        loop = Loop(self._loops, self._loop, self._count(count))
+        loop = RecordedLoop(self._loops, self._loop, self._count(count))
         self._append(loop)
         self._loop = loop
         try:
@@ -285,10 +285,10 @@ class PlanBuilder(Storage):
             self._items.append(item)
             return
         self._loop.items.append(item)
-        if isinstance(item, Swap | Loop):  # what is defined when, only the whole plan tells
+        if isinstance(item, Swap | RecordedLoop):  # what is defined when, only the whole plan tells
             self._is_validated = False
 
-    def _after_loop(self, loop: Loop) -> None:
+    def _after_loop(self, loop: RecordedLoop) -> None:
         """After some iterations, texels that were written may be in any swapped texture's place."""
         pairs = {frozenset((swap.first, swap.second)) for swap in swaps_of(loop)}
         for pair in list(pairs) * len(pairs):

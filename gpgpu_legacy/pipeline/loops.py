@@ -45,7 +45,7 @@ class Swap:
 
 
 @dataclass(slots=True, eq=False)
-class Loop:
+class RecordedLoop:
     """A loop as it is recorded.
 
     number: of its own, for expressions. count: iterations of each entry, or one number for each
@@ -55,7 +55,7 @@ class Loop:
     """
 
     number: int
-    parent: Loop | None
+    parent: RecordedLoop | None
     count: int | tuple[int, ...]
     items: list[Item] = field(default_factory=list)
     _starts: tuple[int, ...] = ()
@@ -105,13 +105,13 @@ class Loop:
         return self._values[number]
 
 
-Item = Pass | Swap | Loop
+Item = Pass | Swap | RecordedLoop
 
 
 # Numbers ----------------------------------------------------------------------------------------
 
 
-def resolved(pass_: Pass, loop: Loop | None, iterations: range) -> Pass:
+def resolved(pass_: Pass, loop: RecordedLoop | None, iterations: range) -> Pass:
     """A pass of a Repeat over those iterations of a loop, with plain numbers, Affines and Tables.
 
     iterations: of all iterations of the loop, which is None for passes outside of loops.
@@ -121,7 +121,7 @@ def resolved(pass_: Pass, loop: Loop | None, iterations: range) -> Pass:
     return with_numbers(pass_, lambda number: number_over(number, loop, iterations))
 
 
-def number_over(number: Any, loop: Loop | None, iterations: range) -> Number:
+def number_over(number: Any, loop: RecordedLoop | None, iterations: range) -> Number:
     """A number of a Repeat over those iterations of a loop."""
     match number:
         case Expression():
@@ -138,7 +138,7 @@ def number_over(number: Any, loop: Loop | None, iterations: range) -> Number:
     return number  # type: ignore[no-any-return]
 
 
-def values_over(number: Expression, loop: Loop, iterations: range) -> tuple[Scalar, ...]:
+def values_over(number: Expression, loop: RecordedLoop, iterations: range) -> tuple[Scalar, ...]:
     """The values of an expression in those iterations."""
     try:
         return loop.values(number)[iterations.start : iterations.stop : iterations.step]
@@ -178,7 +178,7 @@ def steps_of(items: Iterable[Item | Repeat], places: dict[str, str]) -> list[Ste
         match item:
             case Swap():
                 _swap(places, item)
-            case Loop():
+            case RecordedLoop():
                 steps += _loop_steps(item, 0, places)
             case Repeat():
                 body = tuple(with_textures(pass_, places) for pass_ in item.body)
@@ -188,9 +188,9 @@ def steps_of(items: Iterable[Item | Repeat], places: dict[str, str]) -> list[Ste
     return steps
 
 
-def _loop_steps(loop: Loop, entry: int, places: dict[str, str]) -> list[Step]:
+def _loop_steps(loop: RecordedLoop, entry: int, places: dict[str, str]) -> list[Step]:
     iterations = range(loop.start(entry), loop.start(entry + 1) if loop.parent else loop.total)
-    while len(loop.items) == 1 and isinstance(inner := loop.items[0], Loop):
+    while len(loop.items) == 1 and isinstance(inner := loop.items[0], RecordedLoop):
         loop, iterations = inner, range(inner.start(iterations.start), inner.start(iterations.stop))
     body = _unrolled(loop, iterations)
     if body is not None:
@@ -198,13 +198,13 @@ def _loop_steps(loop: Loop, entry: int, places: dict[str, str]) -> list[Step]:
     return [step for iteration in iterations for step in _written_out(loop, iteration, places)]
 
 
-def _written_out(loop: Loop, iteration: int, places: dict[str, str]) -> Iterator[Step]:
+def _written_out(loop: RecordedLoop, iteration: int, places: dict[str, str]) -> Iterator[Step]:
     """The steps of one iteration."""
     for item in loop.items:
         match item:
             case Swap():
                 _swap(places, item)
-            case Loop():
+            case RecordedLoop():
                 yield from _loop_steps(item, iteration, places)
             case _:
                 yield _constant(_InBody(item, loop, range(iteration, iteration + 1)), places)
@@ -215,7 +215,7 @@ class _InBody:
     """A pass of a Repeat's body. iterations: its loop's, one for each iteration of the Repeat."""
 
     pass_: Pass
-    loop: Loop
+    loop: RecordedLoop
     iterations: range
 
     def over(self, iterations: range) -> Pass:
@@ -225,14 +225,14 @@ class _InBody:
         return resolved(self.pass_, self.loop, iterations)
 
 
-def _unrolled(loop: Loop, iterations: range) -> list[_InBody | Swap] | None:
+def _unrolled(loop: RecordedLoop, iterations: range) -> list[_InBody | Swap] | None:
     """The body with inner loops unrolled; None if it is too long or its length changes."""
     body: list[_InBody | Swap] = []
     for item in loop.items:
         match item:
             case Swap():
                 body.append(item)
-            case Loop(count=int(count)):
+            case RecordedLoop(count=int(count)):
                 if len(body) + count * len(item.items) > LONGEST_BODY:
                     return None
                 for inner in range(count):
@@ -241,7 +241,7 @@ def _unrolled(loop: Loop, iterations: range) -> list[_InBody | Swap] | None:
                     if part is None:
                         return None
                     body += part
-            case Loop():
+            case RecordedLoop():
                 return None
             case _:
                 body.append(_InBody(item, loop, iterations))
@@ -289,12 +289,12 @@ def _period(body: Iterable[_InBody | Swap]) -> int:
     return period
 
 
-def swaps_of(loop: Loop) -> Iterator[Swap]:
+def swaps_of(loop: RecordedLoop) -> Iterator[Swap]:
     """The swaps in a loop and in the loops in it."""
     for item in loop.items:
         if isinstance(item, Swap):
             yield item
-        elif isinstance(item, Loop):
+        elif isinstance(item, RecordedLoop):
             yield from swaps_of(item)
 
 

@@ -37,7 +37,7 @@ Sample = Callable[[Any, tuple[int, ...]], Any]
 """A function of a NumPy random generator and a shape that returns an input to try."""
 
 
-class Storage:
+class StorageBuilder:
     """Textures, operands and results, each checked when it is added.
 
     reference: computes the outputs from the inputs in another way; None if there is none. samples:

@@ -16,7 +16,7 @@ from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
 from gpgpu_legacy.pipeline.expressions import Expression
-from gpgpu_legacy.pipeline.loops import Loop
+from gpgpu_legacy.pipeline.loops import RecordedLoop
 from gpgpu_legacy.plan.numbers import Integer, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (
     ATTRIBUTE_DEFAULTS,
@@ -55,7 +55,7 @@ class Texels:
 class Values:
     """Converts what a caller gives inside of a loop, or outside of all loops."""
 
-    loop: Loop | None
+    loop: RecordedLoop | None
 
     def number(self, name: str, value: Any) -> Number:
         """A number of a pass."""

@@ -11,7 +11,7 @@ from gpgpu_legacy.plan.textures import Rect
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class AttributePlane:
     """An interpolated attribute: the vector base + dx·x + dy·y.
 
     (x, y) is the fragment's centre relative to the rectangle: 0.5, 1.5, …
@@ -34,17 +34,17 @@ def is_planar(corners: Corners) -> bool:
     return True
 
 
-def plane(corners: Corners, rect: Rect) -> Plane:
+def plane(corners: Corners, rect: Rect) -> AttributePlane:
     """The plane of corner values that `is_planar` accepts, over a rectangle."""
     origin, right, _, top = corners
-    return Plane(
+    return AttributePlane(
         constant_vector(origin),
         _slope(origin, right, rect.width),
         _slope(origin, top, rect.height),
     )
 
 
-def triangle_planes(corners: Corners, rect: Rect) -> tuple[Plane, Plane]:
+def triangle_planes(corners: Corners, rect: Rect) -> tuple[AttributePlane, AttributePlane]:
     """The planes of the two triangles below and above the diagonal from (0, 0) to (W, H).
 
     Both are the same plane if the corner values lie in one. A fragment whose centre is on the
@@ -55,8 +55,8 @@ def triangle_planes(corners: Corners, rect: Rect) -> tuple[Plane, Plane]:
         return whole, whole
     origin, right, far, top = corners
     base = constant_vector(origin)
-    lower = Plane(base, _slope(origin, right, rect.width), _slope(right, far, rect.height))
-    upper = Plane(base, _slope(top, far, rect.width), _slope(origin, top, rect.height))
+    lower = AttributePlane(base, _slope(origin, right, rect.width), _slope(right, far, rect.height))
+    upper = AttributePlane(base, _slope(top, far, rect.width), _slope(origin, top, rect.height))
     return lower, upper
 
 

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.isa.ir import ResultRegister
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost, Form
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass, Form
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, UnfusedRepeat, fused_steps
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
@@ -249,7 +249,7 @@ class _Counter:
             if instruction.dst is not None and isinstance(instruction.dst.register, ResultRegister):
                 channels = self._channels(pass_, instruction.dst.register)
                 components = tuple(c for c in components if c < channels)  # noqa: PLW2901
-            if row.cost is Cost.ARITHMETIC:
+            if row.cost is CostClass.ARITHMETIC:
                 self.work.instructions += fragments
                 if row.form is Form.VECTOR:
                     self.work.dots += fragments * bool(components)

@@ -13,7 +13,7 @@ from functools import cache
 import numpy as np
 
 from gpgpu_legacy.isa.ir import AttributeKind, Fog
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
 from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -126,7 +126,7 @@ def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
     return _plan("OPTION ARB_draw_buffers;", lines, len(rows))
 
 
-_SUFFIXES = {Operand.VECTOR: "", Operand.REGISTER: "", Operand.SCALAR: ".x"}
+_SUFFIXES = {OperandKind.VECTOR: "", OperandKind.REGISTER: "", OperandKind.SCALAR: ".x"}
 
 
 def _sources(row: Opcode) -> str:

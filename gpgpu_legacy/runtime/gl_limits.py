@@ -21,7 +21,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import NO_DATA
-from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
+from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
 from gpgpu_legacy.kernel.dependence import uniform_loops
 from gpgpu_legacy.kernel.ir import Binary, Element, For, Kernel, Node, Type, walk
 from gpgpu_legacy.plan.expand import at_iteration
@@ -191,7 +191,9 @@ def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
     It stands for the others. A loop that the driver unrolls is counted as it is written.
     """
     alone = replace(kernel, local_size=(1, 1))
-    counter = _LoopCounter(alone, {u.name: u.value for u in uniforms}, Grid((0, 0), (1, 1)), {})
+    counter = _LoopCounter(
+        alone, {u.name: u.value for u in uniforms}, WorkGroups((0, 0), (1, 1)), {}
+    )
     try:
         counter.run()
     except _TooLongError:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import cycle, product
 from random import Random
 
-from gpgpu_legacy.isa.opcodes import Opcode, Operand
+from gpgpu_legacy.isa.opcodes import Opcode, OperandKind
 
 UNSIGNED = {"LG2", "POW", "TXP"}  # a negative first operand is left open by the specification
 
@@ -36,24 +36,26 @@ class Writer:
         operands, sources = list[str](), iter(self.sources)
         for kind in self.row.shape.value:
             match kind:
-                case Operand.DESTINATION:
+                case OperandKind.DESTINATION:
                     operands.append(f"{into}.{self.letters(mask)}" if len(mask) < 4 else into)
-                case Operand.VECTOR | Operand.SCALAR:
-                    picked = self.letters(next(self.swizzles)[: 4 if kind is Operand.VECTOR else 1])
+                case OperandKind.VECTOR | OperandKind.SCALAR:
+                    picked = self.letters(
+                        next(self.swizzles)[: 4 if kind is OperandKind.VECTOR else 1]
+                    )
                     suffix = picked[0] if len(set(picked)) == 1 else picked
                     is_unsigned = len(operands) == 1 and self.row.mnemonic in UNSIGNED
                     sign = "" if is_unsigned else self.random.choice(SIGNS)
                     operands.append(f"{sign}{next(sources)}.{suffix}")
-                case Operand.REGISTER:
+                case OperandKind.REGISTER:
                     operands.append(next(sources))
-                case Operand.EXTENDED_SWIZZLE:
+                case OperandKind.EXTENDED_SWIZZLE:
                     letters = self.random.choice(LETTERS) + "01"
                     operands += [
                         self.random.choice(SIGNS) + self.random.choice(letters) for _ in range(4)
                     ]
-                case Operand.TEXTURE_UNIT:
+                case OperandKind.TEXTURE_UNIT:
                     operands.append("texture[3]")
-                case Operand.TEXTURE_TARGET:
+                case OperandKind.TEXTURE_TARGET:
                     operands.append("RECT")
         return f"{self.row.mnemonic}{'_SAT' * saturate} {', '.join(operands)};"
 

@@ -23,7 +23,7 @@ from instructions import MASKS, Writer
 
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.runtime.executor import Executor
@@ -285,7 +285,7 @@ def worst_error(row: Opcode, executor: Executor | None) -> float:
     """The largest error over random operands, in units of the row's scale."""
     accuracy, random = ACCURACY[row.mnemonic], np.random.default_rng(5)
     operands = [make(random) for make in accuracy.operands]
-    scalar = [kind is Operand.SCALAR for kind in row.shape.value[1:]]
+    scalar = [kind is OperandKind.SCALAR for kind in row.shape.value[1:]]
     sources = [f"{r}{'.x' * s}" for r, s in zip("ABC", scalar, strict=False)]
     (text,) = one_each([f"{row.mnemonic} R, {', '.join(sources)};"])
     textures = dict.fromkeys(range(3), TEXELS) | dict(enumerate(operands))

@@ -30,7 +30,7 @@ from uniforms import uniform_rows
 
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
@@ -109,9 +109,9 @@ def test_programs_that_come_with_the_package(gles: Gles, path: object) -> None:
 
 def with_every_opcode() -> Program:
     operands = {
-        Operand.DESTINATION: "R0", Operand.VECTOR: "-R1", Operand.SCALAR: "R1.y",
-        Operand.REGISTER: "R1", Operand.EXTENDED_SWIZZLE: "x, -y, 0, 1",
-        Operand.TEXTURE_UNIT: "texture[0], 2D",
+        OperandKind.DESTINATION: "R0", OperandKind.VECTOR: "-R1", OperandKind.SCALAR: "R1.y",
+        OperandKind.REGISTER: "R1", OperandKind.EXTENDED_SWIZZLE: "x, -y, 0, 1",
+        OperandKind.TEXTURE_UNIT: "texture[0], 2D",
     }  # fmt: skip
     lines = ["MOV R1, fragment.texcoord[0];"]
     for row in OPCODES.values():

@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
+from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
 from gpgpu_legacy.kernel.accesses import numbered
 from gpgpu_legacy.kernel.ir import Element
 from gpgpu_legacy.kernel.parser import parse_kernel
@@ -241,7 +241,7 @@ def wrongly_proven(seed: int) -> tuple[set[int], int, int]:
     buffers = {name: np.zeros(LENGTH, np.float32) for name in NAMES}
     buffers["I"] = data(seed)[0]
     given = {uniform.name: uniform.value for uniform in pass_.uniforms}
-    grid = Grid((0, 0), constant_groups(pass_.groups))
+    grid = WorkGroups((0, 0), constant_groups(pass_.groups))
     machine = _Watching(kernel, given, grid, buffers)
     machine.outside = set()
     machine.run()

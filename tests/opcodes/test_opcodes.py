@@ -11,10 +11,10 @@ from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.opcodes import (
     OPCODES,
     RESERVED_WORDS,
-    Cost,
+    CostClass,
     Form,
     Opcode,
-    Shape,
+    OperandList,
 )
 from gpgpu_legacy.lower.ir import Expression, Read, Variable, component, compose, walk
 from gpgpu_legacy.lower.ir_types import Kind, Type
@@ -28,14 +28,14 @@ BELOW_ONE = 1 - 2.0**-24
 
 # By the rules of the grammar in section 3.11.2. Sections count on in the order of the alphabet.
 SHAPES = {
-    Shape.VECTOR_OP: "ABS FLR FRC LIT MOV",
-    Shape.SCALAR_OP: "COS EX2 LG2 RCP RSQ SCS SIN",
-    Shape.BINARY_SCALAR_OP: "POW",
-    Shape.BINARY_OP: "ADD DP3 DP4 DPH DST MAX MIN MUL SGE SLT SUB XPD",
-    Shape.TERNARY_OP: "CMP LRP MAD",
-    Shape.SWIZZLE_OP: "SWZ",
-    Shape.SAMPLE_OP: "TEX TXB TXP",
-    Shape.KILL_OP: "KIL",
+    OperandList.VECTOR_OP: "ABS FLR FRC LIT MOV",
+    OperandList.SCALAR_OP: "COS EX2 LG2 RCP RSQ SCS SIN",
+    OperandList.BINARY_SCALAR_OP: "POW",
+    OperandList.BINARY_OP: "ADD DP3 DP4 DPH DST MAX MIN MUL SGE SLT SUB XPD",
+    OperandList.TERNARY_OP: "CMP LRP MAD",
+    OperandList.SWIZZLE_OP: "SWZ",
+    OperandList.SAMPLE_OP: "TEX TXB TXP",
+    OperandList.KILL_OP: "KIL",
 }
 LOOKUPS = ("TEX", "TXP", "TXB")
 
@@ -150,8 +150,10 @@ def test_a_row_says_what_the_specification_says() -> None:
     sections = {name: f"3.11.5.{n}" for n, name in enumerate(arithmetic, 1)}
     sections |= {name: f"3.11.6.{n}" for n, name in enumerate((*LOOKUPS, "KIL"), 1)}
     assert {row.mnemonic: row.spec for row in OPCODES.values()} == sections
-    costs = dict.fromkeys(arithmetic, Cost.ARITHMETIC) | dict.fromkeys(LOOKUPS, Cost.LOOKUP)
-    assert {name: row.cost for name, row in OPCODES.items()} == {**costs, "KIL": Cost.KILL}
+    costs = dict.fromkeys(arithmetic, CostClass.ARITHMETIC) | dict.fromkeys(
+        LOOKUPS, CostClass.LOOKUP
+    )
+    assert {name: row.cost for name, row in OPCODES.items()} == {**costs, "KIL": CostClass.KILL}
 
 
 def test_the_meaning_of_every_row_is_written_down_here() -> None:

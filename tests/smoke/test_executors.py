@@ -19,7 +19,7 @@ from drawing import (
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.opcodes import OPCODES
-from gpgpu_legacy.isa.opcodes import Shape as Operands
+from gpgpu_legacy.isa.opcodes import OperandList as Operands
 from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import (
     Binding,

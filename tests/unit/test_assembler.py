@@ -35,7 +35,7 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import (
     OPCODES,
     RESERVED_WORDS,
-    Operand,
+    OperandKind,
 )
 from gpgpu_legacy.languages.arb.limits import MOST_INSTRUCTIONS, Limits
 from gpgpu_legacy.languages.arb.parser import HEADER, assemble
@@ -377,13 +377,13 @@ def test_a_kill_has_no_destination_and_does_not_saturate() -> None:
 @pytest.mark.parametrize("mnemonic", sorted(OPCODES))
 def test_a_wrong_number_of_operands_is_counted_for_every_opcode(mnemonic: str) -> None:
     operands = {
-        Operand.DESTINATION: ["R0"],
-        Operand.VECTOR: ["R1"],
-        Operand.SCALAR: ["R1.x"],
-        Operand.REGISTER: ["R1"],
-        Operand.EXTENDED_SWIZZLE: ["x", "y", "z", "w"],
-        Operand.TEXTURE_UNIT: ["texture[0]"],
-        Operand.TEXTURE_TARGET: ["RECT"],
+        OperandKind.DESTINATION: ["R0"],
+        OperandKind.VECTOR: ["R1"],
+        OperandKind.SCALAR: ["R1.x"],
+        OperandKind.REGISTER: ["R1"],
+        OperandKind.EXTENDED_SWIZZLE: ["x", "y", "z", "w"],
+        OperandKind.TEXTURE_UNIT: ["texture[0]"],
+        OperandKind.TEXTURE_TARGET: ["RECT"],
     }
     row = OPCODES[mnemonic]
     written = [text for kind in row.shape.value for text in operands[kind]]

@@ -17,7 +17,7 @@ from gpgpu_legacy.cache.trace import NO_ACCESS, Trace
 from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
-from gpgpu_legacy.interp.kernel import Array, Grid, Mask
+from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
 from gpgpu_legacy.kernel.ir import Element
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import passes
@@ -216,7 +216,7 @@ def by_the_reference_machine(plan: Plan) -> list[Access]:
         }
         for y in range(each.groups[1]):
             for x in range(each.groups[0]):
-                AddressMachine(each, Grid((x, y), (1, 1)), lengths, recorded).run()
+                AddressMachine(each, WorkGroups((x, y), (1, 1)), lengths, recorded).run()
     return recorded.found
 
 

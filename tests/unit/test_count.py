@@ -20,7 +20,7 @@ from gpgpu_legacy.count.traffic import (
     fragments_per_pass,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode
-from gpgpu_legacy.isa.opcodes import Shape as OperandShape
+from gpgpu_legacy.isa.opcodes import OperandList as OperandShape
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, UNORM8
 from gpgpu_legacy.plan.numbers import Affine, Table

@@ -16,7 +16,7 @@ from gpgpu_legacy.count.kernels import KernelCounts, count_compute_pass
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp import dataless
-from gpgpu_legacy.interp.kernel import Array, Grid, KernelMachine, Mask
+from gpgpu_legacy.interp.kernel import Array, KernelMachine, Mask, WorkGroups
 from gpgpu_legacy.kernel.ir import Element, Space, Type
 from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.plan.expand import expand
@@ -143,7 +143,7 @@ def run_in_full(plan: Plan, pass_: ComputePass) -> KernelCounts:
         for b in pass_.kernel.buffers
     }
     values = {u.name: u.value for u in pass_.uniforms}
-    grid = Grid((0, 0), pass_.groups)
+    grid = WorkGroups((0, 0), pass_.groups)
     KernelMachine(pass_.kernel, values, grid, arrays, heard).run()
     t = heard.totals
     names = ("arithmetic", "global_loads", "global_stores", "shared_loads", "shared_stores")

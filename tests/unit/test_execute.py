@@ -12,7 +12,7 @@ import pytest
 from gpgpu_legacy.isa.opcodes import Symbol
 
 EVALUATED = """
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, OperandKind
 from gpgpu_legacy.isa.opcodes import Symbol
 
 class Text(Symbol):
@@ -26,7 +26,7 @@ class Text(Symbol):
         shown = [repr(o) if isinstance(o, Text) else repr(float(o)) for o in operands]
         return Text(name + "(" + ", ".join(shown) + ")")
 
-SOURCES = {Operand.VECTOR, Operand.SCALAR, Operand.REGISTER}
+SOURCES = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
 for name, row in OPCODES.items():
     count = sum(kind in SOURCES for kind in row.shape.value)
     if row.form in (Form.COMPONENTWISE, Form.SCALAR):

@@ -25,7 +25,7 @@ from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.isa.ir import AttributeKind, Fog, Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, OperandKind
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.formats import R32F, RGBA8, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import AttributeCorners, Binding, Blend, FragmentPass, Texcoords
@@ -454,10 +454,10 @@ def test_every_opcode_gives_numbers_of_the_arithmetic(row: Arithmetic) -> None:
     for name, opcode in OPCODES.items():
         if (
             opcode.form in (Form.KILL, Form.SAMPLE)
-            or Operand.EXTENDED_SWIZZLE in opcode.shape.value
+            or OperandKind.EXTENDED_SWIZZLE in opcode.shape.value
         ):
             continue
-        scalar = Operand.SCALAR in opcode.shape.value
+        scalar = OperandKind.SCALAR in opcode.shape.value
         sources = ", ".join(
             f"program.local[{n}]{'.x' * scalar}" for n in range(len(opcode.shape.value) - 1)
         )

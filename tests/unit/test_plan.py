@@ -29,7 +29,7 @@ from gpgpu_legacy.kernel.parser import parse_kernel
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.plan.expand import execution_order, expand, passes
 from gpgpu_legacy.plan.formats import R32F, RGBA16F, RGBA32F, UNORM8
-from gpgpu_legacy.plan.interpolation import Plane, is_planar, plane, triangle_planes
+from gpgpu_legacy.plan.interpolation import AttributePlane, is_planar, plane, triangle_planes
 from gpgpu_legacy.plan.numbers import Affine, Integer, Number, Table
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
@@ -138,7 +138,7 @@ def test_the_programs_of_a_plan_are_listed_once_each() -> None:
 def test_a_plane_goes_through_its_corners() -> None:
     """Corners (0, 0), (W, 0), (W, H), (0, H) of a 4×2 rectangle."""
     four = ((1.0, 0.0, 5.0, 2.0), (9.0, 0.0, 3.0, 2.0), (9.0, 8.0, 2.0, 2.0), (1.0, 8.0, 4.0, 2.0))
-    expected = Plane((1.0, 0.0, 5.0, 2.0), (2.0, 0.0, -0.5, 0.0), (0.0, 4.0, -0.5, 0.0))
+    expected = AttributePlane((1.0, 0.0, 5.0, 2.0), (2.0, 0.0, -0.5, 0.0), (0.0, 4.0, -0.5, 0.0))
     assert plane(four, Rect(3, 3, 4, 2)) == expected
 
 
@@ -150,8 +150,10 @@ def test_values_that_are_not_planar_have_two_planes() -> None:
     """Over 4×2, from the three corners of each triangle."""
     assert not is_planar(BENT)
     lower, upper = triangle_planes(BENT, Rect(0, 0, 4, 2))
-    assert lower == Plane((0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 2.0, 0.0), (0.0, 0.0, -4.0, 2.0))
-    assert upper == Plane((0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 0.0))
+    assert lower == AttributePlane(
+        (0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 2.0, 0.0), (0.0, 0.0, -4.0, 2.0)
+    )
+    assert upper == AttributePlane((0.0, 1.0, 0.0, 1.0), (1.0, 0.0, 0.0, 1.0), (0.0, 0.0, 0.0, 0.0))
 
 
 # Validation --------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.page.shaders import Shader, shaders_of
+from gpgpu_legacy.page.shaders import PageShader, shaders_of
 from gpgpu_legacy.plan.numbers import Table
 from gpgpu_legacy.plan.plan import FragmentPass, Plan, Repeat, Texcoords
 
@@ -30,14 +30,14 @@ def with_pass(plan: Plan, **changes: object) -> Plan:
     return replace(plan, steps=(replace(step, body=body),))
 
 
-def declared(shader: Shader) -> set[str]:
+def declared(shader: PageShader) -> set[str]:
     """The uniforms of the texts."""
     text = shader.vertex + shader.fragment
     lists = re.findall(r"uniform \w+ ([^;]+);", text)
     return {re.sub(r"\[\d\]", "", name) for names in lists for name in names.split(", ")}
 
 
-def explained(shader: Shader) -> set[str]:
+def explained(shader: PageShader) -> set[str]:
     """The uniforms that a record says how to set."""
     planes = {f"{name}_{part}" for name in shader.attributes for part in ("base", "dx", "dy")}
     named = {*shader.locals, *shader.env, *shader.state, *shader.sizes}

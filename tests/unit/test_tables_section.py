@@ -7,7 +7,7 @@ from html import unescape
 
 import pytest
 
-from gpgpu_legacy.page.cells import BLOCK, SIZE, Cells, Line, tables_of
+from gpgpu_legacy.page.cells import BLOCK, SIZE, CellLine, Cells, tables_of
 from gpgpu_legacy.page.recordings import recordings
 from gpgpu_legacy.page.sections.tables import make_section
 from gpgpu_legacy.papers.audit.record import recorded
@@ -22,7 +22,7 @@ def tables(paper: str) -> list[Cells]:
     return tables_of(find_paper(paper), recorded())
 
 
-def line(lines: tuple[Line, ...], row: str, column: str) -> Line:
+def line(lines: tuple[CellLine, ...], row: str, column: str) -> CellLine:
     [found] = [one for one in lines if (one.row, one.column) == (row, column)]
     return found
 

@@ -21,7 +21,7 @@ from gpgpu_legacy.isa.ir import (
     ResultKind,
     ResultRegister,
 )
-from gpgpu_legacy.isa.state_bindings import BindingError, Element, resolve
+from gpgpu_legacy.isa.state_bindings import BindingError, StateElement, resolve
 from gpgpu_legacy.languages.arb.diagnostics import FaultError, meant, shortened
 from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.syntax import PathElement
@@ -147,7 +147,7 @@ def result(
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundParameters:
     """The parameters that a binding names.
 
     is_single: it names one vector, and neither a range nor a matrix.
@@ -159,12 +159,12 @@ class Bound:
     rest: Elements
 
 
-def parameters(elements: Elements, limits: Limits) -> Bound:
+def parameters(elements: Elements, limits: Limits) -> BoundParameters:
     """The parameters that a path with the head `program` or `state` names."""
     return _OF_HEAD[elements[0].name](elements, limits)
 
 
-def _program(elements: Elements, limits: Limits) -> Bound:
+def _program(elements: Elements, limits: Limits) -> BoundParameters:
     spaces = {
         "local": (ParameterSpace.LOCAL, limits.local_parameters),
         "env": (ParameterSpace.ENV, limits.environment_parameters),
@@ -183,17 +183,17 @@ def _program(elements: Elements, limits: Limits) -> Bound:
         expected = f"write {space.value}[{last}..{first}]"
         raise FaultError(problem, expected, PARAMETERS, item.first)
     bound = tuple(Parameter(space, index) for index in range(first, last + 1))
-    return Bound(bound, item.last is None, elements[2:])
+    return BoundParameters(bound, item.last is None, elements[2:])
 
 
-def _state(elements: Elements, limits: Limits) -> Bound:
-    written = [Element(e.name, _index_of(e.first), _index_of(e.last)) for e in elements]
+def _state(elements: Elements, limits: Limits) -> BoundParameters:
+    written = [StateElement(e.name, _index_of(e.first), _index_of(e.last)) for e in elements]
     try:
         binding = resolve(written, lambda limit: int(getattr(limits, limit)))
     except BindingError as error:
         raise _state_fault(error, elements) from None
     vectors = tuple(Parameter(ParameterSpace.STATE, binding=name) for name in binding.vectors)
-    return Bound(vectors, binding.is_single, elements[binding.length :])
+    return BoundParameters(vectors, binding.is_single, elements[binding.length :])
 
 
 def _index_of(token: Token | None) -> int | None:

@@ -25,7 +25,7 @@ from gpgpu_legacy.isa.ir import (
     TextureSource,
     TextureTarget,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.bindings import Elements
 from gpgpu_legacy.languages.arb.diagnostics import (
@@ -38,10 +38,10 @@ from gpgpu_legacy.languages.arb.diagnostics import (
 from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.symbols import VARIABLES, Symbols
 from gpgpu_legacy.languages.arb.syntax import (
-    Constant,
     InstructionStatement,
     Path,
     PathElement,
+    WrittenConstant,
     WrittenOperand,
     form,
     quoted,
@@ -128,7 +128,7 @@ def _selector_text(operand: WrittenOperand) -> str:
         alone = len(item.elements) == 1 and item.elements[0].first is None
         if alone and item.elements[0].name in _LETTERS:
             return item.elements[0].name
-    elif isinstance(item, Constant) and not item.is_vector:
+    elif isinstance(item, WrittenConstant) and not item.is_vector:
         written = item.token if operand.suffix is None else ""
         if written in _CONSTANT_SELECTORS:
             return str(written)
@@ -147,7 +147,7 @@ _KINDS = {
     mnemonic: [
         kind
         for kind in row.shape.value
-        for _ in range(4 if kind is Operand.EXTENDED_SWIZZLE else 1)
+        for _ in range(4 if kind is OperandKind.EXTENDED_SWIZZLE else 1)
     ]
     for mnemonic, row in OPCODES.items()
 }
@@ -184,15 +184,15 @@ class InstructionReader:
         unit, target = None, None
         for kind, operand in zip(kinds, operands, strict=True):
             match kind:
-                case Operand.DESTINATION:
+                case OperandKind.DESTINATION:
                     dst = self.destination(operand)
-                case Operand.VECTOR | Operand.SCALAR | Operand.REGISTER:
+                case OperandKind.VECTOR | OperandKind.SCALAR | OperandKind.REGISTER:
                     sources.append(self.source(operand, kind))
-                case Operand.TEXTURE_UNIT:
+                case OperandKind.TEXTURE_UNIT:
                     unit = self.texture_unit(operand)
-                case Operand.TEXTURE_TARGET:
+                case OperandKind.TEXTURE_TARGET:
                     target = self.texture_target(operand, unit)
-        if Operand.EXTENDED_SWIZZLE in kinds:
+        if OperandKind.EXTENDED_SWIZZLE in kinds:
             sources[0] = extended_swizzle(sources[0], operands[-4:])
         texture = None if unit is None or target is None else TextureSource(unit, target)
         span = Span(*self.text.position(offset_of(token)))
@@ -218,26 +218,26 @@ class InstructionReader:
         bindings.no_index(head, VARIABLES)
         return Dst(symbol, write_mask(elements[1:]))
 
-    def source(self, operand: WrittenOperand, kind: Operand) -> Src:
+    def source(self, operand: WrittenOperand, kind: OperandKind) -> Src:
         item, suffix = operand.item, operand.suffix
         register: SourceRegister
         rest: bindings.Elements
         if isinstance(item, Path):
             register, rest = self.source_register(item.elements)
-        elif isinstance(item, Constant):
+        elif isinstance(item, WrittenConstant):
             register = constant_parameter(item)
             rest = () if suffix is None else (PathElement(suffix, None, None),)
         else:
             problem = f"unexpected {quoted(item)}"
             expected = "expected a register or a constant"
             raise FaultError(problem, expected, OPERANDS, item)
-        if kind is Operand.REGISTER:
+        if kind is OperandKind.REGISTER:
             self.bare(operand, rest)
-        if kind is Operand.SCALAR and not rest:
+        if kind is OperandKind.SCALAR and not rest:
             expected = "name it, as in R0.x" if isinstance(item, Path) else "name it, as in {2}.x"
             at = operand.token
             raise FaultError("a scalar operand needs one component", expected, OPERANDS, at)
-        selectors = swizzle(rest, scalar=kind is Operand.SCALAR) if rest else IDENTITY
+        selectors = swizzle(rest, scalar=kind is OperandKind.SCALAR) if rest else IDENTITY
         return Src(register, selectors, _SIGNS[operand.sign == "-"])
 
     def bare(self, operand: WrittenOperand, rest: bindings.Elements) -> None:
@@ -324,7 +324,7 @@ def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Tok
     return FaultError(problem, f"as in {form(token)}", OPCODES[mnemonic].spec, at)
 
 
-def constant_parameter(constant: Constant) -> Parameter:
+def constant_parameter(constant: WrittenConstant) -> Parameter:
     """The parameter that a number or a vector in braces makes."""
     if constant.fifth is not None:
         expected = "leave out what comes after the fourth"
@@ -333,7 +333,7 @@ def constant_parameter(constant: Constant) -> Parameter:
     return Parameter(ParameterSpace.CONSTANT, value=constant.value)
 
 
-def several_vectors(bound: bindings.Bound) -> str:
+def several_vectors(bound: bindings.BoundParameters) -> str:
     """How messages describe a binding of several vectors."""
     return f"{len(bound.parameters)} vectors (a range or a matrix)"
 

@@ -49,7 +49,6 @@ from gpgpu_legacy.languages.arb.syntax import (
     STARTERS,
     AliasStatement,
     BindingStatement,
-    Constant,
     InstructionStatement,
     OptionStatement,
     ParamStatement,
@@ -57,6 +56,7 @@ from gpgpu_legacy.languages.arb.syntax import (
     PathElement,
     Statement,
     TempStatement,
+    WrittenConstant,
     quoted,
     read_statement,
     tokens,
@@ -312,8 +312,10 @@ class _Assembler:
             expected = f"all arrays together have at most {most}"
             raise FaultError(problem, expected, bindings.PARAMETERS, name)
 
-    def param_item(self, item: Path | Constant, statement: ParamStatement) -> tuple[Parameter, ...]:
-        if isinstance(item, Constant):
+    def param_item(
+        self, item: Path | WrittenConstant, statement: ParamStatement
+    ) -> tuple[Parameter, ...]:
+        if isinstance(item, WrittenConstant):
             return (constant_parameter(item),)
         head = item.elements[0]
         if head.name not in ("program", "state"):

@@ -20,7 +20,7 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.isa.opcodes import OPCODES, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb.parser import HEADER
 
 _LETTERS = dict(zip(Selector, COMPONENTS + "01", strict=True))
@@ -78,7 +78,7 @@ class OperandTexts:
 def operand_texts(instruction: Instruction) -> OperandTexts:
     """The operands of an instruction in canonical form."""
     dst, texture = instruction.dst, instruction.texture
-    is_extended = Operand.EXTENDED_SWIZZLE in OPCODES[instruction.mnemonic].shape.value
+    is_extended = OperandKind.EXTENDED_SWIZZLE in OPCODES[instruction.mnemonic].shape.value
     source = _extended if is_extended else _source
     return OperandTexts(
         _destination(dst) if dst is not None else "",

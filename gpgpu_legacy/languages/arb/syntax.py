@@ -16,7 +16,7 @@ from lark.exceptions import UnexpectedToken
 
 from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS, OperandKind
 from gpgpu_legacy.languages.arb.diagnostics import FaultError, offset_of, shortened
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
 
@@ -123,7 +123,7 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
+class WrittenConstant:
     """A number, or a vector in braces.
 
     token: its first token. numbers: the components written, four at most. fifth: the first token
@@ -149,7 +149,7 @@ class WrittenOperand:
     """An operand: a sign, then a path, a constant with a suffix, or a texture target."""
 
     sign: Token | None
-    item: Path | Constant | Token
+    item: Path | WrittenConstant | Token
     suffix: Token | None = None
 
     @property
@@ -190,7 +190,7 @@ class ParamStatement:
     """PARAM name = item; or PARAM name[size] = { items };"""
 
     name: Token
-    items: tuple[Path | Constant, ...]
+    items: tuple[Path | WrittenConstant, ...]
     is_array: bool
     size: Token | None = None
 
@@ -235,7 +235,9 @@ class _Records(Transformer[Token, Any]):
 
     output = attrib
 
-    def param_single(self, _keyword: Token, name: Token, item: Path | Constant) -> ParamStatement:
+    def param_single(
+        self, _keyword: Token, name: Token, item: Path | WrittenConstant
+    ) -> ParamStatement:
         return ParamStatement(name, (item,), False)
 
     def param_multiple(
@@ -244,7 +246,7 @@ class _Records(Transformer[Token, Any]):
         name: Token,
         size: Token | None,
         _brace: Token,
-        *items: Path | Constant,
+        *items: Path | WrittenConstant,
     ) -> ParamStatement:
         return ParamStatement(name, items, True, size)
 
@@ -255,13 +257,15 @@ class _Records(Transformer[Token, Any]):
         return AliasStatement(new, old)
 
     def operand(
-        self, sign: Token | None, item: Path | Token | tuple[Constant, Token | None]
+        self, sign: Token | None, item: Path | Token | tuple[WrittenConstant, Token | None]
     ) -> WrittenOperand:
         if isinstance(item, tuple):
             return WrittenOperand(sign, *item)
         return WrittenOperand(sign, item)
 
-    def constant(self, value: Constant, suffix: Token | None) -> tuple[Constant, Token | None]:
+    def constant(
+        self, value: WrittenConstant, suffix: Token | None
+    ) -> tuple[WrittenConstant, Token | None]:
         return value, suffix
 
     def path(self, *elements: PathElement) -> Path:
@@ -270,19 +274,19 @@ class _Records(Transformer[Token, Any]):
     def path_element(self, token: Token, first: Token | None, last: Token | None) -> PathElement:
         return PathElement(token, first, last)
 
-    def vector(self, brace: Token, *numbers: Constant) -> Constant:
+    def vector(self, brace: Token, *numbers: WrittenConstant) -> WrittenConstant:
         fifth = numbers[4].token if len(numbers) > 4 else None
         values = tuple(number.numbers[0] for number in numbers[:4])
-        return Constant(brace, values, True, fifth)
+        return WrittenConstant(brace, values, True, fifth)
 
-    def signed_number(self, sign: Token | None, number: Constant) -> Constant:
+    def signed_number(self, sign: Token | None, number: WrittenConstant) -> WrittenConstant:
         if sign is None:
             return number
         value = -number.numbers[0] if sign == "-" else number.numbers[0]
-        return Constant(sign, (value,), False)
+        return WrittenConstant(sign, (value,), False)
 
-    def number(self, token: Token) -> Constant:
-        return Constant(token, (float(token),), False)
+    def number(self, token: Token) -> WrittenConstant:
+        return WrittenConstant(token, (float(token),), False)
 
 
 @cache
@@ -343,13 +347,13 @@ _FORMS = {
     "ALIAS": "ALIAS other = R0;",
 }
 _OPERAND_FORMS = {
-    Operand.DESTINATION: ("R0",),
-    Operand.VECTOR: ("R1", "R2", "R3"),
-    Operand.SCALAR: ("R1.x", "R2.x"),
-    Operand.REGISTER: ("R1",),
-    Operand.EXTENDED_SWIZZLE: ("x, -y, 0, 1",),
-    Operand.TEXTURE_UNIT: ("texture[0]",),
-    Operand.TEXTURE_TARGET: ("2D",),
+    OperandKind.DESTINATION: ("R0",),
+    OperandKind.VECTOR: ("R1", "R2", "R3"),
+    OperandKind.SCALAR: ("R1.x", "R2.x"),
+    OperandKind.REGISTER: ("R1",),
+    OperandKind.EXTENDED_SWIZZLE: ("x, -y, 0, 1",),
+    OperandKind.TEXTURE_UNIT: ("texture[0]",),
+    OperandKind.TEXTURE_TARGET: ("2D",),
 }
 
 
@@ -401,7 +405,7 @@ def _comma_too_many(read: list[Token]) -> Token | None:
     if read[0].type != "OPCODE":
         return None
     shape = OPCODES[read[0].removesuffix("_SAT")].shape.value
-    count = len(shape) + 3 * shape.count(Operand.EXTENDED_SWIZZLE)
+    count = len(shape) + 3 * shape.count(OperandKind.EXTENDED_SWIZZLE)
     commas, depth = [], 0
     for token in read[:-1]:
         depth += (token.type == "LBRACE") - (token.type == "_RBRACE")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpgpu_legacy.isa.ir import Fog, Parameter, Program, Vec4
-from gpgpu_legacy.isa.opcodes import OPCODES, Cost
+from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 from gpgpu_legacy.languages.arb.diagnostics import FaultError
 from gpgpu_legacy.languages.arb.limits import Limits
 
@@ -20,7 +20,9 @@ def check_limits(program: Program, limits: Limits, end: int) -> list[FaultError]
     fog = program.fog
     of_fog = _FOG_INSTRUCTIONS[fog] if fog else 0
     one = 1 if fog else 0
-    lookups = sum(OPCODES[i.mnemonic].cost is not Cost.ARITHMETIC for i in program.instructions)
+    lookups = sum(
+        OPCODES[i.mnemonic].cost is not CostClass.ARITHMETIC for i in program.instructions
+    )
     total = len(program.instructions)
     used = (
         ("instructions", total, limits.instructions, of_fog),

@@ -15,7 +15,7 @@ from typing import Any
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import fog_factor, fog_mixed
 from gpgpu_legacy.isa.ir import Fog
-from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, Operand
+from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
 from gpgpu_legacy.lower.emit.text import (
     ATOM,
     CHOICE,
@@ -103,7 +103,7 @@ def _of_opcode(row: Opcode) -> str:
     return _function(names, row.evaluate(*given))
 
 
-_SOURCES = {Operand.VECTOR, Operand.SCALAR, Operand.REGISTER}
+_SOURCES = {OperandKind.VECTOR, OperandKind.SCALAR, OperandKind.REGISTER}
 
 
 def _components(vector: Variable) -> list[Expression]:

@@ -116,7 +116,7 @@ def _level(value: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
+class MultiplyAddCost:
     """What a multiply-add of a method takes at a block: lookups, and bytes that are asked for."""
 
     block: int
@@ -134,7 +134,7 @@ class Costs:
 
     method: str
     per_step: Fraction
-    at: tuple[Cost, ...]
+    at: tuple[MultiplyAddCost, ...]
     lookups: str
     bytes_requested: str
     lookup_limit: Fraction
@@ -153,7 +153,7 @@ def costs(method: str) -> Costs:
         method=method,
         per_step=Fraction(multiply_adds, counts[1].fragments),
         at=tuple(
-            Cost(
+            MultiplyAddCost(
                 block,
                 Fraction(one.lookup, multiply_adds),
                 Fraction(one.bytes_requested, multiply_adds),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpgpu_legacy.page.cells import Cells, Line, tables_of
+from gpgpu_legacy.page.cells import CellLine, Cells, tables_of
 from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.papers.audit.record import recorded
@@ -39,7 +39,7 @@ def make_section(here: Sequence[Time] = ()) -> Section:
 def columns_of(table: Cells) -> list[str]:
     """The columns that have an entry in any line."""
 
-    def has(line: Line, column: str) -> bool:
+    def has(line: CellLine, column: str) -> bool:
         return getattr(line, column) is not None
 
     return ["published", *(c for c in _COLUMNS if any(has(line, c) for line in table.lines))]
