@@ -401,7 +401,7 @@ LIMITS = {
         "algorithms/user_code.py",
     ),
     "Pictures and arrays": (
-        "present/*.py", "api/arrays.py", "api/pictures.py", "api/drawing.py",
+        "present/*.py", "api/arrays.py", "figures/pictures.py", "api/drawing.py",
         "api/figure.py",
     ),
     "Sizes and memory": (

@@ -17,11 +17,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm as Algorithm
     from gpgpu_legacy.api.cache import CacheRun as CacheRun
     from gpgpu_legacy.api.count import Count as Count
-    from gpgpu_legacy.api.figure import Figure as Figure
-    from gpgpu_legacy.api.figure_options import AnimationOptions as AnimationOptions
-    from gpgpu_legacy.api.figure_options import FigureOptions as FigureOptions
     from gpgpu_legacy.api.matmul import matmul as matmul
-    from gpgpu_legacy.api.pictures import picture as picture
     from gpgpu_legacy.api.pipeline import Pipeline as Pipeline
     from gpgpu_legacy.api.pipeline import find as find
     from gpgpu_legacy.api.programs import run_program as run_program
@@ -31,6 +27,10 @@ if TYPE_CHECKING:
     from gpgpu_legacy.errors import AssemblyError as AssemblyError
     from gpgpu_legacy.errors import GpgpuLegacyError as GpgpuLegacyError
     from gpgpu_legacy.errors import GpgpuLegacyWarning as GpgpuLegacyWarning
+    from gpgpu_legacy.figures.figure import Figure as Figure
+    from gpgpu_legacy.figures.options import AnimationOptions as AnimationOptions
+    from gpgpu_legacy.figures.options import FigureOptions as FigureOptions
+    from gpgpu_legacy.figures.pictures import picture as picture
     from gpgpu_legacy.isa.ir import Program as Program
     from gpgpu_legacy.languages.arb.parser import assemble as assemble
     from gpgpu_legacy.languages.arb.printer import disassemble as disassemble
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Algorithm": "algorithms.algorithm",
-    "AnimationOptions": "api.figure_options",
+    "AnimationOptions": "figures.options",
     "AssemblyError": "errors",
     "CacheRun": "api.cache",
     "Count": "api.count",
-    "Figure": "api.figure",
-    "FigureOptions": "api.figure_options",
+    "Figure": "figures.figure",
+    "FigureOptions": "figures.options",
     "GpgpuLegacyError": "errors",
     "GpgpuLegacyWarning": "errors",
     "Machine": "runtime.machine",
@@ -71,7 +71,7 @@ _HOMES = {
     "find": "api.pipeline",
     "find_executor": "runtime.registry",
     "matmul": "api.matmul",
-    "picture": "api.pictures",
+    "picture": "figures.pictures",
     "plan_as_json": "plan.serialise",
     "player": "page.one_plan",
     "read_plan": "plan.serialise",

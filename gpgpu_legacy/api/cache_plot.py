@@ -1,4 +1,4 @@
-"""Pictures of what caches do: sweeps, miss-ratio curves, heat maps of hits."""
+"""Pictures of what caches do: sweeps and miss-ratio curves."""
 
 from __future__ import annotations
 
@@ -6,18 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gpgpu_legacy.api.cache import text_of, varying_of
 from gpgpu_legacy.cache.caches import parse_cache
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.present.colours import hex_of
 from gpgpu_legacy.present.plot import (
     COLOURS,
     LINES,
     MARKS,
-    WIDTH,
     add_head,
     height_for_labels,
     new_figure,
@@ -29,7 +24,6 @@ from gpgpu_legacy.present.plot import (
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheCurve, CacheRun, Traced
-    from gpgpu_legacy.cache.heat_map import HeatMap
 
 
 def bytes_text(count: float) -> str:
@@ -182,74 +176,4 @@ def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
     axes.set_ylabel("misses / accesses")
     orders = ("raster order", "layout", "in flight")
     add_head(figure, f"{first.title([*varying, *orders])}: miss-ratio curves")
-    save_figure(figure, path)
-
-
-# Heat maps ---------------------------------------------------------------------------------------
-
-LONGEST_SIDE = 1024
-"""Squares of a side; of larger maps, a square has several places."""
-
-NO_READS = (200, 200, 200)
-ANCHORS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252, 253, 191))
-"""Colours of the scale from the lowest hit ratio to the highest; between two, halves are mixed."""
-
-_MAP_WIDTH = 6.4  # inches, without axes and scale
-_LEAST, _MOST, _FRAME = 1.2, 6.4, 0.7  # inches of its height, and of what is below it
-_TICKS = 9  # at most, on an axis
-_LONG = 8  # a map that is so many times as long as wide is stretched
-
-
-def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
-    rows, columns = (np.arange(0, length, side) for length in values.shape)
-    summed: NDArray[np.int64] = np.add.reduceat(np.add.reduceat(values, rows, 0), columns, 1)
-    return summed
-
-
-def heat_map_caption(run: CacheRun, heat: HeatMap) -> str:
-    """What a heat map shows, for the text above it."""
-    left_out = "" if run.exact else " The budget left out a part of the run."
-    return (
-        f"Reads that hit, of {heat.of}, row 0 lowest: {run.title()}. {heat.all_hits:,} of "
-        f"{heat.all_reads:,} reads hit.{left_out} Grey: no reads."
-    )
-
-
-def draw_heat_map(run: CacheRun, heat: HeatMap, path: Path) -> None:
-    """Draw a heat map with its scale: row 0 at the bottom, each place a square.
-
-    The scale runs from the lowest to the highest ratio of the map. Where a row or column has more
-    than 1024 places, each square has several of them. Raises InputError where the file cannot be
-    written.
-    """
-    from matplotlib.colors import LinearSegmentedColormap
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    side = -(-max(heat.reads.shape) // LONGEST_SIDE)  # of a square, in places
-    reads, hits = (_sums(counts, side) for counts in (heat.reads, heat.hits))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio: NDArray[np.float64] = hits / reads
-    known = ratio[~np.isnan(ratio)]
-    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 1.0)
-    low = low if low < high else high - 0.01  # one colour, that of the highest
-    colours = LinearSegmentedColormap.from_list("hits", list(map(hex_of, ANCHORS)))
-    colours.set_bad(hex_of(NO_READS))
-    rows, columns = ratio.shape
-    height = min(max(_MAP_WIDTH * rows / columns, _LEAST), _MOST)
-    figure = new_figure(WIDTH, height + _FRAME)
-    axes = figure.subplots()
-    is_long = max(rows, columns) > _LONG * min(rows, columns)
-    image = axes.imshow(
-        np.ma.masked_invalid(ratio), colours, aspect="auto" if is_long else "equal",
-        interpolation="nearest", origin="lower", vmin=low, vmax=high,
-        extent=(-0.5, side * columns - 0.5, -0.5, side * rows - 0.5),
-    )  # fmt: skip
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_locator(MaxNLocator(_TICKS, integer=True))
-    axes.set_xlabel("column (x)")
-    axes.set_ylabel("row (y)")
-    bar = figure.colorbar(image, ax=axes, fraction=0.05, pad=0.02)
-    bar.set_label("reads that hit")
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:.4g} %"))
-    add_head(figure, "Where the reads hit", heat_map_caption(run, heat))
     save_figure(figure, path)

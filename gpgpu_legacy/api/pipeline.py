@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from gpgpu_legacy.algorithms.algorithm import Algorithm
     from gpgpu_legacy.api.cache import CacheKeywords, CacheRun
     from gpgpu_legacy.api.count import Count
-    from gpgpu_legacy.api.figure import Figure
-    from gpgpu_legacy.api.figure_options import FigureOptions
     from gpgpu_legacy.api.run import Run
     from gpgpu_legacy.api.trace import Trace
     from gpgpu_legacy.chips.verdict import Verdict
+    from gpgpu_legacy.figures.figure import Figure
+    from gpgpu_legacy.figures.options import FigureOptions
     from gpgpu_legacy.measure.bench import Bench
     from gpgpu_legacy.predict.model import CacheModel
     from gpgpu_legacy.predict.prediction import Prediction

@@ -14,16 +14,6 @@ from enum import Enum
 import numpy as np
 from numpy.typing import ArrayLike
 
-from gpgpu_legacy.api.passes import (
-    chosen_textures,
-    covers,
-    drawn_textures,
-    initial_storage,
-    places,
-    stored,
-    texels_of,
-    textures_behind,
-)
 from gpgpu_legacy.api.run import execute
 from gpgpu_legacy.api.steps import Step, Texel, Value, as_value, trace_fragment
 from gpgpu_legacy.arguments import described
@@ -48,6 +38,16 @@ from gpgpu_legacy.plan.textures import Texture, constant_rect
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
+from gpgpu_legacy.runtime.observed import (
+    chosen_textures,
+    covers,
+    drawn_textures,
+    initial_storage,
+    places,
+    stored,
+    texels_of,
+    textures_behind,
+)
 from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 

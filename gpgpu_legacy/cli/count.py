@@ -218,7 +218,8 @@ def cache_command(
     is simulated. Kernels' buffers and shared arrays go through the cache in the same way.
     """
     from gpgpu_legacy.api import cache
-    from gpgpu_legacy.api.cache_plot import across_of, draw_heat_map
+    from gpgpu_legacy.api.cache_plot import across_of
+    from gpgpu_legacy.figures.heat_map_plot import draw_heat_map, heat_map_caption
 
     if heat_map_of is not None and heat_map is None:
         raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
@@ -250,6 +251,6 @@ def cache_command(
         if heat_map is None:
             return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
         run, heat = cache.cache_map(cases[0], heat_map_of, within, watch(cases[0]))
-    draw_heat_map(run, heat, heat_map)
+    draw_heat_map(heat, heat_map_caption(heat, run.title(), exact=run.exact), heat_map)
     print(f"wrote {heat_map}", file=sys.stderr)
     return run

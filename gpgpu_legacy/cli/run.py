@@ -8,12 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from gpgpu_legacy.api.figure_options import AnimationOptions, FigureOptions
 from gpgpu_legacy.cli.completion import section_names
 from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import PICTURE, Several
 from gpgpu_legacy.cli.words import Job, MachineOptions, RunJob, pairs, parse_texel, warn_if_busy
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline

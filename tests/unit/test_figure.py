@@ -14,16 +14,17 @@ from PIL import Image
 from sorting import shuffled, sort_plan
 
 from gpgpu_legacy.api import figure as module
-from gpgpu_legacy.api.figure import Figure, chosen
+from gpgpu_legacy.api.figure import chosen
 from gpgpu_legacy.api.figure import figure as figure_of
-from gpgpu_legacy.api.figure_options import (
+from gpgpu_legacy.api.pipeline import Pipeline
+from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.figures.figure import Figure
+from gpgpu_legacy.figures.options import (
     AnimationOptions,
     FigureOptions,
     Sharing,
     Shown,
 )
-from gpgpu_legacy.api.pipeline import Pipeline
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect

@@ -20,7 +20,6 @@ from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.cache import Simulation, cache_map
-from gpgpu_legacy.api.cache_plot import heat_map_caption
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
@@ -29,6 +28,7 @@ from gpgpu_legacy.cache.layout import LAYOUTS
 from gpgpu_legacy.cache.raster import RASTERS
 from gpgpu_legacy.cache.run import cache_run, memory_bytes
 from gpgpu_legacy.cli.words import LAYOUT, RASTER
+from gpgpu_legacy.figures.heat_map_plot import heat_map_caption
 
 Command = Callable[..., tuple[int, str, str]]
 JsonCommand = Callable[..., dict[str, Any]]
@@ -245,7 +245,7 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
     """
     memory = Memory((parse_cache("96,fully,32B"),))
     ran, found = cache_map(Simulation(find_product(LM).builder(n=8), memory), "B")
-    assert "504 of 512 reads hit" in heat_map_caption(ran, found)
+    assert "504 of 512 reads hit" in heat_map_caption(found, ran.title(), exact=ran.exact)
 
 
 # Bad input ----------------------------------------------------------------------------------------

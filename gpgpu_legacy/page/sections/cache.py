@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
-from gpgpu_legacy.api.cache_plot import ANCHORS
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
+from gpgpu_legacy.figures.heat_map_plot import ANCHORS
 from gpgpu_legacy.page.section import Section, data_url, rendered
 from gpgpu_legacy.present.pictures import grey_png_of
 from gpgpu_legacy.published.claims import Claim

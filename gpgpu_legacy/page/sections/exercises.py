@@ -11,7 +11,6 @@ import numpy as np
 from gpgpu_legacy.algorithms.matmul.product import Accumulate, Shape
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.matmul import matmul
-from gpgpu_legacy.api.passes import places
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, find_profile
 from gpgpu_legacy.chips.verdict import Row, Verdict
@@ -22,6 +21,7 @@ from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.grid import pretty
+from gpgpu_legacy.runtime.observed import places
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
 from gpgpu_legacy.studies.largest_block import Largest, Limited, fit

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawn
 
-    from gpgpu_legacy.api.figure import Figure, Panel
+    from gpgpu_legacy.figures.figure import Figure, Panel
 
 # Lengths are in inches, of text in points.
 _BOX = 2.05  # the width of a panel's picture

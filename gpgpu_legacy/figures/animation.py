@@ -13,8 +13,8 @@ from gpgpu_legacy.present.animation import animation_writer, check_size, enlarge
 from gpgpu_legacy.present.colours import RGB, Colour, ColourScale
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.api.figure import Figure, Panel
-    from gpgpu_legacy.api.figure_options import AnimationOptions
+    from gpgpu_legacy.figures.figure import Figure, Panel
+    from gpgpu_legacy.figures.options import AnimationOptions
 
 _LEAST_SIDE = 256  # pixels along the longer side of a picture whose scale is not given
 _GROUND: Colour = (252, 252, 249)  # around what is smaller than the largest texture

@@ -1,0 +1,177 @@
+"""A plan's passes as pictures: the textures that they wrote, side by side or one after another.
+
+The sheet (sheet_plot.py) and the animation (animation.py) show the same numbers in one way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, Sharing, Shown
+from gpgpu_legacy.isa.arithmetic import F32
+from gpgpu_legacy.plan.formats import Format, Numeric
+from gpgpu_legacy.plan.textures import Extent, Rect, Texture
+from gpgpu_legacy.present.colours import ColourScale, scale_for
+from gpgpu_legacy.runtime.observed import PassPlace
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """A texture after a pass, or with an input before the first one.
+
+    place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
+    or `clear`; for an input, its name. rect: what was drawn or copied, where that is a part of the
+    texels. texels: (rows, W, channels) float32, row 0 first, of the texture or of a part of it.
+    """
+
+    place: PassPlace | None
+    what: str
+    texture: Texture
+    rect: Rect | None
+    texels: F32
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Columns and rows of the texels."""
+        rows, columns, _ = self.texels.shape
+        return columns, rows
+
+    @property
+    def number(self) -> int:
+        """The number of its pass; 0 for an input."""
+        return self.place.number if self.place else 0
+
+    @property
+    def kind(self) -> tuple[Extent, Format]:
+        """What textures that are alike have in common: size and format."""
+        return self.texture.extent, self.texture.format
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Figure:
+    """What the passes of a plan wrote, to be drawn as a sheet or as an animation.
+
+    passes: how many the plan has. inputs: the textures with inputs that these passes read. panels:
+    what the passes wrote, in order. on_sheet: the numbers of the passes that a sheet shows. turns:
+    for each texture that passes write, those with which it takes turns, itself among them.
+    """
+
+    plan: str
+    executor: str
+    passes: int
+    options: FigureOptions
+    inputs: tuple[Panel, ...]
+    panels: tuple[Panel, ...]
+    on_sheet: frozenset[int]
+    turns: Mapping[str, tuple[str, ...]]
+
+    def __repr__(self) -> str:
+        shown = len(self.on_sheet)
+        return f"<Figure of {self.plan}: {shown} of {self.passes} passes, run by {self.executor}>"
+
+    def plot(self, path: Path | str) -> None:
+        """Write the sheet as a .png, .svg or .pdf; InputError where that cannot be done."""
+        from gpgpu_legacy.figures.sheet_plot import draw_sheet
+
+        draw_sheet(self, Path(path))
+
+    def animate(self, path: Path | str, options: AnimationOptions | None = None) -> None:
+        """Write the passes one after another, as a .gif, or as an APNG in .png or .apng.
+
+        Raises InputError where that cannot be done.
+        """
+        from gpgpu_legacy.figures.animation import draw_animation
+
+        draw_animation(self, Path(path), (options or AnimationOptions()).checked())
+
+    @property
+    def sheet(self) -> tuple[Panel, ...]:
+        """The panels of a sheet: inputs, and all that the chosen passes wrote."""
+        return (*self.inputs, *(p for p in self.panels if p.number in self.on_sheet))
+
+    @property
+    def film(self) -> tuple[Panel, ...]:
+        """The panels of an animation: of each pass, the first texture that it wrote.
+
+        It begins with inputs in textures that take turns with those. Where several passes write
+        textures of the size and format that the last one has, and none is asked for by name, it
+        shows those.
+        """
+        after = list({panel.number: panel for panel in reversed(self.panels)}.values())[::-1]
+        firsts = {name for panel in after for name in self.turns[panel.texture.name]}
+        before = [panel for panel in self.inputs if panel.texture.name in firsts]
+        alike = [p for p in (*before, *after) if p.kind == after[-1].kind]
+        return tuple(alike if len(alike) > 1 and not self.options.textures else (*before, *after))
+
+    def channels(self, texture: Texture) -> tuple[int, ...]:
+        """The channels of a texture that are shown; none where it is shown as a picture."""
+        count = texture.format.channels
+        if count == 1:
+            return (0,)
+        shown = self.options.shown
+        is_fixed = texture.format.numeric is Numeric.UNORM
+        if shown is Shown.PICTURE or (shown is Shown.AUTO and is_fixed):
+            return ()
+        if shown is Shown.CHANNELS:
+            return tuple(range(count))
+        return self._varying[self.turns.get(texture.name, (texture.name,))]
+
+    @cached_property
+    def _varying(self) -> Mapping[tuple[str, ...], tuple[int, ...]]:
+        """Of textures of several channels that take turns, the channels in which texels differ."""
+        texels: dict[tuple[str, ...], list[F32]] = {}
+        for panel in (*self.inputs, *self.panels):
+            if panel.texture.format.channels > 1:
+                name = panel.texture.name
+                texels.setdefault(self.turns.get(name, (name,)), []).append(panel.texels)
+        return {names: _varying_channels(arrays) for names, arrays in texels.items()}
+
+    @property
+    def shares_scales(self) -> bool:
+        """Whether panels may have one value scale."""
+        return self.options.sharing is not Sharing.PANEL
+
+    def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
+        """The value scale of each of some panels that are shown together, and a name for it.
+
+        Textures that passes write may share a scale; those of inputs alone have their own.
+        """
+        written = {panel.texture.name for panel in self.panels}
+        keys = [self._scale_name(p, n, written) for n, p in enumerate(panels)]
+        values: dict[str, list[F32]] = {key: [] for key in keys}
+        for key, panel in zip(keys, panels, strict=True):
+            values[key] += [panel.texels[..., c] for c in self.channels(panel.texture)]
+        scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
+        return [(key, scales[key]) for key in keys]
+
+    def _scale_name(self, panel: Panel, number: int, written: Collection[str]) -> str:
+        if not self.shares_scales:
+            return f"panel {number + 1}"
+        if panel.texture.name not in written:
+            return f"input {panel.what}"
+        if self.options.sharing is Sharing.TEXTURE:
+            return panel.texture.name
+        group = [name for name in self.turns[panel.texture.name] if name in written]
+        if self.options.sharing is Sharing.SHEET or len(group) == len(written):
+            return "value of a texel"
+        return ", ".join(group)
+
+
+def _varying_channels(arrays: Sequence[F32]) -> tuple[int, ...]:
+    """The channels in which any two texels differ; r where none do."""
+    first = arrays[0][0, 0]
+    varying = (
+        channel
+        for channel, value in enumerate(first)
+        if not all(_is_everywhere(texels[..., channel], value) for texels in arrays)
+    )
+    return tuple(varying) or (0,)
+
+
+def _is_everywhere(values: F32, value: float) -> bool:
+    return np.array_equal(values, np.broadcast_to(value, values.shape), equal_nan=True)
