@@ -18,7 +18,7 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
-from gpgpu_legacy.cache.simulate import LevelTally, Tally
+from gpgpu_legacy.cache.simulate import LevelTally, RegionTally
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
@@ -26,7 +26,7 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.cache.simulate import Result as Simulated
+    from gpgpu_legacy.cache.simulate import Simulated
     from gpgpu_legacy.cache.trace import Trace
 
 DEFAULT_CACHE = "8K,4way,64B"
@@ -154,7 +154,7 @@ class CacheRun(Traced, kw_only=True):
     bytes_from_memory: int
     bytes_to_memory: int
     levels: tuple[LevelTally, ...]
-    regions: tuple[Tally, ...]
+    regions: tuple[RegionTally, ...]
     iterations: int
     iterations_simulated: int
     iterations_repeated: int
@@ -181,7 +181,7 @@ class CacheRun(Traced, kw_only=True):
             "to memory",
         )  # fmt: skip
         numbers = ([getattr(one, name) for name in _SUMMED] for one in self.regions)
-        total = Tally("in all", *map(sum, zip(*numbers, strict=True)))
+        total = RegionTally("in all", *map(sum, zip(*numbers, strict=True)))
         rows = tuple(_tally_row(tally) for tally in (*self.regions, total) if tally.accesses)
         notes = tuple(self._notes(whole=whole))
         return [Grid("cache", f"Through a cache: {self.title()}.", heads, rows, notes)]
@@ -362,10 +362,10 @@ def _sweep_row(run: CacheRun, varying: Sequence[str], *, whole: bool) -> tuple[E
     )
 
 
-_SUMMED = [f.name for f in fields(Tally)][1:]
+_SUMMED = [f.name for f in fields(RegionTally)][1:]
 
 
-def _tally_row(tally: Tally) -> tuple[Entry, ...]:
+def _tally_row(tally: RegionTally) -> tuple[Entry, ...]:
     return (
         tally.name,
         tally.reads,

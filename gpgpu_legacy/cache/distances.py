@@ -79,10 +79,9 @@ def stack_distances(trace: Trace, progress: Callable[[float], None] = lambda _: 
     done = 0
     for step in trace.steps:
         for iteration in range(step.count):
-            passes = step.passes(iteration)
-            whole = sum(pass_.accesses for pass_ in passes)
+            whole = step.accesses(iteration)
             slots = 0  # those without an access among them, so `whole` may come early
-            for pass_ in passes:
+            for pass_ in step.passes(iteration):
                 for chunk in pass_.chunks():
                     stack.run(chunk)
                     slots += len(chunk.kinds) * int(chunk.times.sum())

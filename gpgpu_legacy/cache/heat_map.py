@@ -12,7 +12,7 @@ from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.address_tables import QUAD
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.run import plan_trace
-from gpgpu_legacy.cache.simulate import Result, simulate
+from gpgpu_legacy.cache.simulate import Simulated, simulate
 from gpgpu_legacy.cache.texel_accesses import place_texture
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Trace
 from gpgpu_legacy.errors import InputError
@@ -53,7 +53,7 @@ def heat_map(
     texture: str | None = None,
     budget_s: float | None = None,
     progress: Callable[[float], None] | None = None,
-) -> tuple[Result, HeatMap]:
+) -> tuple[Simulated, HeatMap]:
     """Where the reads of a plan hit level 1, over all passes; every pass is simulated.
 
     Without `texture`, places are the fragments of the rectangle drawn last, and the map counts the

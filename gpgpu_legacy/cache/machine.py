@@ -31,7 +31,7 @@ _SHORT, _SLOTS = 3, 64
 """Shorter rows than this, without repetitions, are joined to rows of about so many slots."""
 
 
-class Machine:
+class Caches:
     """Caches with their contents, and the counts so far."""
 
     def __init__(self, trace: Trace, memory: Memory) -> None:
@@ -181,8 +181,7 @@ class Machine:
     ) -> NDArray[np.int64] | None:
         lines = state[taken] >> 1
         granules = line_bytes // self.trace.line_bytes
-        places = np.searchsorted(self.starts, lines * granules, side="right") - 1
-        owners = self.owners[np.maximum(places, 0)]
+        owners = self._owners(lines * granules)
         after = lines + steps[owners]
         bases = np.array([region.base for region in self.trace.regions], np.int64)
         sizes = np.array([region.size_bytes for region in self.trace.regions], np.int64)
@@ -197,6 +196,11 @@ class Machine:
             return None
         return moved
 
+    def _owners(self, granules: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The region in which each line of the trace begins."""
+        places = np.searchsorted(self.starts, granules, side="right") - 1
+        return self.owners[np.maximum(places, 0)]
+
     def still_dirty(self) -> NDArray[np.int64]:
         """The dirty lines of each region that are still to be written back, int64 [regions].
 
@@ -209,6 +213,4 @@ class Machine:
             entries = level.entries[(level.entries >= 0) & (level.entries & 1 == 1)]
             lines.append((entries >> 1) >> (last.granule_shift - level.granule_shift))
         granules = np.unique(np.concatenate(lines)) << last.granule_shift
-        places = np.searchsorted(self.starts, granules, side="right") - 1
-        owners = self.owners[np.maximum(places, 0)]
-        return np.bincount(owners, minlength=len(self.counts) // 2)
+        return np.bincount(self._owners(granules), minlength=len(self.counts) // 2)

@@ -34,7 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.cache.machine import Machine
+from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.cache.sets import EMPTY
 from gpgpu_legacy.cache.trace import Chunk, Step
 from gpgpu_legacy.lower.numba_code import native
@@ -60,9 +60,9 @@ class Anchor:
 class Periods:
     """Which iterations of a step are shifted copies of others, by its `shifts`."""
 
-    def __init__(self, step: Step, machine: Machine, check: Callable[[], None]) -> None:
+    def __init__(self, step: Step, caches: Caches, check: Callable[[], None]) -> None:
         """check: called while iterations are compared; it may raise to stop that."""
-        self.step, self.machine, self.check = step, machine, check
+        self.step, self.caches, self.check = step, caches, check
         self.searches_left = _SEARCHES * step.count
         self.known: dict[int, dict[int, int] | None] = {}
 
@@ -79,7 +79,7 @@ class Periods:
             self.searches_left -= 1
             self.check()
             moves = self._moves(iteration, period)
-            if moves is not None and self.machine.maps(moves):
+            if moves is not None and self.caches.maps(moves):
                 return period, moves
         return None
 
@@ -112,14 +112,14 @@ class Futures:
     differ by whole lines. So the first iteration of each remainder is watched.
     """
 
-    def __init__(self, periods: Periods, later: frozenset[int] | None, machine: Machine) -> None:
+    def __init__(self, periods: Periods, later: frozenset[int] | None, caches: Caches) -> None:
         """later: the regions that later steps access; None where nothing is known of one."""
-        self.periods, self.machine = periods, machine
-        self.line_bytes = machine.trace.line_bytes
+        self.periods, self.caches = periods, caches
+        self.line_bytes = caches.trace.line_bytes
         self.later = later
-        longest = machine.memory.levels[-1].line_bytes
+        longest = caches.memory.levels[-1].line_bytes
         self.marks = np.zeros(
-            (-(-machine.trace.end // longest) + 1) * longest // self.line_bytes, "u1"
+            (-(-caches.trace.end // longest) + 1) * longest // self.line_bytes, "u1"
         )
         self.touched: dict[tuple[int, int], NDArray[np.int64]] = {}
         self.last: NDArray[np.int32] | None = None
@@ -153,7 +153,7 @@ class Futures:
 
     def _seen(self, level: int, state: NDArray[np.int64], iteration: int) -> NDArray[np.int64]:
         assert self.last is not None
-        cache = self.machine.memory.levels[level]
+        cache = self.caches.memory.levels[level]
         granules = cache.line_bytes // self.line_bytes
         taken = state >= 0
         first = np.where(taken, state >> 1, 0) * granules
@@ -170,7 +170,7 @@ class Futures:
 
     def _lines(self, number: int) -> tuple[int, int]:
         """The first line of the trace in a region, and the first one after it."""
-        region = self.machine.trace.regions[number]
+        region = self.caches.trace.regions[number]
         return region.base // self.line_bytes, -(-region.end // self.line_bytes)
 
     def _last_iterations(self) -> NDArray[np.int32]:
@@ -181,7 +181,7 @@ class Futures:
         last = np.full(len(self.marks), -1, np.int32)
         count = self.periods.step.count
         shifts = [self.periods.shifts(iteration) for iteration in range(count)]
-        for number in range(len(self.machine.trace.regions)):
+        for number in range(len(self.caches.trace.regions)):
             start, end = self._lines(number)
             iterations = {
                 by[number]: iteration for iteration, by in enumerate(shifts) if by and number in by

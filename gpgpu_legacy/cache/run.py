@@ -9,7 +9,7 @@ from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.kernels import trace_kernels
-from gpgpu_legacy.cache.simulate import Result, Tally, simulate
+from gpgpu_legacy.cache.simulate import RegionTally, Simulated, simulate
 from gpgpu_legacy.cache.trace import Trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
@@ -41,7 +41,7 @@ def cache_run(
     every_pass: bool = False,
     budget_s: float | None = None,
     progress: Callable[[float], None] | None = None,
-) -> Result:
+) -> Simulated:
     """Simulate a plan's accesses in a memory; see `simulate` for every_pass, budget_s and progress.
 
     Raises InputError as plan_trace does.
@@ -52,12 +52,12 @@ def cache_run(
     return simulate(trace, memory, every_pass=every_pass, budget_s=left_s, progress=progress)
 
 
-def memory_bytes(result: Result) -> int:
+def memory_bytes(result: Simulated) -> int:
     """Bytes to and from memory, in place of those that instructions request."""
     return result.bytes_from_memory + result.bytes_to_memory
 
 
-def operand_tallies(plan: Plan, result: Result) -> tuple[Tally, ...]:
+def operand_tallies(plan: Plan, result: Simulated) -> tuple[RegionTally, ...]:
     """The tallies of the textures that hold the operands."""
     operands = {source.texture for source in plan.inputs}
     return tuple(tally for tally in result.regions if tally.name in operands)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
-from gpgpu_legacy.cache.machine import Machine
+from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.cache.repeats import Anchor, Futures, Periods, regions_after
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
@@ -30,7 +30,7 @@ _MOST_LINES = 1 << 18  # of a chunk whose repeated rows are written out: 2 MB, a
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class RegionTally:
     """The outcome of a region's accesses; hits are those in level 1.
 
     bytes_requested: element_bytes for each access. bytes_from_memory: of the lines that its
@@ -68,7 +68,7 @@ class LevelTally:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Simulated:
     """The outcome of a trace. It counts what was simulated or proven to repeat, nothing else.
 
     iterations: of all steps. `iterations_repeated` of them were proven to repeat others and
@@ -76,7 +76,7 @@ class Result:
     the passes and accesses left out.
     """
 
-    regions: tuple[Tally, ...]
+    regions: tuple[RegionTally, ...]
     levels: tuple[LevelTally, ...]
     iterations: int
     iterations_simulated: int
@@ -128,7 +128,7 @@ def simulate(
     budget_s: float | None = None,
     progress: Callable[[float], None] | None = None,
     misses: OnMisses | None = None,
-) -> Result:
+) -> Simulated:
     """Simulate a trace in caches that are empty at its start.
 
     every_pass: also simulate iterations that are proven to repeat others. budget_s: stop between
@@ -148,9 +148,9 @@ def simulate(
         f"the simulation of {trace.name} in a cache",
         "simulate a smaller plan, smaller caches, or every pass (--every-pass)",
     )
-    run = _Run(Machine(trace, memory), deadline, progress, misses)
-    run.repeats = not every_pass and misses is None and run.machine.repeatable
-    weights = [float(step.count * _accesses(step, 0)) for step in trace.steps]
+    run = _Run(Caches(trace, memory), deadline, progress, misses)
+    run.repeats = not every_pass and misses is None and run.caches.repeatable
+    weights = [float(step.count and step.count * step.accesses(0)) for step in trace.steps]
     later = regions_after(trace.steps)
     for number, step in enumerate(trace.steps):
         whole = sum(weights) or 1.0
@@ -188,7 +188,7 @@ class _Run:
     iterations were simulated, multiplied, or begun when the budget was spent.
     """
 
-    machine: Machine
+    caches: Caches
     deadline: float | None
     progress: Callable[[float], None] | None
     misses: OnMisses | None
@@ -215,8 +215,8 @@ class _Run:
     def _iterations(self, step: Step, later: frozenset[int] | None) -> None:
         if self.over:
             return
-        periods = Periods(step, self.machine, self._check_time)
-        futures = Futures(periods, later, self.machine)
+        periods = Periods(step, self.caches, self._check_time)
+        futures = Futures(periods, later, self.caches)
         anchor: Anchor | None = None
         while self.reached < step.count and not self.over:
             iteration = self.reached
@@ -235,21 +235,19 @@ class _Run:
                     self.reached += times
                 if anchor is None and (period_moves := periods.after(iteration)):
                     period, moves = period_moves
-                    counts = self.machine.counts.copy()
-                    anchor = Anchor(iteration, period, moves, self.machine.state(), counts)
+                    counts = self.caches.counts.copy()
+                    anchor = Anchor(iteration, period, moves, self.caches.state(), counts)
 
     def _leave_out(self, step: Step) -> None:
         """Count what the iterations from the one reached on would have been."""
         for iteration in range(self.reached, step.count):
-            passes = step.passes(iteration)
-            self.passes_left_out += len(passes)
-            self.accesses_left_out += sum(pass_.accesses for pass_ in passes)
+            self.passes_left_out += len(step.passes(iteration))
+            self.accesses_left_out += step.accesses(iteration)
 
     def _iteration(self, step: Step, iteration: int) -> None:
-        passes = step.passes(iteration)
-        whole = sum(pass_.accesses for pass_ in passes) or 1
+        whole = step.accesses(iteration) or 1
         before = 0
-        for pass_ in passes:
+        for pass_ in step.passes(iteration):
             ran = 0
             for count in self._pass(pass_):
                 ran += count
@@ -268,13 +266,13 @@ class _Run:
         for chunk in chunks if self.misses is None else chain.from_iterable(map(_unrolled, chunks)):
             if self._time_is_over():
                 return
-            before = self.machine.accesses()
-            hits = self.machine.run(chunk, mapped=self.misses is not None)
+            before = self.caches.accesses()
+            hits = self.caches.run(chunk, mapped=self.misses is not None)
             if self.futures is not None:
                 self.futures.watch(chunk)
             if self.misses is not None:
                 self.misses(pass_, chunk, hits)
-            yield self.machine.accesses() - before
+            yield self.caches.accesses() - before
 
     def _time_is_over(self) -> bool:
         self.over = self.over or (self.deadline is not None and monotonic() >= self.deadline)
@@ -290,36 +288,36 @@ class _Run:
 
     def _multiplied(self, anchor: Anchor, periods: Periods, futures: Futures) -> int:
         """The number of iterations after the anchor's period that are proven to repeat it."""
-        machine = self.machine
+        caches = self.caches
         iteration = anchor.iteration + anchor.period
         times = periods.repeated(iteration, anchor.period, anchor.moves) // anchor.period
         if not times:
             return 0
-        states = machine.state()
+        states = caches.state()
         seen = futures.seen(states, iteration)
-        before = machine.moved(futures.seen(anchor.states, anchor.iteration), anchor.moves)
+        before = caches.moved(futures.seen(anchor.states, anchor.iteration), anchor.moves)
         if before is None:
             return 0
         if any(not np.array_equal(a, b) for a, b in zip(before, seen, strict=True)):
             return 0
         stay = [now < 0 for now in seen]
-        after = machine.moved(states, anchor.moves, times, stay)
+        after = caches.moved(states, anchor.moves, times, stay)
         if after is None:
             return 0
-        machine.counts += times * (machine.counts - anchor.counts)
-        machine.restore(after)
+        caches.counts += times * (caches.counts - anchor.counts)
+        caches.restore(after)
         self.iterations_repeated += times * anchor.period
         return times * anchor.period
 
-    def result(self, iterations: int) -> Result:
-        machine = self.machine
-        dirty = machine.still_dirty()
-        return Result(
+    def result(self, iterations: int) -> Simulated:
+        caches = self.caches
+        dirty = caches.still_dirty()
+        return Simulated(
             regions=tuple(
-                _tally(machine, number, region, int(dirty[number]))
-                for number, region in enumerate(machine.trace.regions)
+                _tally(caches, number, region, int(dirty[number]))
+                for number, region in enumerate(caches.trace.regions)
             ),
-            levels=_level_tallies(machine),
+            levels=_level_tallies(caches),
             iterations=iterations,
             iterations_simulated=self.iterations_simulated,
             iterations_repeated=self.iterations_repeated,
@@ -343,20 +341,15 @@ def _unrolled(chunk: Chunk) -> Iterator[Chunk]:
         yield replace(chunk, lines=lines, times=np.ones(len(lines), np.int32))
 
 
-def _accesses(step: Step, iteration: int) -> int:
-    """The accesses of an iteration; 0 where there is no such iteration."""
-    return sum(pass_.accesses for pass_ in step.passes(iteration)) if step.count else 0
-
-
-def _tally(machine: Machine, number: int, region: Region, dirty_lines: int) -> Tally:
+def _tally(caches: Caches, number: int, region: Region, dirty_lines: int) -> RegionTally:
     """The outcome of a region's accesses; dirty_lines: those still to be written back."""
-    read, write = machine.counts[2 * number], machine.counts[2 * number + 1]
+    read, write = caches.counts[2 * number], caches.counts[2 * number + 1]
     reads, writes = (int(counts[USES] - counts[ABSENT]) for counts in (read, write))
-    line_bytes = machine.memory.levels[-1].line_bytes
+    line_bytes = caches.memory.levels[-1].line_bytes
     written = writes * region.element_bytes
-    if machine.memory.allocate:
+    if caches.memory.allocate:
         written = (int(write[BACKS]) + dirty_lines) * line_bytes
-    return Tally(
+    return RegionTally(
         region.name,
         reads,
         reads - int(read[MISSES]),
@@ -368,8 +361,8 @@ def _tally(machine: Machine, number: int, region: Region, dirty_lines: int) -> T
     )
 
 
-def _level_tallies(machine: Machine) -> tuple[LevelTally, ...]:
-    uses, absent, misses, uses_2, misses_2 = (int(n) for n in machine.counts.sum(axis=0)[:5])
+def _level_tallies(caches: Caches) -> tuple[LevelTally, ...]:
+    uses, absent, misses, uses_2, misses_2 = (int(n) for n in caches.counts.sum(axis=0)[:5])
     first = LevelTally(uses - absent - misses, misses)
     second = LevelTally(uses_2 - misses_2, misses_2)
-    return (first, second)[: len(machine.levels)]
+    return (first, second)[: len(caches.levels)]

@@ -111,6 +111,10 @@ class Step:
     passes: Callable[[int], tuple[PassTrace, ...]]
     shifts: Callable[[int], dict[int, int] | None] = lambda iteration: {} if not iteration else None
 
+    def accesses(self, iteration: int) -> int:
+        """Those of all passes of an iteration."""
+        return sum(pass_.accesses for pass_ in self.passes(iteration))
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:

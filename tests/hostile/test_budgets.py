@@ -14,7 +14,7 @@ from gpgpu_legacy.cache import run as cache_run_module
 from gpgpu_legacy.cache import simulate as simulate_module
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
-from gpgpu_legacy.cache.simulate import Result
+from gpgpu_legacy.cache.simulate import Simulated
 from gpgpu_legacy.measure.budget import GRACE_S, Budget
 from gpgpu_legacy.plan.plan import Plan
 
@@ -30,7 +30,7 @@ def plan_of(method: str, size: int, largest: int) -> Plan:
 
 
 @cache
-def whole(method: str, size: int, largest: int) -> Result:
+def whole(method: str, size: int, largest: int) -> Simulated:
     return cache_run(plan_of(method, size, largest), MEMORY)
 
 

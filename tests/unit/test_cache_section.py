@@ -13,7 +13,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
-from gpgpu_legacy.cache.simulate import Result
+from gpgpu_legacy.cache.simulate import Simulated
 from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.page.sections.cache import make_section
 
@@ -25,7 +25,7 @@ def section() -> Section:
     return make_section()
 
 
-def simulated(method: str, n: int, block: int | None, cache: str, in_flight: int) -> Result:
+def simulated(method: str, n: int, block: int | None, cache: str, in_flight: int) -> Simulated:
     """A product in 8×8 tiles and blocks of texels, through a cache, here and now."""
     blocked = {} if block is None else {"block": block, "accumulate": "ping-pong"}
     plan = find_product(method).plan(n=n, **blocked)
@@ -33,7 +33,7 @@ def simulated(method: str, n: int, block: int | None, cache: str, in_flight: int
     return cache_run(plan, Memory((parse_cache(cache),)), access)
 
 
-def hit_ratio(result: Result) -> float:
+def hit_ratio(result: Simulated) -> float:
     """Of the reads."""
     reads = sum(tally.reads for tally in result.regions)
     return sum(tally.read_hits for tally in result.regions) / reads

@@ -18,9 +18,9 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy, parse_cache
 from gpgpu_legacy.cache.fragments import trace_fragments
-from gpgpu_legacy.cache.machine import Machine
+from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.cache.sets import WIDE
-from gpgpu_legacy.cache.simulate import LevelTally, Result, simulate
+from gpgpu_legacy.cache.simulate import LevelTally, Simulated, simulate
 from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.errors import InputError
 
@@ -138,7 +138,7 @@ def expanded(chunks: Sequence[Chunk]) -> Iterator[tuple[int, int]]:
         yield from in_order(chunk)
 
 
-def check(result: Result, chunks: Sequence[Chunk], memory: Memory) -> None:
+def check(result: Simulated, chunks: Sequence[Chunk], memory: Memory) -> None:
     """Every number of a result against the plain cache's."""
     own = PlainMemory(memory)
     for line, kind in expanded(chunks):
@@ -551,7 +551,7 @@ def test_levels_are_one_or_two_and_the_second_has_lines_as_long() -> None:
 
 
 def test_regions_move_sets_to_sets_where_they_move_by_equal_lines_round_the_cache() -> None:
-    machine = Machine(reads(0), Memory((parse_cache("1K,2way,32B,lru"),)))  # 16 sets
+    machine = Caches(reads(0), Memory((parse_cache("1K,2way,32B,lru"),)))  # 16 sets
     assert machine.maps({0: 32, 1: 17 * 32})
     assert not machine.maps({0: 32, 1: 64})
     assert not machine.maps({0: 16, 1: 16})

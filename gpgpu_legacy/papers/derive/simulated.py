@@ -10,7 +10,7 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy
 from gpgpu_legacy.cache.paging import Paging
 from gpgpu_legacy.cache.run import cache_run, memory_bytes, operand_tallies
-from gpgpu_legacy.cache.simulate import Result
+from gpgpu_legacy.cache.simulate import Simulated
 from gpgpu_legacy.chips.hosts import Host
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.papers.derive.times import GIGA
@@ -55,7 +55,7 @@ class Cached:
 
 
 @kept
-def _simulated(product: Product, where: Cached) -> Result:
+def _simulated(product: Product, where: Cached) -> Simulated:
     """A plan's accesses, simulated in such a cache."""
     access = parse_access(where.layout, where.raster, in_flight=where.in_flight)
     plan = product.plan if where.blending else product.unblended
