@@ -196,8 +196,7 @@ def _live(program: Program) -> Iterator[Components]:
     if any(dst and dst.register == ResultRegister(ResultKind.DEPTH) for dst in dsts):
         yield from (dst.components if dst else (0, 1, 2, 3) for dst in dsts)
         return
-    lookups = [None for i in program.instructions if i.texture is not None]
-    yield from live_components(program, lookups)
+    yield from live_components(program, (False,) * len(program.lookup_units))
 
 
 def _reads_position(instruction: Instruction) -> bool:

@@ -316,6 +316,12 @@ def constant(value: float, kind: Kind = Kind.FLOAT) -> Constant:
     return Constant((value,), type_of(kind, 1))
 
 
+def read(variable: Variable, axis: int | None = None, axes: Axes = NOWHERE) -> Read:
+    """A variable, or one component of it."""
+    every = tuple(range(variable.type.width)) if axis is None else (axis,)
+    return Read(variable, every, axes)
+
+
 def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
     """An expression, or a number as one of that kind."""
     if isinstance(value, Expression):

@@ -52,6 +52,7 @@ from gpgpu_legacy.lower.ir import (
     constant,
     expressions_of,
     operation,
+    read,
     statements_below,
     uncontracted,
     walk,
@@ -131,7 +132,7 @@ class Lowering(Domain[Expression]):
                 variable = Variable(PART, part.type, number=self._parts)
                 self._parts += 1
                 self.statements.append(Declare(variable, made))
-                made = Read(variable, tuple(range(part.type.width)), part.axes)
+                made = read(variable, axes=part.axes)
             names[id(part)] = made
             return made
 

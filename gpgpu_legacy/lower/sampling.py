@@ -28,6 +28,7 @@ from gpgpu_legacy.lower.ir import (
     constant,
     expression,
     operation,
+    read,
     uncontracted,
 )
 from gpgpu_legacy.lower.ir_types import FLOAT, INT, Kind, Operator, type_of
@@ -120,7 +121,7 @@ class _Lookup:
         whole = uncontracted(expression(value))
         variable = Variable(name, whole.type)
         self.statements.append(Declare(variable, whole))
-        return Read(variable, tuple(range(whole.type.width)), whole.axes)
+        return read(variable, axes=whole.axes)
 
     def function(self, number: int) -> Function:
         count = coordinate_count(self.unit.kind)

@@ -242,7 +242,7 @@ class _Counter:
         All are counted, but only those components that anything uses: a compiler removes the
         others, and the coordinates that step from texel to texel.
         """
-        known = [None if isinstance(look, DependentLookup) else look for look in lookups]
+        known = tuple(not isinstance(look, DependentLookup) for look in lookups)
         live = live_components(pass_.program, known)
         for instruction, components in zip(pass_.program.instructions, live, strict=True):
             row = OPCODES[instruction.mnemonic]

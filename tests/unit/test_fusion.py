@@ -96,7 +96,7 @@ def test_a_draw_and_a_copy_back_are_a_loop() -> None:
     assert isinstance(loop, FusedPasses)
     assert (loop.count, loop.passes) == (3, body)
     assert (loop.width, loop.height) == (WIDTH, HEIGHT)
-    assert sorted(loop.origins) == [("P", 0, 0), ("Q", 0, 0)]
+    assert loop.origins == {"P": (0, 0), "Q": (0, 0)}
     first, second = loop.lookups
     assert first[0] == OwnLookup("Q")
     assert not second
@@ -122,7 +122,7 @@ def test_rectangles_at_different_places_of_one_size_chain() -> None:
     )
     loop = only(Repeat(2, body))
     assert isinstance(loop, FusedPasses)
-    assert sorted(loop.origins) == [("P", 0, 0), ("Q", 2, 1)]
+    assert loop.origins == {"P": (0, 0), "Q": (2, 1)}
 
 
 # What does not -----------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def rerolled(lines: Sequence[str]) -> tuple[ProgramSegment, ...]:
 
 
 def live_of(member: DrawnProgram) -> tuple[tuple[int, ...], ...]:
-    known = [None if isinstance(lookup, DependentLookup) else lookup for lookup in member.lookups]
+    known = tuple(not isinstance(lookup, DependentLookup) for lookup in member.lookups)
     return live_components(member.program, known)
 
 

@@ -91,13 +91,14 @@ def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decision
             pass_.program.lookup_units, lookup_coordinates(pass_, iterations), strict=True
         )
     ]
-    return Decisions(tuple(lookups), live_components(pass_.program, lookups), tuple(varyings))
+    folded = tuple(lookup is not None for lookup in lookups)
+    return Decisions(tuple(lookups), live_components(pass_.program, folded), tuple(varyings))
 
 
 def undecided(program: Program) -> Decisions:
     """For a program alone: nothing is folded, and only what is dead is left out."""
-    lookups: list[Folded | None] = [None] * len(program.lookup_units)
-    return Decisions(tuple(lookups), live_components(program, lookups), ())
+    count = len(program.lookup_units)
+    return Decisions((None,) * count, live_components(program, (False,) * count), ())
 
 
 def _folded(

@@ -8,7 +8,7 @@ registers. The analysis looks at coordinates alone; a single pass is FusedPasses
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, chosen_texels, lookup_coordinates
@@ -43,7 +43,7 @@ class Stretch:
     lookups: tuple[Lookups, ...]
     width: int
     height: int
-    origins: tuple[tuple[str, int, int], ...]
+    origins: Mapping[str, tuple[int, int]]
 
     @property
     def draws(self) -> Iterator[tuple[FragmentPass, Lookups]]:
@@ -96,7 +96,7 @@ def moved_alone(copy: CopyPass, count: int) -> FusedPasses | None:
     (source, from_), (target, to) = rectangles(copy)
     if source == target:
         return None
-    origins = ((source, from_.x, from_.y), (target, to.x, to.y))
+    origins = {source: (from_.x, from_.y), target: (to.x, to.y)}
     return FusedPasses(count, (copy,), ((),), to.width, to.height, origins, alternates=True)
 
 
@@ -124,8 +124,7 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
     known = tuple(each for each in lookups if each is not None)
     if len(known) < len(passes):
         return None
-    named = tuple((name, x, y) for name, (x, y) in origins.items())
-    return FusedPasses(count, passes, known, width, height, named)
+    return FusedPasses(count, passes, known, width, height, origins)
 
 
 def common_rectangle(

@@ -6,27 +6,20 @@ knows where a lookup falls reads no coordinates, and what computed those may the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import lru_cache
 
 from gpgpu_legacy.isa.dependences import all_parts_read
 from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
 
 
-def live_components(
-    program: Program, lookups: Sequence[object | None]
-) -> tuple[tuple[int, ...], ...]:
+@lru_cache(maxsize=256)
+def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
     """For each instruction the components of its result that reach the program's results.
 
-    lookups: for each lookup, None where its coordinates are read; else what is known of it.
+    known: for each lookup, whether it is known where it falls, so that it reads no coordinates.
     Found backwards: a component is needed where a later instruction that is itself needed reads it
     before it is written again. A discard is a result; the depth, which goes nowhere, is none.
     """
-    return _live(program, tuple(lookup is not None for lookup in lookups))
-
-
-@lru_cache(maxsize=256)
-def _live(program: Program, known: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
     needed: set[tuple[str, int]] = set()
     folded = list(known)
     live: list[tuple[int, ...]] = []

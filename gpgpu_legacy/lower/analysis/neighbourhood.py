@@ -101,7 +101,7 @@ def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
         found,
         width,
         height,
-        tuple((name, *place) for name, place in origins.items()),
+        origins,
         tuple(map(_reach, found)),
         written,
         frozenset(_live(passes, found)),
@@ -117,15 +117,14 @@ def with_neighbours(
 
     number: of the pass in the Repeat's body. extents: of textures, by name.
     """
-    corners = {name: (x, y) for name, x, y in around.origins}
     rect = Rect(0, 0, around.width, around.height)
 
     def affine(lookup: Lookup[str]) -> Lookup[str]:
         match lookup:
             case NeighbourLookup(name, right, up):
-                x, y = corners[name][0] + right, corners[name][1] + up
+                x, y = around.origins[name][0] + right, around.origins[name][1] + up
             case OwnLookup(name):
-                x, y = corners[name]
+                x, y = around.origins[name]
             case _:
                 return lookup
         s, t = TexelForm(x, x=1), TexelForm(y, y=1)

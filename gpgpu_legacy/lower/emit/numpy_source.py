@@ -43,6 +43,7 @@ from gpgpu_legacy.lower.ir import (
     Variable,
     expression,
     operation,
+    read,
 )
 from gpgpu_legacy.lower.ir_types import (
     EVERYWHERE,
@@ -284,7 +285,7 @@ class _NumpyEmitter(TextEmitter):
             self.named -= 1  # no statement names a part so
             variable = Variable("part", parts[place].type, number=self.named)
             lines += self.declared(variable, parts[place])
-            parts[place] = Read(variable, tuple(range(variable.type.width)))
+            parts[place] = read(variable)
             value = value.with_operands(tuple(parts))
         return value, lines
 

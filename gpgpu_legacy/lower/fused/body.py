@@ -27,6 +27,7 @@ from gpgpu_legacy.lower.ir import (
     components,
     multiply_add,
     operation,
+    read,
     walk,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Components, Kind, Operator, type_of
@@ -61,8 +62,7 @@ def own_variable(content: Content, number: int) -> Variable:
 
 def own_texel(content: Content, number: int) -> Read:
     """The same, read."""
-    variable = own_variable(content, number)
-    return Read(variable, ALL[: variable.type.width], EVERYWHERE)
+    return read(own_variable(content, number), axes=EVERYWHERE)
 
 
 def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:

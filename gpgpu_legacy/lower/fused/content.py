@@ -154,7 +154,6 @@ def native_content(
 
     textures: the plan's, by name. interleaved: those whose channels lie side by side.
     """
-    origins = {name: x for name, x, _ in fused.origins}
     once = fused.alternates or fused.count == 1
     content, arguments = content_of(fused, textures)
 
@@ -162,7 +161,9 @@ def native_content(
         return replace(
             known,
             extent=None,
-            followed=not once and name in origins and origins[name] + fused.width < extent.width,
+            followed=not once
+            and name in fused.origins
+            and fused.origins[name][0] + fused.width < extent.width,
             interleaved=name in interleaved,
             reachable=extent.rows * (extent.width + 2 * ROOM) < 1 << 31,
         )
@@ -206,7 +207,7 @@ def content_of(
     numbering = _Numbering(passes, textures, aligns=aligns)
     body = tuple(map(numbering.member, passes.passes, passes.lookups))
     names = tuple(numbering.textures)
-    origins = {name: (x, y) for name, x, y in passes.origins}
+    origins = passes.origins
     written = {name for pass_ in passes.passes for name in written_by(pass_)}
 
     def surface(name: str) -> Surface:
@@ -238,7 +239,7 @@ class _Numbering:
         self.textures: dict[str, int] = {}
         self.bases: dict[_Slopes, tuple[int, int]] = {}
         self.dependent: set[str] = set()
-        for name, *_ in passes.origins:
+        for name in passes.origins:
             self.texture(name)
 
     def texture(self, name: str) -> int:

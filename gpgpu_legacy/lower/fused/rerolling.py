@@ -60,7 +60,7 @@ def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[Progr
 @lru_cache(maxsize=256)
 def live_segments(draw: DrawnProgram) -> tuple[ProgramSegment, ...]:
     """The same of what is alive where known lookups read no coordinates."""
-    known = [None if isinstance(lookup, DependentLookup) else lookup for lookup in draw.lookups]
+    known = tuple(not isinstance(lookup, DependentLookup) for lookup in draw.lookups)
     return segments(draw, live_components(draw.program, known))
 
 

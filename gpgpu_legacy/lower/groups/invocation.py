@@ -12,18 +12,16 @@ from gpgpu_legacy.lower.ir import (
     Function,
     Given,
     Place,
-    Read,
     Role,
     Variable,
     constant,
     operation,
+    read,
 )
 from gpgpu_legacy.lower.ir_types import (
     INT,
     IVEC2,
-    NOWHERE,
     VEC4,
-    Axes,
     Kind,
     Operator,
     type_of,
@@ -72,12 +70,6 @@ def surface_fetch(content: Content, surface: int) -> Function:
     """The function that fetches texels of a surface."""
     array, width = texture_array(content, surface), read(size_variable(surface), 0)
     return fetch_function(surface, width, lambda at: Element((at,), array))
-
-
-def read(variable: Variable, axis: int | None = None, axes: Axes = NOWHERE) -> Read:
-    """A variable, or one component of it."""
-    every = tuple(range(variable.type.width)) if axis is None else (axis,)
-    return Read(variable, every, axes)
 
 
 def integer(number: int) -> Expression:

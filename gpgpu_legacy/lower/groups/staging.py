@@ -24,7 +24,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     LAST,
     integer,
     quad_array,
-    read,
     size_variable,
     smaller,
     texel_element,
@@ -48,6 +47,7 @@ from gpgpu_legacy.lower.ir import (
     all_expressions,
     compose,
     operation,
+    read,
     trip_count,
 )
 from gpgpu_legacy.lower.ir_types import FLOAT, INT, VEC4, Operator

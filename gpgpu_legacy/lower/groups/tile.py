@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from gpgpu_legacy.lower.fused.rerolling import Advance
-from gpgpu_legacy.lower.groups.invocation import read
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.ir import (
     Assign,
@@ -30,6 +29,7 @@ from gpgpu_legacy.lower.ir import (
     Texel,
     Variable,
     all_expressions,
+    read,
     rebuilt,
     walk,
 )

@@ -25,7 +25,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     integer,
     origin_variable,
     placed,
-    read,
     size_variable,
     smaller,
     texel_element,
@@ -52,6 +51,7 @@ from gpgpu_legacy.lower.ir import (
     component,
     components,
     operation,
+    read,
     trip_count,
 )
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, FLOAT, INT, Operator

@@ -23,7 +23,6 @@ from gpgpu_legacy.lower.groups.invocation import (
     integer,
     origin_variable,
     placed,
-    read,
     size_variable,
     smaller,
     texel_element,
@@ -50,6 +49,7 @@ from gpgpu_legacy.lower.ir import (
     all_of,
     components,
     operation,
+    read,
     rebuilt,
     trip_count,
 )
