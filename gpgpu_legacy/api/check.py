@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from gpgpu_legacy.chips.check import check_program
-from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
 from gpgpu_legacy.count.resources import Resource, resources
@@ -25,6 +23,8 @@ if TYPE_CHECKING:
 
 def check(p: PlanBuilder, chip: str) -> Verdict:
     """Whether a plan would have loaded on the chip of that name; InputError for an unknown one."""
+    from gpgpu_legacy.chips.check_plan import check_plan
+
     verdict = check_plan(p.plan(), find_profile(chip))
     return with_fields(verdict, parameters=dict(p.parameters))
 
@@ -101,6 +101,8 @@ def check_programs(
 
     programs: those that do not assemble as the errors that say why.
     """
+    from gpgpu_legacy.chips.check import check_program
+
     profile = None if chip is None else find_profile(chip)
     return CheckedPrograms(
         programs=tuple(

@@ -97,8 +97,8 @@ def bench_command(
     from gpgpu_legacy.measure import bench
     from gpgpu_legacy.serial import read_recorded
 
-    if report.recorded is not None:
-        return report.read(report.recorded, bench.Bench)
+    if found := report.read(bench.Bench):
+        return found
     if compare is not None:
         if jobs.words:
             raise InputError("--compare runs nothing; leave WHAT out")

@@ -78,8 +78,8 @@ def _install(context: click.Context, option: Any, shell: str | None) -> None:
     from gpgpu_legacy.files import data_folder, write_text
 
     name = shell or Path(os.environ.get("SHELL", "")).name
-    kind = get_completion_class(name)
-    if name not in _STARTED or kind is None:
+    kind = get_completion_class(name) if name in _STARTED else None
+    if kind is None:
         raise InputError(f"{option.opts[0]} is {name!r}; choose from {', '.join(_STARTED)}")
     script = data_folder() / f"completion.{name}"
     script.parent.mkdir(parents=True, exist_ok=True)

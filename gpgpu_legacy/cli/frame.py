@@ -148,10 +148,12 @@ class Kept(Report):
 
             write_json(self.output, record)
 
-    def read(self, path: Path, kind: type[R]) -> R:
-        """The results of a file, beside which nothing is given that would be run."""
+    def read(self, kind: type[R]) -> R | None:
+        """The results of the file that --from names; then nothing is given that would be run."""
         from gpgpu_legacy.serial import read_recorded
 
+        if self.recorded is None:
+            return None
         context = click.get_current_context()
         for parameter in context.command.params:
             name = str(parameter.name)
@@ -159,7 +161,7 @@ class Kept(Report):
             if is_given and context.params[name] and name not in _ABOUT_RESULTS:
                 said = parameter.opts[0] if isinstance(parameter, click.Option) else "WHAT"
                 raise InputError(f"--from shows recorded results; leave {said} out")
-        return read_recorded(path, kind)
+        return read_recorded(self.recorded, kind)
 
 
 _ABOUT_RESULTS = {"plot", *(field.name for kind in (Shown, Kept) for field in fields(kind))}

@@ -75,8 +75,8 @@ def lineage_command(size: Size, what: LineageOptions, report: Kept) -> Lineage |
     from gpgpu_legacy.serial import as_record, read_recorded
     from gpgpu_legacy.studies.lineage import Lineage, Lineages, benchmark_of
 
-    if report.recorded is not None:
-        return report.read(report.recorded, Lineage)
+    if found := report.read(Lineage):
+        return found
     if what.beside:
         return Lineages(lineages=tuple(read_recorded(path, Lineage) for path in what.beside))
     benchmark = benchmark_of(size.n, what.seed, what.executor)
@@ -181,8 +181,8 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
     from gpgpu_legacy.studies.cache_table import model
     from gpgpu_legacy.studies.cache_table.result import CacheTable
 
-    if report.recorded is not None:
-        return report.read(report.recorded, CacheTable)
+    if found := report.read(CacheTable):
+        return found
     settings = model.settings(table.cache, table.raster, table.layout, table.in_flight)
     products = model.Products(table.size, table.block, table.accumulate)
     known = None if table.resume is None else read_recorded(table.resume, CacheTable)
@@ -233,14 +233,6 @@ def tiles_command(options: TileOptions, report: Report) -> TileTable:
 
 # Numbers -----------------------------------------------------------------------------------------
 
-# Those of chips/hosts.toml and studies/host_anomaly/; the latter imports NumPy, so a test compares
-# them.
-MACHINES = "core2-3mb, core2-6mb"
-PAGINGS = "coloured miscoloured:0.01 random xnu"
-POLICIES = "lru; for the first machine plru and random-plru, too, with xnu"
-SIZES = "768, 1280, 2048"
-ROWS = 2
-
 
 @dataclass(frozen=True)
 class HostOptions:
@@ -249,20 +241,21 @@ class HostOptions:
     machine: Annotated[
         Several[str],
         "NAME",
-        f"One or several of {MACHINES} (default: all); the first is shown in full.",
+        "One or several of core2-3mb, core2-6mb (default: all); the first is shown in full.",
     ] = ()
     paging: Annotated[
         Several[str],
         "PAGING",
         "How pages are mapped to frames: coloured, random, miscoloured:F with F the "
         "fraction of miscoloured pages, or as OS X does: xnu, xnu@N with N the first page of "
-        "512, xnu:F with F pages for others per page (default: "
-        f"{PAGINGS}); the first is shown in full.",
+        "512, xnu:F with F pages for others per page (default: coloured miscoloured:0.01 random "
+        "xnu); the first is shown in full.",
     ] = ()
     policy: Annotated[
         Several[str],
         "POLICY",
-        f"How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: {POLICIES}).",
+        "How level 2 replaces lines: lru, plru, random-plru, fifo, random (default: lru; for the "
+        "first machine plru and random-plru, too, with xnu).",
     ] = ()
     seed: Seed = 0
 
@@ -272,10 +265,10 @@ def anomaly_command(
     *,
     words: Annotated[
         Several[str],
-        Argument("[n=N,…]", f"Sizes (default: all with published times, {SIZES})."),
+        Argument("[n=N,…]", "Sizes (default: all with published times, 768, 1280, 2048)."),
     ] = (),
     hosts: HostOptions,
-    rows: Annotated[int, "ROWS", "Rows of C to count, after one that warms up the caches."] = ROWS,
+    rows: Annotated[int, "ROWS", "Rows of C to count, after one that warms up the caches."] = 2,
     report: Report,
 ) -> Anomaly:
     """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
