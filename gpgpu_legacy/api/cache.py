@@ -163,10 +163,6 @@ class CacheRun(Traced, kw_only=True):
     exact: bool
     seconds: float
 
-    def __repr__(self) -> str:
-        ratio = f"{100 * self.hit_ratio:.4g} % hits of {self.accesses:,} accesses"
-        return f"<CacheRun {self.title()}: {ratio}, {self.bytes_from_memory:,} bytes from memory>"
-
     @property
     def through(self) -> str:
         """The cache, or both levels, in words."""
@@ -248,9 +244,6 @@ class CacheSweep(Result):
     runs: tuple[CacheRun | CacheCurve, ...]
     not_run: tuple[Unsimulated, ...] = ()
 
-    def __repr__(self) -> str:
-        return f"<CacheSweep of {len(self.runs)} runs, {len(self.not_run)} not run>"
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """A row for each run, with columns for what differs; each curve; what was not run."""
         runs, curves = _parted(self.runs)
@@ -319,10 +312,6 @@ class CacheCurve(Traced, kw_only=True):
     cold_misses: int
     curve: tuple[CurvePoint, ...]
     seconds: float
-
-    def __repr__(self) -> str:
-        cold = f"{self.cold_misses:,} of them cold"
-        return f"<CacheCurve {self.title()}: {self.accesses:,} accesses, {cold}>"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Misses at sizes that are powers of two, up to the first that holds all lines."""

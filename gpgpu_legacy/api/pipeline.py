@@ -90,9 +90,9 @@ class Pipeline(PlanBuilder):
         ):
             return self
         algorithm, given = self.family
-        from gpgpu_legacy.api.sizes import settings_for
+        from gpgpu_legacy.api.sizes import Search
 
-        return self.of(algorithm, settings_for(algorithm, given, shapes))
+        return self.of(algorithm, Search(algorithm, dict(given), shapes).settings())
 
     def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
         """Inputs by name, checked; samples, which depend on the seed, if none is given."""

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.algorithms.user_code import guarded, module_of, running
@@ -19,15 +20,6 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.peers import OpenPeer, PeerRun
 
 METHODS = ("start", "compute", "outputs")
-
-
-class _Guarded:
-    """A peer of a file: what its methods raise becomes one line with the place in the file."""
-
-    def __init__(self, peer: object, file: Path) -> None:
-        self.start, self.compute, self.outputs = (
-            guarded(getattr(peer, name), file) for name in METHODS
-        )
 
 
 def read_peers(what: str) -> dict[str, OpenPeer]:
@@ -74,4 +66,7 @@ def _opened(
         name = getattr(kind, "__name__", "the peer")
         raise InputError(f"{file}: {name} asks for {needed[0]}; the plan has {', '.join(known)}")
     with running(file):
-        return _Guarded(kind(**{p.name: known[p.name] for p in wanted if p.name in known}), file)
+        peer = kind(**{p.name: known[p.name] for p in wanted if p.name in known})
+    # What its methods raise becomes one line with the place in the file.
+    run: PeerRun = SimpleNamespace(**{name: guarded(getattr(peer, name), file) for name in METHODS})
+    return run

@@ -7,6 +7,7 @@ its inputs tell.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -20,21 +21,16 @@ _Side = tuple[str, int]
 """An axis of an input."""
 
 
-def settings_for(algorithm: Algorithm, given: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
-    """The settings with which the inputs have these shapes: those that are given, and sizes.
+@dataclass
+class Search:
+    """The sizes of an algorithm with which its inputs have these shapes, beside what is given."""
 
-    Raises InputError where no sizes fit, or where arrays disagree.
-    """
-    return _Search(algorithm, dict(given), shapes).settings()
-
-
-class _Search:
-    """The sizes of one family that fit some arrays."""
-
-    def __init__(self, algorithm: Algorithm, given: dict[str, Any], shapes: Shapes) -> None:
-        self.algorithm, self.given, self.shapes = algorithm, given, shapes
+    algorithm: Algorithm
+    given: dict[str, Any]
+    shapes: Shapes
 
     def settings(self) -> dict[str, Any]:
+        """What is given, and sizes; InputError where no sizes fit, or where arrays disagree."""
         start = self.algorithm.builder(**self.given)
         if self.fits(start):
             return self.given

@@ -141,13 +141,6 @@ class Trace(Result):
     unchanged: int
     visits: tuple[Visit, ...]
 
-    def __repr__(self) -> str:
-        x, y = self.texel
-        return (
-            f"<Trace of texel {x},{y} of {', '.join(self.textures)} in {self.plan}: "
-            f"{self.writing} of {self.passes} passes write there>"
-        )
-
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Each pass with what it read and executed, and the texel before it and after it.
 

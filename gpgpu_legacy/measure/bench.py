@@ -41,7 +41,7 @@ UNSTEADY = 4.0
 """A run that takes over so many times as long as another of its kind was disturbed."""
 
 
-class Run(Record):
+class Attempt(Record):
     """Who did what.
 
     case: what all who have that case computed, such as `n = 512`. plan: by which plan, or in place
@@ -55,7 +55,7 @@ class Run(Record):
     executor: Line
 
 
-class Timed(Run):
+class Timed(Attempt):
     """An executor on a plan, a peer of the plan's, or its reference function, and its times.
 
     is_reference: whether it is the function, which has float64 numbers and no preparation or
@@ -112,7 +112,7 @@ class Timed(Run):
         return slowest > UNSTEADY * fastest
 
 
-class Skipped(Run):
+class Skipped(Attempt):
     """Somebody without a result, and why."""
 
     reason: Line
@@ -143,11 +143,6 @@ class Bench(RecordedResult, kw_only=True):
     busy_share: Share | None
     results: Several[Timed]
     not_run: Several[Skipped]
-
-    def __repr__(self) -> str:
-        more = ", …" if len(self.plans) > 3 else ""
-        kind, plans = type(self).__name__, ", ".join(self.plans[:3])
-        return f"<{kind} of {plans}{more}: {len(self.results)} results on {self.device}>"
 
     @property
     def plans(self) -> tuple[str, ...]:
@@ -282,10 +277,10 @@ class Bench(RecordedResult, kw_only=True):
 
 
 _Column = tuple[str, Callable[[Any], Entry]]
-"""A head, and the entry of a Run."""
+"""A head, and the entry of a Attempt."""
 
 
-def varying(runs: Iterable[Run]) -> tuple[str, ...]:
+def varying(runs: Iterable[Attempt]) -> tuple[str, ...]:
     """The parameters that differ among runs of one case by one plan."""
     found: dict[tuple[str, str | None, str], set[Setting]] = {}
     for run in runs:
@@ -294,7 +289,7 @@ def varying(runs: Iterable[Run]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key[2] for key, values in found.items() if len(values) > 1))
 
 
-def _who(runs: Sequence[Run]) -> Iterator[_Column]:
+def _who(runs: Sequence[Attempt]) -> Iterator[_Column]:
     """The columns that say what was run, where these are not alike in all rows."""
     if len({run.case for run in runs}) > 1:
         yield "case", lambda run: run.case
@@ -308,7 +303,7 @@ def _grid(
     id_: str,
     caption: str,
     columns: Iterable[_Column],
-    runs: Sequence[Run],
+    runs: Sequence[Attempt],
     notes: tuple[str, ...],
 ) -> Grid:
     """A row for each run; of the columns, those with an entry."""
@@ -324,7 +319,7 @@ def _ms(seconds: float | None) -> float | None:
 # Two benchmarks ----------------------------------------------------------------------------------
 
 
-class SpeedUp(Run):
+class SpeedUp(Attempt):
     """A result that both benchmarks have. ratio: of the seconds, old over new."""
 
     old_seconds: float

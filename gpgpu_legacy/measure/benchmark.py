@@ -111,10 +111,10 @@ def tuned(pipeline: PlanBuilder, executor: str = registry.AUTO) -> Case:
 
 
 class _Subject:
-    """A case while it is measured: what outputs are compared with, and what was found so far.
+    """A case while it is measured: what outputs are compared with, and the differences so far.
 
     standards: what outputs are compared with, by the fields of a Timed; compared: those that there
-    will be. found: how far each entrant's outputs are from them. timings: of every run.
+    will be. differences: of the outputs of an entrant. timings: of every run.
     """
 
     def __init__(self, case: Case, label: str, bench: Benchmark) -> None:
@@ -126,7 +126,7 @@ class _Subject:
         self.at = lru_cache(maxsize=3)(self._at)
         self.compared: set[str] = set()
         self.standards: dict[str, Arrays] = {}
-        self.found: dict[_Entrant, dict[str, float]] = defaultdict(dict)
+        self.differences: dict[_Entrant, dict[str, float]] = defaultdict(dict)
         self.timings: dict[_Entrant, list[Timings]] = defaultdict(list)
         self._outputs: dict[_Entrant, Arrays] = {}  # that have more to be compared with
 
@@ -161,14 +161,14 @@ class _Subject:
     def compare(self) -> None:
         """Compare what can be compared by now, and let go of what needs no more comparing."""
         for entrant, outputs in list(self._outputs.items()):
-            found = self.found[entrant]
-            for name in self.standards.keys() - found.keys():
-                found[name] = _distance(outputs, self.standards[name])
-            if found.keys() >= self.compared:
+            known = self.differences[entrant]
+            for name in self.standards.keys() - known.keys():
+                known[name] = _difference(outputs, self.standards[name])
+            if known.keys() >= self.compared:
                 del self._outputs[entrant]
 
 
-def _distance(outputs: Arrays, standard: Arrays) -> float:
+def _difference(outputs: Arrays, standard: Arrays) -> float:
     """How far outputs are from others; 0 where all numbers agree."""
     wanted = in_float64(standard)
     if all(np.array_equal(outputs[name], wanted[name], equal_nan=True) for name in wanted):
@@ -213,7 +213,7 @@ class _Entrant:
 
     @property
     def who(self) -> dict[str, Any]:
-        """The fields of a Run."""
+        """The fields of an Attempt."""
         p, product = self.subject.p, self.subject.product
         who = {"case": self.subject.label, "executor": self.name}
         if self.library is not None and product is not None:
@@ -457,9 +457,9 @@ class Benchmark:
 
     def _timed(self, outcome: Outcome) -> Timed:
         entrant, seconds = self.entered[outcome.job], outcome.seconds
-        found, runs = entrant.subject.found[entrant], entrant.subject.timings[entrant]
+        differences, runs = entrant.subject.differences[entrant], entrant.subject.timings[entrant]
         timings = median_timings(runs) if runs else None
-        error, rows = outcome.checked or (found.get("max_error"), None)
+        error, rows = outcome.checked or (differences.get("max_error"), None)
         operations = entrant.subject.p.operations
         return as_record(
             Timed,
@@ -474,8 +474,8 @@ class Benchmark:
             readback_s=timings.readback_s if timings else None,
             max_error=_finite(error),
             rows_checked=rows,
-            max_difference=_finite(found.get("max_difference")),
-            max_peer_difference=_finite(found.get("max_peer_difference")),
+            max_difference=_finite(differences.get("max_difference")),
+            max_peer_difference=_finite(differences.get("max_peer_difference")),
         )
 
 

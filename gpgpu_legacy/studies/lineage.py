@@ -11,7 +11,7 @@ from gpgpu_legacy.algorithms.registry import find_product, products
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.bench import Bench, Run, Timed
+from gpgpu_legacy.measure.bench import Attempt, Bench, Timed
 from gpgpu_legacy.measure.benchmark import Benchmark, tuned
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.peers import TITLES
@@ -37,7 +37,7 @@ from gpgpu_legacy.runtime.registry import AUTO
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-R = TypeVar("R", bound=Run)
+R = TypeVar("R", bound=Attempt)
 
 QUICK_S = 2.0  # a job that takes longer is run once
 ROUNDS = Rounds(3, round_s=0.25, most_runs=50, longest_s=QUICK_S)
@@ -142,7 +142,7 @@ def title_of(library: Timed) -> str:
     return TITLES.get(library.executor, library.executor)
 
 
-def method_of(run: Run) -> Algorithm:
+def method_of(run: Attempt) -> Algorithm:
     """The method that was run."""
     return find_product(str(run.plan))
 

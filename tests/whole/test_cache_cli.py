@@ -72,7 +72,9 @@ def test_python_gives_what_the_command_prints(run_json: JsonCommand) -> None:
     found = find("jacobi", n=16, passes=2).cache("512,2way,32B", layout="4x4", in_flight=4)
     assert {**found.as_dict(), "seconds": 0} == {**data, "seconds": 0}
     assert (data["plan"], data["parameters"]) == ("jacobi", {"n": 16, "passes": 2})
-    assert repr(found).startswith("<CacheRun jacobi: n = 16, passes = 2, 512,2way,32B, scan, 4x4")
+    assert repr(found).startswith(
+        "<CacheRun: Through a cache: jacobi: n = 16, passes = 2, 512,2way,32B, scan, 4x4"
+    )
 
 
 def test_turns_that_repeat_are_simulated_once_and_said_to_be(
