@@ -104,11 +104,6 @@ class Spelled(float):
     """A number in records that say which one: NaN and the infinities are words in JSON."""
 
 
-Unset = msgspec.UnsetType
-UNSET = msgspec.UNSET
-"""The value of a field that is left out of what is written."""
-
-
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Data that is written as JSON or TOML, or read from it: named fields, each of one type.

@@ -42,14 +42,66 @@ Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
 """What a name can stand for."""
 
 
-class Scopes:
-    """The names that a kernel declares, and what they stand for. text, name: of the kernel."""
+# The syntax tree ----------------------------------------------------------------------------------
+
+Node = Tree[Token]
+
+
+def trees(node: Node) -> list[Node]:
+    """The children of a node that are nodes."""
+    return [child for child in node.children if isinstance(child, Tree)]
+
+
+def tokens(node: Node) -> list[Token]:
+    """The children of a node that are words of the text."""
+    return [child for child in node.children if isinstance(child, Token)]
+
+
+# Types --------------------------------------------------------------------------------------------
+
+_WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
+_FOLD: dict[str, Callable[[float, float], float]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+}
+
+
+def integer_literal(kind: Type, value: int) -> Literal:
+    """The literal of a number's 32 bits: 4294967295 is -1 as an int."""
+    half = 2**31 if kind is Type.INT else 0
+    return Literal(kind, (value + half) % 2**32 - half)
+
+
+def floating_literal(text: str) -> Literal:
+    """The literal of a number as the text has it."""
+    lower = text.lower()
+    if lower.endswith("lf"):
+        return Literal(Type.DOUBLE, float(lower[:-2]))
+    return Literal(Type.FLOAT, float(lower.rstrip("f")))
+
+
+# The reader ---------------------------------------------------------------------------------------
+
+_AXES = "xyz"
+_VECTOR_COMPONENTS = "xyzw"
+
+
+class ExpressionReader:
+    """Reads expressions and counts their nodes, with the types that GLSL gives values.
+
+    text, name: of the kernel. local_size: of a work group.
+    """
 
     def __init__(self, text: str, name: str) -> None:
-        """The outermost scope, without a name in it."""
+        """Without a name or a node yet, in work groups of one invocation."""
         self.text, self.name = text, name
+        self.local_size = (1, 1)
+        self.nodes = self.nested = 0
         self._scopes: list[dict[str, Symbol]] = [{}]
         self._names: set[str] = set()
+
+    # Names ----------------------------------------------------------------------------------
 
     def error(self, problem: str, at: Token | Node) -> AssemblyError:
         """The error of a problem at that place in the text."""
@@ -87,30 +139,6 @@ class Scopes:
             if str(token) in scope:
                 return scope[str(token)]
         raise self.error(f"{token} is not declared; declare it before it is used", token)
-
-
-# The syntax tree ----------------------------------------------------------------------------------
-
-Node = Tree[Token]
-
-
-def trees(node: Node) -> list[Node]:
-    """The children of a node that are nodes."""
-    return [child for child in node.children if isinstance(child, Tree)]
-
-
-def tokens(node: Node) -> list[Token]:
-    """The children of a node that are words of the text."""
-    return [child for child in node.children if isinstance(child, Token)]
-
-
-# The types of a kernel's expressions --------------------------------------------------------------
-
-_WIDENING = (Type.INT, Type.UINT, Type.FLOAT, Type.DOUBLE)  # GLSL 4.3, section 4.1.10
-
-
-class Conversions(Scopes):
-    """Gives values the types that GLSL gives them, or says why they have none."""
 
     # Constants ------------------------------------------------------------------------------
 
@@ -199,43 +227,6 @@ class Conversions(Scopes):
                 return integer_literal(kind, int(value.value))
             return Literal(kind, float(value.value))
         return Convert(kind, value)
-
-
-_FOLD: dict[str, Callable[[float, float], float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-}
-
-
-def integer_literal(kind: Type, value: int) -> Literal:
-    """The literal of a number's 32 bits: 4294967295 is -1 as an int."""
-    half = 2**31 if kind is Type.INT else 0
-    return Literal(kind, (value + half) % 2**32 - half)
-
-
-def floating_literal(text: str) -> Literal:
-    """The literal of a number as the text has it."""
-    lower = text.lower()
-    if lower.endswith("lf"):
-        return Literal(Type.DOUBLE, float(lower[:-2]))
-    return Literal(Type.FLOAT, float(lower.rstrip("f")))
-
-
-# The expressions of a kernel ----------------------------------------------------------------------
-
-_AXES = "xyz"
-_VECTOR_COMPONENTS = "xyzw"
-
-
-class ExpressionReader(Conversions):
-    """Reads expressions, and counts their nodes. local_size: of a work group."""
-
-    def __init__(self, text: str, name: str) -> None:
-        """Without a node yet, in work groups of one invocation."""
-        super().__init__(text, name)
-        self.local_size = (1, 1)
-        self.nodes = self.nested = 0
 
     # Limits ---------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 """GLSL compute shaders to Kernels: the grammar, and the declarations of a whole shader.
 
-Each part of the language is a class that stands on the next one: declarations (here), statements,
-expressions, conversions, names (expressions.py).
+Each part of the language is a class that stands on the next one: declarations and statements here,
+expressions, types and names in expressions.py.
 """
 
 from __future__ import annotations

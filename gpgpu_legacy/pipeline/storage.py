@@ -19,7 +19,6 @@ from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.textures import (
     Extent,
     Matrix,
-    MovingRect,
     Packing,
     Rect,
     Region,
@@ -100,7 +99,7 @@ class StorageBuilder:
 
         `upload` transfers it, or parts of it, to textures; `input` does both.
         """
-        matrix = self._matrix(self._validator.operands, name, rows, columns, shape)
+        matrix = _matrix(name, rows, columns, shape)
         self._validator.add_operand(matrix)
         return matrix
 
@@ -108,7 +107,7 @@ class StorageBuilder:
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
         """A matrix that the plan gives back; `read_back` fills it, `output` does both."""
-        matrix = self._matrix(self._validator.results, name, rows, columns, shape)
+        matrix = _matrix(name, rows, columns, shape)
         self._validator.add_result(matrix)
         return matrix
 
@@ -186,7 +185,7 @@ class StorageBuilder:
         `input`, where it is packed or padded.
         """
         texture = self._known(texture)
-        area = full_rect(texture) if rect is None else _fixed(Values(None).rect("rect", rect))
+        area = _area(texture, rect)
         if packing is None:
             packing = "one" if texture.format.channels == 1 else "image"
         way, rows, columns, shape = _layout(
@@ -208,21 +207,6 @@ class StorageBuilder:
             )
         return texture
 
-    def _matrix(
-        self,
-        among: dict[str, Matrix],
-        name: str,
-        rows: int,
-        columns: int,
-        shape: tuple[int, ...] | None,
-    ) -> Matrix:
-        if shape is not None:
-            shape = tuple(as_whole("a size of the shape", size) for size in shape)
-        matrix = Matrix(name, as_whole("rows", rows), as_whole("columns", columns), shape)
-        if name in among:
-            raise InputError(f"{self.name} has two matrices {name}; give each its own name")
-        return matrix
-
     def _transfer(
         self,
         matrix: Matrix,
@@ -233,10 +217,16 @@ class StorageBuilder:
     ) -> tuple[str, Region, str, Rect, Packing]:
         texture = self._known(texture)
         region = region or Region(0, 0, matrix.rows, matrix.columns)
-        area = full_rect(texture) if rect is None else _fixed(Values(None).rect("rect", rect))
+        area = _area(texture, rect)
         if isinstance(packing, str):
             packing = packed(packing, region.rows, region.columns).packing
         return matrix.name, region, texture.name, area, packing
+
+
+def _matrix(name: str, rows: int, columns: int, shape: tuple[int, ...] | None) -> Matrix:
+    if shape is not None:
+        shape = tuple(as_whole("a size of the shape", size) for size in shape)
+    return Matrix(name, as_whole("rows", rows), as_whole("columns", columns), shape)
 
 
 def _layout(
@@ -261,6 +251,7 @@ def _format(name: str) -> Format:
     return FORMATS[name]
 
 
-def _fixed(rect: Rect | MovingRect) -> Rect:
-    """The rectangle of a transfer, which no iteration changes."""
+def _area(texture: Texture, given: Any) -> Rect:
+    """The rectangle of a transfer, which no iteration changes; the whole texture by default."""
+    rect = full_rect(texture) if given is None else Values(None).rect("rect", given)
     return rect if isinstance(rect, Rect) else rect.at(0)

@@ -433,7 +433,7 @@ MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
     (r"expected ';'|unexpected", lambda p, x, y: p.draw("!!ARBfp1.0\nMOV a\nEND", {0: x}, into=y)),
     ("give 0 to 31", lambda p, x, y: p.draw(COPY, {32: x}, into=y)),
     ("choose from none, add", lambda p, x, y: p.draw(COPY, {0: x}, into=y, blend="max")),
-    ("two matrices x", lambda p, _x, _y: p.operand("x", 1, 1)),
+    ("two operands share a name, x", lambda p, _x, _y: p.operand("x", 1, 1)),
 ]  # fmt: skip
 
 
