@@ -1,4 +1,4 @@
-"""The lowering IR, how programs become it, and what code of it and what runs it share.
+"""The lowering IR, how programs become it, and what all targets of it share.
 
-Here lie the IR, programs as its statements, and what a pass gives to code. No file runs a plan.
+Each room below says what lives there. No file here runs a plan, and none knows an opcode by name.
 """

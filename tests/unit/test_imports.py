@@ -142,6 +142,16 @@ def test_imports_run_one_way() -> None:
     assert complaints(ROOT) == []
 
 
+def test_rooms_of_the_compiler_import_one_way() -> None:
+    rooms = ("emit", "kernels", "temporal", "groups", "fused", "analysis")
+    for number, room in enumerate(rooms):
+        above = tuple(f"{PACKAGE}.lower.{other}." for other in rooms[:number])
+        for path in (ROOT / "lower" / room).glob("*.py"):
+            names = [name for _, name in imports(path, module_name(path, ROOT))]
+            assert names or path.name == "__init__.py"
+            assert not [name for name in names if name.startswith(above)], path
+
+
 def test_every_room_there_is_has_a_place_and_is_visited() -> None:
     rooms = {path.name for path in ROOT.iterdir() if (path / "__init__.py").is_file()}
     assert {

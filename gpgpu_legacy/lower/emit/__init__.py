@@ -1,4 +1,4 @@
-"""Emitters: the lowering IR, or a kernel, as text of a language, each a table of spellings.
+"""Emitters: the lowering IR, or a kernel, as text of a language; each has its table of spellings.
 
-No emitter decides what is computed, or reads text of another one.
+No emitter decides what is computed, and none reads the text of another.
 """

@@ -1,4 +1,4 @@
 """Temporal tiling: several iterations of passes that read neighbours, on tiles that overlap.
 
-What it has in common with other work groups is in groups/.
+What other work groups need as well lives in groups/, and how a shader spells it in emit/.
 """
