@@ -25,7 +25,6 @@ from gpgpu_legacy.runtime.observed import (
     initial_storage,
     places,
     rect_of,
-    texels_of,
 )
 from gpgpu_legacy.runtime.registry import AUTO
 
@@ -135,7 +134,7 @@ def _cropped(panels: Sequence[Panel]) -> Iterator[Panel]:
 def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> Panel:
     """A texture with its inputs, before the first pass."""
     names = dict.fromkeys(i.matrix for i in plan.inputs if i.texture == texture.name)
-    texels = texels_of(initial_storage(plan, operands, texture.name))
+    texels = initial_storage(plan, operands, texture.name).texels()
     return Panel(None, ", ".join(names), texture, None, texels)
 
 

@@ -45,7 +45,6 @@ from gpgpu_legacy.runtime.observed import (
     initial_storage,
     places,
     stored,
-    texels_of,
     textures_behind,
 )
 from gpgpu_legacy.runtime.registry import AUTO
@@ -348,7 +347,7 @@ class _Watcher:
         self._unwritten: dict[str, Storage] = {}
         self._places = places(plan)
         self._latest = {
-            t.name: chosen.value(texels_of(initial_storage(plan, inputs, t.name))) for t in textures
+            t.name: chosen.value(initial_storage(plan, inputs, t.name).texels()) for t in textures
         }
         self._value: Value | None = None  # after the pass before, in whichever texture
         self._writing = sum(

@@ -112,9 +112,9 @@ class Storage:
         """The float32 values that lookups read where this texture stores these numbers."""
         return self._codec.decode(stored)
 
-    def decoded(self, channel: int) -> F32:
-        """The float32 values of a channel, (rows, W), as lookups read them."""
-        return self._codec.decode(self.planes[channel])
+    def texels(self) -> F32:
+        """All texels, (rows, W, channels) float32, as lookups and observers read them."""
+        return np.stack([self._codec.decode(plane) for plane in self.planes], axis=-1)
 
     def write(self, channel: int, where: Slices, values: F32, alive: Mask | None = None) -> None:
         """Store values in a rectangle of a channel, where `alive` is true; None is everywhere."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 
-import numpy as np
-
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.numeric import Storage, slices
 from gpgpu_legacy.plan.expand import passes
@@ -72,8 +70,7 @@ class HostPrepared(Prepared):
 
     def _read(self, name: str) -> F32:
         """A whole texture: (rows, W, channels) float32."""
-        storage = self.textures[name]
-        return np.stack([storage.decoded(c) for c in range(len(storage.planes))], axis=-1)
+        return self.textures[name].texels()
 
     def _read_back(self) -> dict[str, F32]:
         results = zero_results(self.plan)

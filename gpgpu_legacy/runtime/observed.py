@@ -155,11 +155,6 @@ def initial_storage(plan: Plan, operands: Mapping[str, F32], name: str) -> Stora
     return storage
 
 
-def texels_of(storage: Storage) -> F32:
-    """The texels of a texture, (rows, W, channels) float32, as an observer reads them."""
-    return np.stack([storage.decoded(c) for c in range(len(storage.planes))], axis=-1)
-
-
 def stored(texture: Texture, texels: F32) -> Storage:
     """A texture with the texels that an observer has read."""
     storage = Storage(texture)
