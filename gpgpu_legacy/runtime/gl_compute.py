@@ -7,28 +7,15 @@ it stands under shaders/; runtime/gl_limits.py says what that risks.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.lower.groups.shape import Multiprocessors
-from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.numbers import NumberVec4
-from gpgpu_legacy.plan.plan import (
-    ClearPass,
-    ComputePass,
-    CopyPass,
-    FragmentPass,
-    Pass,
-    Plan,
-    constant_groups,
-)
+from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Transfer
 from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_dispatch import Dispatch
-from gpgpu_legacy.runtime.gl_fragments import Device, FragmentRecorder
+from gpgpu_legacy.runtime.gl_fragments import Device, Recorder
 from gpgpu_legacy.runtime.gl_limits import (
     LLVMPIPE_ITERATIONS,
     check_kernels,
@@ -37,20 +24,11 @@ from gpgpu_legacy.runtime.gl_limits import (
     limit,
 )
 from gpgpu_legacy.runtime.gl_prepared import Call, GlPrepared, RecordedSteps
-from gpgpu_legacy.runtime.gl_shader import Shader, Values
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
 from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Spot, movable
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 _FLOAT_BITS = 32
-
-_DTYPES: Mapping[Type, type[np.generic]] = {
-    Type.INT: np.int32,
-    Type.UINT: np.uint32,
-    Type.FLOAT: np.float32,
-    Type.DOUBLE: np.float64,
-    Type.BOOL: np.int32,
-}
 
 
 class GlComputePrepared(GlPrepared[GlContext]):
@@ -61,7 +39,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
     ) -> None:
         """on_device: buffers are in the memory of a device, which packs operands and results."""
         self._on_device = on_device
-        self._recordings: dict[bool, _Recording] = {}  # by whether the run is observed
+        self._recordings: dict[bool, Recorder] = {}  # by whether the run is observed
         super().__init__(context, plan, machine)
 
     def _build(self) -> None:
@@ -91,18 +69,17 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _clear(self, name: str, value: NumberVec4) -> Call:
         return self._storage.clear(name, value)
 
-    def _make_recording(self, *, apart: bool) -> _Recording:
+    def _make_recording(self, *, apart: bool) -> Recorder:
         """The steps, recorded and compiled."""
         device = _device(self.context, self.machine.tuning)
         most = self.context.info["GL_MAX_TEXTURE_BUFFER_SIZE"]
         if any(t.extent.rows * t.extent.width > most for t in self.plan.textures):
             device = replace(device, fetches=False)
-        recorder = FragmentRecorder(self.context, self.plan, self.machine, device, self._storage)
-        self.keep(recorder.twins)
-        recording = _Recording(recorder, self._storage, apart=apart)
-        blocks = recorder.blocks.settle(self.context)
-        if blocks is not None:
-            self.keep(blocks)
+        recording = Recorder(
+            self.context, self.plan, self.machine, device, self._storage, apart=apart
+        )
+        if recording.block_buffer is not None:
+            self.keep(recording.block_buffer)
         recording.warm_up()
         self.context.finish()
         return recording
@@ -122,67 +99,6 @@ class GlComputePrepared(GlPrepared[GlContext]):
     def _forget(self) -> None:
         super()._forget()
         self._recordings.clear()
-
-
-class _Recording:
-    """The recorded steps of a plan, fused or pass by pass."""
-
-    def __init__(self, recorder: FragmentRecorder, storage: TextureBuffers, *, apart: bool) -> None:
-        self._context, self._storage = recorder.context, storage
-        self.uniforms = recorder.uniforms
-        self.steps = recorder.steps(self._record, apart=apart)
-
-    @property
-    def has_fused_passes(self) -> bool:
-        """Whether an observer cannot be shown every pass."""
-        return any(len(group.passes) != len(group.calls) for group in self.steps)
-
-    def warm_up(self) -> None:
-        """Run one group of every shader that has not run yet.
-
-        Nothing has been sent yet: whatever this writes is overwritten, or undefined in any case.
-        """
-        self.uniforms.begin()
-        for group in self.steps:
-            for call in group.calls if group.count else ():
-                if isinstance(call, Dispatch):
-                    call.warm_up()
-
-    def _record(self, pass_: Pass, count: int) -> Call:
-        match pass_:
-            case ClearPass():
-                return self._storage.clear(pass_.target, pass_.value, count)
-            case CopyPass():
-                return self._storage.copy(pass_, self.uniforms)
-            case ComputePass():
-                return self._kernel(pass_, count)
-            case FragmentPass():
-                raise AssertionError
-
-    def _kernel(self, pass_: ComputePass, count: int) -> Dispatch:
-        """A dispatch of a kernel. Without a barrier nothing sees what it stores."""
-        kernel = pass_.kernel
-
-        def make() -> Shader:
-            program = self._context.compile(kernel.name, compute_shader=kernel.text)
-            return Shader(self._context, program)
-
-        shader: Shader = self._context.program(kernel.text, make)
-        types = {uniform.name: uniform.type for uniform in kernel.uniforms}
-        values: dict[str, Values] = {
-            u.name: over_iterations([u.value], count).astype(_DTYPES[types[u.name]])
-            for u in pass_.uniforms
-        }
-        bound = {b.binding: self._storage.buffers[b.texture] for b in pass_.buffers}
-        buffers = [bound.get(binding) for binding in range(max(bound, default=-1) + 1)]
-        return Dispatch(
-            self._context,
-            shader,
-            self.uniforms.add(shader, values),
-            buffers,
-            constant_groups(pass_.groups),
-            waits=not pass_.independent,
-        )
 
 
 _MULTIPROCESSORS = 64

@@ -1,41 +1,74 @@
-"""Fragment passes as compute shaders on storage buffers.
+"""The steps of a plan as dispatches of compute shaders on storage buffers.
 
 Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles
 (lower/groups/tiling.py). A pass that work groups do not support has one invocation for each
-fragment (lower/emit/glsl_fragment.py).
+fragment (lower/emit/glsl_fragment.py). A kernel's text is handed to the driver as it stands.
+
+Temporal tiling runs several iterations of passes that read neighbours in one dispatch. While tiles
+are stored, others still read what lay there before. So what an iteration reads of the one before it
+has a second buffer, its twin, and dispatches go from one to the other. The last one ends in the
+plan's own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
+from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
-from gpgpu_legacy.lower.emit.glsl_groups import (
-    ITERATIONS,
-    emit_groups,
-)
+from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal
 from gpgpu_legacy.lower.fragments import shader_key
-from gpgpu_legacy.lower.fused.content import Content, UnsupportedError, group_content
-from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks
+from gpgpu_legacy.lower.fused.content import Arguments, Content, UnsupportedError, group_content
+from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks, uniform_blocks_together
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE
-from gpgpu_legacy.lower.temporal.content import GroupRoom, TemporalShape
-from gpgpu_legacy.plan.plan import FragmentPass, Pass, Plan
+from gpgpu_legacy.lower.temporal.content import (
+    GroupRoom,
+    TemporalContent,
+    TemporalShape,
+    temporal_content,
+    usual_shape,
+)
+from gpgpu_legacy.lower.values import over_iterations
+from gpgpu_legacy.plan.plan import (
+    ClearPass,
+    ComputePass,
+    CopyPass,
+    FragmentPass,
+    Pass,
+    Plan,
+    constant_groups,
+)
 from gpgpu_legacy.plan.textures import constant_rect
 from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_dispatch import Dispatch, UniformBlocks
-from gpgpu_legacy.runtime.gl_prepared import Call, Record, RecordedSteps, joined
-from gpgpu_legacy.runtime.gl_shader import GroupShader, Shader, UniformTable, Values
+from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer, UniformBlocks
+from gpgpu_legacy.runtime.gl_prepared import Call, RecordedSteps, joined
+from gpgpu_legacy.runtime.gl_shader import (
+    GroupShader,
+    UniformTable,
+    Values,
+    computing_shader,
+    group_shader,
+)
 from gpgpu_legacy.runtime.gl_storage import TextureBuffers
-from gpgpu_legacy.runtime.gl_temporal import TemporalRecorder, Twins
 from gpgpu_legacy.runtime.gl_values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
+
+_DTYPES: Mapping[Type, type[np.generic]] = {
+    Type.INT: np.int32,
+    Type.UINT: np.uint32,
+    Type.FLOAT: np.float32,
+    Type.DOUBLE: np.float64,
+    Type.BOOL: np.int32,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +94,8 @@ class Device:
     shares_fast: bool = False
 
 
-class FragmentRecorder:
-    """Records a plan's fragment passes; the caller records the other passes."""
+class Recorder:
+    """Records the steps of a plan, fused or pass by pass: `steps`."""
 
     def __init__(
         self,
@@ -71,74 +104,108 @@ class FragmentRecorder:
         machine: Machine,
         device: Device,
         storage: TextureBuffers,
+        *,
+        apart: bool,
     ) -> None:
-        """storage: of the plan's textures."""
-        self.context, self.plan, self.machine, self.device = context, plan, machine, device
-        self.textures = {texture.name: texture for texture in plan.textures}
-        self.buffers, self.storage = storage.buffers, storage
-        self.uniforms, self.blocks = UniformTable(), UniformBlocks()
-        self.twins = Twins(context, self.buffers)
-        self._temporal = TemporalRecorder(
-            context,
-            plan,
-            GroupRoom(device.shared_bytes, device.storage_blocks, device.shares_fast),
-            self.buffers,
-            self.twins,
-            self.uniforms,
-            self.blocks,
-            machine.exact,
-            device.temporal,
-        )
+        """storage: of the plan's textures. apart: fuse no passes, for an observer.
 
-    def steps(self, record: Record, *, apart: bool) -> list[RecordedSteps]:
-        """The plan's steps in order. The caller settles the uniforms and blocks next.
-
-        record: for passes that draw no fragments. apart: fuse no passes, for an observer.
+        The caller owns `block_buffer`, if there is one.
         """
-        fuses = not apart and not self.machine.arithmetic.rounds
-        groups: list[RecordedSteps] = []
-        for step in fused_steps(self.plan, apart=not fuses):
+        self._context, self._plan, self._machine, self._device = context, plan, machine, device
+        self._buffers, self._storage = storage.buffers, storage
+        self._textures = {texture.name: texture for texture in plan.textures}
+        self._room = GroupRoom(device.shared_bytes, device.storage_blocks, device.shares_fast)
+        self.uniforms, self._blocks = UniformTable(), UniformBlocks()
+        self._fuses = not apart and not machine.arithmetic.rounds
+        self.steps = list(joined(self._steps()))
+        self.block_buffer: GlBuffer | None = self._blocks.settle(context)
+
+    @property
+    def has_fused_passes(self) -> bool:
+        """Whether an observer cannot be shown every pass."""
+        return any(len(group.passes) != len(group.calls) for group in self.steps)
+
+    def warm_up(self) -> None:
+        """Run one group of every shader that has not run yet.
+
+        Nothing has been sent yet: whatever this writes is overwritten, or undefined in any case.
+        """
+        self.uniforms.begin()
+        for group in self.steps:
+            for call in group.calls if group.count else ():
+                if isinstance(call, Dispatch):
+                    call.warm_up()
+
+    def _steps(self) -> Iterator[RecordedSteps]:
+        for step in fused_steps(self._plan, apart=not self._fuses):
             if isinstance(step, UnfusedRepeat):
-                tiled = self._temporal.steps(step) if fuses else []
-                groups += tiled or [self._one_by_one(step, record)]
+                tiled = self._tiled(step) if self._fuses else []
+                yield from tiled or [self._one_by_one(step)]
             elif isinstance(step, FusedPasses):
-                groups.append(self._fused(step, record))
+                yield self._fused(step)
             else:
-                groups.append(RecordedSteps(1, (step,), (record(step, 1),)))
-        return list(joined(groups))
+                yield RecordedSteps(1, (step,), (self._record(step, 1),))
 
-    def _one_by_one(self, repeat: UnfusedRepeat, record: Record) -> RecordedSteps:
-        calls = tuple(self._member(member, repeat.count, record) for member in repeat.body)
-        passes = tuple(m.passes[0] if isinstance(m, FusedPasses) else m for m in repeat.body)
-        return RecordedSteps(repeat.count, passes, calls)
+    def _one_by_one(self, repeat: UnfusedRepeat) -> RecordedSteps:
+        """A Repeat whose iterations run one at a time."""
+        passes: list[Pass] = []
+        calls: list[Call] = []
+        for member in repeat.body:
+            dispatch: Dispatch | None = None
+            if isinstance(member, FusedPasses):
+                passes.append(member.passes[0])
+                dispatch = self._groups(member)
+            else:
+                passes.append(member)
+            calls.append(dispatch or self._record(passes[-1], repeat.count))
+        return RecordedSteps(repeat.count, tuple(passes), tuple(calls))
 
-    def _member(self, member: FusedPasses | Pass, count: int, record: Record) -> Call:
-        """A pass of a Repeat whose iterations run one at a time."""
-        if not isinstance(member, FusedPasses):
-            return record(member, count)
-        return self._groups(member) or self._pass(member.passes[0], count, record)
-
-    def _fused(self, fused: FusedPasses, record: Record) -> RecordedSteps:
+    def _fused(self, fused: FusedPasses) -> RecordedSteps:
         """Fused passes, or pass by pass where work groups do not support them."""
         dispatch = self._groups(fused)
         if dispatch is None:
-            calls = tuple(self._pass(pass_, fused.count, record) for pass_ in fused.passes)
+            calls = tuple(self._record(pass_, fused.count) for pass_ in fused.passes)
             return RecordedSteps(fused.count, fused.passes, calls)
         alone = fused.passes if fused.count == len(fused.passes) == 1 else ()
         return RecordedSteps(dispatch.pieces, alone, (dispatch,))
 
-    def _pass(self, pass_: Pass, count: int, record: Record) -> Call:
-        if isinstance(pass_, FragmentPass):
-            return self._fragments(pass_, count)
-        return record(pass_, count)
+    def _record(self, pass_: Pass, count: int) -> Call:
+        match pass_:
+            case FragmentPass():
+                return self._fragments(pass_, count)
+            case ClearPass():
+                return self._storage.clear(pass_.target, pass_.value, count)
+            case CopyPass():
+                return self._storage.copy(pass_, self.uniforms)
+            case ComputePass():
+                return self._kernel(pass_, count)
+
+    def _kernel(self, pass_: ComputePass, count: int) -> Dispatch:
+        """A dispatch of a kernel. Without a barrier nothing sees what it stores."""
+        kernel = pass_.kernel
+        shader = computing_shader(self._context, kernel.text, kernel.name, lambda: kernel.text)
+        types = {uniform.name: uniform.type for uniform in kernel.uniforms}
+        values: dict[str, Values] = {
+            u.name: over_iterations([u.value], count).astype(_DTYPES[types[u.name]])
+            for u in pass_.uniforms
+        }
+        bound = {b.binding: self._buffers[b.texture] for b in pass_.buffers}
+        return Dispatch(
+            self._context,
+            shader,
+            self.uniforms.add(shader, values),
+            [bound.get(binding) for binding in range(max(bound, default=-1) + 1)],
+            constant_groups(pass_.groups),
+            waits=not pass_.independent,
+        )
 
     # Work groups ---------------------------------------------------------------------------
 
     def _groups(self, fused: FusedPasses) -> Dispatch | None:
         """Fused passes on work groups; None where work groups do not support them."""
-        if self.machine.arithmetic.rounds:
+        if self._machine.arithmetic.rounds:
             return None
-        content, arguments = group_content(fused, self.textures)
+        content, arguments = group_content(fused, self._textures)
         try:
             shader = self._group_shader(content, (arguments.width, arguments.height), fused.passes)
         except UnsupportedError:
@@ -150,21 +217,21 @@ class FragmentRecorder:
         iterations = self._iteration_ranges(fused, code)
         across, up = code.shape.tile
         names = dict(enumerate(arguments.textures))
-        textures = [(self.storage.texture_binder(names.pop(n)), n) for n in code.fetched]
+        textures = [(self._storage.texture_binder(names.pop(n)), n) for n in code.fetched]
         return Dispatch(
-            self.context,
+            self._context,
             shader,
             self.uniforms.add(shader, {ITERATIONS: iterations}),
-            [self.buffers[names[n]] if n in names else None for n in range(max(names) + 1)],
+            [self._buffers[names[n]] if n in names else None for n in range(max(names) + 1)],
             (-(-arguments.width // across), -(-arguments.height // up)),
             textures=textures,
-            block=self.blocks.add(rows),
+            block=self._blocks.add(rows),
             pieces=len(iterations),
         )
 
     def _iteration_ranges(self, fused: FusedPasses, code: GroupCode) -> NDArray[np.int32]:
         """The range of iterations of each dispatch, (n, 2): the first, and one past the last."""
-        most = self.device.most_iterations
+        most = self._device.most_iterations
         if fused.alternates:
             together = 1
         else:
@@ -177,58 +244,145 @@ class FragmentRecorder:
         self, content: Content, size: tuple[int, int], passes: tuple[Pass, ...]
     ) -> GroupShader:
         """size: of the rectangle, across and up."""
-        device, exact = self.device, self.machine.exact
+        device, exact = self._device, self._machine.exact
         shape = device.shape or group_shape(content, size, device.multiprocessors)
         self._require_blocks(len(content.surfaces), passes)
 
-        def make() -> GroupShader:
-            code = emit_groups(
+        return group_shader(
+            self._context,
+            (content, shape, device, exact),
+            content.draws[0].program.name,
+            lambda: emit_groups(
                 content, shape, device.shared_bytes, exact=exact, fetches=device.fetches
-            )
-            name = content.draws[0].program.name
-            program = self.context.compile(name, compute_shader=code.text)
-            return GroupShader(self.context, program, code)
-
-        return self.context.program((content, shape, device, exact), make)
+            ),
+        )
 
     # One invocation for each fragment ------------------------------------------------------
 
     def _fragments(self, pass_: FragmentPass, count: int) -> Dispatch:
         """A pass with one invocation for each fragment."""
         key = shader_key(
-            self.plan,
+            self._plan,
             pass_,
             undecided(pass_.program),
-            exact=self.machine.exact,
-            arithmetic=self.machine.arithmetic,
+            exact=self._machine.exact,
+            arithmetic=self._machine.arithmetic,
         )
         used = pass_.program.texture_units
         names = [b.texture if b.unit in used else None for b in pass_.bindings]
-        bound = [None if n is None else self.buffers[n] for n in (*names, *pass_.targets)]
+        bound = [None if n is None else self._buffers[n] for n in (*names, *pass_.targets)]
         self._require_blocks(sum(buffer is not None for buffer in bound), (pass_,))
 
-        def make() -> Shader:
-            text = compute_shader(key, pass_.blend)
-            program = self.context.compile(pass_.program.name, compute_shader=text)
-            return Shader(self.context, program)
-
-        shader = self.context.program((key, pass_.blend), make)
-        rect, target = constant_rect(pass_.rect), self.textures[pass_.target]
+        shader = computing_shader(
+            self._context,
+            (key, pass_.blend),
+            pass_.program.name,
+            lambda: compute_shader(key, pass_.blend),
+        )
+        rect, target = constant_rect(pass_.rect), self._textures[pass_.target]
         values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
         values["origin"] = np.array([[rect.x, rect.y]], np.float32)
         values["size"] = np.array([[rect.width, rect.height]], np.float32)
         values["target_width"] = np.array([[target.extent.width]], np.int32)
         groups = (-(-rect.width // GROUP[0]), -(-rect.height // GROUP[1]))
         uniforms = self.uniforms.add(shader, values)
-        return Dispatch(self.context, shader, uniforms, bound, groups)
+        return Dispatch(self._context, shader, uniforms, bound, groups)
 
     def _require_blocks(self, needed: int, passes: tuple[Pass, ...]) -> None:
         """Raise PlanError if a shader needs more storage buffers than the device allows."""
-        most = self.device.storage_blocks
+        most = self._device.storage_blocks
         if needed > most:
             programs = {p.program.name for p in passes if isinstance(p, FragmentPass)}
             raise PlanError(
-                f"plan {self.plan.name}: {' and '.join(sorted(programs))} uses {needed} textures "
+                f"plan {self._plan.name}: {' and '.join(sorted(programs))} uses {needed} textures "
                 f"at once, and a compute shader has {most} storage buffers here; choose "
                 "another executor"
             )
+
+    # Temporal tiling -----------------------------------------------------------------------
+
+    def _tiled(self, repeat: UnfusedRepeat) -> list[RecordedSteps]:
+        """A Repeat in few dispatches; empty where its passes had better run one at a time."""
+        found = neighbourhood(repeat, self._plan)
+        if found is None:
+            return []
+        try:
+            content, arguments = temporal_content(found, self._textures)
+            fragments = found.width * found.height
+            shape = self._device.temporal or usual_shape(
+                content, fragments, found.count, self._room
+            )
+            if shape is None or not self._room.takes(content, shape):
+                return []
+            return self._recorded_tiles(content, arguments, shape)
+        except UnsupportedError:
+            return []
+
+    def _recorded_tiles(
+        self, content: TemporalContent, arguments: Arguments, shape: TemporalShape
+    ) -> list[RecordedSteps]:
+        shader = self._temporal_shader(content, shape, arguments)
+        live = [arguments.textures[n] for n in content.live]
+        twins = {name: self._storage.twin(name) for name in live}
+        across, up = shape.stored(content.reach)
+        groups = (-(-arguments.width // across), -(-arguments.height // up))
+
+        def dispatch(ranges: NDArray[np.int32], *, back: bool) -> Dispatch:
+            """From a texture's own buffer to its twin, or back; ranges: of each call."""
+            first = [self._buffers[name] for name in arguments.textures]
+            second = [twins[name] for name in live]
+            if back:
+                second = [self._buffers[name] for name in live]
+                first = [twins.get(name, self._buffers[name]) for name in arguments.textures]
+            uniforms = self.uniforms.add(shader, {ITERATIONS: ranges})
+            if content.varies:
+                rows = uniform_blocks_together(shader.code, arguments, ranges, shape.iterations)
+            else:
+                rows = uniform_blocks(shader.code, arguments)
+            block = self._blocks.add(rows)
+            return Dispatch(self._context, shader, uniforms, [*first, *second], groups, block=block)
+
+        ranges = _ranges(arguments.count, shape.iterations)
+        odd = len(ranges) % 2
+        steps: list[RecordedSteps] = []
+        if odd or any(map(any, content.keeps)):
+            copies = tuple(self._copy(self._buffers[name], twins[name]) for name in live)
+            last = (dispatch(ranges[:1], back=True),) if odd else ()
+            steps.append(RecordedSteps(1, (), (*copies, *last)))
+        if len(ranges) > 1:
+            there = dispatch(ranges[odd::2], back=False)
+            back = dispatch(ranges[odd + 1 :: 2], back=True)
+            steps.append(RecordedSteps(len(ranges) // 2, (), (there, back)))
+        return steps
+
+    def _temporal_shader(
+        self, content: TemporalContent, shape: TemporalShape, arguments: Arguments
+    ) -> GroupShader:
+        if len(arguments.textures) + len(content.live) > self._room.storage_blocks:
+            raise UnsupportedError("more buffers than a shader may have")
+        exact = self._machine.exact
+        return group_shader(
+            self._context,
+            (content, shape, exact),
+            self._plan.name,
+            lambda: emit_temporal(content, shape, exact=exact),
+        )
+
+    def _copy(self, source: GlBuffer, target: GlBuffer) -> Call:
+        gl = self._context.handle
+
+        def call(_: int) -> None:
+            gl.memory_barrier()
+            gl.copy_buffer(target, source)
+
+        return call
+
+
+def _ranges(count: int, together: int) -> NDArray[np.int32]:
+    """The iterations of each dispatch, (n, 3): the first, one past the last, whether all are done.
+
+    As many in each as they can be alike.
+    """
+    pieces = -(-count // together)
+    ends = np.arange(pieces + 1) * count // pieces
+    return np.stack([ends[:-1], ends[1:], ends[1:] == count], axis=1).astype(np.int32)

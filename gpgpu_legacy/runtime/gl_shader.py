@@ -104,6 +104,27 @@ def drawing_shader(
     return context.program(key, make)
 
 
+def computing_shader(
+    context: GlContext, key: Hashable, name: str, text: Callable[[], str]
+) -> Shader:
+    """The compute shader of a key; see drawing_shader."""
+    return context.program(
+        key, lambda: Shader(context, context.compile(name, compute_shader=text()))
+    )
+
+
+def group_shader(
+    context: GlContext, key: Hashable, name: str, emit: Callable[[], GroupCode]
+) -> GroupShader:
+    """The shader of work groups of a key; see drawing_shader."""
+
+    def make() -> GroupShader:
+        code = emit()
+        return GroupShader(context, context.compile(name, compute_shader=code.text), code)
+
+    return context.program(key, make)
+
+
 class Uniforms:
     """The uniforms that a pass sets before it runs; UniformTable.begin fills them in."""
 

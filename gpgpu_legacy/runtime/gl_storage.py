@@ -12,6 +12,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import NoDeviceRoomError
 from gpgpu_legacy.interp.numeric import Stored, decode, encode, slices
+from gpgpu_legacy.lower.fused.content import UnsupportedError
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import CopyPass, Plan
 from gpgpu_legacy.plan.textures import Rect, constant_rect, full_rect
@@ -19,7 +20,7 @@ from gpgpu_legacy.runtime.gl import GlContext, ModernglContext
 from gpgpu_legacy.runtime.gl_dispatch import Bind, Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_headers import GL
 from gpgpu_legacy.runtime.gl_limits import size_bytes
-from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
+from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, computing_shader
 from gpgpu_legacy.runtime.gl_sharing import Name
 from gpgpu_legacy.runtime.gl_staging import DriverStaging, mapped_staging
 from gpgpu_legacy.runtime.gl_values import Rows, clear_values
@@ -63,6 +64,7 @@ class TextureBuffers:
         self._handle: ModernglContext = context.handle
         self.textures = {texture.name: texture for texture in plan.textures}
         self.buffers: dict[str, GlBuffer] = {}
+        self._twins: dict[str, GlBuffer] = {}
         self._fetched: dict[str, Name] = {}
         self._staging = mapped_staging(context) if on_device else DriverStaging(context)
         try:
@@ -74,8 +76,21 @@ class TextureBuffers:
 
     def release(self) -> None:
         """Release all buffers."""
-        for resource in (*self._fetched.values(), *self.buffers.values()):
+        for resource in (
+            *self._fetched.values(),
+            *self._twins.values(),
+            *self.buffers.values(),
+        ):
             resource.release()
+
+    def twin(self, name: str) -> GlBuffer:
+        """A second buffer of a texture. Raises UnsupportedError where there is no room for it."""
+        if name not in self._twins:
+            try:
+                self._twins[name] = self.context.buffer(self.buffers[name].size)
+            except NoDeviceRoomError as error:
+                raise UnsupportedError("no room for a second buffer") from error
+        return self._twins[name]
 
     # To and from the host ------------------------------------------------------------------
 
@@ -156,10 +171,7 @@ class TextureBuffers:
 
             return call
 
-        def make() -> Shader:
-            return Shader(self.context, self.context.compile("a copy", compute_shader=_COPY))
-
-        shader: Shader = self.context.program(_COPY, make)
+        shader = computing_shader(self.context, _COPY, "a copy", lambda: _COPY)
         numbers = {
             "there": (there.x, there.y),
             "here": (here.x, here.y),

@@ -18,7 +18,7 @@ from gpgpu_legacy.plan.textures import Matrix, Transfer
 from gpgpu_legacy.runtime.gl import GlContext
 from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
 from gpgpu_legacy.runtime.gl_limits import limit
-from gpgpu_legacy.runtime.gl_shader import Shader, UniformTable, Values
+from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, computing_shader
 from gpgpu_legacy.runtime.gl_staging import mapped_staging, touched
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import has_matrix_layout
@@ -182,11 +182,7 @@ class DeviceTransfers:
             "first": first,
         }
         values: dict[str, Values] = {n: np.array([v], np.int32) for n, v in numbers.items()}
-
-        def make() -> Shader:
-            return Shader(context, context.compile("a transfer", compute_shader=text))
-
-        shader = context.program(text, make)
+        shader = computing_shader(context, text, "a transfer", lambda: text)
         uniforms = self._uniforms.add(shader, values)
         groups = (-(-size[0] // _SIDE), -(-size[1] // _SIDE))
         return Dispatch(context, shader, uniforms, (self._matrix, spot.buffer), groups)

@@ -60,7 +60,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import Filter, Rect, TextureKind, Wrap
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_fragments import FragmentRecorder
+from gpgpu_legacy.runtime.gl_fragments import Recorder
 from gpgpu_legacy.runtime.registry import find_executor
 
 Ready = Callable[[str], Executor]
@@ -470,7 +470,7 @@ def test_random_programs(
     if alone and name != "gl-compute":
         pytest.skip("gl-compute alone has work groups")
     if alone:
-        monkeypatch.setattr(FragmentRecorder, "_groups", lambda *_: None)
+        monkeypatch.setattr(Recorder, "_groups", lambda *_: None)
 
     @settings(max_examples=30)
     @given(whole_scenes(SMALL_NUMBER, SMALL_NUMBER, EXACT_ROWS, most=8))
