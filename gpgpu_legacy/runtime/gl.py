@@ -14,7 +14,7 @@ from gpgpu_legacy.runtime import egl
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
 from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
+from gpgpu_legacy.runtime.gl_sharing import SharedContext, one_per_process
 
 _LEAST_VERSION, COMPUTE_VERSION = 400, 430
 
@@ -110,9 +110,13 @@ class GlContext(SharedContext[ModernglContext]):
         self.handle.__exit__(None, None, None)
 
 
-def _make() -> GlContext:
-    """A context of the highest version: drivers may give exactly the one that is asked for, so 4.3,
-    which has compute shaders, is asked for first.
+@one_per_process
+def context() -> GlContext:
+    """The context of OpenGL 4.0 or later: headless through EGL, else the platform's own.
+
+    Its version is the highest: drivers may give exactly the one that is asked for, so 4.3, which
+    has compute shaders, is asked for first. Raises ExecutorUnavailableError, which says what to
+    install, where there is none, and in a process that was forked from one that has used OpenGL.
     """
     try:
         import moderngl
@@ -140,18 +144,6 @@ def _make() -> GlContext:
     raise ExecutorUnavailableError(
         f"no OpenGL 4.0 context ({'; '.join(dict.fromkeys(problems))}); {advice_here(Need.OPENGL)}"
     )
-
-
-_CONTEXT = OnePerProcess(_make)
-
-
-def context() -> GlContext:
-    """The context of OpenGL 4.0 or later: headless through EGL, else the platform's own.
-
-    Raises ExecutorUnavailableError, which says what to install, where there is none, and in a
-    process that was forked from one that has used OpenGL.
-    """
-    return _CONTEXT()
 
 
 def compute_context() -> GlContext:

@@ -8,7 +8,7 @@ driver shows independently of this package what a program means, and how fast it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -39,7 +39,6 @@ from gpgpu_legacy.runtime.gl_state import MatrixRow, Setter, matrix_row, setter
 from gpgpu_legacy.runtime.gl_surfaces import Bound, Sampled
 from gpgpu_legacy.runtime.gl_values import Rows, in_iteration, single
 from gpgpu_legacy.runtime.machine import Machine
-from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, zero_results
 
 # The vertices in a plan's order of corners: a fan of two triangles, split as plans define it, from
 # corner (0, 0) to (W, H).
@@ -49,22 +48,6 @@ _CORNER_OFFSETS = tuple(range(0, _CORNERS.nbytes, _CORNERS.strides[0]))
 
 Numbered = tuple[tuple[int, Rows], ...]
 """Parameters or vertex attributes by their numbers, with their values."""
-
-
-class NothingToDo(Prepared):
-    """A plan without textures: its results are zero, and it needs no OpenGL."""
-
-    def _upload(self, operands: Mapping[str, F32]) -> None:
-        pass
-
-    def _compute(self, observer: Observer | None) -> None:
-        pass
-
-    def _read_back(self) -> dict[str, F32]:
-        return zero_results(self.plan)
-
-    def _release(self) -> None:
-        pass
 
 
 class BoundProgram(Bound):

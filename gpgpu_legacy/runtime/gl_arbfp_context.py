@@ -16,7 +16,7 @@ from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
 from gpgpu_legacy.runtime.advice import Need, advice_here
 from gpgpu_legacy.runtime.egl import CurrentContext, gl_functions, load_egl
 from gpgpu_legacy.runtime.gl_headers import EGL, GL
-from gpgpu_legacy.runtime.gl_sharing import OnePerProcess, SharedContext
+from gpgpu_legacy.runtime.gl_sharing import SharedContext, one_per_process
 
 REQUIRED_EXTENSIONS = (
     "GL_ARB_fragment_program",
@@ -61,24 +61,29 @@ class Context(SharedContext[SimpleNamespace]):
         self._egl.eglDestroyContext(self._display, self._native)
 
 
-def _make() -> Context:
-    """A GPU's context where there is one, else a software renderer's."""
+@one_per_process
+def context() -> Context:
+    """The only such context of the process: a GPU's where there is one, else a software renderer's.
+
+    Raises ExecutorUnavailableError, which says what to install, where there is none with
+    GL_ARB_fragment_program, and in a process that was forked from one that has used OpenGL.
+    """
     require_addresses(DRIVER_ADDRESSES, "OpenGL")
     egl = load_egl()
     software: Context | None = None
     problems: list[str] = []
     for platform, display in _displays(egl):
         try:
-            context = _make_context(egl, display)
+            found = _make_context(egl, display)
         except ExecutorUnavailableError as error:
             problems.append(f"{platform}: {error}")
             continue
-        if context.is_hardware:
-            return context
+        if found.is_hardware:
+            return found
         if software is None:
-            software = context
+            software = found
         else:
-            context.destroy()
+            found.destroy()
     if software is not None:
         return software
     reasons = "; ".join(dict.fromkeys(problems)) or "EGL has no display"
@@ -86,18 +91,6 @@ def _make() -> Context:
         f"no OpenGL context with GL_ARB_fragment_program ({reasons}); "
         f"{advice_here(Need.FRAGMENT_PROGRAMS)}"
     )
-
-
-_CONTEXT = OnePerProcess(_make)
-
-
-def context() -> Context:
-    """The only such context of the process, made when it is first asked for.
-
-    Raises ExecutorUnavailableError, which says what to install, where there is none with
-    GL_ARB_fragment_program, and in a process that was forked from one that has used OpenGL.
-    """
-    return _CONTEXT()
 
 
 def _displays(egl: SimpleNamespace) -> Iterator[tuple[str, int]]:

@@ -19,6 +19,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_uint, create_string_buffer
 from dataclasses import dataclass
+from functools import cache, wraps
 from threading import Lock, RLock, get_ident
 from types import SimpleNamespace
 from typing import Any, Generic, Protocol, TypeVar, cast
@@ -76,26 +77,21 @@ PROBE = b"is anybody there"
 """Bytes that are written to a buffer, and read back, to learn whether a context still works."""
 
 
-class _Process:
+@cache
+def _first_user() -> int:
     """The first process to use OpenGL: this one, or one that it was forked from."""
-
-    def __init__(self) -> None:
-        self._first_user: int | None = None
-
-    def begin(self) -> None:
-        """Note a use of OpenGL; ExecutorUnavailableError if the parent has used it."""
-        if self._first_user is None:
-            self._first_user = os.getpid()
-            if hasattr(os, "register_at_fork"):
-                os.register_at_fork(after_in_child=_leave_without_the_driver)
-        if self._first_user != os.getpid():
-            raise ExecutorUnavailableError(
-                "OpenGL was used in the process that this one was forked from, and drivers do not "
-                "survive that; start processes by spawn, or choose the jit executor"
-            )
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=_leave_without_the_driver)
+    return os.getpid()
 
 
-_PROCESS = _Process()
+def _require_first_user() -> None:
+    """Note a use of OpenGL; ExecutorUnavailableError if the parent has used it."""
+    if _first_user() != os.getpid():
+        raise ExecutorUnavailableError(
+            "OpenGL was used in the process that this one was forked from, and drivers do not "
+            "survive that; start processes by spawn, or choose the jit executor"
+        )
 
 
 def _lost() -> ExecutorUnavailableError:
@@ -197,7 +193,7 @@ class SharedContext(ABC, Generic[_Handle]):
     def require_own_process(self) -> None:
         """Raise ExecutorUnavailableError in a forked process, and if the context is lost."""
         if not self.is_of_this_process:
-            _PROCESS.begin()
+            _require_first_user()
         if self._lost:
             raise _lost()
 
@@ -343,27 +339,18 @@ class ContentCache:
         return value
 
 
-class OnePerProcess(Generic[_Context]):
-    """The only context of its kind in the process, created when it is first asked for."""
+def one_per_process(make: Callable[[], _Context]) -> Callable[[], _Context]:
+    """A function that makes a process's only context of its kind when it is first called.
 
-    def __init__(self, make: Callable[[], _Context]) -> None:
-        """make: raises ExecutorUnavailableError if there is none; the next call tries again."""
-        self._make, self._lock = make, RLock()
-        self._context: _Context | None = None
-        self._problem: ExecutorUnavailableError | None = None
+    It raises ExecutorUnavailableError in a forked process, and what `make` raises; then the next
+    call tries again.
+    """
+    lock, made = RLock(), cache(make)
 
-    def __call__(self) -> _Context:
-        """The context; ExecutorUnavailableError where there is none, and in a forked process."""
-        try:
-            _PROCESS.begin()  # before the lock, which the parent may have held
-        except ExecutorUnavailableError as error:
-            raise self._problem or error from None
-        if self._context is None:
-            with self._lock:
-                if self._context is None:
-                    try:
-                        self._context = self._make()
-                    except ExecutorUnavailableError as error:
-                        self._problem = error
-                        raise
-        return self._context
+    @wraps(make)
+    def context() -> _Context:
+        _require_first_user()  # before the lock, which the parent may have held
+        with lock:
+            return made()
+
+    return context

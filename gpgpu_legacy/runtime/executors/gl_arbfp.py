@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_executor import GlExecutor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import Prepared
 
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.gl_arbfp_context import Context
 
-class GlArbfpExecutor(Executor):
+
+class GlArbfpExecutor(GlExecutor):
     """Runs where the driver offers GL_ARB_fragment_program to a compatibility context.
 
     The driver decides the arithmetic: llvmpipe rounds a multiply-add twice, as the numpy executor
@@ -21,23 +26,11 @@ class GlArbfpExecutor(Executor):
     summary = "the driver's own ARB_fragment_program, through EGL"
     capabilities = Capabilities(FRAGMENT_PASSES, exact=False, runs_driver_programs=True)
 
-    def device(self) -> str:
-        """The renderer and the version of its driver; see Executor."""
+    def context(self) -> Context:
+        """See GlExecutor."""
         from gpgpu_legacy.runtime import gl_arbfp_context
 
-        return gl_arbfp_context.context().device_name
-
-    def is_hardware(self) -> bool:
-        """Whether the renderer is a GPU; see Executor."""
-        from gpgpu_legacy.runtime import gl_arbfp_context
-
-        return gl_arbfp_context.context().is_hardware
-
-    def memory_bytes(self, plan: Plan) -> int:
-        """Packed texels and results; textures, too, where a software renderer draws."""
-        from gpgpu_legacy.runtime.transfers import bytes_beside_gl
-
-        return bytes_beside_gl(plan, plan.texture_bytes, self.is_hardware)
+        return gl_arbfp_context.context()
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Prepare a plan; see Executor.
@@ -45,12 +38,9 @@ class GlArbfpExecutor(Executor):
         Raises PlanError where the driver refuses a program, a texture's size or its format, and
         where a pass gives a value to state that OpenGL derives from other state.
         """
-        from gpgpu_legacy.runtime import gl_arbfp_context
-        from gpgpu_legacy.runtime.gl_arbfp import GlArbfpPrepared, NothingToDo
+        from gpgpu_legacy.runtime.gl_arbfp import GlArbfpPrepared
 
-        if not plan.textures:
-            return NothingToDo(plan, machine)
-        return GlArbfpPrepared(gl_arbfp_context.context(), plan, machine)
+        return GlArbfpPrepared(self.context(), plan, machine)
 
 
 EXECUTOR = GlArbfpExecutor()

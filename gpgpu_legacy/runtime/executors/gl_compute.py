@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_executor import GlExecutor
 from gpgpu_legacy.runtime.machine import (
     ALL_PASSES,
     EVERY_ARITHMETIC,
@@ -14,8 +16,11 @@ from gpgpu_legacy.runtime.machine import (
 )
 from gpgpu_legacy.runtime.prepared import Prepared
 
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.gl import GlContext
 
-class GlComputeExecutor(Executor):
+
+class GlComputeExecutor(GlExecutor):
     """Runs on any OpenGL 4.3 driver, GPU or software, with no window."""
 
     name = "gl-compute"
@@ -28,17 +33,11 @@ class GlComputeExecutor(Executor):
         tuning=frozenset({"group"}),
     )
 
-    def device(self) -> str:
-        """The GL renderer and version; ExecutorUnavailableError where there is no OpenGL 4.3."""
+    def context(self) -> GlContext:
+        """See GlExecutor."""
         from gpgpu_legacy.runtime import gl
 
-        return gl.compute_context().device_name
-
-    def is_hardware(self) -> bool:
-        """Whether the renderer is a GPU."""
-        from gpgpu_legacy.runtime import gl
-
-        return gl.compute_context().is_hardware
+        return gl.compute_context()
 
     def pace(self, device: Device) -> Pace:
         """Llvmpipe compiles compute shaders slowly, and runs them so; a GPU is fast at both."""
@@ -50,17 +49,15 @@ class GlComputeExecutor(Executor):
 
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
         """See Executor; a driver may also contract or regroup what a kernel computes."""
-        from gpgpu_legacy.runtime import gl
         from gpgpu_legacy.runtime.gl_limits import why_inexact
 
-        return why_inexact(plan, gl.compute_context().info) or super().why_inexact(plan, machine)
+        return why_inexact(plan, self.context().info) or super().why_inexact(plan, machine)
 
-    def memory_bytes(self, plan: Plan) -> int:
-        """Packed texels and results; buffers, too, where a software renderer computes."""
+    def stored_bytes(self, plan: Plan) -> int:
+        """See GlExecutor."""
         from gpgpu_legacy.runtime.gl_storage import buffers_bytes
-        from gpgpu_legacy.runtime.transfers import bytes_beside_gl
 
-        return bytes_beside_gl(plan, buffers_bytes(plan), self.is_hardware)
+        return buffers_bytes(plan)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """See Executor.
@@ -68,10 +65,9 @@ class GlComputeExecutor(Executor):
         Raises PlanError for a plan that exceeds a limit of the device, and for kernels whose loops
         llvmpipe would not finish.
         """
-        from gpgpu_legacy.runtime import gl
         from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
 
-        context = gl.compute_context()
+        context = self.context()
         return GlComputePrepared(context, plan, machine, on_device=context.is_hardware)
 
 

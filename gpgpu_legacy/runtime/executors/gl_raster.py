@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl_executor import GlExecutor
 from gpgpu_legacy.runtime.machine import (
     EVERY_ARITHMETIC,
     FRAGMENT_PASSES,
@@ -14,25 +16,22 @@ from gpgpu_legacy.runtime.machine import (
 )
 from gpgpu_legacy.runtime.prepared import Prepared
 
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.gl import GlContext
 
-class GlRasterExecutor(Executor):
+
+class GlRasterExecutor(GlExecutor):
     """Runs on any OpenGL 4.0 driver, GPU or software, with no window."""
 
     name = "gl-raster"
     summary = "framebuffers and fragment shaders, through OpenGL"
     capabilities = Capabilities(FRAGMENT_PASSES, EVERY_ARITHMETIC, has_driver_functions=True)
 
-    def device(self) -> str:
-        """The GL renderer and version; ExecutorUnavailableError where there is none."""
+    def context(self) -> GlContext:
+        """See GlExecutor."""
         from gpgpu_legacy.runtime import gl
 
-        return gl.context().device_name
-
-    def is_hardware(self) -> bool:
-        """Whether the renderer is a GPU."""
-        from gpgpu_legacy.runtime import gl
-
-        return gl.context().is_hardware
+        return gl.context()
 
     def pace(self, device: Device) -> Pace:
         """A driver starts slowly and draws fast; llvmpipe does so with the cores of the CPU."""
@@ -40,18 +39,11 @@ class GlRasterExecutor(Executor):
             return Pace(0.16, code_s=8e-4, kept_s=1e-4, step_s=1e-3, pass_s=2e-5, per_s=6.5e10)
         return Pace(0.06, code_s=6e-4, kept_s=5e-5, step_s=1e-3, pass_s=1e-4, per_s=1.2e9)
 
-    def memory_bytes(self, plan: Plan) -> int:
-        """Packed texels and results; textures, too, where a software renderer draws."""
-        from gpgpu_legacy.runtime.transfers import bytes_beside_gl
-
-        return bytes_beside_gl(plan, plan.texture_bytes, self.is_hardware)
-
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Prepare a plan; PlanError where a texture is too large here."""
-        from gpgpu_legacy.runtime import gl
         from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
 
-        context = gl.context()
+        context = self.context()
         return GlRasterPrepared(context, plan, machine, on_device=context.is_hardware)
 
 

@@ -1,0 +1,38 @@
+"""What the executors on OpenGL have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from gpgpu_legacy.plan.plan import Plan
+from gpgpu_legacy.runtime.executor import Executor
+
+if TYPE_CHECKING:
+    from gpgpu_legacy.runtime.gl_sharing import SharedContext
+
+
+class GlExecutor(Executor):
+    """An executor that runs plans on an OpenGL context."""
+
+    @abstractmethod
+    def context(self) -> SharedContext[Any]:
+        """The process's context; ExecutorUnavailableError, which says why, where it has none."""
+
+    def device(self) -> str:
+        """The renderer and the version of its driver; see Executor."""
+        return self.context().device_name
+
+    def is_hardware(self) -> bool:
+        """Whether the renderer is a GPU; see Executor."""
+        return self.context().is_hardware
+
+    def memory_bytes(self, plan: Plan) -> int:
+        """Packed texels and results; textures, too, where a software renderer computes."""
+        from gpgpu_legacy.runtime.transfers import bytes_beside_gl
+
+        return bytes_beside_gl(plan, self.stored_bytes(plan), self.is_hardware)
+
+    def stored_bytes(self, plan: Plan) -> int:
+        """What a plan's textures take in OpenGL."""
+        return plan.texture_bytes
