@@ -18,9 +18,9 @@ import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
-from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
+from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
+from gpgpu_legacy.runtime.gl.raster import GlRasterPrepared
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared, Timings
 
@@ -31,7 +31,7 @@ RUNS = 15
 
 def prepared(plan: Plan) -> dict[str, Prepared]:
     """A plan on both executors in both ways, by name."""
-    context, found = gl.compute_context(), dict[str, Prepared]()
+    context, found = core.compute_context(), dict[str, Prepared]()
     for way, on_device in (("device", True), ("host", False)):
         found[f"gl-raster, {way}"] = GlRasterPrepared(context, plan, Machine(), on_device=on_device)
         found[f"gl-compute, {way}"] = GlComputePrepared(
@@ -60,7 +60,7 @@ def measure(method: str, size: int) -> None:
 
 def main(sizes: list[int]) -> None:
     """Measure all."""
-    print(gl.compute_context().device_name)
+    print(core.compute_context().device_name)
     print(f"{'method':22} {'n':>5} {'executor':20} {'whole':>9} {'up':>9} {'back':>9}")
     for size in sizes or SIZES:
         for method in METHODS:

@@ -19,8 +19,8 @@ from gpgpu_legacy import cli
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.present.pictures import save_png
-from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl import core
 from gpgpu_legacy.runtime.registry import find_executor
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
     is_marked = item.get_closest_marker("gl") is not None
     with _driver_or_skip(is_marked):
         if is_marked:
-            gl.context()
+            core.context()
         return (yield)
 
 

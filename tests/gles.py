@@ -23,8 +23,8 @@ import numpy as np
 from drawing import F32
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime.egl import CurrentContext, load_egl, load_function
-from gpgpu_legacy.runtime.gl_headers import EGL
+from gpgpu_legacy.runtime.gl.egl import CurrentContext, load_egl, load_function
+from gpgpu_legacy.runtime.gl.headers import EGL
 
 _OPENGL_ES_API, _OPENGL_ES3_BIT = 0x30A0, 0x0040
 _CONTEXT_MAJOR_VERSION, _CONTEXT_MINOR_VERSION = 0x3098, 0x30FB

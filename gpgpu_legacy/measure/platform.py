@@ -33,10 +33,10 @@ class Platform:
 @cache
 def this_platform() -> Platform:
     """The machine that this runs on. Makes the process's OpenGL context, where there can be one."""
-    from gpgpu_legacy.runtime import gl
+    from gpgpu_legacy.runtime.gl import core
 
     try:
-        ctx = gl.context()
+        ctx = core.context()
     except ExecutorUnavailableError:
         return Platform(processor(), "no OpenGL")
     renderer, gl_version = str(ctx.info["GL_RENDERER"]), str(ctx.info["GL_VERSION"])

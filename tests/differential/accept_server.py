@@ -9,14 +9,14 @@ import struct
 import sys
 from ctypes import byref, c_uint
 
-from gpgpu_legacy.runtime import gl_arbfp_context
-from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl import compatibility
+from gpgpu_legacy.runtime.gl.headers import GL
 
 
 def serve() -> None:
     """Answer each program on standard input with 1 where the driver loads it, else with 0."""
     source, sink = sys.stdin.buffer, sys.stdout.buffer
-    with gl_arbfp_context.context().current() as gl:
+    with compatibility.context().current() as gl:
         while size := source.read(4):
             text = source.read(struct.unpack("<I", size)[0])
             program = c_uint()

@@ -26,8 +26,8 @@ from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, Limits
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.runtime import gl_arbfp_context
-from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl import compatibility
+from gpgpu_legacy.runtime.gl.headers import GL
 
 pytestmark = pytest.mark.gl
 
@@ -88,7 +88,7 @@ class Driver:
 
 @pytest.fixture(scope="module")
 def driver() -> Iterator[Driver]:
-    context = gl_arbfp_context.context()
+    context = compatibility.context()
     departures = {"Mesa": MESA, "NVIDIA": NVIDIA}
     known = next((found for mark, found in departures.items() if mark in context.version), {})
     made = Driver(limits_of(context), known)
@@ -115,7 +115,7 @@ _CONTEXT_LIMITS = {
 }
 
 
-def limits_of(context: gl_arbfp_context.Context) -> Limits:
+def limits_of(context: compatibility.Context) -> Limits:
     """The driver's limits; of instructions we take fewer than drivers do."""
     found, value = {}, c_int()
     with context.current() as gl:

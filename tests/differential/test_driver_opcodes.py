@@ -335,9 +335,9 @@ END
 """
 CHILD = """
 import sys
-from gpgpu_legacy.runtime.gl_arbfp_context import context
-from gpgpu_legacy.runtime.gl_arbfp_programs import LoadedProgram
-from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl.compatibility import context
+from gpgpu_legacy.runtime.gl.arb_programs import LoadedProgram
+from gpgpu_legacy.runtime.gl.headers import GL
 with context().current():
     loaded = LoadedProgram(context(), GL.FRAGMENT_PROGRAM, sys.stdin.read(), "the program")
 print("loaded")

@@ -21,8 +21,8 @@ from gpgpu_legacy.isa.ir import (
     Src,
     Temporary,
 )
-from gpgpu_legacy.runtime import gl_arbfp_context
 from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl import compatibility
 from gpgpu_legacy.runtime.prepared import F32
 
 pytestmark = pytest.mark.gl
@@ -67,7 +67,7 @@ def test_beside_another_context_of_the_process(
     def run_other(*_: object) -> None:
         inside.append(other.run(plan, operands).outputs["C"])
 
-    with gl_arbfp_context.context().current():
+    with compatibility.context().current():
         ours = current()
         found = arbfp.run(plan, operands, observer=run_other).outputs["C"]
         assert current() == ours != theirs

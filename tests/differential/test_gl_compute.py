@@ -36,9 +36,10 @@ from gpgpu_legacy.plan.textures import (
     Transfer,
 )
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime import gl, gl_compute
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_fragments import Device
+from gpgpu_legacy.runtime.gl import compute as gl_compute
+from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl.recorder import Device
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -59,7 +60,7 @@ def limit(compute: Executor, monkeypatch: pytest.MonkeyPatch) -> Callable[..., N
     """Changes what the device says of its limits."""
 
     def change(**values: Any) -> None:
-        monkeypatch.setattr(gl.context(), "info", {**gl.context().info, **values})
+        monkeypatch.setattr(core.context(), "info", {**core.context().info, **values})
 
     return change
 
@@ -280,7 +281,7 @@ def test_loops_that_llvmpipe_would_leave_are_refused(
 
 
 def test_a_context_before_4_3_has_no_compute_shaders(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gl, "context", lambda: SimpleNamespace(version_code=420))
+    monkeypatch.setattr(core, "context", lambda: SimpleNamespace(version_code=420))
     with pytest.raises(ExecutorUnavailableError) as raised:
         find_executor("gl-compute")
     assert "OpenGL 4.3" in str(raised.value)

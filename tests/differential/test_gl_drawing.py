@@ -60,7 +60,7 @@ from gpgpu_legacy.plan.plan import (
 )
 from gpgpu_legacy.plan.textures import Filter, Rect, TextureKind, Wrap
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_fragments import Recorder
+from gpgpu_legacy.runtime.gl.recorder import Recorder
 from gpgpu_legacy.runtime.registry import find_executor
 
 Ready = Callable[[str], Executor]

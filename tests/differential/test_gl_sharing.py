@@ -31,9 +31,10 @@ from gpgpu_legacy.plan.plan import (
     Plan,
 )
 from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.runtime import egl, gl, gl_arbfp_context, gl_prepared
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_sharing import ContentCache, SharedContext
+from gpgpu_legacy.runtime.gl import compatibility, core, egl
+from gpgpu_legacy.runtime.gl.prepared import GlPrepared
+from gpgpu_legacy.runtime.gl.sharing import ContentCache, SharedContext
 from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
@@ -55,7 +56,7 @@ def product(n: int = 24) -> Plan:
 
 
 def context_of(name: str) -> SharedContext[Any]:
-    return gl_arbfp_context.context() if name == "gl-arbfp" else gl.context()
+    return compatibility.context() if name == "gl-arbfp" else core.context()
 
 
 # Threads -----------------------------------------------------------------------------------------
@@ -496,10 +497,10 @@ def test_a_context_that_the_driver_gave_up_is_said_to_be_lost(
 ) -> None:
     """A long run has the context asked whether it works."""
     executor, plan = ready(name), product(8)
-    monkeypatch.setattr(gl_prepared, "PATIENCE_S", -1.0)
+    monkeypatch.setattr("gpgpu_legacy.runtime.gl.prepared.PATIENCE_S", -1.0)
     operands = whole_operands(plan, 1)
     with executor.prepare(plan) as prepared:
-        assert isinstance(prepared, gl_prepared.GlPrepared)
+        assert isinstance(prepared, GlPrepared)
         context = prepared.context
         wanted = prepared.run(operands).outputs["C"]
         monkeypatch.setattr(context, "_lost", False)  # so that it is false again in the end

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from gpgpu_legacy.api.matmul import matmul
 from gpgpu_legacy.api.prepared import close_prepared
 from gpgpu_legacy.errors import NoDeviceRoomError
-from gpgpu_legacy.runtime import gl, gl_staging
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_staging import MappedStaging, mapped_staging, touched
+from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl.staging import MappedStaging, mapped_staging, touched
 
 pytestmark = pytest.mark.gl
 
@@ -26,13 +26,13 @@ ProductCall = tuple[tuple[str, dict[str, Any]], tuple[int, int, int], bool, bool
 
 
 @pytest.fixture(scope="module")
-def context(ready: Callable[[str], Executor]) -> gl.GlContext:
+def context(ready: Callable[[str], Executor]) -> core.GlContext:
     ready("gl-compute")
-    return gl.compute_context()
+    return core.compute_context()
 
 
 @contextmanager
-def as_for_a_gpu(context: gl.GlContext) -> Iterator[None]:
+def as_for_a_gpu(context: core.GlContext) -> Iterator[None]:
     """Plans are prepared as for a GPU, whatever renders."""
     close_prepared()
     with pytest.MonkeyPatch.context() as patch:
@@ -41,7 +41,7 @@ def as_for_a_gpu(context: gl.GlContext) -> Iterator[None]:
         close_prepared()
 
 
-def mapped(context: gl.GlContext, slots: int, slot_bytes: int) -> MappedStaging:
+def mapped(context: core.GlContext, slots: int, slot_bytes: int) -> MappedStaging:
     staging = MappedStaging.mapped(context, slots, slot_bytes)
     if staging is None:
         pytest.skip("this driver maps no memory for good")
@@ -56,13 +56,13 @@ def mapped(context: gl.GlContext, slots: int, slot_bytes: int) -> MappedStaging:
     sizes=st.lists(st.integers(0, 700), min_size=1, max_size=5),
 )
 def test_buffers_get_all_bytes_and_give_them_back(
-    context: gl.GlContext, slots: int, slot_floats: int, least: int, sizes: list[int]
+    context: core.GlContext, slots: int, slot_floats: int, least: int, sizes: list[int]
 ) -> None:
     """Whoever copies, in pieces of any size; what lies behind the array stays."""
     rng = np.random.default_rng(len(sizes))
     arrays = [rng.integers(0, 2**32, n, np.uint32).view(np.float32) for n in sizes]
     with pytest.MonkeyPatch.context() as patch, context.current() as handle:
-        patch.setattr(gl_staging, "LEAST_PIECE_BYTES", least)
+        patch.setattr("gpgpu_legacy.runtime.gl.staging.LEAST_PIECE_BYTES", least)
         staging = mapped(context, slots, 4 * slot_floats)
         buffers = [handle.buffer(np.full(n + 3, 7.0, np.float32)) for n in sizes]
         for array, buffer in zip(arrays, buffers, strict=True):
@@ -78,7 +78,7 @@ def test_buffers_get_all_bytes_and_give_them_back(
             buffer.release()
 
 
-def test_a_large_array_is_copied_by_threads(context: gl.GlContext) -> None:
+def test_a_large_array_is_copied_by_threads(context: core.GlContext) -> None:
     """Larger than all slots together, and not a whole number of them."""
     values = np.random.default_rng(0).random((1030, 2051), np.float32)
     with context.current() as handle:
@@ -94,7 +94,7 @@ def test_a_large_array_is_copied_by_threads(context: gl.GlContext) -> None:
 
 
 def test_the_driver_copies_where_it_maps_nothing(
-    context: gl.GlContext, monkeypatch: pytest.MonkeyPatch
+    context: core.GlContext, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     values = np.arange(1000, dtype=np.float32)
     mapped_staging.cache_clear()
@@ -125,7 +125,7 @@ def test_the_driver_copies_where_it_maps_nothing(
     )
 )
 def test_repeated_calls_give_what_first_calls_give(
-    context: gl.GlContext, calls: list[ProductCall]
+    context: core.GlContext, calls: list[ProductCall]
 ) -> None:
     """In any order, with other operands in the same buffers; and no result changes later."""
     results: list[tuple[F32, F32]] = []
@@ -146,7 +146,7 @@ def test_repeated_calls_give_what_first_calls_give(
         assert_same_bits(found, expected)
 
 
-def test_a_buffer_that_the_device_has_no_room_for_is_refused(context: gl.GlContext) -> None:
+def test_a_buffer_that_the_device_has_no_room_for_is_refused(context: core.GlContext) -> None:
     """moderngl gives one all the same, and what it is to hold is lost without a word."""
     with context.current():
         with pytest.raises(NoDeviceRoomError, match=r"no room for a buffer of 1\.1 PB; make"):

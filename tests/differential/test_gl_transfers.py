@@ -26,10 +26,10 @@ from gpgpu_legacy.plan.textures import (
     TextureKind,
     Transfer,
 )
-from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
-from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
-from gpgpu_legacy.runtime.gl_transfers import movable
+from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
+from gpgpu_legacy.runtime.gl.raster import GlRasterPrepared
+from gpgpu_legacy.runtime.gl.transfers import movable
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import Prepared
 from gpgpu_legacy.runtime.registry import find_executor
@@ -133,11 +133,11 @@ def expected_of(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
 
 
 def drawn(plan: Plan, *, on_device: bool = True) -> Prepared:
-    return GlRasterPrepared(gl.context(), plan, Machine(), on_device=on_device)
+    return GlRasterPrepared(core.context(), plan, Machine(), on_device=on_device)
 
 
 def computed(plan: Plan, *, on_device: bool = True) -> Prepared:
-    return GlComputePrepared(gl.compute_context(), plan, Machine(), on_device=on_device)
+    return GlComputePrepared(core.compute_context(), plan, Machine(), on_device=on_device)
 
 
 def assert_moves(prepared: Prepared) -> None:
@@ -209,9 +209,9 @@ def test_matrices_of_any_shape_are_moved_by_the_device(
 def test_what_is_too_large_for_shaders_goes_by_the_host(
     limit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gl.context(), "info", {**gl.context().info, **limit})
+    monkeypatch.setattr(core.context(), "info", {**core.context().info, **limit})
     plan = moved(40, 50, 50, 40)
-    assert movable(plan, gl.context(), lambda _: True) == ([], [])
+    assert movable(plan, core.context(), lambda _: True) == ([], [])
     assert_moves(drawn(plan))
 
 

@@ -18,9 +18,10 @@ from gpgpu_legacy.lower.emit.glsl_groups import emit_groups
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime import gl_compute, gl_fragments
 from gpgpu_legacy.runtime.executors import gl_compute as gl_compute_executor
-from gpgpu_legacy.runtime.gl_fragments import Device
+from gpgpu_legacy.runtime.gl import compute as gl_compute
+from gpgpu_legacy.runtime.gl import recorder
+from gpgpu_legacy.runtime.gl.recorder import Device
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -129,7 +130,7 @@ def hardware(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         texts.append(code.text)
         return code
 
-    monkeypatch.setattr(gl_fragments, "emit_groups", kept)
+    monkeypatch.setattr(recorder, "emit_groups", kept)
     device = Device(48 << 10, 8, Multiprocessors.of_gpu(4), 60_000)
 
     def tuned(_: object, tuning: Tuning | None) -> Device:

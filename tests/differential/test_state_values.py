@@ -19,8 +19,8 @@ from gpgpu_legacy.isa.state import canonical_state, parse_vector, state_vector
 from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_arbfp_context import context
-from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl.compatibility import context
+from gpgpu_legacy.runtime.gl.headers import GL
 
 pytestmark = pytest.mark.gl
 

@@ -25,10 +25,11 @@ from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors
 from gpgpu_legacy.lower.temporal.content import TemporalShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime import gl, gl_compute
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
-from gpgpu_legacy.runtime.gl_fragments import Device
+from gpgpu_legacy.runtime.gl import compute as gl_compute
+from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
+from gpgpu_legacy.runtime.gl.recorder import Device
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -66,7 +67,7 @@ def hardware(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """gl-compute chooses as on hardware, whatever the driver; by a parameter, as on llvmpipe."""
     chosen, processors, gpu = gl_compute._device, Multiprocessors.of_gpu(64), request.param
 
-    def device(context: gl.GlContext, tuning: Tuning | None) -> Device:
+    def device(context: core.GlContext, tuning: Tuning | None) -> Device:
         given_ = chosen(context, tuning)
         return replace(given_, shares_fast=gpu, fetches=not gpu, multiprocessors=processors)
 
@@ -169,16 +170,16 @@ def test_without_room_for_second_buffers(
     compute: Executor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """x and b have rows of their own lengths, so the second buffer of x is known by its size."""
-    given, sizes = gl.GlContext.buffer, list[int]()
+    given, sizes = core.GlContext.buffer, list[int]()
 
-    def full(context: gl.GlContext, size_bytes: int) -> object:
+    def full(context: core.GlContext, size_bytes: int) -> object:
         sizes.append(size_bytes)
         if sizes.count(4 * 23 * 23) > 2:
             raise NoDeviceRoomError("no room")
         return given(context, size_bytes)
 
     assert relaxed(compute)
-    monkeypatch.setattr(gl.GlContext, "buffer", full)
+    monkeypatch.setattr(core.GlContext, "buffer", full)
     with compute.prepare(jacobi(21, 6).plan(), Machine(tuning=Tuning(temporal=SHAPE))) as prepared:
         assert not is_tiled(prepared)
     assert sizes.count(4 * 23 * 23) == 3  # of x, of y, and the one that was refused
@@ -190,8 +191,8 @@ def test_with_few_buffers(
 ) -> None:
     """The shader has three textures, and the second buffer of one."""
     assert relaxed(compute)
-    info = {**gl.context().info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": blocks}
-    monkeypatch.setattr(gl.context(), "info", info)
+    info = {**core.context().info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS": blocks}
+    monkeypatch.setattr(core.context(), "info", info)
     assert relaxed(compute) is tiled
 
 

@@ -7,8 +7,8 @@ import platform
 import pytest
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime import gl
-from gpgpu_legacy.runtime.advice import Need, advice
+from gpgpu_legacy.runtime.gl import core
+from gpgpu_legacy.runtime.gl.advice import Need, advice
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_executors_give_the_advice_for_the_system(
     system: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(platform, "system", lambda: system)
-    monkeypatch.setattr(gl, "context", _Context)
+    monkeypatch.setattr(core, "context", _Context)
     with pytest.raises(ExecutorUnavailableError, match=r"need OpenGL 4.3 .* gives 4.1") as missing:
-        gl.compute_context()
+        core.compute_context()
     assert words in str(missing.value)

@@ -19,7 +19,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.lower.emit.glsl_functions import QUANTIZERS
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.gl import compute_context
+from gpgpu_legacy.runtime.gl.core import compute_context
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 

@@ -49,8 +49,8 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.ir_types import BOOL, FLOAT, INT, VEC4, Kind, Operator, type_of
 from gpgpu_legacy.lower.lowering import Lowering, temporary_variable
 from gpgpu_legacy.plan.plan import Blend
-from gpgpu_legacy.runtime import gl
 from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.gl import core
 
 NAN, INF = float("nan"), float("inf")
 
@@ -270,15 +270,15 @@ def test_functions_keep_what_they_compute_precise(helper: Helper) -> None:
 
 
 @pytest.fixture(scope="module")
-def context(ready: Callable[[str], Executor]) -> gl.GlContext:
+def context(ready: Callable[[str], Executor]) -> core.GlContext:
     ready("gl-compute")
-    return gl.compute_context()
+    return core.compute_context()
 
 
 @pytest.mark.gl
 @given(data=st.data())
 @settings(max_examples=15)
-def test_a_compiler_takes_any_program(context: gl.GlContext, data: st.DataObject) -> None:
+def test_a_compiler_takes_any_program(context: core.GlContext, data: st.DataObject) -> None:
     """Every name is declared before it is used, once, and of the type that it is used with."""
     text = assemble(data.draw(program_texts(reach=data.draw(reaches()))))
     arithmetic = ARITHMETICS[data.draw(st.sampled_from(sorted(ARITHMETICS)))]

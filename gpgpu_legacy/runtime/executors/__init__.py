@@ -1,5 +1,5 @@
-"""The executors: one file for each, which says what it is and can do.
+"""The executors: one file for each, which says what it is and can do, for the registry to find.
 
-The registry (runtime/registry.py) imports every module here and takes its `EXECUTOR`. So what an
-executor is built on (OpenGL, LLVM, the emitters) is imported inside functions.
+What an executor is built on (OpenGL, LLVM, the emitters) does not live here, and is imported inside
+functions.
 """

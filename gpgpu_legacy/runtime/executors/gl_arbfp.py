@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.gl_executor import GlExecutor
+from gpgpu_legacy.runtime.gl.executor import GlExecutor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import Prepared
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.gl_arbfp_context import Context
+    from gpgpu_legacy.runtime.gl.compatibility import Context
 
 
 class GlArbfpExecutor(GlExecutor):
@@ -28,9 +28,9 @@ class GlArbfpExecutor(GlExecutor):
 
     def context(self) -> Context:
         """See GlExecutor."""
-        from gpgpu_legacy.runtime import gl_arbfp_context
+        from gpgpu_legacy.runtime.gl import compatibility
 
-        return gl_arbfp_context.context()
+        return compatibility.context()
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Prepare a plan; see Executor.
@@ -38,7 +38,7 @@ class GlArbfpExecutor(GlExecutor):
         Raises PlanError where the driver refuses a program, a texture's size or its format, and
         where a pass gives a value to state that OpenGL derives from other state.
         """
-        from gpgpu_legacy.runtime.gl_arbfp import GlArbfpPrepared
+        from gpgpu_legacy.runtime.gl.arbfp import GlArbfpPrepared
 
         return GlArbfpPrepared(self.context(), plan, machine)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.gl_executor import GlExecutor
+from gpgpu_legacy.runtime.gl.executor import GlExecutor
 from gpgpu_legacy.runtime.machine import (
     ALL_PASSES,
     EVERY_ARITHMETIC,
@@ -17,7 +17,7 @@ from gpgpu_legacy.runtime.machine import (
 from gpgpu_legacy.runtime.prepared import Prepared
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.gl import GlContext
+    from gpgpu_legacy.runtime.gl.core import GlContext
 
 
 class GlComputeExecutor(GlExecutor):
@@ -35,9 +35,9 @@ class GlComputeExecutor(GlExecutor):
 
     def context(self) -> GlContext:
         """See GlExecutor."""
-        from gpgpu_legacy.runtime import gl
+        from gpgpu_legacy.runtime.gl import core
 
-        return gl.compute_context()
+        return core.compute_context()
 
     def pace(self, device: Device) -> Pace:
         """Llvmpipe compiles compute shaders slowly, and runs them so; a GPU is fast at both."""
@@ -49,13 +49,13 @@ class GlComputeExecutor(GlExecutor):
 
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
         """See Executor; a driver may also contract or regroup what a kernel computes."""
-        from gpgpu_legacy.runtime.gl_limits import why_inexact
+        from gpgpu_legacy.runtime.gl.limits import why_inexact
 
         return why_inexact(plan, self.context().info) or super().why_inexact(plan, machine)
 
     def stored_bytes(self, plan: Plan) -> int:
         """See GlExecutor."""
-        from gpgpu_legacy.runtime.gl_storage import buffers_bytes
+        from gpgpu_legacy.runtime.gl.storage import buffers_bytes
 
         return buffers_bytes(plan)
 
@@ -65,7 +65,7 @@ class GlComputeExecutor(GlExecutor):
         Raises PlanError for a plan that exceeds a limit of the device, and for kernels whose loops
         llvmpipe would not finish.
         """
-        from gpgpu_legacy.runtime.gl_compute import GlComputePrepared
+        from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
 
         context = self.context()
         return GlComputePrepared(context, plan, machine, on_device=context.is_hardware)

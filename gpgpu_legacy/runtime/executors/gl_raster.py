@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.gl_executor import GlExecutor
+from gpgpu_legacy.runtime.gl.executor import GlExecutor
 from gpgpu_legacy.runtime.machine import (
     EVERY_ARITHMETIC,
     FRAGMENT_PASSES,
@@ -17,7 +17,7 @@ from gpgpu_legacy.runtime.machine import (
 from gpgpu_legacy.runtime.prepared import Prepared
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.gl import GlContext
+    from gpgpu_legacy.runtime.gl.core import GlContext
 
 
 class GlRasterExecutor(GlExecutor):
@@ -29,9 +29,9 @@ class GlRasterExecutor(GlExecutor):
 
     def context(self) -> GlContext:
         """See GlExecutor."""
-        from gpgpu_legacy.runtime import gl
+        from gpgpu_legacy.runtime.gl import core
 
-        return gl.context()
+        return core.context()
 
     def pace(self, device: Device) -> Pace:
         """A driver starts slowly and draws fast; llvmpipe does so with the cores of the CPU."""
@@ -41,7 +41,7 @@ class GlRasterExecutor(GlExecutor):
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Prepare a plan; PlanError where a texture is too large here."""
-        from gpgpu_legacy.runtime.gl_raster import GlRasterPrepared
+        from gpgpu_legacy.runtime.gl.raster import GlRasterPrepared
 
         context = self.context()
         return GlRasterPrepared(context, plan, machine, on_device=context.is_hardware)

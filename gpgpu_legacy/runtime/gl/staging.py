@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.workers import Started
 

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.isa.state import parse_vector
-from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl.headers import GL
 
 Setter = Callable[[SimpleNamespace, Vec4], object]
 """Gives a vector of OpenGL's state its value."""

@@ -16,9 +16,9 @@ from gpgpu_legacy.interp.numeric import Stored
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Plan, written_by
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Texture, TextureKind, Wrap
-from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_sharing import Name, Releasable, SharedContext
-from gpgpu_legacy.runtime.gl_values import Viewport
+from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.sharing import Name, Releasable, SharedContext
+from gpgpu_legacy.runtime.gl.values import Viewport
 
 TEXELS: Mapping[Format, tuple[int, int, int]] = {
     R16F: (GL.R16F, GL.RED, GL.HALF_FLOAT),

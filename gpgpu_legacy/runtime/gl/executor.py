@@ -9,7 +9,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executor import Executor
 
 if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.gl_sharing import SharedContext
+    from gpgpu_legacy.runtime.gl.sharing import SharedContext
 
 
 class GlExecutor(Executor):

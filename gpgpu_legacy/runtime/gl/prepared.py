@@ -22,8 +22,8 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.plan.textures import Rect, full_rect
-from gpgpu_legacy.runtime.gl_sharing import Releasable, SharedContext
-from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers
+from gpgpu_legacy.runtime.gl.sharing import Releasable, SharedContext
+from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Held, Observer, Prepared, Result, zero_results
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first

@@ -14,9 +14,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
-from gpgpu_legacy.runtime.advice import Need, advice_here
-from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
-from gpgpu_legacy.runtime.gl_headers import (
+from gpgpu_legacy.runtime.gl.advice import Need, advice_here
+from gpgpu_legacy.runtime.gl.driver_cache import quiet_driver_cache
+from gpgpu_legacy.runtime.gl.headers import (
     EGL,
     EGL_EXTENSION_FUNCTIONS,
     EGL_FUNCTIONS,

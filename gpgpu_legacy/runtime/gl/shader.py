@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
 from gpgpu_legacy.lower.groups.code import GroupCode
-from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_sharing import Releasable
+from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.sharing import Releasable
 
 Values = NDArray[np.generic]
 Write = Callable[[Any], None]

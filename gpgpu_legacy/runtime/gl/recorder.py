@@ -48,18 +48,18 @@ from gpgpu_legacy.plan.plan import (
     constant_groups,
 )
 from gpgpu_legacy.plan.textures import constant_rect
-from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer, UniformBlocks
-from gpgpu_legacy.runtime.gl_prepared import Call, RecordedSteps, joined
-from gpgpu_legacy.runtime.gl_shader import (
+from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.dispatch import Dispatch, GlBuffer, UniformBlocks
+from gpgpu_legacy.runtime.gl.prepared import Call, RecordedSteps, joined
+from gpgpu_legacy.runtime.gl.shader import (
     GroupShader,
     UniformTable,
     Values,
     computing_shader,
     group_shader,
 )
-from gpgpu_legacy.runtime.gl_storage import TextureBuffers
-from gpgpu_legacy.runtime.gl_values import pass_values
+from gpgpu_legacy.runtime.gl.storage import TextureBuffers
+from gpgpu_legacy.runtime.gl.values import pass_values
 from gpgpu_legacy.runtime.machine import Machine
 
 _DTYPES: Mapping[Type, type[np.generic]] = {

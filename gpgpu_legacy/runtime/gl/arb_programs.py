@@ -6,9 +6,9 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Program
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.runtime.gl_arbfp_context import Context
-from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_sharing import Name
+from gpgpu_legacy.runtime.gl.compatibility import Context
+from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.sharing import Name
 
 # The generic vertex attribute of each attribute of the fragment. The numbers are those of the
 # conventional attributes, because some drivers have one set for both.

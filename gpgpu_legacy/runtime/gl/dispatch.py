@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_shader import Shader, Uniforms
+from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.shader import Shader, Uniforms
 
 GlBuffer = Any
 """moderngl has no type annotations."""

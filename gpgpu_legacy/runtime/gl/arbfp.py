@@ -25,19 +25,19 @@ from gpgpu_legacy.plan.plan import (
     Plan,
     StateValue,
 )
-from gpgpu_legacy.runtime.gl_arbfp_context import Context
-from gpgpu_legacy.runtime.gl_arbfp_programs import (
+from gpgpu_legacy.runtime.gl.arb_programs import (
     POSITION,
     LoadedProgram,
     load,
     load_vertex_program,
     vertex_attribute,
 )
-from gpgpu_legacy.runtime.gl_drawn import DrawnPrepared, Paint
-from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_state import MatrixRow, Setter, matrix_row, setter
-from gpgpu_legacy.runtime.gl_surfaces import Bound, Sampled
-from gpgpu_legacy.runtime.gl_values import Rows, in_iteration, single
+from gpgpu_legacy.runtime.gl.compatibility import Context
+from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
+from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.state import MatrixRow, Setter, matrix_row, setter
+from gpgpu_legacy.runtime.gl.surfaces import Bound, Sampled
+from gpgpu_legacy.runtime.gl.values import Rows, in_iteration, single
 from gpgpu_legacy.runtime.machine import Machine
 
 # The vertices in a plan's order of corners: a fan of two triangles, split as plans define it, from

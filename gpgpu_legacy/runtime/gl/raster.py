@@ -24,13 +24,13 @@ from gpgpu_legacy.lower.values import over_iterations
 from gpgpu_legacy.plan.formats import Numeric
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.plan.textures import DEFAULT_SAMPLER, Transfer, constant_rect
-from gpgpu_legacy.runtime.gl import COMPUTE_VERSION, GlContext
-from gpgpu_legacy.runtime.gl_drawn import DrawnPrepared, Paint
-from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, drawing_shader
-from gpgpu_legacy.runtime.gl_surfaces import Bound, Sampled
-from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Spot, movable
-from gpgpu_legacy.runtime.gl_values import pass_values, single
+from gpgpu_legacy.runtime.gl.core import COMPUTE_VERSION, GlContext
+from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
+from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.shader import UniformTable, Values, drawing_shader
+from gpgpu_legacy.runtime.gl.surfaces import Bound, Sampled
+from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Spot, movable
+from gpgpu_legacy.runtime.gl.values import pass_values, single
 from gpgpu_legacy.runtime.machine import Machine
 
 

@@ -3,7 +3,7 @@
 A matrix is transferred as it lies in memory, and a compute shader moves its elements, as bits, from
 a buffer of matrices to a buffer of texels where the plan's packing has them. A software renderer
 does that more slowly than NumPy, and formats of 8 or 16 bits are rounded by the host in any case:
-those transfers are the host's (runtime/gl_prepared.py).
+those transfers are the host's (runtime/gl/prepared.py).
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy as np
 
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix, Transfer
-from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_dispatch import Dispatch, GlBuffer
-from gpgpu_legacy.runtime.gl_limits import limit
-from gpgpu_legacy.runtime.gl_shader import UniformTable, Values, computing_shader
-from gpgpu_legacy.runtime.gl_staging import mapped_staging, touched
+from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.dispatch import Dispatch, GlBuffer
+from gpgpu_legacy.runtime.gl.limits import limit
+from gpgpu_legacy.runtime.gl.shader import UniformTable, Values, computing_shader
+from gpgpu_legacy.runtime.gl.staging import mapped_staging, touched
 from gpgpu_legacy.runtime.prepared import F32
 from gpgpu_legacy.runtime.transfers import has_matrix_layout
 from gpgpu_legacy.runtime.workers import Started

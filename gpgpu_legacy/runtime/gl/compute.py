@@ -1,8 +1,8 @@
 """Prepared plans of `gl-compute`: everything on storage buffers and compute shaders.
 
-A texture of any kind is a storage buffer (runtime/gl_storage.py). A pass that draws becomes a
-compute shader (runtime/gl_fragments.py). A dispatch runs its kernel, whose text the driver gets as
-it stands under shaders/; runtime/gl_limits.py says what that risks.
+A texture of any kind is a storage buffer (runtime/gl/storage.py). A pass that draws becomes a
+compute shader (runtime/gl/recorder.py). A dispatch runs its kernel, whose text the driver gets as
+it stands under shaders/; runtime/gl/limits.py says what that risks.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from gpgpu_legacy.lower.groups.shape import Multiprocessors
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Transfer
-from gpgpu_legacy.runtime.gl import GlContext
-from gpgpu_legacy.runtime.gl_fragments import Device, Recorder
-from gpgpu_legacy.runtime.gl_limits import (
+from gpgpu_legacy.runtime.gl.core import GlContext
+from gpgpu_legacy.runtime.gl.limits import (
     LLVMPIPE_ITERATIONS,
     check_kernels,
     check_textures,
     is_llvmpipe,
     limit,
 )
-from gpgpu_legacy.runtime.gl_prepared import Call, GlPrepared, RecordedSteps
-from gpgpu_legacy.runtime.gl_storage import TextureBuffers
-from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers, Spot, movable
+from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, RecordedSteps
+from gpgpu_legacy.runtime.gl.recorder import Device, Recorder
+from gpgpu_legacy.runtime.gl.storage import TextureBuffers
+from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Spot, movable
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 
 _FLOAT_BITS = 32

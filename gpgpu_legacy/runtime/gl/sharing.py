@@ -27,8 +27,8 @@ from weakref import WeakValueDictionary, finalize
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.devices import is_gpu
-from gpgpu_legacy.runtime.egl import CurrentContext, SavedContext
-from gpgpu_legacy.runtime.gl_headers import GL
+from gpgpu_legacy.runtime.gl.egl import CurrentContext, SavedContext
+from gpgpu_legacy.runtime.gl.headers import GL
 
 _Handle = TypeVar("_Handle")
 _Value = TypeVar("_Value")

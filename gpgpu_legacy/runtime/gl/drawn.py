@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import Blend, ClearPass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import constant_rect
-from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_prepared import Call, GlPrepared, record_steps
-from gpgpu_legacy.runtime.gl_sharing import SharedContext
-from gpgpu_legacy.runtime.gl_surfaces import Bound, Sampled, Surfaces
-from gpgpu_legacy.runtime.gl_transfers import DeviceTransfers
-from gpgpu_legacy.runtime.gl_values import clear_values, in_iteration, viewport
+from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, record_steps
+from gpgpu_legacy.runtime.gl.sharing import SharedContext
+from gpgpu_legacy.runtime.gl.surfaces import Bound, Sampled, Surfaces
+from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers
+from gpgpu_legacy.runtime.gl.values import clear_values, in_iteration, viewport
 from gpgpu_legacy.runtime.machine import Machine
 
 _Shared = TypeVar("_Shared", bound=SharedContext[Any])

@@ -10,11 +10,11 @@ from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoDeviceRoomError, PlanError
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, in_words, require_addresses
-from gpgpu_legacy.runtime import egl
-from gpgpu_legacy.runtime.advice import Need, advice_here
-from gpgpu_legacy.runtime.driver_cache import quiet_driver_cache
-from gpgpu_legacy.runtime.gl_headers import GL
-from gpgpu_legacy.runtime.gl_sharing import SharedContext, one_per_process
+from gpgpu_legacy.runtime.gl import egl
+from gpgpu_legacy.runtime.gl.advice import Need, advice_here
+from gpgpu_legacy.runtime.gl.driver_cache import quiet_driver_cache
+from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 
 _LEAST_VERSION, COMPUTE_VERSION = 400, 430
 

@@ -13,10 +13,10 @@ from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.memory import DRIVER_ADDRESSES, require_addresses
-from gpgpu_legacy.runtime.advice import Need, advice_here
-from gpgpu_legacy.runtime.egl import CurrentContext, gl_functions, load_egl
-from gpgpu_legacy.runtime.gl_headers import EGL, GL
-from gpgpu_legacy.runtime.gl_sharing import SharedContext, one_per_process
+from gpgpu_legacy.runtime.gl.advice import Need, advice_here
+from gpgpu_legacy.runtime.gl.egl import CurrentContext, gl_functions, load_egl
+from gpgpu_legacy.runtime.gl.headers import EGL, GL
+from gpgpu_legacy.runtime.gl.sharing import SharedContext, one_per_process
 
 REQUIRED_EXTENSIONS = (
     "GL_ARB_fragment_program",
