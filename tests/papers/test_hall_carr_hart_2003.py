@@ -12,7 +12,8 @@ import pytest
 
 from gpgpu_legacy import sources
 from gpgpu_legacy.algorithms.matmul import hall_carr_hart, larson_mcallister
-from gpgpu_legacy.algorithms.matmul.product import Accumulate
+from gpgpu_legacy.algorithms.matmul.product import Accumulate, Stored
+from gpgpu_legacy.algorithms.matmul.tiles import Layout
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
@@ -235,18 +236,21 @@ HALF_FLOATS = Format("rgba16f", 4, 16, Numeric.FLOAT)
 
 @pytest.mark.usefixtures("counted_anew")
 @pytest.mark.parametrize(
-    ("method", "module", "name", "value"),
+    ("method", "module", "channels", "other"),
     [
-        (LM, larson_mcallister, "FORMATS", {"r32f": UNORM8}),
-        (SINGLE, hall_carr_hart, "R32F", UNORM8),
-        (MULTI, hall_carr_hart, "RGBA32F", HALF_FLOATS),
+        (LM, larson_mcallister, 1, UNORM8),
+        (SINGLE, hall_carr_hart, 1, UNORM8),
+        (MULTI, hall_carr_hart, 4, HALF_FLOATS),
     ],
     ids=[LM, SINGLE, MULTI],
 )
 def test_another_texture_format_is_noticed(
-    monkeypatch: pytest.MonkeyPatch, method: str, module: Any, name: str, value: object
+    monkeypatch: pytest.MonkeyPatch, method: str, module: Any, channels: int, other: Format
 ) -> None:
-    monkeypatch.setattr(module, name, value)
+    def layout(split: int, block: int, texels: Format, stored: Stored) -> Layout:
+        return Layout(split, block, other if texels.channels == channels else texels, stored)
+
+    monkeypatch.setattr(module, "Layout", layout)
     assert agreement() == all_but((TABLE_1, method))
 
 

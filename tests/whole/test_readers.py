@@ -265,7 +265,6 @@ def test_a_million_iterations_are_counted_at_once() -> None:
     assert counts.global_loads == MANY * once.global_loads
     kernels = replace(plan, steps=(Repeat(MANY, (one,)),))
     moved = transactions(kernels, RULES["fermi"])
-    assert (
-        moved.number
-        == MANY * transactions(replace(kernels, steps=(Repeat(1, (one,)),)), RULES["fermi"]).number
-    )
+    single = transactions(replace(kernels, steps=(Repeat(1, (one,)),)), RULES["fermi"])
+    assert single.load_transactions > 0
+    assert moved == single.times(MANY)

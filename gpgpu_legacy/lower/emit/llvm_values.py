@@ -282,7 +282,7 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
     Kind.BOOL: {
         Operator.AND: _named("and_"),
         Operator.OR: _named("or_"),
-        Operator.NOT: _named("not_"),
+        Operator.NOT: lambda emit, _, value: emit.builder.not_(value),
     },
 }
 """What emits an operation, by the kind of its last operand."""
