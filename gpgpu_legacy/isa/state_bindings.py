@@ -197,14 +197,15 @@ def _written(node: StateNode, element: StateElement, at: int, limit: Callable[[s
         raise BindingError(f"{node.name} takes one index, not a range", f"as in {node.name}[0]", at)
     last, most = element.first if element.last is None else element.last, limit(node.limit)
     if element.last is not None and element.first > last:
-        problem = f"the range {element.first}..{last} runs backwards"
-        raise BindingError(problem, "put the smaller row first", at)
+        raise BindingError(
+            f"the range {element.first}..{last} runs backwards", "put the smaller row first", at
+        )
     if last >= most:
-        problem = f"{node.name}[{last}] is out of range"
-        allowed = (
+        raise BindingError(
+            f"{node.name}[{last}] is out of range",
             f"the index is at most {most - 1}"
             if most
-            else "the extension that has it is not supported"
+            else "the extension that has it is not supported",
+            at,
         )
-        raise BindingError(problem, allowed, at)
     return f"{node.name}[{element.first}]"

@@ -51,16 +51,23 @@ def checked_index(token: Token, most: int, what: str, section: str) -> int:
     index = integer(token)
     if index < most:
         return index
-    allowed = f"there are {most}, from [0] to [{most - 1}]"
-    raise FaultError(f"{what}[{shortened(token)}] does not exist", allowed, section, token)
+    raise FaultError(
+        f"{what}[{shortened(token)}] does not exist",
+        f"there are {most}, from [0] to [{most - 1}]",
+        section,
+        token,
+    )
 
 
 def no_index(element: PathElement, section: str) -> None:
     """Raise FaultError if an element that is not an array has brackets."""
     if element.first is not None:
-        problem = f"{shortened(element.name)} is not an array"
-        at = element.token
-        raise FaultError(problem, "leave the index in brackets out", section, at)
+        raise FaultError(
+            f"{shortened(element.name)} is not an array",
+            "leave the index in brackets out",
+            section,
+            element.token,
+        )
 
 
 def single_index(element: PathElement, most: int, section: str) -> int:
@@ -68,17 +75,24 @@ def single_index(element: PathElement, most: int, section: str) -> int:
     if element.first is None:
         return 0
     if element.last is not None:
-        problem = f"{element.name} takes one index, not a range"
-        raise FaultError(problem, f"as in {element.name}[0]", section, element.token)
+        raise FaultError(
+            f"{element.name} takes one index, not a range",
+            f"as in {element.name}[0]",
+            section,
+            element.token,
+        )
     return checked_index(element.first, most, element.name, section)
 
 
 def no_suffix(rest: Elements, section: str) -> None:
     """Raise FaultError if a swizzle or mask follows a binding in a declaration."""
     if rest:
-        problem = f"a declared binding takes no suffix, found .{shortened(rest[0].name)}"
-        expected = "give the swizzle or mask where the variable is used"
-        raise FaultError(problem, expected, section, rest[0].token)
+        raise FaultError(
+            f"a declared binding takes no suffix, found .{shortened(rest[0].name)}",
+            "give the swizzle or mask where the variable is used",
+            section,
+            rest[0].token,
+        )
 
 
 # Attributes --------------------------------------------------------------------------------------
@@ -137,9 +151,12 @@ def result(
     if kind is ResultKind.DEPTH:
         no_index(item, RESULTS)
     if not any(option in options for option in DRAW_BUFFERS):
-        problem = "result.color is not an array without OPTION ARB_draw_buffers"
-        expected = "write result.color, or add that option after the header"
-        raise FaultError(problem, expected, RESULTS, item.token)
+        raise FaultError(
+            "result.color is not an array without OPTION ARB_draw_buffers",
+            "write result.color, or add that option after the header",
+            RESULTS,
+            item.token,
+        )
     return ResultRegister(kind, single_index(item, limits.draw_buffers, RESULTS)), elements[2:]
 
 
@@ -172,16 +189,18 @@ def _program(elements: Elements, limits: Limits) -> BoundParameters:
     known = "program parameters are program.local[n] and program.env[n]"
     item, (space, most) = _second(elements, spaces, known, PARAMETERS)
     if item.first is None:
-        problem = f"program.{item.name} needs an index"
-        raise FaultError(problem, known, PARAMETERS, item.token)
+        raise FaultError(f"program.{item.name} needs an index", known, PARAMETERS, item.token)
     first = checked_index(item.first, most, space.value, PARAMETERS)
     last = first
     if item.last is not None:
         last = checked_index(item.last, most, space.value, PARAMETERS)
     if last < first:
-        problem = f"the range {first}..{last} runs backwards"
-        expected = f"write {space.value}[{last}..{first}]"
-        raise FaultError(problem, expected, PARAMETERS, item.first)
+        raise FaultError(
+            f"the range {first}..{last} runs backwards",
+            f"write {space.value}[{last}..{first}]",
+            PARAMETERS,
+            item.first,
+        )
     bound = tuple(Parameter(space, index) for index in range(first, last + 1))
     return BoundParameters(bound, item.last is None, elements[2:])
 

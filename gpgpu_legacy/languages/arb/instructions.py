@@ -67,15 +67,26 @@ def letters(rest: Elements, what: str, section: str) -> list[Selector]:
     element = rest[0]
     at = element.token
     if element.first is not None:
-        problem = f"{what} takes no index, found {shortened(element.name)}[...]"
-        raise FaultError(problem, "leave the brackets out", section, at)
+        raise FaultError(
+            f"{what} takes no index, found {shortened(element.name)}[...]",
+            "leave the brackets out",
+            section,
+            at,
+        )
     if not any(alphabet.issuperset(element.name) for alphabet in _ALPHABETS):
-        problem = f".{shortened(element.name)} is not {what}"
-        expected = f"{what} is made of x, y, z, w or of r, g, b, a, not both"
-        raise FaultError(problem, expected, section, at)
+        raise FaultError(
+            f".{shortened(element.name)} is not {what}",
+            f"{what} is made of x, y, z, w or of r, g, b, a, not both",
+            section,
+            at,
+        )
     if len(rest) > 1:
-        problem = f"unexpected .{shortened(rest[1].name)}; nothing may follow {what}"
-        raise FaultError(problem, "leave it out", section, rest[1].token)
+        raise FaultError(
+            f"unexpected .{shortened(rest[1].name)}; nothing may follow {what}",
+            "leave it out",
+            section,
+            rest[1].token,
+        )
     return [_LETTERS[letter] for letter in element.name]
 
 
@@ -88,9 +99,12 @@ def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
         name = rest[0].name
         alphabet = COMPONENTS if name[0] in COMPONENTS else "rgba"
         ordered = "".join(alphabet[i] for i in sorted(set(indices)))
-        problem = f".{shortened(name)} is not a write mask"
-        expected = f"it names each component once, in the order {alphabet}: write .{ordered}"
-        raise FaultError(problem, expected, DESTINATIONS, rest[0].token)
+        raise FaultError(
+            f".{shortened(name)} is not a write mask",
+            f"it names each component once, in the order {alphabet}: write .{ordered}",
+            DESTINATIONS,
+            rest[0].token,
+        )
     return (0 in indices, 1 in indices, 2 in indices, 3 in indices)
 
 
@@ -102,9 +116,12 @@ def swizzle(rest: Elements, *, scalar: bool) -> _Selectors:
     if len(selected) == 4 and not scalar:
         return (selected[0], selected[1], selected[2], selected[3])
     wanted = "1 letter" if scalar else "1 or 4 letters"
-    problem = f".{shortened(rest[0].name)} has {len(selected)} letters"
-    at = rest[0].token
-    raise FaultError(problem, f"a swizzle has {wanted} here", OPERANDS, at)
+    raise FaultError(
+        f".{shortened(rest[0].name)} has {len(selected)} letters",
+        f"a swizzle has {wanted} here",
+        OPERANDS,
+        rest[0].token,
+    )
 
 
 def extended_swizzle(src: Src, operands: tuple[WrittenOperand, ...]) -> Src:
@@ -113,9 +130,12 @@ def extended_swizzle(src: Src, operands: tuple[WrittenOperand, ...]) -> Src:
     named = [text for text in texts if text not in _CONSTANT_SELECTORS]
     for text, operand in zip(texts, operands, strict=True):
         if text in named and (text in COMPONENTS) != (named[0] in COMPONENTS):
-            problem = f"unexpected {text!r} after {named[0]!r}"
-            expected = "an extended swizzle is made of x, y, z, w or of r, g, b, a, not both"
-            raise FaultError(problem, expected, OPCODES["SWZ"].spec, operand.token)
+            raise FaultError(
+                f"unexpected {text!r} after {named[0]!r}",
+                "an extended swizzle is made of x, y, z, w or of r, g, b, a, not both",
+                OPCODES["SWZ"].spec,
+                operand.token,
+            )
     x, y, z, w = (_CONSTANT_SELECTORS.get(text) or _LETTERS[text] for text in texts)
     nx, ny, nz, nw = (operand.sign == "-" for operand in operands)
     return Src(src.register, (x, y, z, w), (nx, ny, nz, nw))
@@ -133,9 +153,12 @@ def _selector_text(operand: WrittenOperand) -> str:
         if written in _CONSTANT_SELECTORS:
             return str(written)
     token = operand.token if isinstance(item, Token) else item.token
-    problem = f"unexpected {quoted(token)}"
-    expected = "an extended swizzle is made of 0, 1 and components, each perhaps with a sign"
-    raise FaultError(problem, expected, OPCODES["SWZ"].spec, token)
+    raise FaultError(
+        f"unexpected {quoted(token)}",
+        "an extended swizzle is made of 0, 1 and components, each perhaps with a sign",
+        OPCODES["SWZ"].spec,
+        token,
+    )
 
 
 # Instruction statements to Instructions -----------------------------------------------------------
@@ -201,9 +224,12 @@ class InstructionReader:
     def destination(self, operand: WrittenOperand) -> Dst:
         item = operand.item
         if operand.sign is not None or not isinstance(item, Path):
-            problem = f"{quoted(operand.token)} cannot be written to"
-            expected = "a destination is a temporary or a result register, without a sign"
-            raise FaultError(problem, expected, DESTINATIONS, operand.token)
+            raise FaultError(
+                f"{quoted(operand.token)} cannot be written to",
+                "a destination is a temporary or a result register, without a sign",
+                DESTINATIONS,
+                operand.token,
+            )
         elements = item.elements
         head = elements[0]
         register: DestinationRegister
@@ -228,15 +254,18 @@ class InstructionReader:
             register = constant_parameter(item)
             rest = () if suffix is None else (PathElement(suffix, None, None),)
         else:
-            problem = f"unexpected {quoted(item)}"
-            expected = "expected a register or a constant"
-            raise FaultError(problem, expected, OPERANDS, item)
+            raise FaultError(
+                f"unexpected {quoted(item)}", "expected a register or a constant", OPERANDS, item
+            )
         if kind is OperandKind.REGISTER:
             self.bare(operand, rest)
         if kind is OperandKind.SCALAR and not rest:
-            expected = "name it, as in R0.x" if isinstance(item, Path) else "name it, as in {2}.x"
-            at = operand.token
-            raise FaultError("a scalar operand needs one component", expected, OPERANDS, at)
+            raise FaultError(
+                "a scalar operand needs one component",
+                "name it, as in R0.x" if isinstance(item, Path) else "name it, as in {2}.x",
+                OPERANDS,
+                operand.token,
+            )
         selectors = swizzle(rest, scalar=kind is OperandKind.SCALAR) if rest else IDENTITY
         return Src(register, selectors, _SIGNS[operand.sign == "-"])
 
@@ -244,9 +273,12 @@ class InstructionReader:
         """Check that the operand before an extended swizzle has no sign and no suffix."""
         token = operand.sign or (rest[0].token if rest else None)
         if token is not None:
-            problem = f"unexpected {quoted(token)}"
-            expected = "the extended swizzle carries the signs, as in SWZ R0, R1, -x, y, 0, 1;"
-            raise FaultError(problem, expected, OPCODES["SWZ"].spec, token)
+            raise FaultError(
+                f"unexpected {quoted(token)}",
+                "the extended swizzle carries the signs, as in SWZ R0, R1, -x, y, 0, 1;",
+                OPCODES["SWZ"].spec,
+                token,
+            )
 
     def texture_unit(self, operand: WrittenOperand) -> int:
         item = operand.item
@@ -254,9 +286,12 @@ class InstructionReader:
             first, *rest = item.elements
             if first.name == "texture" and not rest and first.last is None:
                 return bindings.single_index(first, self.limits.texture_image_units, TEXTURES)
-        problem = f"unexpected {quoted(operand.token)}"
-        expected = "expected a texture image unit, as in texture[0]"
-        raise FaultError(problem, expected, TEXTURES, operand.token)
+        raise FaultError(
+            f"unexpected {quoted(operand.token)}",
+            "expected a texture image unit, as in texture[0]",
+            TEXTURES,
+            operand.token,
+        )
 
     def texture_target(self, operand: WrittenOperand, unit: int | None) -> TextureTarget:
         item, at = operand.item, operand.token
@@ -265,14 +300,22 @@ class InstructionReader:
             isinstance(item, Path) and len(item.elements) == 1 and item.elements[0].first is None
         )
         if not is_one or text not in _TARGETS:
-            expected = f"{meant(text, _TARGETS)}expected a texture target: {', '.join(_TARGETS)}"
-            raise FaultError(f"unexpected {quoted(operand.token)}", expected, TEXTURES, at)
+            raise FaultError(
+                f"unexpected {quoted(operand.token)}",
+                f"{meant(text, _TARGETS)}expected a texture target: {', '.join(_TARGETS)}",
+                TEXTURES,
+                at,
+            )
         target = _TARGETS[text]
         assert unit is not None
         before = self.targets.setdefault(unit, target)
         if before is not target:
-            problem = f"texture[{unit}] is used as {text} here and as {before.value} above"
-            raise FaultError(problem, "a unit has one target; use another unit", TEXTURES, at)
+            raise FaultError(
+                f"texture[{unit}] is used as {text} here and as {before.value} above",
+                "a unit has one target; use another unit",
+                TEXTURES,
+                at,
+            )
         return target
 
     def source_register(
@@ -300,14 +343,20 @@ class InstructionReader:
                 bound = bindings.parameters(elements, self.limits)
                 if bound.is_single:
                     return bound.parameters[0], bound.rest
-                problem = f"an operand reads one parameter, not {several_vectors(bound)}"
-                expected = "name one, as in program.env[0] or state.matrix.mvp.row[0]"
-                raise FaultError(problem, expected, OPERANDS, head.token)
+                raise FaultError(
+                    f"an operand reads one parameter, not {several_vectors(bound)}",
+                    "name one, as in program.env[0] or state.matrix.mvp.row[0]",
+                    OPERANDS,
+                    head.token,
+                )
             case "result":
                 raise _not_read(head)
-        problem = f"unexpected {quoted(head.token)}"
-        expected = "a texture is read by TEX, TXP and TXB; expected a register or a constant"
-        raise FaultError(problem, expected, OPERANDS, head.token)
+        raise FaultError(
+            f"unexpected {quoted(head.token)}",
+            "a texture is read by TEX, TXP and TXB; expected a register or a constant",
+            OPERANDS,
+            head.token,
+        )
 
 
 def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Token]) -> FaultError:
@@ -327,9 +376,12 @@ def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Tok
 def constant_parameter(constant: WrittenConstant) -> Parameter:
     """The parameter that a number or a vector in braces makes."""
     if constant.fifth is not None:
-        expected = "leave out what comes after the fourth"
-        at = constant.fifth
-        raise FaultError("a vector has 1 to 4 components", expected, bindings.PARAMETERS, at)
+        raise FaultError(
+            "a vector has 1 to 4 components",
+            "leave out what comes after the fourth",
+            bindings.PARAMETERS,
+            constant.fifth,
+        )
     return Parameter(ParameterSpace.CONSTANT, value=constant.value)
 
 
@@ -339,15 +391,21 @@ def several_vectors(bound: bindings.BoundParameters) -> str:
 
 
 def _not_written(head: PathElement) -> FaultError:
-    problem = f"{shortened(head.name)} cannot be written"
-    expected = "a destination is a temporary or a result register"
-    return FaultError(problem, expected, DESTINATIONS, head.token)
+    return FaultError(
+        f"{shortened(head.name)} cannot be written",
+        "a destination is a temporary or a result register",
+        DESTINATIONS,
+        head.token,
+    )
 
 
 def _not_read(head: PathElement) -> FaultError:
-    problem = f"{shortened(head.name)} is a result and can only be written"
-    expected = "keep the value in a temporary and read that"
-    return FaultError(problem, expected, bindings.RESULTS, head.token)
+    return FaultError(
+        f"{shortened(head.name)} is a result and can only be written",
+        "keep the value in a temporary and read that",
+        bindings.RESULTS,
+        head.token,
+    )
 
 
 def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter:
@@ -357,8 +415,11 @@ def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter
         return declaration.parameters[0]
     size = len(declaration.parameters)
     if use.first is None or use.last is not None:
-        problem = f"{shortened(use.name)} is an array"
-        expected = f"name one element, from {use.name}[0] to {use.name}[{size - 1}]"
-        raise FaultError(problem, expected, ARRAYS, use.token)
+        raise FaultError(
+            f"{shortened(use.name)} is an array",
+            f"name one element, from {use.name}[0] to {use.name}[{size - 1}]",
+            ARRAYS,
+            use.token,
+        )
     index = bindings.checked_index(use.first, size, use.name, ARRAYS)
     return declaration.parameters[index]

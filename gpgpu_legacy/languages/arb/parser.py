@@ -219,20 +219,25 @@ class _Assembler:
     def option(self, statement: OptionStatement) -> None:
         name, at = str(statement.name), statement.name
         if not self.options_may_follow:
-            at = statement.keyword
-            expected = "move it up, to the lines after the header"
             raise FaultError(
-                "OPTION must come before all other statements", expected, OPTION_SECTION, at
+                "OPTION must come before all other statements",
+                "move it up, to the lines after the header",
+                OPTION_SECTION,
+                statement.keyword,
             )
         if name not in OPTIONS:
-            expected = f"{meant(name, OPTIONS)}leave it out, or use one of {', '.join(OPTIONS)}"
-            problem = f"OPTION {shortened(name)} is not supported"
-            raise FaultError(problem, expected, OPTION_SECTION, at)
+            raise FaultError(
+                f"OPTION {shortened(name)} is not supported",
+                f"{meant(name, OPTIONS)}leave it out, or use one of {', '.join(OPTIONS)}",
+                OPTION_SECTION,
+                at,
+            )
         for exclusive, section in _EXCLUSIVE:
             other = next((o for o in exclusive if o in self.options and o != name), None)
             if name in exclusive and other:
-                problem = f"OPTION {name} conflicts with {other}"
-                raise FaultError(problem, "leave one of the two out", section, at)
+                raise FaultError(
+                    f"OPTION {name} conflicts with {other}", "leave one of the two out", section, at
+                )
         if name not in self.options:
             self.options.append(name)
 
@@ -266,9 +271,12 @@ class _Assembler:
         self, elements: tuple[PathElement, ...], head: str, what: str, section: str
     ) -> None:
         if elements[0].name != head:
-            problem = f"{what} cannot be bound to {shortened(elements[0].name)}"
-            expected = f"expected a binding that begins with {head}."
-            raise FaultError(problem, expected, section, elements[0].token)
+            raise FaultError(
+                f"{what} cannot be bound to {shortened(elements[0].name)}",
+                f"expected a binding that begins with {head}.",
+                section,
+                elements[0].token,
+            )
 
     def param(self, statement: ParamStatement) -> None:
         name = statement.name
@@ -276,9 +284,12 @@ class _Assembler:
         for item in statement.items:
             parameters += self.param_item(item, statement)
             if len(parameters) > self.limits.parameters:
-                problem = f"{name} has more elements than an array may have"
-                expected = f"its size is from 1 to {self.limits.parameters}"
-                raise FaultError(problem, expected, bindings.PARAMETERS, name)
+                raise FaultError(
+                    f"{name} has more elements than an array may have",
+                    f"its size is from 1 to {self.limits.parameters}",
+                    bindings.PARAMETERS,
+                    name,
+                )
         if not statement.is_array:
             named = [replace(parameters[0], name=str(name))]
         else:
@@ -295,22 +306,31 @@ class _Assembler:
             return
         declared, at = bindings.integer(size), size
         if not 1 <= declared <= self.limits.parameters:
-            problem = f"an array cannot have {shortened(size)} elements"
-            allowed = f"its size is from 1 to {self.limits.parameters}"
-            raise FaultError(problem, allowed, bindings.PARAMETERS, at)
+            raise FaultError(
+                f"an array cannot have {shortened(size)} elements",
+                f"its size is from 1 to {self.limits.parameters}",
+                bindings.PARAMETERS,
+                at,
+            )
         if declared != count:
             elements = "1 element" if declared == 1 else f"{declared} elements"
-            problem = f"{statement.name} is declared with {elements} but bound to {count}"
-            expected = f"write {statement.name}[{count}], or leave the number out"
-            raise FaultError(problem, expected, bindings.PARAMETERS, at)
+            raise FaultError(
+                f"{statement.name} is declared with {elements} but bound to {count}",
+                f"write {statement.name}[{count}], or leave the number out",
+                bindings.PARAMETERS,
+                at,
+            )
 
     def check_total(self, name: Token, count: int) -> None:
         self.array_elements += count
         most = self.limits.array_elements
         if self.array_elements > most:
-            problem = f"the arrays up to {name} have {self.array_elements} elements"
-            expected = f"all arrays together have at most {most}"
-            raise FaultError(problem, expected, bindings.PARAMETERS, name)
+            raise FaultError(
+                f"the arrays up to {name} have {self.array_elements} elements",
+                f"all arrays together have at most {most}",
+                bindings.PARAMETERS,
+                name,
+            )
 
     def param_item(
         self, item: Path | WrittenConstant, statement: ParamStatement
@@ -319,19 +339,23 @@ class _Assembler:
             return (constant_parameter(item),)
         head = item.elements[0]
         if head.name not in ("program", "state"):
-            problem = f"a parameter cannot be bound to {shortened(head.name)}"
-            expected = (
+            raise FaultError(
+                f"a parameter cannot be bound to {shortened(head.name)}",
                 "bind it to program.local[n], program.env[n], a state vector, a number or a vector "
-                "in braces"
+                "in braces",
+                bindings.PARAMETERS,
+                head.token,
             )
-            raise FaultError(problem, expected, bindings.PARAMETERS, head.token)
         bound = bindings.parameters(item.elements, self.limits)
         bindings.no_suffix(bound.rest, bindings.PARAMETERS)
         if not bound.is_single and not statement.is_array:
             name = statement.name
-            problem = f"{name} is a single parameter but is bound to {several_vectors(bound)}"
-            expected = f"declare it as an array, {name}[], with the binding in braces"
-            raise FaultError(problem, expected, bindings.PARAMETERS, head.token)
+            raise FaultError(
+                f"{name} is a single parameter but is bound to {several_vectors(bound)}",
+                f"declare it as an array, {name}[], with the binding in braces",
+                bindings.PARAMETERS,
+                head.token,
+            )
         return bound.parameters
 
 
@@ -358,8 +382,12 @@ def _no_statement(head: Token) -> FaultError:
     """The fault of a statement that begins with neither a keyword nor an opcode."""
     word, at = shortened(head), head
     if head.type == "CHARACTER":
-        problem = f"unexpected character {quoted(head)}"
-        return FaultError(problem, "expected a statement or END", GRAMMAR_SECTION, at)
+        return FaultError(
+            f"unexpected character {quoted(head)}",
+            "expected a statement or END",
+            GRAMMAR_SECTION,
+            at,
+        )
     if head.type != "NAME":
         expected = "expected a statement or END"
         if head.type == "_SEMICOLON":
@@ -367,8 +395,13 @@ def _no_statement(head: Token) -> FaultError:
         return FaultError(f"unexpected {quoted(head)}", expected, GRAMMAR_SECTION, at)
     mnemonic = head.removesuffix("_SAT")
     if mnemonic in OPCODES and not OPCODES[mnemonic].saturable:
-        problem = f"{head} is not an opcode"
-        return FaultError(problem, f"{mnemonic} has no result to saturate", GRAMMAR_SECTION, at)
+        return FaultError(
+            f"{head} is not an opcode", f"{mnemonic} has no result to saturate", GRAMMAR_SECTION, at
+        )
     words = sorted(RESERVED_WORDS - {"fragment", "program", "result", "state", "texture"})
-    expected = meant(head, words).strip() or f"known are {', '.join(sorted(OPCODES))}"
-    return FaultError(f"{word} is not an opcode or a keyword", expected, GRAMMAR_SECTION, at)
+    return FaultError(
+        f"{word} is not an opcode or a keyword",
+        meant(head, words).strip() or f"known are {', '.join(sorted(OPCODES))}",
+        GRAMMAR_SECTION,
+        at,
+    )

@@ -28,8 +28,9 @@ class Symbols:
     def declare(self, token: Token, symbol: Symbol) -> None:
         """Declare a name; FaultError if it is declared already."""
         if token in self._symbols:
-            problem = f"{shortened(token)} is declared twice"
-            raise FaultError(problem, "give it another name", VARIABLES, token)
+            raise FaultError(
+                f"{shortened(token)} is declared twice", "give it another name", VARIABLES, token
+            )
         self._symbols[str(token)] = symbol
 
     def lookup(self, token: Token) -> Symbol:
@@ -44,9 +45,12 @@ class Symbols:
         if token in self._unreported:
             raise EarlierFaultError
         self._unreported.add(str(token))
-        expected = meant(token, self._symbols).strip() or "declare it before it is used"
-        problem = f"{shortened(token)} is not declared"
-        raise FaultError(problem, expected, VARIABLES, token)
+        raise FaultError(
+            f"{shortened(token)} is not declared",
+            meant(token, self._symbols).strip() or "declare it before it is used",
+            VARIABLES,
+            token,
+        )
 
     def give_up(self, read: Sequence[Token]) -> None:
         """Suppress faults about the names that a faulty statement was to declare.

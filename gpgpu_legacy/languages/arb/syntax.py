@@ -316,8 +316,12 @@ def read_statement(head: Token, tokens: Iterator[Token], read: list[Token]) -> S
             if token.type == "_SEMICOLON":
                 break
             if len(read) >= LONGEST_STATEMENT:
-                problem = f"the statement has {len(read)} tokens and no end"
-                raise FaultError(problem, "expected ';'", GRAMMAR_SECTION, token)
+                raise FaultError(
+                    f"the statement has {len(read)} tokens and no end",
+                    "expected ';'",
+                    GRAMMAR_SECTION,
+                    token,
+                )
         statement: Statement = parser.feed_token(_END)
     except UnexpectedToken:
         accepts: set[str] = parser.accepts()  # type: ignore[no-untyped-call]
@@ -376,8 +380,12 @@ def _unexpected(read: list[Token], accepts: set[str]) -> FaultError:
     head, token = read[0], read[-1]
     comma = _comma_too_many(read)
     if comma is not None:
-        problem = f"unexpected ',' after the last operand of {head}"
-        return FaultError(problem, f"as in {form(head)}", GRAMMAR_SECTION, comma)
+        return FaultError(
+            f"unexpected ',' after the last operand of {head}",
+            f"as in {form(head)}",
+            GRAMMAR_SECTION,
+            comma,
+        )
     expected = f"expected {_listed(accepts)}, as in {form(head)}"
     problem = f"unexpected {quoted(token)}"
     if token.type == "CHARACTER":
