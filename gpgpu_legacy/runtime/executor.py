@@ -28,7 +28,6 @@ from gpgpu_legacy.runtime.denormals import (
 from gpgpu_legacy.runtime.exactness import inexact_among, instructions_of
 from gpgpu_legacy.runtime.machine import Capabilities, Device, Machine, Pace, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
-from gpgpu_legacy.runtime.registry import exact_executors, reference
 
 
 class Executor(ABC):
@@ -42,6 +41,8 @@ class Executor(ABC):
     summary: ClassVar[str]
     """What it is, in a line."""
     capabilities: ClassVar[Capabilities]
+    peers: tuple[Executor, ...] = ()
+    """All executors, this one among them; the registry says which."""
 
     @abstractmethod
     def device(self) -> str:
@@ -146,7 +147,8 @@ class Executor(ABC):
         """
         if not self.capabilities.has_driver_functions:
             return frozenset()
-        return inexact_among(instructions, self._outputs_of_exact, reference()._outputs)
+        reference = next(peer for peer in self.peers if peer.capabilities.is_reference)
+        return inexact_among(instructions, self._outputs_of_exact, reference._outputs)
 
     def _outputs(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
         return self.run(plan, operands).outputs
@@ -159,7 +161,13 @@ class Executor(ABC):
     def _require_exactness(self, plan: Plan, machine: Machine) -> None:
         if not machine.exact or not (why := self.why_inexact(plan, machine)):
             return
-        others = " or ".join(executor.name for executor in exact_executors(plan, machine))
+        others = " or ".join(
+            peer.name
+            for peer in self.peers
+            if plan.kinds <= peer.capabilities.passes
+            and peer.works()
+            and not peer.why_inexact(plan, machine)
+        )
         accepting = replace(machine, denormals=False)
         accept = "" if self.why_inexact(plan, accepting) else ", with --flush-denormals"
         raise PlanError(

@@ -5,15 +5,12 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING
 
 import gpgpu_legacy.runtime.executors
 from gpgpu_legacy.errors import ExecutorUnavailableError, InputError
 from gpgpu_legacy.plan.plan import Pass, Plan
-from gpgpu_legacy.runtime.machine import Machine, names_of
-
-if TYPE_CHECKING:
-    from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.executor import Executor
+from gpgpu_legacy.runtime.machine import names_of
 
 AUTO = "auto"
 
@@ -26,7 +23,10 @@ def executors() -> tuple[Executor, ...]:
         for module in iter_modules(gpgpu_legacy.runtime.executors.__path__)
     )
     instances = [module.EXECUTOR for module in modules if hasattr(module, "EXECUTOR")]
-    return tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
+    ordered = tuple(sorted(instances, key=lambda e: (not e.capabilities.is_reference, e.name)))
+    for executor in ordered:
+        executor.peers = ordered
+    return ordered
 
 
 def reference() -> Executor:
@@ -54,11 +54,6 @@ def able(plan: Plan) -> list[Executor]:
     """The executors that can run here and have every kind of pass of the plan."""
     kinds = plan.kinds
     return [executor for executor in available() if kinds <= executor.capabilities.passes]
-
-
-def exact_executors(plan: Plan, machine: Machine) -> list[Executor]:
-    """The executors that can run the plan here with the reference's bits."""
-    return [executor for executor in able(plan) if not executor.why_inexact(plan, machine)]
 
 
 def executor_names() -> tuple[str, ...]:

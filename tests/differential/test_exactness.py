@@ -30,7 +30,7 @@ from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Rect
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, inexact_among, instructions_of
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.registry import exact_executors, find_executor
+from gpgpu_legacy.runtime.registry import find_executor
 
 NUMPY = find_executor("numpy")
 
@@ -115,7 +115,7 @@ def test_a_program_of_an_approximation_is_refused_in_a_line(
     assert "\n" not in message
     assert "for the bits of EX2 and SIN are those of" in message
     assert "exactly on numpy or jit" in message
-    assert executor not in exact_executors(plan, EXACT)
+    assert executor.why_inexact(plan, EXACT)
 
 
 def test_an_instruction_that_is_wrong_in_one_bit_is_found() -> None:
