@@ -3,7 +3,7 @@
 With exact code, results are the same bit for bit, save for functions of the driver's own
 (departures.py). Where llvmpipe departs from the specification, and so from the reference:
 
-- It flushes denormals in arithmetic, so the tests make none; campaign.py and test_denormals.py do.
+- It flushes denormals in arithmetic, so the tests make none; test_denormals.py and hostile/ do.
 - SIN, COS and SCS of arguments beyond a few thousand have no correct digit left.
 """
 

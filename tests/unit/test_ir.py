@@ -1,40 +1,21 @@
-"""What programs come to in the lowering IR: which statements they are, and what these compute."""
+"""What programs come to in the lowering IR: which statements they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import numpy as np
 import pytest
-from drawing import (
-    EXACT,
-    F32,
-    Image,
-    assert_same_bits,
-    carry_out_all,
-    fragment_texcoords,
-    parameters,
-    program,
-    show,
-    texture,
-)
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from ir_values import Values
-from random_programs import SIZE, random_batch
-from strategies import SMALL_NUMBER, Scene, whole_scenes
+from drawing import fragment_texcoords, parameters, program, show, texture
 
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
+from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import Attribute, AttributeKind
-from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.fragments import (
     ShaderKey,
     fragment_statements,
     program_key,
     shader_key,
-    target_variable,
 )
 from gpgpu_legacy.lower.ir import (
     Assign,
@@ -70,21 +51,17 @@ from gpgpu_legacy.lower.ir_types import (
     Operator,
 )
 from gpgpu_legacy.lower.lowering import (
-    KILLED,
     AxesLowering,
     attribute_variable,
-    blended,
     temporary_variable,
 )
-from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
-from gpgpu_legacy.plan.plan import Binding, Blend, FragmentPass, Plan, StateValue, Texcoords
-from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, TextureKind, Wrap
-
-RECT = Rect(0, 0, 4, 3)
+from gpgpu_legacy.plan.formats import RGBA32F
+from gpgpu_legacy.plan.plan import FragmentPass
+from gpgpu_legacy.plan.textures import Extent, Filter, Rect, Sampler, Wrap
 
 
-def lowered(key: ShaderKey, *, rasterised: bool = True) -> list[Statement]:
-    return fragment_statements(key, rasterised=rasterised)
+def lowered(key: ShaderKey) -> list[Statement]:
+    return fragment_statements(key, rasterised=True)
 
 
 def statements_of(
@@ -109,133 +86,6 @@ def operations(value: Expression) -> list[Operator]:
 
 R0, R1, R2 = map(temporary_variable, ("R0", "R1", "R2"))
 SHOWN = "MOV result.color, R0;"
-
-
-# Values ------------------------------------------------------------------------------------------
-
-
-def plan_of(
-    pass_: FragmentPass, images: dict[str, Image], formats: Iterable[Format] = (RGBA32F,)
-) -> Plan:
-    x, y = pass_.rect.x + pass_.rect.width, pass_.rect.y + pass_.rect.height  # type: ignore[operator]
-    targets = [
-        texture(name, int(x), int(y), kept, INITIAL)
-        for name, kept in zip(pass_.targets, formats, strict=True)
-    ]
-    return show([pass_], targets[0], images, also=targets[1:])
-
-
-INITIAL = (0.5, 0.25, 1.0, 0.75)
-
-
-def run(
-    plan: Plan,
-    pass_: FragmentPass,
-    images: dict[int, Image],
-    arithmetic: Arithmetic = FP32,
-    *,
-    rasterised: bool = True,
-) -> Values:
-    """The statements of a pass, with lookups folded where they may be, on all its fragments."""
-    decisions = decide(plan, pass_, folding=not arithmetic.rounds)
-    key = shader_key(plan, pass_, decisions, exact=True, arithmetic=arithmetic)
-    values = Values(pass_, images, decisions.varyings, arithmetic)
-    values.run(lowered(key, rasterised=rasterised))
-    if KILLED in values.variables:
-        values.alive = values.variables[KILLED][0] == 0
-    return values
-
-
-FOG = st.sampled_from([(), ("ARB_fog_exp",), ("ARB_fog_exp2",), ("ARB_fog_linear",)])
-
-
-def check_pass(
-    pass_: FragmentPass,
-    images: dict[int, Image],
-    formats: Sequence[Format],
-    arithmetic: Arithmetic,
-    *,
-    rasterised: bool,
-) -> None:
-    """What the statements compute is what the machine does, to the last bit."""
-    named = {f"T{n}": image for n, image in images.items()}
-    plan = plan_of(pass_, named, formats)
-    values = run(plan, pass_, images, arithmetic, rasterised=rasterised)
-    machine = replace(EXACT, arithmetic=arithmetic)
-    expected = carry_out_all(plan, named, machine=machine)
-    for number, wanted in enumerate(expected):
-        assert_same_bits(stored(values, number, formats[number], pass_.blend), wanted)
-
-
-@given(
-    FOG.flatmap(lambda options: whole_scenes(SMALL_NUMBER, SMALL_NUMBER, options=options)),
-    st.sampled_from(list(ARITHMETICS.values())),
-    st.lists(st.sampled_from(list(FORMATS.values())), min_size=2, max_size=2),
-    st.sampled_from(Blend),
-    st.booleans(),
-)
-@settings(max_examples=30)
-def test_any_pass_computes_what_the_machine_does(
-    scene: Scene, arithmetic: Arithmetic, formats: list[Format], blend: Blend, rasterised: bool
-) -> None:
-    """With fog, in targets of all formats."""
-    images = {n: i if isinstance(i, Image) else Image(i) for n, i in scene.textures.items()}
-    names = ("target", "also")[: scene.targets]
-    pass_ = FragmentPass(
-        assemble(scene.text),
-        tuple(Binding(n, f"T{n}", image.sampler) for n, image in images.items()),
-        names,
-        scene.rect,
-        scene.texcoords,
-        parameters(scene.local),
-        parameters(scene.env),
-        blend,
-        scene.attributes,
-        tuple(StateValue(*item) for item in scene.state.items()),
-    )
-    check_pass(pass_, images, formats[: len(names)], arithmetic, rasterised=rasterised)
-
-
-@pytest.mark.parametrize("arithmetic", ARITHMETICS.values(), ids=ARITHMETICS.keys())
-def test_random_programs_compute_what_the_machine_does(arithmetic: Arithmetic) -> None:
-    """Eight in a pass, of all opcodes, samplers and attributes, on numbers that are hard."""
-    for number in range(10):
-        batch = random_batch(f"statements {number}")
-        images, width, height = batch.given["textures"], *SIZE
-        pass_ = FragmentPass(
-            batch.program,
-            tuple(Binding(n, f"T{n}", image.sampler) for n, image in images.items()),
-            tuple(f"target{n}" for n in range(batch.targets)),
-            Rect(0, 0, width, height),
-            tuple(batch.given["texcoords"]),
-            parameters(batch.given["local"]),
-            parameters(batch.given["env"]),
-            batch.given["blend"],
-            tuple(batch.given["attributes"]),
-            tuple(StateValue(*item) for item in batch.given["state"].items()),
-        )
-        formats = (RGBA32F,) * batch.targets
-        check_pass(pass_, images, formats, arithmetic, rasterised=number % 2 == 0)
-
-
-def stored(values: Values, number: int, target: Format, blend: Blend) -> F32:
-    """The texels of a target after the pass."""
-    held = Variable("held", VEC4)
-    start = np.array(INITIAL, np.float32)
-    if target in (FORMATS["unorm8"], FORMATS["rgba8"]):
-        start = np.floor(start * np.float32(255) + np.float32(0.5)) / np.float32(255)
-    values.variables[held] = list(start)
-    rect = values.rect
-    texels = np.empty((rect.y + rect.height, rect.x + rect.width, target.channels), np.float32)
-    texels[...] = start[: target.channels]
-    for channel in range(target.channels):
-        value: Expression = Read(target_variable(number), (channel,), EVERYWHERE)
-        if blend is Blend.ADD:
-            value = blended(value, Read(held, (channel,)), target)
-        [found] = values.of(value)
-        part = texels[rect.y :, rect.x :, channel]
-        np.copyto(part, np.broadcast_to(found, values.shape), where=values.alive)
-    return texels
 
 
 # Statements --------------------------------------------------------------------------------------
@@ -303,44 +153,6 @@ def test_a_program_alone_has_textures_of_an_assumed_size() -> None:
     text = program("TEX R0, fragment.texcoord[0], texture[2], 3D;", SHOWN)
     [unit] = program_key(text).units
     assert (unit.number, unit.extent, unit.sampler) == (2, Extent(256, 256, 256), Sampler())
-
-
-EXTENTS = {
-    TextureKind.RECT: (5, 3, 1),
-    TextureKind.T1D: (5, 1, 1),
-    TextureKind.T2D: (5, 3, 1),
-    TextureKind.T3D: (5, 3, 4),
-    TextureKind.CUBE: (5, 5, 6),
-}
-
-
-@pytest.mark.parametrize("kind", EXTENTS)
-@pytest.mark.parametrize("filter_", Filter)
-@pytest.mark.parametrize("wrap", Wrap)
-def test_a_lookup_finds_what_the_machine_does(
-    kind: TextureKind, filter_: Filter, wrap: Wrap
-) -> None:
-    """Inside, across the edges and beside them, on texels' centres and between them."""
-    if kind is TextureKind.RECT and wrap is Wrap.REPEAT:
-        pytest.skip("rectangles do not repeat")
-    width, height, depth = EXTENTS[kind]
-    rng = np.random.default_rng(0)
-    texels = rng.normal(0, 1, (height * depth, width, 4)).astype(np.float32)
-    sampler = Sampler(filter_, wrap, wrap, Wrap.CLAMP_TO_EDGE)
-    image = Image(texels, kind, depth, sampler)
-    scale = 5.0 if kind is TextureKind.RECT else 1.0
-    ends = ((-0.75, -0.5, 0.1, 1.0), (1.75, -0.6, 0.2, 1.0), (1.6, 1.5, 0.9, 1.0),
-            (-0.85, 1.4, 1.1, 1.0))  # fmt: skip
-    corner_values = tuple(tuple(scale * c for c in corner) for corner in ends)
-    text = program(f"TEX R0, fragment.texcoord[0], texture[0], {kind.value};", SHOWN)
-    pass_ = FragmentPass(
-        text, (Binding(0, "T", sampler),), ("target",), Rect(0, 0, 23, 17),
-        (Texcoords(0, corner_values),),  # type: ignore[arg-type]
-    )  # fmt: skip
-    plan = plan_of(pass_, {"T": image})
-    values = run(plan, pass_, {0: image})
-    [expected] = carry_out_all(plan, {"T": image}, machine=EXACT)
-    assert_same_bits(stored(values, 0, RGBA32F, Blend.NONE), expected)
 
 
 # Axes --------------------------------------------------------------------------------------------
@@ -416,9 +228,14 @@ def test_passes_that_differ_in_numbers_alone_are_the_same_statements() -> None:
     keys = []
     for vector in ((1.0, 2.0, 3.0, 4.0), (5.0, 6.0, 7.0, 8.0)):
         pass_ = FragmentPass(
-            text, (), ("target",), RECT, (fragment_texcoords(0, 4, 3),), parameters({0: vector})
+            text,
+            (),
+            ("target",),
+            Rect(0, 0, 4, 3),
+            (fragment_texcoords(0, 4, 3),),
+            parameters({0: vector}),
         )
-        plan = plan_of(pass_, {})
+        plan = show([pass_], texture("target", 4, 3, RGBA32F))
         keys.append(shader_key(plan, pass_, decide(plan, pass_), exact=True))
     assert keys[0] == keys[1]
     assert lowered(keys[0]) == lowered(keys[1])

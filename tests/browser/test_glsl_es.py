@@ -1,0 +1,133 @@
+"""Fragment programs in GLSL ES 3.00, which the browser's own compiler takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import pairwise, product
+
+import pytest
+from browser_pages import Modules
+from drawing import program
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import program_texts, reaches
+
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS
+from gpgpu_legacy.isa.fog import Fog
+from gpgpu_legacy.isa.ir import Program
+from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
+from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.lower.emit.glsl_fragment import GLSL_ES, fragment_shader, vertex_shader
+from gpgpu_legacy.lower.fragments import ShaderKey, program_key
+from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, Wrap
+from gpgpu_legacy.sources import shader_folder
+
+LINKED = """(() => {
+    const gl = document.createElement("canvas").getContext("webgl2");
+    return given.map((texts) => {
+        const linked = gl.createProgram();
+        const shaders = texts.map((text, n) => {
+            const shader = gl.createShader(n ? gl.FRAGMENT_SHADER : gl.VERTEX_SHADER);
+            gl.shaderSource(shader, text);
+            gl.compileShader(shader);
+            gl.attachShader(linked, shader);
+            return shader;
+        });
+        gl.linkProgram(linked);
+        const said = shaders.map((shader) => gl.getShaderInfoLog(shader)).join("");
+        const works = gl.getProgramParameter(linked, gl.LINK_STATUS);
+        shaders.forEach((shader) => gl.deleteShader(shader));
+        gl.deleteProgram(linked);
+        return works ? "" : said || "it does not link";
+    });
+})()"""
+"""What the compiler and the linker say of each pair of texts that they refuse."""
+
+
+def texts_of(key: ShaderKey) -> tuple[str, str]:
+    return vertex_shader(key.varyings, GLSL_ES), fragment_shader(key, GLSL_ES)
+
+
+def with_every_opcode() -> Program:
+    operands = {
+        OperandKind.DESTINATION: "R0", OperandKind.VECTOR: "-R1", OperandKind.SCALAR: "R1.y",
+        OperandKind.REGISTER: "R1", OperandKind.EXTENDED_SWIZZLE: "x, -y, 0, 1",
+        OperandKind.TEXTURE_UNIT: "texture[0], 2D",
+    }  # fmt: skip
+    lines = ["MOV R1, fragment.texcoord[0];"]
+    for row in OPCODES.values():
+        listed = [operands[kind] for kind in row.shape.value if kind in operands]
+        for suffix in ("", "_SAT")[: 1 + row.saturable]:
+            lines += [f"{row.mnemonic}{suffix} {', '.join(listed)};", "ADD R1, R1, R0;"]
+    return program(*lines, "MOV result.color, R1;")
+
+
+def with_any_names() -> Program:
+    """Words that GLSL ES keeps, and prefixes that it or WebGL does."""
+    names = [
+        "filter",
+        "input",
+        "half",
+        "sampler2D",
+        "common",
+        "gl_x",
+        "webgl_x",
+        "_webgl_y",
+        "main",
+        "vec4",
+        "$",
+        "a__b",
+    ]
+    lines = [f"ADD {name}, {name}, fragment.texcoord[0];" for name in names]
+    lines += [f"ADD result.color, {a}, {b};" for a, b in pairwise(names)]
+    return program(*lines, temporaries=f"TEMP {', '.join(names)};")
+
+
+def with_fog(option: Fog) -> Program:
+    return program(
+        "MOV result.color[3], fragment.fogcoord;", "MOV result.color, fragment.position;",
+        temporaries=f"OPTION ARB_draw_buffers; OPTION {option.value};",
+    )  # fmt: skip
+
+
+EXTENTS = {"RECT": Extent(5, 4), "1D": Extent(5, 1), "2D": Extent(5, 4), "3D": Extent(5, 4, 3),
+           "CUBE": Extent(4, 4, 6)}  # fmt: skip
+
+
+def keys(exact: bool) -> Iterator[ShaderKey]:
+    shipped = [assemble(path.read_text("utf-8")) for path in shader_folder().rglob("*.fp")]
+    for text in (*shipped, with_any_names(), *map(with_fog, Fog)):
+        yield program_key(text, exact=exact)
+    for arithmetic in ARITHMETICS.values():
+        yield program_key(with_every_opcode(), exact=exact, arithmetic=arithmetic)
+    for (target, extent), how, wrap in product(EXTENTS.items(), Filter, Wrap):
+        if target != "RECT" or wrap is not Wrap.REPEAT:
+            looks = program(f"TXP result.color, fragment.texcoord[0], texture[3], {target};")
+            key = program_key(looks, exact=exact)
+            unit = replace(key.units[0], extent=extent, sampler=Sampler(how, wrap, wrap, wrap))
+            yield replace(key, units=(unit,))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_programs_of_every_kind_link(modules: Callable[..., Modules], exact: bool) -> None:
+    every = [texts_of(key) for key in keys(exact)]
+    vertex, fragment = every[0]
+    wrong = vertex, fragment.replace("void main() {", "void main() { precise float a = 0.0;")
+    *said, refused = modules().run(LINKED, [*every, wrong])
+    assert [(text, why) for text, why in zip(every, said, strict=True) if why] == []
+    assert "precise" in refused
+
+
+def test_any_program_links(modules: Callable[..., Modules]) -> None:
+    page = modules()
+
+    @given(st.data())
+    @settings(max_examples=15)
+    def check(data: st.DataObject) -> None:
+        text = assemble(data.draw(program_texts(reach=data.draw(reaches()))))
+        arithmetic = ARITHMETICS[data.draw(st.sampled_from(sorted(ARITHMETICS)))]
+        key = program_key(text, exact=data.draw(st.booleans()), arithmetic=arithmetic)
+        assert page.run(LINKED, [texts_of(key)]) == [""]
+
+    check()
