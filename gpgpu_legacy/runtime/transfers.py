@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, unpack
+from gpgpu_legacy.interp.numeric import Stored, decode, encode, pack, stored_dtype, unpack
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.memory import SURELY_THERE
 from gpgpu_legacy.plan.formats import R32F, Format
@@ -91,17 +91,16 @@ class HostInput:
 class HostOutput:
     """An output, unpacked on the host."""
 
-    def __init__(
-        self, plan: Plan, output: Transfer, dtype: np.dtype[np.generic] | None = None
-    ) -> None:
-        """output: of the plan. dtype: the type that texels are read as, if not as stored."""
+    def __init__(self, plan: Plan, output: Transfer) -> None:
+        """output: of the plan."""
         self.output = output
         self.format: Format = plan.texture(output.texture).format
         matrix = next(m for m in plan.results if m.name == output.matrix)
         whole = self.format is R32F and has_matrix_layout(output, matrix)
         shape = (output.rect.height, output.rect.width, self.format.channels)
-        stored = dtype or encode(np.zeros((), np.float32), self.format).dtype
-        self._stored: Stored | None = None if whole else np.empty(shape, stored)
+        self._stored: Stored | None = None
+        if not whole:
+            self._stored = np.empty(shape, stored_dtype(self.format))
 
     def destination(self, results: Mapping[str, F32]) -> Stored:
         """The array for the texels of the rectangle, as the texture stores them.
