@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PRODUCT = "hall-carr-hart-multi"
 
-PYTHON, PLAN, PROGRAM = ".py", ".json", ".fp"
+PYTHON, PLAN, PROGRAMS = ".py", ".json", (".fp", ".texenv")
 
 
 @cache
@@ -81,7 +81,7 @@ def find_algorithm(what: str) -> Algorithm:
         return outside.from_python(path, function)
     if path.suffix == PLAN:
         return outside.from_plan(path)
-    if path.suffix == PROGRAM:
+    if path.suffix in PROGRAMS:
         raise InputError(
             f"{what} is a program, and a plan is needed here; run it with `gpgpu-legacy exec "
             f"{what}`, or draw with it in a recipe, FILE.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gpgpu_legacy.files import check_output_folder, text_writer, write_folder
-from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.registry import source_of
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader, vertex_shader
 from gpgpu_legacy.lower.fragments import shader_key
@@ -29,7 +29,7 @@ def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
 
 def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     files = {"plan.json": plan_as_json(plan)}
-    files |= {name: disassemble(program) for program, name in program_names(plan).items()}
+    files |= {name: source_of(program) for program, name in program_names(plan).items()}
     files |= {name: kernel.text for kernel, name in kernel_names(plan).items()}
     run = without_tables(plan)  # as executors get it
     draws = [pass_ for _, pass_ in run.weighted_passes() if isinstance(pass_, FragmentPass)]

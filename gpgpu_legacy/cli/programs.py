@@ -241,7 +241,7 @@ def exec_command(
 def translate_command(
     job: Job,
     to: Annotated[
-        Literal["glsl", "glsl-compute", "glsl-es", "numpy"],
+        Literal["glsl", "glsl-compute", "glsl-es", "arb", "numpy"],
         "The language to translate to.",
     ],
     exact: Annotated[
@@ -252,8 +252,10 @@ def translate_command(
     """Translate FILE.fp, or a plan's program, to a shader or a Python module of NumPy alone.
 
     glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
-    a compute shader for OpenGL 4.3.
+    a compute shader for OpenGL 4.3, and arb the ARB_fragment_program that says the same as texture
+    environments.
     """
+    from gpgpu_legacy.languages.arb.printer import disassemble
     from gpgpu_legacy.lower.emit import glsl_fragment, numpy_source
     from gpgpu_legacy.lower.fragments import program_key
 
@@ -267,8 +269,9 @@ def translate_command(
                 f"{job.what} has {has}; `gpgpu-legacy dump` writes all of a plan, with GLSL"
             )
         (program,) = programs
-    if to == "numpy":
-        return _written(numpy_source.numpy_source(program), output)
+    if to in ("arb", "numpy"):
+        printed = disassemble(program) if to == "arb" else numpy_source.numpy_source(program)
+        return _written(printed, output)
     emitters: dict[str, Callable[[Any], str]] = {
         "glsl": glsl_fragment.fragment_shader,
         "glsl-compute": glsl_fragment.compute_shader,
@@ -283,11 +286,10 @@ def disassemble_command(
     output: OutputFile = None,
 ) -> Iterator[Path]:
     """Print a program in its canonical form, which assembles to the same program."""
-    from gpgpu_legacy.languages.registry import language_of
+    from gpgpu_legacy.languages.registry import language_of, source_of
 
     text, name = read_program(program)
-    language = language_of(text)
-    return _written(language.disassemble(language.assemble(text, name)), output)
+    return _written(source_of(language_of(text).assemble(text, name)), output)
 
 
 def _written(text: str, output: Path | None) -> Iterator[Path]:

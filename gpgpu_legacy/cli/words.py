@@ -19,7 +19,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from gpgpu_legacy.algorithms.registry import PROGRAM, find_algorithm
+from gpgpu_legacy.algorithms.registry import PROGRAMS, find_algorithm
 from gpgpu_legacy.arguments import hint, integer_in, naturals_in
 from gpgpu_legacy.cli.completion import (
     arithmetic_names,
@@ -179,7 +179,7 @@ class Job:
     def programs(self) -> tuple[Path, ...]:
         """The files, where every WHAT is a program FILE.fp, or - for standard input; else none."""
         whats, given = split(self.words)
-        if not all(what == "-" or what.endswith(PROGRAM) for what in whats):
+        if not all(what == "-" or what.endswith(PROGRAMS) for what in whats):
             return ()
         if whats and given:
             raise InputError(

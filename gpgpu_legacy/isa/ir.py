@@ -243,8 +243,9 @@ class Program:
 
     temporaries, parameters, attributes: what the text declares, in its order. name: what messages
     call the program, usually a file's path. options: the names after OPTION, in the order of the
-    text. Names and spans do not take part in equality: two programs are equal if they declare and
-    execute the same.
+    text. state: the lines of fixed-function state that the program stands for, in their own
+    language; empty for one that is written as a program. Names and spans do not take part in
+    equality: two programs are equal if they declare and execute the same.
     """
 
     instructions: tuple[Instruction, ...]
@@ -253,6 +254,7 @@ class Program:
     name: str = field(default="", compare=False)
     options: tuple[str, ...] = ()
     attributes: tuple[AttributeDeclaration, ...] = ()
+    state: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         parts = [

@@ -21,10 +21,8 @@ class Language:
     assemble: turns a text into a Program; its second argument is what messages call the text. It
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS.
-    disassemble: turns a Program into canonical text, which assembles to the same Program.
     """
 
     name: str
     header: str
     assemble: Callable[[str, str], Program]
-    disassemble: Callable[[Program], str]

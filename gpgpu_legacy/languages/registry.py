@@ -10,6 +10,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 import gpgpu_legacy.languages
+from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.language import Language
 
 
@@ -32,3 +33,12 @@ def language_of(text: str) -> Language:
         if text.startswith(language.header):
             return language
     return languages()[0]
+
+
+def source_of(program: Program) -> str:
+    """The program's canonical text in its own language, which assembles to the same Program."""
+    if program.state:
+        return "\n".join([*program.state, ""])
+    from gpgpu_legacy.languages.arb.printer import disassemble
+
+    return disassemble(program)

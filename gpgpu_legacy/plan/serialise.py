@@ -30,8 +30,7 @@ from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
-from gpgpu_legacy.languages.arb.printer import disassemble
-from gpgpu_legacy.languages.registry import language_of
+from gpgpu_legacy.languages.registry import language_of, source_of
 from gpgpu_legacy.plan.formats import FORMATS, Format
 from gpgpu_legacy.plan.limits import (
     MOST_FILE_BYTES,
@@ -190,7 +189,7 @@ def plan_record(plan: Plan) -> Any:
     return _record(Plan)(
         schema="gpgpu_legacy.plan",
         version=VERSION,
-        programs={name: disassemble(program) for program, name in programs.items()},
+        programs={name: source_of(program) for program, name in programs.items()},
         kernels={name: kernel.text for kernel, name in kernels.items()},
         **{field.name: _recorded(getattr(plan, field.name), names) for field in fields(plan)},
     )

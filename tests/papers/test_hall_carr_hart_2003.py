@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import Layout
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.languages.arb import shaders
+from gpgpu_legacy.languages import shaders
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.derive import inputs
 from gpgpu_legacy.papers.derive.counts import recovered

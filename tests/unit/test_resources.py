@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.count.resources import Opening, Resource, Resources, resources
 from gpgpu_legacy.languages.arb.parser import assemble
-from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_program
 
 
 def taken(*lines: str) -> Resources:

@@ -25,7 +25,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
 from gpgpu_legacy.algorithms.matmul.tiles import Layout, Tile, TiledProduct
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels
 from gpgpu_legacy.plan.formats import R32F, RGBA32F, Format

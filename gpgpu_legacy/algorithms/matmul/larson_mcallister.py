@@ -3,6 +3,10 @@
 The product is a sum of outer products, column i of A times row i of B. Pass i draws a rectangle of
 the size of C. Its texture coordinates replicate the column and the row, multitexturing modulates
 one with the other, and the framebuffer accumulates (Hall, Carr & Hart 2003, Figure 1).
+
+A card of 2001 had no fragment programs: the modulation was the state of two texture environments.
+A program of three instructions says the same, and is what this package draws unless it is asked
+for the state.
 """
 
 from __future__ import annotations
@@ -19,9 +23,9 @@ from gpgpu_legacy.algorithms.matmul.product import (
     product,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import Layout, TiledProduct
-from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import FORMATS
+from gpgpu_legacy.plan.formats import FORMATS, Numeric
 
 
 def larson_mcallister(
@@ -30,16 +34,26 @@ def larson_mcallister(
     texture_format: Annotated[
         Literal["r32f", "unorm8"], "format of textures and framebuffer"
     ] = "r32f",
+    state: Annotated[
+        Literal["program", "texture-environment"],
+        "what modulates: a program that says the same, or texture environments, as in 2001",
+    ] = "program",
     as_printed: AsPrinted = False,
 ) -> PlanBuilder:
     """Figure 1's loop, for each segment of the inner dimension.
 
     The figure's coordinates are texel indices, from 0 to m - 1. Texel centres are half a texel
     further and the edges of the rectangle are at 0 and m, so m - 1 becomes m and i becomes i + 0.5.
-    `as_printed` keeps the figure's numbers.
+    `as_printed` keeps the figure's numbers. Texture environments clamp to [0, 1] in 8 bits, and in
+    r32f as ARB_color_buffer_float lets them, not at all.
     """
     layout = Layout(1, 1, FORMATS[texture_format], stored)
-    modulate = load_program("larson_mcallister_2001/modulate.fp")
+    folder = "larson_mcallister_2001"
+    if state == "program":
+        modulate = load_program(f"{folder}/modulate.fp")
+    else:
+        clamped = layout.format.numeric is Numeric.UNORM
+        modulate = load_program(f"{folder}/modulate.texenv.j2", clamped=clamped)
     first, short = (0.0, 1) if as_printed else (0.5, 0)
 
     def multiply(shape: Shape) -> PlanBuilder:

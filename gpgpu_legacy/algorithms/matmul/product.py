@@ -16,7 +16,7 @@ from gpgpu_legacy.arguments import as_positive, as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.kernel.shaders import load_kernel
-from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
 from gpgpu_legacy.plan.plan import Plan

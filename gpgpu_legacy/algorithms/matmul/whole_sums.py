@@ -37,7 +37,7 @@ from gpgpu_legacy.algorithms.matmul.tiles import (
     segments,
 )
 from gpgpu_legacy.isa.ir import Vec4
-from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import CHANNELS, ROW_OF_FOUR
 from gpgpu_legacy.plan.formats import RGBA32F

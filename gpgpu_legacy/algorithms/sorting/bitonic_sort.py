@@ -30,7 +30,7 @@ from typing import Annotated, Any
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.expressions import Expression
 

@@ -22,9 +22,9 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
 )
 from gpgpu_legacy.isa.state_bindings import BindingError, StateElement, resolve
-from gpgpu_legacy.languages.arb.diagnostics import FaultError, meant, shortened
 from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.syntax import PathElement
+from gpgpu_legacy.languages.diagnostics import FaultError, meant, shortened
 
 ATTRIBUTES = "3.11.3.1"
 PARAMETERS = "3.11.3.2"

@@ -28,13 +28,6 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.bindings import Elements
-from gpgpu_legacy.languages.arb.diagnostics import (
-    FaultError,
-    Text,
-    meant,
-    offset_of,
-    shortened,
-)
 from gpgpu_legacy.languages.arb.limits import Limits
 from gpgpu_legacy.languages.arb.symbols import VARIABLES, Symbols
 from gpgpu_legacy.languages.arb.syntax import (
@@ -45,6 +38,13 @@ from gpgpu_legacy.languages.arb.syntax import (
     WrittenOperand,
     form,
     quoted,
+)
+from gpgpu_legacy.languages.diagnostics import (
+    FaultError,
+    Text,
+    meant,
+    offset_of,
+    shortened,
 )
 
 # Swizzles and masks -------------------------------------------------------------------------------

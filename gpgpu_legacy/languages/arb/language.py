@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from gpgpu_legacy.languages.arb.parser import HEADER, assemble
-from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.language import Language
 
-LANGUAGE = Language("ARB_fragment_program 1.0", HEADER, assemble, disassemble)
+LANGUAGE = Language("ARB_fragment_program 1.0", HEADER, assemble)

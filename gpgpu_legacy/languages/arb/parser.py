@@ -26,15 +26,6 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS
 from gpgpu_legacy.languages.arb import bindings
-from gpgpu_legacy.languages.arb.diagnostics import (
-    MOST_FAULTS,
-    EarlierFaultError,
-    FaultError,
-    Text,
-    meant,
-    offset_of,
-    shortened,
-)
 from gpgpu_legacy.languages.arb.instructions import (
     InstructionReader,
     constant_parameter,
@@ -62,6 +53,15 @@ from gpgpu_legacy.languages.arb.syntax import (
     tokens,
 )
 from gpgpu_legacy.languages.arb.validate import check_limits
+from gpgpu_legacy.languages.diagnostics import (
+    MOST_FAULTS,
+    EarlierFaultError,
+    FaultError,
+    Text,
+    meant,
+    offset_of,
+    shortened,
+)
 
 HEADER = "!!ARBfp1.0"
 

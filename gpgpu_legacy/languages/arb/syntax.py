@@ -17,8 +17,8 @@ from lark.exceptions import UnexpectedToken
 from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS, OperandKind
-from gpgpu_legacy.languages.arb.diagnostics import FaultError, offset_of, shortened
 from gpgpu_legacy.languages.arb.limits import LONGEST_NAME
+from gpgpu_legacy.languages.diagnostics import FaultError, offset_of, shortened
 
 # Tokens -------------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from gpgpu_legacy.isa.ir import Fog, Parameter, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
-from gpgpu_legacy.languages.arb.diagnostics import FaultError
 from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.diagnostics import FaultError
 
 _FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
 _FOG_PARAMETERS = 2

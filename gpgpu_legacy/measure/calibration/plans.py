@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.languages.arb.shaders import load_program
+from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.values import Texels

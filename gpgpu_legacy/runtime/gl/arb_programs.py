@@ -7,6 +7,7 @@ from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Progra
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.runtime.gl.compatibility import Context
+from gpgpu_legacy.runtime.gl.environments import Environments
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import Name
 
@@ -68,8 +69,13 @@ class LoadedProgram:
         self.env: tuple[int, ...] = ()
 
 
-def load(context: Context, program: Program) -> LoadedProgram:
-    """A fragment program, loaded once while anybody uses it; PlanError if the driver refuses it."""
+def load(context: Context, program: Program) -> LoadedProgram | Environments:
+    """A fragment program, loaded once while anybody uses it; PlanError if the driver refuses it.
+
+    A Program that stands for texture environments gives the driver's own.
+    """
+    if program.state:
+        return Environments(context, program)
 
     def make() -> LoadedProgram:
         who = f"program {program.name or 'without a name'}"

@@ -2,8 +2,9 @@
 
 Nothing is translated. The driver gets the text of each program, and a pass is what it was in 2003:
 a quad with texture coordinates at its corners, drawn into a framebuffer. Textures have the targets
-that the program names, and state vectors are OpenGL's own materials, lights and matrices. So the
-driver shows independently of this package what a program means, and how fast it can be.
+that the program names, and state vectors are OpenGL's own materials, lights and matrices. Texture
+environments are the driver's own fixed function. So the driver shows independently of this package
+what a program means, and how fast it can be.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from gpgpu_legacy.runtime.gl.arb_programs import (
 )
 from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.drawn import DrawnPrepared, Paint
+from gpgpu_legacy.runtime.gl.environments import Environments
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.state import MatrixRow, Setter, matrix_row, setter
 from gpgpu_legacy.runtime.gl.surfaces import Bound, Sampled
@@ -45,6 +47,9 @@ from gpgpu_legacy.runtime.machine import Machine
 _CORNERS = np.array([(-1, -1, 0, 1), (1, -1, 0, 1), (1, 1, 0, 1), (-1, 1, 0, 1)], np.float32)
 _FIRST_CORNER: int = _CORNERS.ctypes.data
 _CORNER_OFFSETS = tuple(range(0, _CORNERS.nbytes, _CORNERS.strides[0]))
+
+_STATE_BITS = GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT | GL.ENABLE_BIT
+"""What a draw's state can change; the clamping of colours belongs to ENABLE_BIT."""
 
 Numbered = tuple[tuple[int, Rows], ...]
 """Parameters or vertex attributes by their numbers, with their values."""
@@ -108,10 +113,14 @@ class StatefulQuad:
         gl: SimpleNamespace,
         attributes: Numbered,
         state: Iterable[State],
+        environments: Environments | None,
         check: Callable[[str], object],
     ) -> None:
-        """check: raises PlanError, naming its argument, if OpenGL failed; of the first draw."""
-        self._gl, self._attributes = gl, attributes
+        """environments: what draws in the place of a program.
+
+        check: raises PlanError, naming its argument, if OpenGL failed; of the first draw.
+        """
+        self._gl, self._attributes, self._environments = gl, attributes, environments
         # Setting a light transforms it by the modelview matrix, so matrices are set last.
         self._state = sorted(state, key=lambda state: state.matrix_row is not None)
         self._check: Callable[[str], object] | None = check
@@ -119,8 +128,10 @@ class StatefulQuad:
     def __call__(self, iteration: int) -> None:
         """Draw that iteration."""
         gl = self._gl
-        gl.glPushAttrib(GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT)
+        gl.glPushAttrib(_STATE_BITS)
         try:
+            if self._environments is not None:
+                self._environments.set(gl)
             for state in self._state:
                 x, y, z, w = in_iteration(state.values, iteration)
                 value: Vec4 = (x, y, z, w)
@@ -157,10 +168,16 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
         env = self._parameters(program.env, pass_.env, count)
         attributes = self._attributes(program, pass_, count)
         state = [self._state(state, count) for state in pass_.state]
-        quad = StatefulQuad(bound.gl, attributes, state, surfaces.check) if state else None
+        environments = program if isinstance(program, Environments) else None
+        quad = (
+            StatefulQuad(bound.gl, attributes, state, environments, surfaces.check)
+            if state or environments
+            else None
+        )
 
         def paint(iteration: int) -> None:
-            bound.program(program.number)
+            if isinstance(program, LoadedProgram):
+                bound.program(program.number)
             for index, rows in locals_:
                 bound.local(index, rows.address(iteration))
             for index, rows in env:
@@ -194,7 +211,9 @@ class GlArbfpPrepared(DrawnPrepared[Context]):
             for index in indices
         )
 
-    def _attributes(self, program: LoadedProgram, pass_: FragmentPass, count: int) -> Numbered:
+    def _attributes(
+        self, program: LoadedProgram | Environments, pass_: FragmentPass, count: int
+    ) -> Numbered:
         """The vertex attributes that a pass needs, with their corner values."""
         corner_values = given_corners(pass_)
         attributes = []

@@ -23,6 +23,11 @@ class GL:
     NO_ERROR = 0
     ONE = 1
     TRIANGLE_FAN = 0x0006
+    ADD = 0x0104
+    SRC_COLOR = 0x0300
+    ONE_MINUS_SRC_COLOR = 0x0301
+    SRC_ALPHA = 0x0302
+    ONE_MINUS_SRC_ALPHA = 0x0303
     FRONT = 0x0404
     BACK = 0x0405
     OUT_OF_MEMORY = 0x0505
@@ -35,6 +40,7 @@ class GL:
     BLEND = 0x0BE2
     UNPACK_ALIGNMENT = 0x0CF5
     PACK_ALIGNMENT = 0x0D05
+    ALPHA_SCALE = 0x0D1C
     MAX_TEXTURE_SIZE = 0x0D33
     TEXTURE_1D = 0x0DE0
     TEXTURE_2D = 0x0DE1
@@ -58,9 +64,13 @@ class GL:
     TEXTURE = 0x1702
     RED = 0x1903
     RGBA = 0x1908
+    REPLACE = 0x1E01
     RENDERER = 0x1F01
     VERSION = 0x1F02
     EXTENSIONS = 0x1F03
+    MODULATE = 0x2100
+    DECAL = 0x2101
+    TEXTURE_ENV_MODE = 0x2200
     TEXTURE_ENV_COLOR = 0x2201
     TEXTURE_ENV = 0x2300
     NEAREST = 0x2600
@@ -82,14 +92,30 @@ class GL:
     R32F = 0x822E
     TEXTURE0 = 0x84C0
     MAX_TEXTURE_UNITS = 0x84E2
+    SUBTRACT = 0x84E7
     TEXTURE_RECTANGLE = 0x84F5
     MAX_RECTANGLE_TEXTURE_SIZE = 0x84F8
     TEXTURE_CUBE_MAP = 0x8513
     TEXTURE_CUBE_MAP_POSITIVE_X = 0x8515
     MAX_CUBE_MAP_TEXTURE_SIZE = 0x851C
+    COMBINE = 0x8570
+    COMBINE_RGB = 0x8571
+    COMBINE_ALPHA = 0x8572
+    RGB_SCALE = 0x8573
+    ADD_SIGNED = 0x8574
+    INTERPOLATE = 0x8575
+    CONSTANT = 0x8576
+    PRIMARY_COLOR = 0x8577
+    PREVIOUS = 0x8578
+    SOURCE0_RGB = 0x8580
+    SOURCE0_ALPHA = 0x8588
+    OPERAND0_RGB = 0x8590
+    OPERAND0_ALPHA = 0x8598
     VERTEX_PROGRAM = 0x8620
     CURRENT_MATRIX = 0x8641
     PROGRAM_ERROR_POSITION = 0x864B
+    DOT3_RGB = 0x86AE
+    DOT3_RGBA = 0x86AF
     FRAGMENT_PROGRAM = 0x8804
     RGBA32F = 0x8814
     RGBA16F = 0x881A
@@ -126,6 +152,7 @@ class GL:
     LIGHTING_BIT = 0x0040
     FOG_BIT = 0x0080
     VIEWPORT_BIT = 0x0800
+    ENABLE_BIT = 0x2000
     COLOR_BUFFER_BIT = 0x4000
     TEXTURE_BIT = 0x40000
 
@@ -201,7 +228,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, POINTER(c_int)): "glGetIntegerv",
     (None, c_uint, c_uint, POINTER(c_int)): "glGetProgramivARB",
     (c_char_p, c_uint): "glGetString",
-    (None, c_uint, c_uint, c_float): "glLightf glMaterialf",
+    (None, c_uint, c_uint, c_float): "glLightf glMaterialf glTexEnvf",
     (None, c_uint, c_uint, POINTER(c_float)): "glLightfv glMaterialfv glTexEnvfv",
     (None, POINTER(c_float)): "glLoadMatrixf",
     (c_void_p, c_uint, c_ssize_t, c_ssize_t, c_uint): "glMapBufferRange",
@@ -209,7 +236,7 @@ _NAMES: Mapping[tuple[Any, ...], str] = {
     (None, c_uint, c_uint, c_void_p): "glProgramEnvParameter4fvARB glProgramLocalParameter4fvARB",
     (None, c_uint, c_uint, c_int, c_char_p): "glProgramStringARB",
     (None, c_int, c_int, c_int, c_int, c_uint, c_uint, c_void_p): "glReadPixels",
-    (None, c_uint, c_uint, c_int): "glSamplerParameteri",
+    (None, c_uint, c_uint, c_int): "glSamplerParameteri glTexEnvi",
     (None, c_uint, c_uint, c_uint): "glTexBuffer",
     (None, c_uint, *(c_int,) * 4, c_uint, c_uint, c_void_p): "glTexImage1D",
     (None, c_uint, *(c_int,) * 5, c_uint, c_uint, c_void_p): "glTexImage2D glTexSubImage2D",

@@ -1,4 +1,4 @@
-"""The fragment programs under shaders/."""
+"""The fragment programs and texture environments under shaders/."""
 
 from __future__ import annotations
 
@@ -16,9 +16,12 @@ def load_program(path: str, **parameters: int | str | bool) -> Program:
     path, parameters: as `shader_text` takes them.
     """
     from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-    from gpgpu_legacy.languages.arb.parser import assemble
+    from gpgpu_legacy.languages.arb.parser import HEADER, assemble
+    from gpgpu_legacy.languages.registry import language_of
 
     text = shader_text(path, **parameters)
+    if not text.startswith(HEADER):
+        return language_of(text).assemble(text, f"shaders/{path}")
     own = ("characters", "instructions", "alu_instructions", "texture_instructions")
     limits = replace(DEFAULT_LIMITS, **dict.fromkeys(own, len(text)))  # it is the package's own
     return assemble(text, f"shaders/{path}", limits=limits)

@@ -1,0 +1,8 @@
+"""Texture environments as the registry of languages finds them."""
+
+from __future__ import annotations
+
+from gpgpu_legacy.languages.language import Language
+from gpgpu_legacy.languages.texenv.reader import HEADER, assemble
+
+LANGUAGE = Language("texture environments of OpenGL 1.3", HEADER, assemble)

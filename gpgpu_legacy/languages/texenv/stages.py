@@ -1,0 +1,190 @@
+"""What texture environments mean: a Program of one lookup and one stage for each unit.
+
+All textures are looked up first. A stage then computes scale · function(arguments) for RGB and for
+alpha, in one instruction where both agree. Scales are applied to an operand, which is exact, so
+that a result is rounded once, and clamped to [0, 1] by the `_SAT` of the stage's last instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+from gpgpu_legacy.isa.ir import (
+    Attribute,
+    AttributeKind,
+    Dst,
+    Instruction,
+    Parameter,
+    ParameterSpace,
+    Program,
+    ResultKind,
+    ResultRegister,
+    Selector,
+    SourceRegister,
+    Span,
+    Src,
+    Temporary,
+    TextureSource,
+)
+from gpgpu_legacy.languages.texenv.state import (
+    DOT_PRODUCTS,
+    Argument,
+    Combiner,
+    Function,
+    Operand,
+    Unit,
+)
+
+_RGB, _ALPHA = (True, True, True, False), (False, False, False, True)
+_RGBA = (True, True, True, True)
+_W = (Selector.W,) * 4
+_COLOR = Attribute(AttributeKind.COLOR)
+
+
+def program_of(
+    units: Mapping[Unit, int], state: tuple[str, ...], name: str, *, clamped: bool
+) -> Program:
+    """The Program of the enabled units, each with the line of its text. state: Program's."""
+    instructions = [
+        Instruction(
+            "TEX",
+            Dst(_texel(unit.number)),
+            (Src(Attribute(AttributeKind.TEXCOORD, unit.number)),),
+            TextureSource(unit.number, unit.target),
+            span=Span(line, 1),
+        )
+        for unit, line in units.items()
+    ]
+    primary: SourceRegister = _COLOR
+    if clamped and any(_reads_color(unit, first=n == 0) for n, unit in enumerate(units)):
+        primary = Temporary("primary")  # section 2.13.6: colours are clamped before they get here
+        clamp = Instruction("MOV", Dst(primary), (Src(_COLOR),), saturate=True)
+        instructions.append(replace(clamp, span=Span(min(units.values()), 1)))
+    previous = primary
+    for unit, line in units.items():
+        last = unit is list(units)[-1]
+        stage = _Stage(unit, primary, previous, line, clamped)
+        result = ResultRegister(ResultKind.COLOR) if last else Temporary(f"stage{unit.number}")
+        instructions += stage.instructions(result)
+        if isinstance(result, Temporary):
+            previous = result
+    written = (i.dst.register for i in instructions if i.dst is not None)
+    temporaries = dict.fromkeys(r.name for r in written if isinstance(r, Temporary))
+    return Program(tuple(instructions), tuple(temporaries), name=name, state=state)
+
+
+def _reads_color(unit: Unit, *, first: bool) -> bool:
+    sources = {a.source for a in (*unit.rgb.arguments, *unit.alpha.arguments)}
+    return "PRIMARY_COLOR" in sources or (first and "PREVIOUS" in sources)
+
+
+def _texel(number: int) -> Temporary:
+    return Temporary(f"texture{number}")
+
+
+@dataclass
+class _Stage:
+    """One unit's instructions. previous: what the unit before made; unit 0 has the colour."""
+
+    unit: Unit
+    primary: SourceRegister
+    previous: SourceRegister
+    line: int
+    clamped: bool
+    made: list[Instruction] = field(default_factory=list)
+
+    def instructions(self, result: Temporary | ResultRegister) -> list[Instruction]:
+        """Those of the stage, the last of which write its result."""
+        for mask, combiner in self._parts():
+            self._combine(combiner, Dst(result, mask))
+        return self.made
+
+    def _parts(self) -> Iterator[tuple[tuple[bool, bool, bool, bool], Combiner]]:
+        """RGB and alpha; together where one instruction computes both."""
+        rgb, alpha = self.unit.rgb, self.unit.alpha
+        if rgb.function is Function.DOT3_RGBA:  # COMBINE_ALPHA is ignored, ALPHA_SCALE is not
+            alpha = replace(rgb, scale=alpha.scale)
+        if _as_alpha(rgb) == _as_alpha(alpha) and all(
+            not r.operand.is_alpha or r == a
+            for r, a in zip(rgb.arguments, alpha.arguments, strict=True)
+        ):
+            yield _RGBA, rgb
+        else:
+            yield _RGB, rgb
+            yield _ALPHA, alpha
+
+    def _combine(self, combiner: Combiner, dst: Dst) -> None:
+        function, scale = combiner.function, float(combiner.scale)
+        a, *rest = (self._operand(argument) for argument in combiner.arguments)
+        if function in DOT_PRODUCTS:  # 4·Σ(a - ½)·(b - ½) is Σ(2a - 1)·(2b - 1)
+            left = self._temporary("MAD", a, _constant(2.0 * scale), _constant(-scale))
+            right = self._temporary("MAD", rest[0], _constant(2.0), _constant(-1.0))
+            self._emit("DP3", dst, left, right)
+        elif function is Function.ADD_SIGNED:
+            total = self._temporary("ADD", a, rest[0])
+            self._emit("MAD", dst, total, _constant(scale), _constant(-0.5 * scale))
+        elif function is Function.INTERPOLATE:
+            b, weight = rest
+            self._emit("LRP", dst, weight, self._scaled(a, scale), self._scaled(b, scale))
+        elif function in (Function.ADD, Function.SUBTRACT) and scale != 1.0:
+            factor = scale if function is Function.ADD else -scale
+            self._emit("MAD", dst, rest[0], _constant(factor), self._scaled(a, scale))
+        else:
+            self._emit(_PLAIN[function], dst, self._scaled(a, scale), *rest)
+
+    def _operand(self, argument: Argument) -> Src:
+        match argument.source:
+            case "TEXTURE":
+                register: SourceRegister = _texel(self.unit.number)
+            case "PREVIOUS":
+                register = self.previous
+            case "PRIMARY_COLOR":
+                register = self.primary
+            case "CONSTANT" if self.unit.color is not None:
+                register = Parameter(ParameterSpace.CONSTANT, value=self.unit.color)
+            case "CONSTANT":
+                binding = f"state.texenv[{self.unit.number}].color"
+                register = Parameter(ParameterSpace.STATE, binding=binding)
+            case crossed:
+                register = Temporary(crossed.lower())
+        src = Src(register, _W) if argument.operand.is_alpha else Src(register)
+        if not argument.operand.is_complement:
+            return src
+        return self._temporary("SUB", _constant(1.0), src)
+
+    def _scaled(self, src: Src, scale: float) -> Src:
+        return src if scale == 1.0 else self._temporary("MUL", src, _constant(scale))
+
+    def _temporary(self, mnemonic: str, *srcs: Src) -> Src:
+        register = Temporary(f"unit{self.unit.number}_{len(self.made)}")
+        self.made.append(Instruction(mnemonic, Dst(register), srcs, span=Span(self.line, 1)))
+        return Src(register)
+
+    def _emit(self, mnemonic: str, dst: Dst, *srcs: Src) -> None:
+        span = Span(self.line, 1)
+        self.made.append(Instruction(mnemonic, dst, srcs, saturate=self.clamped, span=span))
+
+
+_PLAIN = {
+    Function.REPLACE: "MOV",
+    Function.MODULATE: "MUL",
+    Function.ADD: "ADD",
+    Function.SUBTRACT: "SUB",
+}
+
+
+def _as_alpha(combiner: Combiner) -> Combiner:
+    """The same for alpha alone: a colour's own alpha."""
+    operands = {
+        Operand.SRC_COLOR: Operand.SRC_ALPHA,
+        Operand.ONE_MINUS_SRC_COLOR: Operand.ONE_MINUS_SRC_ALPHA,
+    }
+    arguments = tuple(
+        replace(a, operand=operands.get(a.operand, a.operand)) for a in combiner.arguments
+    )
+    return replace(combiner, arguments=arguments)
+
+
+def _constant(number: float) -> Src:
+    return Src(Parameter(ParameterSpace.CONSTANT, value=(number,) * 4))

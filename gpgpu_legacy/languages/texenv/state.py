@@ -1,0 +1,150 @@
+"""The state of texture environments, by OpenGL's names (OpenGL 1.3, section 3.8.13).
+
+The modes of OpenGL 1.0 and 1.1 are combinations, too: table 3.23 says of what. Textures are RGBA;
+one of fewer channels fills the others as a lookup does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gpgpu_legacy.isa.ir import TextureTarget, Vec4
+
+SECTION = "3.8.13 of OpenGL 1.3"
+
+MOST_UNITS = 8
+"""Texture units that a text may use. OpenGL 1.3 promises 2; a GeForce3 has 4, Mesa 8."""
+
+SCALES = (1, 2, 4)
+
+
+class Function(Enum):
+    """The functions of COMBINE_RGB and COMBINE_ALPHA. The values: how many arguments they have."""
+
+    REPLACE = ("REPLACE", 1)
+    MODULATE = ("MODULATE", 2)
+    ADD = ("ADD", 2)
+    ADD_SIGNED = ("ADD_SIGNED", 2)
+    INTERPOLATE = ("INTERPOLATE", 3)
+    SUBTRACT = ("SUBTRACT", 2)
+    DOT3_RGB = ("DOT3_RGB", 2)
+    DOT3_RGBA = ("DOT3_RGBA", 2)
+
+    @property
+    def arity(self) -> int:
+        """How many arguments it has."""
+        return self.value[1]
+
+
+DOT_PRODUCTS = (Function.DOT3_RGB, Function.DOT3_RGBA)
+
+
+class Operand(Enum):
+    """What an argument takes of its source."""
+
+    SRC_COLOR = "SRC_COLOR"
+    ONE_MINUS_SRC_COLOR = "ONE_MINUS_SRC_COLOR"
+    SRC_ALPHA = "SRC_ALPHA"
+    ONE_MINUS_SRC_ALPHA = "ONE_MINUS_SRC_ALPHA"
+
+    @property
+    def is_alpha(self) -> bool:
+        """Whether it takes the alpha of its source."""
+        return self in (Operand.SRC_ALPHA, Operand.ONE_MINUS_SRC_ALPHA)
+
+    @property
+    def is_complement(self) -> bool:
+        """Whether it takes 1 minus what the source has."""
+        return self in (Operand.ONE_MINUS_SRC_COLOR, Operand.ONE_MINUS_SRC_ALPHA)
+
+
+SOURCES = ("TEXTURE", "CONSTANT", "PRIMARY_COLOR", "PREVIOUS")
+"""The sources of an argument; TEXTURE0 and so on come with ARB_texture_env_crossbar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """An argument of a function. source: one of SOURCES, or TEXTUREn."""
+
+    source: str
+    operand: Operand
+
+    def __str__(self) -> str:
+        return f"{self.source}.{self.operand.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Combiner:
+    """What a unit computes for RGB or for alpha: scale · function(arguments), clamped to [0, 1]."""
+
+    function: Function
+    arguments: tuple[Argument, ...]
+    scale: int = 1
+
+    def __str__(self) -> str:
+        scale = f" * {self.scale}" if self.scale != 1 else ""
+        return f"{self.function.name}({', '.join(map(str, self.arguments))}){scale}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """An enabled texture unit.
+
+    mode: of TEXTURE_ENV_MODE. rgb, alpha: what the mode computes; of COMBINE, what was set.
+    color: TEXTURE_ENV_COLOR; None leaves it to the pass, as `state.texenv[number].color`.
+    """
+
+    number: int
+    target: TextureTarget
+    mode: str
+    rgb: Combiner
+    alpha: Combiner
+    color: Vec4 | None = None
+
+    def __str__(self) -> str:
+        parts = [f"TEXTURE{self.number}", self.target.value, self.mode]
+        if self.mode == COMBINE:
+            parts += [f"RGB = {self.rgb}", f"ALPHA = {self.alpha}"]
+        if self.color is not None:
+            parts.append(f"COLOR = ({', '.join(map(repr, self.color))})")
+        return " ".join(parts)
+
+
+COMBINE = "COMBINE"
+
+
+def _color(function: Function, *sources: str) -> Combiner:
+    return Combiner(function, tuple(Argument(s, Operand.SRC_COLOR) for s in sources))
+
+
+def _alpha(function: Function, *sources: str) -> Combiner:
+    return Combiner(function, tuple(Argument(s, Operand.SRC_ALPHA) for s in sources))
+
+
+_MODULATED = _alpha(Function.MODULATE, "PREVIOUS", "TEXTURE")
+
+MODES = {
+    "REPLACE": (_color(Function.REPLACE, "TEXTURE"), _alpha(Function.REPLACE, "TEXTURE")),
+    "MODULATE": (_color(Function.MODULATE, "PREVIOUS", "TEXTURE"), _MODULATED),
+    "DECAL": (
+        Combiner(
+            Function.INTERPOLATE,
+            (
+                Argument("TEXTURE", Operand.SRC_COLOR),
+                Argument("PREVIOUS", Operand.SRC_COLOR),
+                Argument("TEXTURE", Operand.SRC_ALPHA),
+            ),
+        ),
+        _alpha(Function.REPLACE, "PREVIOUS"),
+    ),
+    "BLEND": (_color(Function.INTERPOLATE, "CONSTANT", "PREVIOUS", "TEXTURE"), _MODULATED),
+    "ADD": (_color(Function.ADD, "PREVIOUS", "TEXTURE"), _MODULATED),
+}
+"""What the modes besides COMBINE compute for RGB and for alpha (tables 3.22 and 3.23, RGBA)."""
+
+INITIAL_SOURCES = ("TEXTURE", "PREVIOUS", "CONSTANT")
+"""Of the three arguments of COMBINE (table 6.17)."""
+
+INITIAL_OPERANDS = (Operand.SRC_COLOR, Operand.SRC_COLOR, Operand.SRC_ALPHA)
+"""Of the arguments of COMBINE_RGB; those of COMBINE_ALPHA are SRC_ALPHA."""

@@ -1,0 +1,81 @@
+"""The driver's own texture environments, which gl-arbfp draws with in the place of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ctypes import c_float
+from types import SimpleNamespace
+from typing import Any
+
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.isa.ir import Attribute, Program, TextureTarget
+from gpgpu_legacy.languages.texenv.reader import read
+from gpgpu_legacy.languages.texenv.state import COMBINE, SOURCES, Combiner, Unit
+from gpgpu_legacy.runtime.gl.compatibility import Context
+from gpgpu_legacy.runtime.gl.headers import GL
+
+_TARGETS = {
+    TextureTarget.T1D: GL.TEXTURE_1D,
+    TextureTarget.T2D: GL.TEXTURE_2D,
+    TextureTarget.T3D: GL.TEXTURE_3D,
+    TextureTarget.CUBE: GL.TEXTURE_CUBE_MAP,
+    TextureTarget.RECT: GL.TEXTURE_RECTANGLE,
+}
+_INTEGERS = ("glTexEnvi", GL.TEXTURE_ENV)
+
+
+class Environments:
+    """The texture environments of a Program that stands for them, as calls of OpenGL.
+
+    They have the fields of a LoadedProgram: the attributes of a vertex, and no parameters.
+    """
+
+    locals: tuple[int, ...] = ()
+    env: tuple[int, ...] = ()
+
+    def __init__(self, context: Context, program: Program) -> None:
+        """PlanError where the driver has fewer units."""
+        units, self._is_clamped = read(program.state)
+        self.attributes: tuple[Attribute, ...] = program.attributes_read
+        most = context.integer(GL.MAX_TEXTURE_UNITS)
+        if units[-1].number >= most:
+            raise PlanError(
+                f"{program.name or 'the state'} enables TEXTURE{units[-1].number}, and "
+                f"{context.renderer} has {most} texture environments (GL_MAX_TEXTURE_UNITS); "
+                "choose another executor, which has them all"
+            )
+        self._calls = [call for unit in units for call in _calls(unit)]
+
+    def set(self, gl: SimpleNamespace) -> None:
+        """Enable them in the place of programs. The caller keeps OpenGL's state and restores it."""
+        gl.glDisable(GL.FRAGMENT_PROGRAM)
+        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, int(self._is_clamped))
+        for function, *arguments in self._calls:
+            getattr(gl, function)(*arguments)
+
+
+def _calls(unit: Unit) -> Iterator[tuple[Any, ...]]:
+    """The calls of OpenGL that set a unit, each with its function's name."""
+    yield "glActiveTexture", GL.TEXTURE0 + unit.number
+    yield "glEnable", _TARGETS[unit.target]
+    yield *_INTEGERS, GL.TEXTURE_ENV_MODE, getattr(GL, unit.mode)
+    if unit.mode == COMBINE:
+        for part, combiner in (("RGB", unit.rgb), ("ALPHA", unit.alpha)):
+            yield from _combine(part, combiner)
+    if unit.color is not None:
+        yield "glTexEnvfv", GL.TEXTURE_ENV, GL.TEXTURE_ENV_COLOR, (c_float * 4)(*unit.color)
+
+
+def _combine(part: str, combiner: Combiner) -> Iterator[tuple[Any, ...]]:
+    yield *_INTEGERS, getattr(GL, f"COMBINE_{part}"), getattr(GL, combiner.function.name)
+    yield "glTexEnvf", GL.TEXTURE_ENV, getattr(GL, f"{part}_SCALE"), float(combiner.scale)
+    for index, argument in enumerate(combiner.arguments):
+        source = argument.source
+        name = (
+            getattr(GL, source)
+            if source in SOURCES
+            else GL.TEXTURE0 + int(source[len("TEXTURE") :])
+        )
+        yield *_INTEGERS, getattr(GL, f"SOURCE0_{part}") + index, name
+        operand = getattr(GL, argument.operand.value)
+        yield *_INTEGERS, getattr(GL, f"OPERAND0_{part}") + index, operand

@@ -1,0 +1,71 @@
+"""Texture environments against the driver's own fixed function, and every other executor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+
+import numpy as np
+import pytest
+from environments import differing_bytes, random_scene
+
+from gpgpu_legacy.api.pipeline import Pipeline, find
+from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.runtime.executor import Executor
+
+pytestmark = pytest.mark.gl
+
+
+@pytest.mark.parametrize(
+    ("name", "scenes"), [("gl-arbfp", 30), ("gl-raster", 3), ("gl-compute", 3), ("jit", 3)]
+)
+def test_random_environments_give_the_bytes_of_opengls_equations(
+    name: str, scenes: int, ready: Callable[[str], Executor]
+) -> None:
+    ready(name)
+    for seed in range(scenes):
+        scene = random_scene(Random(1000 + seed))
+        expected = scene.expected()
+        assert differing_bytes(scene.drawn(name), expected, expected) == 0, scene.text
+        np.testing.assert_allclose(
+            scene.drawn(name, "rgba32f"), expected, atol=1e-5, err_msg=scene.text
+        )
+
+
+@pytest.mark.parametrize("texel_format", ["unorm8", "r32f"])
+def test_the_product_of_2001_is_the_same_as_the_programs(
+    texel_format: str, ready: Callable[[str], Executor]
+) -> None:
+    """All products of two bytes, sums that saturate, and on floats sums of random matrices."""
+    ready("gl-arbfp")
+    rng = np.random.default_rng(1)
+    levels = (np.arange(256) / 255).astype(np.float32)
+    a = np.stack([levels, rng.random(256, np.float32)], 1)
+    results = [
+        find("larson-mcallister", n=256, l=2, texture_format=texel_format, state=state)
+        .run(A=a, B=a.T.copy(), executor=executor)
+        .arrays["C"]
+        for state, executor in (
+            ("program", "numpy"),
+            ("texture-environment", "numpy"),
+            ("texture-environment", "gl-arbfp"),
+        )
+    ]
+    np.testing.assert_array_equal(results[1], results[0])
+    np.testing.assert_array_equal(results[2], results[0])
+
+
+def test_a_unit_that_the_driver_lacks_is_a_plan_error(
+    ready: Callable[[str], Executor], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from gpgpu_legacy.runtime.gl import compatibility
+
+    ready("gl-arbfp")
+    monkeypatch.setattr(compatibility.Context, "integer", lambda *_: 2)
+    p = Pipeline("third unit")
+    c = p.texture("C", 1, 1)
+    a = {2: p.input("A", 1, 1)}
+    p.draw("!!texenv1.3\nTEXTURE2 RECT REPLACE\n", a, into=c, texcoords={2: (0.5, 0.5)})
+    p.output("C", c)
+    with pytest.raises(PlanError, match=r"enables TEXTURE2, and .* has 2 texture environments"):
+        p.run(A=np.zeros((1, 1), np.float32), executor="gl-arbfp")

@@ -1,0 +1,100 @@
+"""Texture environments: their text, their faults, and what they compute on NumPy."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from environments import differing_bytes, random_scene
+
+from gpgpu_legacy.api.pipeline import Pipeline, find
+from gpgpu_legacy.errors import AssemblyError
+from gpgpu_legacy.languages.arb.printer import disassemble
+from gpgpu_legacy.languages.registry import language_of, source_of
+
+MODULATE = "!!texenv1.3\nTEXTURE0 RECT REPLACE\nTEXTURE1 RECT MODULATE\n"
+
+
+def test_a_stage_is_an_instruction_of_its_line() -> None:
+    """What Larson & McAllister's card did, by hand: two lookups, and a stage for each unit."""
+    program = language_of(MODULATE).assemble(MODULATE, "modulate")
+    assert disassemble(program).splitlines()[2:6] == [
+        "TEX texture0, fragment.texcoord[0], texture[0], RECT;",
+        "TEX texture1, fragment.texcoord[1], texture[1], RECT;",
+        "MOV_SAT stage0, texture0;",
+        "MUL_SAT result.color, stage0, texture1;",
+    ]
+    assert [i.span.line for i in program.instructions] == [2, 3, 2, 3]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_canonical_text_and_the_equations_of_opengl(seed: int) -> None:
+    scene = random_scene(Random(seed))
+    program = language_of(scene.text).assemble(scene.text, "scene")
+    again = source_of(program)
+    assert language_of(again).assemble(again, "again") == program
+    expected = scene.expected()
+    np.testing.assert_allclose(scene.drawn("numpy", "rgba32f"), expected, atol=1e-5)
+    assert differing_bytes(scene.drawn("numpy"), expected, expected) == 0
+
+
+def test_every_product_of_two_bytes_and_sums_that_saturate() -> None:
+    """Whole numbers say what 8 bits hold: round(a·b / 255), and sums that end at 255."""
+    levels = np.arange(256)
+    a = (levels / 255).astype(np.float32)
+    state = {"texture_format": "unorm8", "state": "texture-environment"}
+    p = find("larson-mcallister", n=256, l=1, **state)
+    product = np.rint(p.run(A=a[:, None], B=a[None, :], executor="numpy").arrays["C"] * 255)
+    exact = (2 * levels[:, None] * levels[None, :] + 255) // 510
+    np.testing.assert_array_equal(product, exact)
+
+    twice = find(
+        "larson-mcallister", n=256, l=2, texture_format="unorm8", state="texture-environment"
+    )
+    pair = np.stack([a, a], 1)
+    total = twice.run(A=pair, B=pair.T.copy(), executor="numpy").arrays["C"]
+    np.testing.assert_array_equal(np.rint(total * 255), np.minimum(2 * exact, 255))
+
+
+def test_a_pass_gives_the_constant_colour_and_floats_are_not_clamped() -> None:
+    p = Pipeline("add")
+    a = p.input("A", 1, 1)
+    c = p.texture("C", 1, 1)
+    unit = "TEXTURE0 RECT COMBINE RGB = ADD(TEXTURE, CONSTANT)"
+    text = f"!!texenv1.3\nCLAMP_FRAGMENT_COLOR FALSE\n{unit}\n"
+    p.draw(text, {0: a}, into=c, state={"texenv[0].color": (3.0, 0.0, 0.0, 0.0)})
+    p.output("C", c)
+    assert p.run(A=np.float32([[2.5]]), executor="numpy").arrays["C"] == 5.5
+
+
+@pytest.mark.parametrize(
+    ("line", "column", "problem"),
+    [
+        ("TEXTURE0 2D COMBINE RGB = REPLACE(TEXTURE) * 3", 46, "RGB_SCALE is 3"),
+        ("TEXTURE0 2D COMBINE ALPHA = REPLACE(TEXTURE.SRC_COLOR)", 45, "OPERAND0_ALPHA"),
+        ("TEXTURE0 2D COMBINE ALPHA = DOT3_RGB(TEXTURE, PREVIOUS)", 29, "unexpected DOT3_RGB"),
+        ("TEXTURE9 2D MODULATE", 1, "there is no unit TEXTURE9"),
+        ("TEXTURE1 2D COMBINE RGB = REPLACE(TEXTURE0)", 1, "unit 1 reads TEXTURE0"),
+        ("TEXTURE0 2D MODULAT", 13, "unexpected MODULAT; did you mean MODULATE?"),
+        ("TEXTURE0 2D", 12, "the line ends too early; TEXTURE_ENV_MODE is one of"),
+        ("TEXTURE0 2D COMBINE RGB = ADD(TEXTURE)", 38, "unexpected ); ADD has 2 arguments"),
+        ("TEXTURE0 2D BLEND COLOR = (0, 2, 0, 0)", 31, "TEXTURE_ENV_COLOR has a component 2"),
+        ("TEXTURE0 2D REPLACE REPLACE", 21, "unexpected REPLACE; expected the end of the line"),
+        ("", 1, "no texture unit is enabled"),
+    ],
+)  # fmt: skip
+def test_a_fault_has_its_place_and_opengls_words(line: str, column: int, problem: str) -> None:
+    text = f"!!texenv1.3\n{line}"
+    with pytest.raises(AssemblyError) as raised:
+        language_of(text).assemble(text, "state.texenv")
+    first = raised.value.diagnostics[0]
+    assert str(first).startswith(problem)
+    assert line == "" or (first.line, first.column) == (2, column)
+
+
+def test_units_ascend_and_each_has_one_line() -> None:
+    text = "!!texenv1.3\nTEXTURE1 2D ADD\nTEXTURE1 2D ADD\nTEXTURE0 2D ADD\n"
+    with pytest.raises(AssemblyError) as raised:
+        language_of(text).assemble(text, "twice")
+    assert [d.line for d in raised.value.diagnostics] == [3, 4]
