@@ -514,6 +514,7 @@ _ROOMS = {
     "cache": "Caches",
     "predict": "Predict",
     "measure": "Measure",
+    "figures": "Figures",
     "page": "Pages",
     "errors": "Errors",
 }
