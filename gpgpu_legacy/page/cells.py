@@ -24,7 +24,7 @@ from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class AuditedClaim:
     """A claim with its recorded verdict."""
 
     paper: Paper
@@ -37,7 +37,7 @@ class Judged:
         return f"{self.paper.id}/{self.claim.id}"
 
 
-def judged(paper: Paper, verdicts: Verdicts) -> dict[str, Judged]:
+def judged(paper: Paper, verdicts: Verdicts) -> dict[str, AuditedClaim]:
     """The claims of a paper with their verdicts, by the claims' ids and in their order.
 
     Raises InputError where the verdicts lack a claim.
@@ -49,7 +49,7 @@ def judged(paper: Paper, verdicts: Verdicts) -> dict[str, Judged]:
             raise InputError(
                 f"no verdict is recorded on {name}; run `gpgpu-legacy audit --record FILE`"
             )
-        found[claim.id] = Judged(paper, claim, verdicts.claims[name])
+        found[claim.id] = AuditedClaim(paper, claim, verdicts.claims[name])
     return found
 
 
@@ -80,7 +80,7 @@ class CellLine:
 
     row: str
     column: str
-    claim: Judged
+    claim: AuditedClaim
     published: Number
     derived: Number | None = None
     counted: Number | None = None
@@ -115,7 +115,7 @@ class _Maker:
     """Makes the tables of a paper. times: recorded, by method and size."""
 
     paper: Paper
-    claims: Mapping[str, Judged]
+    claims: Mapping[str, AuditedClaim]
     times: Mapping[tuple[str, int], list[Time]]
 
     def of_formulas(self, table: Table) -> Cells:
@@ -191,7 +191,7 @@ class _Maker:
         title = f"Matrix {matrix.id}" if len(matrix.id) == 1 else matrix.id.capitalize()
         return Cells(title, f"{matrix.where}.", (), lines)
 
-    def _element(self, claim: Judged, row: int, column: int) -> CellLine:
+    def _element(self, claim: AuditedClaim, row: int, column: int) -> CellLine:
         return CellLine(
             row=f"row {row}",
             column=f"column {column}",
@@ -201,12 +201,12 @@ class _Maker:
         )
 
 
-def _audit(claim: Judged) -> str:
+def _audit(claim: AuditedClaim) -> str:
     """The command that shows a claim."""
     return f"gpgpu-legacy audit {claim.paper.id} --verdict {claim.entry.verdict.value}"
 
 
-def _derived(claim: Judged) -> Number | None:
+def _derived(claim: AuditedClaim) -> Number | None:
     """What the audit computes for a claim; None where it computes nothing."""
     if not claim.entry.computed:
         return None

@@ -7,12 +7,12 @@ from collections import Counter
 from browser_pages import PHONE, Opener, View
 from playwright.sync_api import Page
 
-from gpgpu_legacy.page.cells import Judged, judged
+from gpgpu_legacy.page.cells import AuditedClaim, judged
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.published.papers import papers
 
 
-def claims() -> list[Judged]:
+def claims() -> list[AuditedClaim]:
     return [one for paper in papers() for one in judged(paper, recorded()).values()]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
-from gpgpu_legacy.page.cells import Judged, judged
+from gpgpu_legacy.page.cells import AuditedClaim, judged
 from gpgpu_legacy.page.section import Section, rendered
 from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed
 from gpgpu_legacy.papers.audit.record import recorded
@@ -57,7 +57,7 @@ def make_section() -> Section:
     )
 
 
-def _shown(one: Judged, causes: Counter[str]) -> dict[str, object]:
+def _shown(one: AuditedClaim, causes: Counter[str]) -> dict[str, object]:
     """A claim as its template shows it."""
     claim, entry = one.claim, one.entry
     published = printed(claim.published)
