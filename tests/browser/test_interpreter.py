@@ -23,12 +23,10 @@ from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 from interpreted import Interpreted
 from plans import Made, plans
-from products import METHODS_AND_WAYS, plan_of, random_operands
+from products import random_operands
 from random_programs import INEXACT
 from strategies import Scene, draw_scene, whole_scenes
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.api.trace import Fate, Visit
 from gpgpu_legacy.api.trace import trace as trace_of
@@ -122,15 +120,6 @@ def test_random_plans(interpreted: Interpreted, made: Made) -> None:
     found = carry_out_all(made.plan, made.given, interpreted)
     for mine, theirs in zip(found, expected, strict=True):
         assert_same_bits(mine, theirs)
-
-
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_products(interpreted: Interpreted, method: Algorithm, way: Accumulate | None) -> None:
-    for shape in ((1, 1, 1), (5, 7, 3), (8, 8, 8)):
-        plan = plan_of(method, shape, way, block=3)
-        operands = random_operands(plan)
-        expected = NUMPY.run(plan, operands, EXACT).outputs
-        assert_same_bits(interpreted.run(plan, operands).outputs["C"], expected["C"])
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -226,27 +226,3 @@ def test_every_algorithm_plays_to_its_end(open_page: Opener) -> None:
     assert {"life", "jacobi", "reduction", "bitonic-sort", "packed-2x2"} <= {*names()}
     kernels = page.locator("#algorithms > .note").inner_text()
     assert "mali-sgemm" in kernels and "life" not in kernels
-
-
-def test_jacobi_and_life_are_the_packages(open_page: Opener) -> None:
-    """The texel that is chosen has the value of a run by NumPy."""
-    given = {"cells": np.zeros((32, 32), np.float32)}
-    given["cells"][[16, 16, 17, 17, 18], [17, 18, 16, 17, 17]] = 1
-    life = find("life", width=32, height=32, generations=9)
-    plan, cells = life.plan(), life.run(given, executor="numpy").cells
-    page = open_page("algorithms", at="algorithms.name=life&algorithms.pass=9")
-    alive = np.argwhere(cells == 1)
-    dead = np.argwhere(cells[12:24, 12:24] == 0) + 12
-    texture = expand(plan).steps[8].targets[0]
-    for row, column in [*alive[:3], *dead[:3]]:
-        at = f"algorithms.name=life&algorithms.pass=9&algorithms.texel={texture}:{column},{row}"
-        turn(page, at)
-        said = page.locator(".texels-said", has_text=f"texel ({column}, {row})")
-        assert float(said.inner_text().split(": ")[1].split(",")[0]) == cells[row, column]
-
-
-def test_an_unknown_algorithm_is_named_and_the_first_is_shown(open_page: Opener) -> None:
-    page = open_page("algorithms", at="algorithms.name=quicksort&algorithms.pass=1000")
-    said = page.locator("#algorithms .said").inner_text()
-    assert "“quicksort”" in said and "“1000”" in said
-    assert page.get_by_role("combobox", name="Algorithm", exact=True).input_value() == names()[0]

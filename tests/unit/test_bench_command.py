@@ -15,11 +15,9 @@ from PIL import Image
 
 from gpgpu_legacy.measure import other_work
 from gpgpu_legacy.measure.bench import Bench, compare
-from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.serial import from_json, read_recorded
 from gpgpu_legacy.sources import checkout
 
-BENCHMARKS = Path(__file__).parent.parent.parent / "benchmarks"
 JIT = ("hall-carr-hart-multi", "--executor", "jit", "--peer", "numpy-blas")
 
 
@@ -256,30 +254,3 @@ def test_ratios_are_to_the_peers_of_the_same_case_plan_and_parameters() -> None:
     assert ratios.heads[-2:] == (": gl-arbfp", ": numpy-blas")
     assert [row[-2:] for row in ratios.rows] == [(4.0, 0.2), (None, 0.2)]
     assert [row[ratios.heads.index("block")] for row in ratios.rows] == [32, 8]
-
-
-def test_a_busy_machine_shows() -> None:
-    steady = bench_of(result(1.0, spread=[0.9, 1.1]))
-    busy = bench_of(result(1.0, spread=[0.2, 1.1]))
-    assert "busy" not in as_text(steady.grids())
-    assert "busy" in as_text(busy.grids())
-
-
-RECORDED = [
-    path
-    for name in ("bench", "whole", "jacobi", "arithmetic", "scattered", "filtered")
-    for path in sorted(BENCHMARKS.glob(f"{name}-*.json"))
-]
-
-
-@pytest.mark.parametrize("path", RECORDED, ids=lambda p: p.name)
-def test_recorded_benchmarks_still_read(path: Path) -> None:
-    bench = read_recorded(path, Bench)
-    assert bench.results
-    assert bench.schema == 1
-    assert bench.grids(whole=True)
-
-
-def test_a_recorded_benchmark_without_samples_says_how_many_runs_there_were() -> None:
-    table = as_text(read_recorded(BENCHMARKS / "bench-h100-raster.json", Bench).grids())
-    assert "30" in next(line for line in table.splitlines() if "cublas" in line).split()

@@ -258,22 +258,6 @@ def products(
     return bench(*cases, rounds=rounds, budget=budget, peers=(), **more)
 
 
-def test_entrants_take_turns_and_a_result_is_the_median_of_what_is_measured(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock()
-    one = Multiplying(clock, "one", iter([9.0, 9.0, 1.0, 5.0, 3.0]))  # a first run and a warm-up
-    two = Multiplying(clock, "two", repeat(2.0))
-    found = products(monkeypatch, one, two, rounds=3)
-    assert RUNS == ["one", "one", "two", "two"] + ["one", "two"] * 3
-    assert [score.samples for score in found.results] == [(1.0, 5.0, 3.0), (2.0, 2.0, 2.0)]
-    assert [score.seconds for score in found.results] == [3.0, 2.0]
-    assert found.results[1].gflops == pytest.approx(2 * 8**3 / 2.0 / 1e9)
-    assert found.results[0].spread == (1.0, 5.0)
-    assert found.spent_s == clock.now
-    assert found.not_run == ()
-
-
 def test_short_runs_are_repeated_within_a_round(monkeypatch: pytest.MonkeyPatch) -> None:
     clock, round_s = Clock(), Rounds().round_s
     short = Multiplying(clock, "short", repeat(round_s / 4.5))
@@ -282,30 +266,6 @@ def test_short_runs_are_repeated_within_a_round(monkeypatch: pytest.MonkeyPatch)
     assert [len(score.samples) for score in found.results] == [2 * 4, 2 * Rounds().most_runs]
     most, warming = Rounds().most_runs, 2  # of which each takes 11 ms
     assert RUNS[4:] == (["short"] * (warming + 4) + ["shorter"] * (most + most)) * 2
-
-
-def test_products_that_do_not_fit_the_budget_are_not_begun_and_are_listed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = Clock()
-    cubic = Multiplying(clock, "cubic", lambda n: 1e-6 * n**3)
-    quick = Multiplying(clock, "quick", lambda n: 1e-9 * n**3)
-    found = products(monkeypatch, cubic, quick, sizes=(64, 512), rounds=5, budget_s=10.0)
-    assert [(r.case, r.executor) for r in found.results] == [
-        ("n = 64", "cubic"), ("n = 64", "quick"), ("n = 512", "quick")
-    ]  # fmt: skip
-    [missing] = found.not_run
-    assert (missing.case, missing.executor) == ("n = 512", "cubic")
-    assert "up to 134 s" in missing.reason
-    assert 512 not in cubic.sizes
-    assert clock.now <= 10.0
-
-
-def test_the_budget_can_end_between_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Multiplying(Clock(), "one", repeat(1.0))
-    found = products(monkeypatch, one, rounds=5, budget_s=4.5)
-    assert found.results[0].samples == (1.0, 1.0)  # after a first run and a warm-up
-    assert found.not_run == ()
 
 
 @pytest.mark.parametrize(("size", "rows"), [(1024, None), (1025, 64)])
@@ -455,22 +415,6 @@ def test_a_plan_that_would_outlast_the_budget_is_probed_and_left_out(
     assert set(quick.passes_run) == {64, 4096, 10_000}
     assert found.spent_s == clock.now <= 20.0
     assert found.budget_s == 20.0
-
-
-def test_progress_and_results_come_as_they_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    only(monkeypatch, Known("one", [1.0, 4.0]), Known("two", [1.0, 4.0]))
-    cases = [Case(made(clearing(), two_numbers, k=1), {}), Case(made(clearing(2), k=2), {})]
-    told: list[str] = []
-    saved: list[Bench] = []
-    benchmark = Benchmark(cases, rounds=Rounds(2))
-    found = benchmark.measure(progress=told.append, save=saved.append)
-    assert len(told) == benchmark.steps
-    assert set(told) == {
-        "k = 1: two_numbers", "k = 1: clearing on one", "k = 1: clearing on two",
-        "k = 2: clearing on one", "k = 2: clearing on two",
-    }  # fmt: skip
-    assert saved[-1] == found
-    assert len(saved[0].results) < len(found.results)
 
 
 # The work of a plan ------------------------------------------------------------------------------

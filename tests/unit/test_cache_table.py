@@ -262,13 +262,3 @@ def test_bad_input_of_the_table_is_one_line(
     assert complaint in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_recorded_tables_of_the_repository_read() -> None:
-    folder = Path(__file__).parents[2] / "benchmarks"
-    settings = 5 * 3 * 2 * 4
-    for name in ("cache-table-256", "cache-table"):
-        table = read_recorded(folder / f"{name}.json", CacheTable)
-        assert len(table.rows) == settings * (1 + 2 * 8)
-        assert len(table.judge()) == 2 * settings
-        assert table.not_run == ()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpgpu_legacy.present.colours import (
     FAR,
@@ -64,21 +62,6 @@ def test_a_number_that_stands_for_none_is_not_on_the_scale(
 def test_limits_that_are_given() -> None:
     assert scale_for([np.zeros(2, np.float32)], (-1, 4)) == ColourScale(DIVERGING, -1, 4)
     assert scale_for([np.zeros(2, np.float32)], (1, 4)) == ColourScale(ONE, 1, 4)
-
-
-def luma(colour: np.ndarray) -> float:
-    return float(np.dot(colour, (0.299, 0.587, 0.114)))
-
-
-@given(st.floats(0, 1), st.floats(0, 1), st.sampled_from((1, -1)))
-def test_what_is_farther_from_0_is_darker(one: float, other: float, sign: int) -> None:
-    near, far = sorted((one, other))
-    numbers = sign * np.array([near, far])
-    own = ColourScale(ONE, 0, 1) if sign > 0 else ColourScale(ONE, -1, 0)
-    for scale in (own, ColourScale(DIVERGING, -1, 1)):
-        light, dark = map(luma, scale.colours(numbers))
-        assert dark <= light + 1  # colours are rounded
-        assert dark < light or far - near < 0.02
 
 
 def test_numbers_beyond_the_ends_and_numbers_that_are_none() -> None:

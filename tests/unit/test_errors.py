@@ -54,11 +54,12 @@ def test_a_program_keeps_a_line_for_each_fault() -> None:
         (RecursionError(), 2, "nested too deeply; give something flatter"),
         (FileNotFoundError(2, "No such file", "x\n.fp"), 2, r"x\n.fp: no such file"),
         (moderngl.Error("out of memory"), 2, "OpenGL failed: out of memory; try a smaller size"),
+        (KeyboardInterrupt(), 130, "gpgpu-legacy: interrupted"),
         (KeyError("two\nlines"), 70, r"KeyError: 'two\nlines'; this is a fault of gpgpu_legacy"),
     ],
 )
 def test_whatever_a_command_raises_is_one_line(
-    error: Exception,
+    error: BaseException,
     code: int,
     line: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -77,4 +78,4 @@ def test_whatever_a_command_raises_is_one_line(
         shown = capsys.readouterr().err
         assert ended.value.code == code
         assert line in shown.splitlines()[-1]
-        assert ("Traceback" in shown) == (len(words) == 2)
+        assert ("Traceback" in shown) == (len(words) == 2 and code != cli.INTERRUPTED)

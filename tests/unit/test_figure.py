@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from PIL import Image
 from sorting import shuffled, sort_plan
 
-from gpgpu_legacy.api import figure as module
 from gpgpu_legacy.api.figure import chosen
 from gpgpu_legacy.api.figure import figure as figure_of
 from gpgpu_legacy.api.pipeline import Pipeline
@@ -28,8 +27,7 @@ from gpgpu_legacy.figures.options import (
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.present.captions import MARGIN
-from gpgpu_legacy.present.colours import NOT_FINITE, ScaleKind
+from gpgpu_legacy.present.colours import ScaleKind
 
 F32 = NDArray[np.float32]
 
@@ -119,15 +117,6 @@ def test_of_many_passes_some_are_on_the_sheet_and_more_in_the_animation() -> Non
     assert 11 <= len(film) <= 11 + 4
     last = figure.panels[-1].texels[..., 0]
     np.testing.assert_array_equal(last.ravel(), np.sort(shuffled(16, 16).ravel()))
-
-
-def test_no_more_is_kept_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    plan, inputs = sort(8, 8), {"values": shuffled(8, 8)}
-    monkeypatch.setattr(module, "MOST_BYTES", 5 * 8 * 8 * 4)
-    assert len(figure_of(plan, inputs).panels) == 5
-    monkeypatch.setattr(module, "MOST_BYTES", 8 * 8 * 4)
-    with pytest.raises(InputError, match=r"a figure keeps .* of several passes; show a smaller"):
-        figure_of(plan, inputs)
 
 
 def levels() -> Pipeline:
@@ -297,48 +286,6 @@ def test_an_animation_without_captions_is_the_texels(tmp_path: Path) -> None:
         assert picture[~is_white].max() < 50
 
 
-def test_equal_pictures_are_shown_for_longer(tmp_path: Path) -> None:
-    figure = figure_of(shifts(6), {"a": CELLS})  # after the third, nothing changes
-    options = AnimationOptions(scale=1, captions=False, last_ms=300)
-    figure.animate(tmp_path / "cells.gif", options)
-    with Image.open(tmp_path / "cells.gif") as image:
-        assert image.n_frames == 4
-        image.seek(3)
-        assert image.info["duration"] == 100 * 3 + 300
-
-
-def test_a_caption_and_a_scale_are_below_the_texels(tmp_path: Path) -> None:
-    """The scale runs from the lowest to the highest; the colours of the texels are on it."""
-    inputs = {"a": X[:3]}
-    figure = figure_of(shifts(2), inputs)
-    figure.animate(tmp_path / "film.png", AnimationOptions(scale=80))
-    found = pixels(tmp_path / "film.png")
-    assert found.shape[0] == 3
-    [(_, scale)] = set(figure.scales(figure.film))
-    assert (scale.low, scale.high) == (0, 11)
-    for passes, picture in enumerate(found):
-        part = picture[MARGIN : MARGIN + 240, MARGIN : MARGIN + 320]
-        expected = scale.colours(moved(X[:3], passes)[::-1])
-        np.testing.assert_array_equal(part[40::80, 40::80], expected)
-        below = picture[MARGIN + 240 :]
-        bar = below[(below == scale.colours(np.array(11.0))).all(axis=-1).any(axis=1)][0]
-        np.testing.assert_array_equal(bar[MARGIN], scale.colours(np.array(0.0)))
-        np.testing.assert_array_equal(bar[-MARGIN - 1], scale.colours(np.array(11.0)))
-    captions = found[:, MARGIN + 240 + 40 :]
-    assert not np.array_equal(captions[0], captions[1])
-
-
-def test_what_is_drawn_of_a_texture_is_marked(tmp_path: Path) -> None:
-    figure = figure_of(levels(), {"x": X}, FigureOptions(textures=("whole",)))
-    figure.animate(tmp_path / "film.png", AnimationOptions(scale=100))
-    [picture] = pixels(tmp_path / "film.png")
-    is_mark = (picture == (179, 38, 30)).all(axis=-1)
-    rows, columns = np.nonzero(is_mark)
-    assert (rows.min() - MARGIN, rows.max() - MARGIN) == (100, 199)  # row 2 of 4 from the bottom
-    assert (columns.min() - MARGIN, columns.max() - MARGIN) == (300, 399)
-    assert is_mark.sum() == 4 * 100 - 4
-
-
 def words(figure: Figure, path: Path) -> str:
     """The text of a sheet: matplotlib leaves it as comments in an SVG."""
     figure.plot(path)
@@ -352,15 +299,6 @@ def test_the_words_and_numbers_on_a_sheet(tmp_path: Path) -> None:
     assert "<!-- 3 passes  ·  row 0 at the bottom  ·  run by numpy -->" in text
     for number in (10, 18, 42, 50, 120):
         assert f"<!-- {number} -->" in text
-
-
-def test_numbers_that_are_none_have_a_colour_of_their_own(tmp_path: Path) -> None:
-    cells = CELLS.copy()
-    cells[0, 0] = np.nan
-    figure = figure_of(shifts(1), {"a": cells})
-    assert "<!-- NaN or infinite -->" in words(figure, tmp_path / "sheet.svg")
-    figure.plot(tmp_path / "sheet.png")
-    assert (pixels(tmp_path / "sheet.png") == NOT_FINITE).all(axis=-1).sum() > 100
 
 
 # What cannot be drawn -----------------------------------------------------------------------------

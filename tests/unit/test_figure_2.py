@@ -7,22 +7,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from gpgpu_legacy.present.pixel_text import BEYOND_LATIN_1, Font, wrap
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import with_fields
 from gpgpu_legacy.studies.figure_2 import (
-    DEMONSTRATION_A,
-    DEMONSTRATION_B,
     METHOD,
     demonstrate,
     scales_of,
 )
 
 SIZES = [(1, 1, 1), (2, 16, 5), (16, 3, 1), (16, 16, 16)]
-RED = (204, 52, 64)
-GRID = (92, 118, 152)
-CELL = 56
-OPERANDS_END = 350  # the y below which a figure of 1×1 has passes alone
 
 
 def numpy_executor():
@@ -64,37 +56,6 @@ def test_frames_are_outer_products_and_their_sums(size):
     check_frames(shown(a, b), a, b)
 
 
-def test_the_operands_in_the_code_are_exact_and_saturate_in_part():
-    demonstration = demonstrate(numpy_executor())
-    a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
-    assert a.shape == b.shape == (4, 4)
-    assert np.array_equal(demonstration.frames[-1].framebuffer, a @ b)
-    assert 4 <= int((a @ b > 1).sum()) <= 12
-
-
-def test_eight_bits_saturate_in_the_framebuffer():
-    p = METHOD.builder(n=4, texture_format="unorm8")
-    demonstration = demonstrate(numpy_executor(), p)
-    last = demonstration.frames[-1].framebuffer
-    assert last.min() >= 0.0
-    assert last.max() == 1.0
-    steps = last.astype(float) * 255
-    assert np.allclose(steps, np.rint(steps), atol=1e-4)
-    product = np.array(DEMONSTRATION_A) @ np.array(DEMONSTRATION_B)
-    # Each operand is off by half a step at most, and so is each of the four products.
-    assert np.abs(last - np.minimum(product, 1)).max() < 4 * 1.5 / 255
-
-
-def test_random_matrices_come_from_the_seed_alone():
-    one, same, other = (
-        demonstrate(numpy_executor(), METHOD.builder(n=4), seed=seed) for seed in (1, 1, 2)
-    )
-    assert np.array_equal(one.a, same.a)
-    assert not np.array_equal(one.a, other.a)
-    assert one.a.min() >= 0 and one.a.max() < 1
-    assert not np.array_equal(demonstrate(numpy_executor()).a, one.a)
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -132,59 +93,6 @@ def test_the_command_takes_the_matrices_of_files(run, tmp_path):
 # The drawing ----------------------------------------------------------------------------------
 
 
-def one_cell(framebuffer, values=(0.5,)):
-    """The pixels of demonstrations of 1×1 whose framebuffer holds that, and then each of values."""
-    demonstration = shown([[0.5]], [[0.5]])
-    (frame,) = demonstration.frames
-    frames = tuple(
-        with_fields(frame, framebuffer=np.full((1, 1), value, np.float32))
-        for value in (framebuffer, *values)
-    )
-    return np.asarray(with_fields(demonstration, frames=frames).picture())
-
-
-def background(pixels):
-    """The commonest colour of each square panel in the last column of the picture, from its top.
-
-    Panels are framed in the colour of the grid, so runs of it in the middle of the column end them.
-    """
-    grid = (pixels == GRID).all(axis=-1)
-    grid[:OPERANDS_END] = False
-    right = np.flatnonzero(grid.any(axis=0))[-1]
-    left = right - CELL
-    rows = np.flatnonzero(grid[:, right])
-    tops = rows[np.flatnonzero(np.diff(rows, prepend=-2) > 1)]
-    colours = []
-    for top in tops:
-        panel = pixels[top + 1 : top + CELL, left + 1 : right].reshape(-1, 3)
-        found, counts = np.unique(panel, axis=0, return_counts=True)
-        colours.append(tuple(int(level) for level in found[counts.argmax()]))
-    return colours
-
-
-@pytest.mark.parametrize(
-    ("values", "levels"),
-    [
-        ((0.0, 0.25, 1.0), (0, 64, 255)),
-        ((1.0, 2.0, 0.5), (128, 255, 64)),  # white is the largest value
-        ((-1.0, 0.0, 1.0), (0, 128, 255)),  # black is the least, if negative
-        ((0.001, 0.002, 0.25), (0, 1, 64)),  # the product, 0.25, is on the same scale
-        ((np.inf, -np.inf, 1.0), (255, 0, 255)),
-    ],
-)
-def test_greys_reach_as_far_as_the_values(values, levels):
-    first, *others = values
-    assert background(one_cell(first, others)) == [(level,) * 3 for level in levels]
-
-
-def test_nan_is_red_and_says_so():
-    pixels = one_cell(np.nan, (1.0,))
-    assert background(pixels) == [RED, (255, 255, 255)]
-    red = (pixels == RED).all(axis=-1)
-    assert red.sum() < (CELL - 1) ** 2, "no text in the cell"
-    assert not (one_cell(1.0) == RED).all(axis=-1).any()
-
-
 @pytest.mark.parametrize(
     ("a", "b", "names", "ends", "texts"),
     [
@@ -205,16 +113,6 @@ def test_scales_are_shared_where_they_can_be(a, b, names, ends, texts):
     assert [set(scale.texts) for scale in scales] == texts
 
 
-@pytest.mark.parametrize("size", SIZES[:2])
-def test_nothing_reaches_into_the_margin(size):
-    a, b = operands(*size)
-    a[0, 0] = np.nan
-    pixels = np.asarray(shown(a, b).picture())
-    inside = np.zeros(pixels.shape[:2], bool)
-    inside[30:-30, 30:-30] = True
-    assert np.all(pixels[~inside] == pixels[0, 0])
-
-
 @pytest.mark.parametrize("size", [(1, 1, 1), (3, 2, 5)])
 def test_the_animation_has_a_frame_for_each_pass(size, tmp_path):
     shown(*operands(*size)).plot(tmp_path / "figure.gif")
@@ -228,26 +126,6 @@ def test_the_animation_has_a_frame_for_each_pass(size, tmp_path):
     assert durations_ms == [1000] * (size[1] - 1) + [3000]
     assert all((f != g).any() for f, g in pairwise(frames))
     assert all((f[0, 0] == f[-1, -1]).all() for f in frames)
-
-
-# The text -------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("font", Font)
-def test_every_character_has_a_glyph(font):
-    ascii_characters = [chr(code) for code in range(32, 127)]
-    for character in [*ascii_characters, *BEYOND_LATIN_1, *"×·"]:
-        assert font.width(character) > 0, character
-    assert font.width("ab") == font.width("a") + font.width("b")
-
-
-def test_text_is_wrapped_at_spaces():
-    text = "one two three four five six"
-    lines = wrap(text, Font.BODY, 100)
-    assert " ".join(lines) == text
-    assert len(lines) > 1
-    assert all(Font.BODY.width(line) <= 100 for line in lines)
-    assert wrap("incomprehensibilities of", Font.BODY, 20) == ["incomprehensibilities", "of"]
 
 
 # The golden -----------------------------------------------------------------------------------

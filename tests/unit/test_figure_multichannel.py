@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +9,6 @@ import pytest
 from PIL import Image
 
 from gpgpu_legacy.runtime.executor import Executor
-from gpgpu_legacy.runtime.prepared import Result, Timings
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.multichannel import (
     DEMONSTRATION_X,
@@ -81,88 +79,7 @@ def test_every_number_is_that_of_equations_8_to_11(shape: tuple[int, int, int]) 
             assert each.y.swizzled[i, j].tolist() == [quadrant[m, j] for quadrant in right]
 
 
-class Forger:
-    """Claims 0.25 for every texel of every run."""
-
-    name = summary = "forger"
-
-    def __init__(self) -> None:
-        self.programs: list[Any] = []
-
-    def run(self, plan: Any, given: Any, machine: Any = None, observer: Any = None) -> Result:
-        each = plan.steps[0]
-        if observer is not None:
-            self.programs.append(each.program)
-            extent = plan.texture(each.target).extent
-            texels = np.full((extent.height, extent.width, 4), 0.25, np.float32)
-            observer(0, each, lambda _: texels)
-        return Result({"C": np.full((4, 4), 0.5, np.float32)}, Timings(0, 0, 0))
-
-
-def test_every_number_comes_from_the_executor() -> None:
-    forger = Forger()
-    demonstration = demonstrate(forger)  # type: ignore[arg-type]
-    assert np.all(demonstration.z == 0.5)
-    for each in demonstration.multiply_adds:
-        for operand in (each.x, each.y):
-            assert np.all(operand.texel == 0.25)
-            assert np.all(operand.swizzled == 0.25)
-            assert np.all(operand.rows == 0.0)
-            assert np.all(operand.columns == 0.0)
-        assert np.all(each.product == 0.25)
-        assert np.all(each.total == 0.25)
-    assert len(forger.programs) == 8 * len(demonstration.multiply_adds)
-
-
 # The drawing ------------------------------------------------------------------------------------
-
-
-def pixels(demonstration: Multichannel, fragment: tuple[int, int] | None = None) -> Any:
-    return np.asarray(demonstration.picture(fragment)).astype(int)
-
-
-@pytest.mark.parametrize("shape", [(1, 1, 1), (8, 3, 8)])
-def test_nothing_reaches_into_the_margin(shape: tuple[int, int, int]) -> None:
-    x, y = operands(*shape)
-    drawn = pixels(shown(-1234.5 * x, y))
-    inside = np.zeros(drawn.shape[:2], bool)
-    inside[30:-30, 30:-30] = True
-    assert np.all(drawn[~inside] == drawn[0, 0])
-
-
-def test_one_number_shows_where_it_is_used_and_nowhere_else() -> None:
-    """X[0, 0] reaches fragment (0, 0) and not fragment (1, 1), which shows it in the matrix."""
-    changed = np.array(DEMONSTRATION_X)
-    changed[0, 0] = 3
-    before = demonstrate(numpy_executor())
-    after = shown(changed, np.array(DEMONSTRATION_Y))
-
-    def differing(fragment: tuple[int, int]) -> tuple[int, Any]:
-        different = (pixels(before, fragment) != pixels(after, fragment)).any(axis=-1)
-        return int(different.sum()), np.flatnonzero(different.any(axis=1))
-
-    count_used, rows_used = differing((0, 0))
-    count_other, rows_other = differing((1, 1))
-    half = len(pixels(before)) // 2
-    assert 0 < count_other < count_used
-    assert rows_other.max() < half < rows_used.max()
-
-
-def test_the_animation_goes_through_the_fragments(tmp_path: Path) -> None:
-    demonstration = shown(*operands(3, 2, 2))
-    demonstration.plot(tmp_path / "m.gif")
-    with Image.open(tmp_path / "m.gif") as animation:
-        frames = []
-        for number in range(animation.n_frames):  # type: ignore[attr-defined]
-            animation.seek(number)
-            frames.append(np.asarray(animation.convert("RGB")).astype(int))
-            assert animation.info["duration"] == 3000
-    assert len(frames) == 2
-    assert all((f != g).any() for f, g in pairwise(frames))
-    for frame, fragment in zip(frames, demonstration.fragments, strict=True):
-        off = np.abs(frame - pixels(demonstration, fragment)).max(axis=-1)
-        assert (off <= 8).mean() > 0.99, "only the edges of letters may find no colour of their own"
-        assert (off == 0).mean() > 0.97
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from gpgpu_legacy.measure import benchmark
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import measure
 from gpgpu_legacy.present.grid import as_text
-from gpgpu_legacy.serial import as_record, read_recorded
+from gpgpu_legacy.serial import as_record
 from gpgpu_legacy.studies import lineage as model
 from gpgpu_legacy.studies.lineage import Lineage, benchmark_of
 
@@ -107,10 +107,3 @@ def test_the_command_runs_writes_and_draws(run: Command, tmp_path: Path) -> None
     assert code == 0
     assert out.count("in the order of history") == 2
     assert plot.read_bytes().startswith(b"\x89PNG")
-
-
-@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("lineage-*.json")), ids=lambda p: p.name)
-def test_recorded_lineages_still_read(path: Path) -> None:
-    recorded = read_recorded(path, Lineage)
-    assert recorded.steps and recorded.libraries
-    assert len(recorded.grids(whole=True)[0].rows) == len(recorded.steps) + len(recorded.not_run)
