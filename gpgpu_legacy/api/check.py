@@ -43,7 +43,7 @@ class Taken(Record):
 
     def grid(self, program: str) -> Grid:
         """What it uses. program: its name."""
-        rows = tuple((one.value, n) for one in Resource if (n := self.resources[_key(one)]))
+        rows = tuple((one.value, n) for one in Resource if (n := self.resources.get(_key(one))))
         caption = f"The resources that {program} uses"
         return Grid("resources", caption, ("resource", "number"), rows, self.nodes)
 

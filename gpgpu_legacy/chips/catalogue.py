@@ -20,7 +20,7 @@ from gpgpu_legacy.serial import as_record, with_fields
 Value = bool | Number | str | tuple[str, ...]
 Facts = dict[str, Fact[Value]]
 
-SECTIONS = "hardware", "formats", "programs", "advertised", "native"
+SECTIONS = "hardware", "formats", "programs", "fixed_function", "advertised", "native"
 
 
 class Chip(Result, omit_defaults=True):
@@ -35,6 +35,7 @@ class Chip(Result, omit_defaults=True):
     hardware: Facts | None = None
     formats: Facts | None = None
     programs: Facts | None = None
+    fixed_function: Facts | None = None
     advertised: Facts | None = None
     native: Facts | None = None
 
@@ -46,7 +47,7 @@ class Chip(Result, omit_defaults=True):
         for section in SECTIONS:
             for field, fact in (getattr(self, section) or {}).items():
                 name, unit = name_and_unit(field)
-                yield f"{section}: {name}{', ' if unit else ''}{unit}", fact
+                yield f"{section.replace('_', ' ')}: {name}{', ' if unit else ''}{unit}", fact
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """One fact per row, and the sources."""

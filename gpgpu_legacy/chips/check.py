@@ -40,7 +40,7 @@ def check_program(program: Program, chip: Profile) -> Verdict:
 def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
     """The same for a program of which is known what it takes."""
     known = chip.programs.instruction_set  # of a chip that lacks swizzles
-    native = None if known is None else _count(program, known.value)
+    native = None if known is None or program.state else _count(program, known.value)
     nodes = tuple(
         as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
         for node in taken.nodes
@@ -54,17 +54,33 @@ def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
 def _rows(
     program: Program, taken: Resources, native: NativeCount | None, chip: Profile
 ) -> Iterator[Row]:
-    yield _language(program, chip)
-    yield from _operations(program, chip)
-    yield from _swizzles(program, chip)
+    if not program.state:
+        yield _language(program, chip)
+        yield from _operations(program, chip)
+        yield from _swizzles(program, chip)
     if TextureTarget.RECT in program.texture_units.values():
         sides = yes_or_no_sides(chip.formats.rectangle_textures, chip)
         yield make_row("rectangle textures", "used", sides)
     for usage in taken.usages:
         if usage.count > 0:
-            yield _limit(usage, taken, chip)
+            yield _environment(usage, chip) if program.state else _limit(usage, taken, chip)
     if native is not None:
         yield from _native_limits(native, taken, chip)
+
+
+def _environment(usage: Usage, chip: Profile) -> Row:
+    """A row on texture environments: the units that the chip has, or what units can do."""
+    fact = getattr(chip.fixed_function, usage.resource.name.lower())
+    found: int | str = usage.count
+    if usage.resource is Resource.UNITS:
+        sides = both_sides(number_side(usage.count, fact, at_least=chip.kind is Kind.API), chip)
+    else:
+        found = ", ".join(use.what for use in usage.uses)
+        sides = yes_or_no_sides(fact, chip)
+    row = make_row(usage.resource.value, found, sides)
+    if row.outcome is not Outcome.EXCEEDED:
+        return row
+    return with_fields(row, where=_place(usage, usage.first_beyond(fact.value)))
 
 
 def _language(program: Program, chip: Profile) -> Row:

@@ -231,6 +231,21 @@ class Programs(Section):
     kernels: Fact[bool] | None = None
 
 
+class FixedFunction(Section):
+    """What combines textures without a program: the texture environments of OpenGL.
+
+    units: MAX_TEXTURE_UNITS, 0 where there are none; of an API, how many it promises. combine,
+    dot3, crossbar: whether COMBINE, its DOT3 functions and TEXTUREn as a source are there.
+    unclamped: whether colours may be left so (ARB_color_buffer_float).
+    """
+
+    units: Fact[Most] | None = None
+    combine: Fact[bool] | None = None
+    dot3: Fact[bool] | None = None
+    crossbar: Fact[bool] | None = None
+    unclamped: Fact[bool] | None = None
+
+
 class Limits(Section):
     """A program's limits: the largest number allowed of each, or UNLIMITED."""
 
@@ -267,6 +282,7 @@ class Profile(Record):
     hardware: Hardware = Hardware()
     formats: Formats = Formats()
     programs: Programs = Programs()
+    fixed_function: FixedFunction = FixedFunction()
     advertised: Limits = Limits()
     native: Limits = Limits()
 

@@ -31,13 +31,16 @@ from gpgpu_legacy.isa.ir import (
     Temporary,
 )
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
+from gpgpu_legacy.languages.texenv.reader import UNCLAMPED, read
+from gpgpu_legacy.languages.texenv.state import COMBINE, DOT_PRODUCTS, SOURCES
 
 
 class Resource(Enum):
     """The limited resources, by name.
 
     COORDINATE_SETS, IMAGE_UNITS, LOCAL_PARAMETERS, ENV_PARAMETERS and COLOR_OUTPUTS are limits on
-    an index: `texcoord[7]` needs eight sets, even if the program reads no other.
+    an index: `texcoord[7]` needs eight sets, even if the program reads no other. So is UNITS, which
+    texture environments have, and the others from there on, in the place of all those before.
     """
 
     ALU_INSTRUCTIONS = "ALU instructions"
@@ -52,6 +55,11 @@ class Resource(Enum):
     LOCAL_PARAMETERS = "local parameters"
     ENV_PARAMETERS = "env parameters"
     COLOR_OUTPUTS = "colour outputs"
+    UNITS = "texture units"
+    COMBINE = "combine functions"
+    DOT3 = "dot products"
+    CROSSBAR = "crossbar sources"
+    UNCLAMPED = "unclamped colours"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +174,8 @@ class Resources:
 
     def usage(self, resource: Resource) -> Usage:
         """The program's uses of one resource."""
-        return next(usage for usage in self.usages if usage.resource is resource)
+        found = (usage for usage in self.usages if usage.resource is resource)
+        return next(found, Usage(resource, ()))
 
     def count(self, resource: Resource) -> int:
         """How much of one resource the program uses."""
@@ -185,6 +194,8 @@ _FOG = {
 
 def resources(program: Program) -> Resources:
     """Count the resources that a program uses."""
+    if program.state:
+        return Resources(tuple(_environments(program)), (), 1)
     instructions, temporaries, attributes, parameters = _FOG[program.fog]
     counted = program.instructions
     lookups = [i for i in counted if not _is_arithmetic(i)]
@@ -222,6 +233,27 @@ def resources(program: Program) -> Resources:
         Usage(Resource.COLOR_OUTPUTS, tuple(_color_outputs(program))),
     )
     return Resources(usages, nodes, max(least.values(), default=1))
+
+
+def _environments(program: Program) -> Iterator[Usage]:
+    """What texture environments use, of section 3.8.13 of OpenGL 1.3 and its extensions."""
+    units, clamped = read(program.state)
+    spans = {i.texture.unit: i.span for i in program.instructions if i.texture}
+    named = [Use(f"TEXTURE{n}", n + 1, span) for n, span in spans.items()]
+    yield Usage(Resource.UNITS, tuple(named))
+    combined = [
+        (combiner, spans[unit.number])
+        for unit in units
+        if unit.mode == COMBINE
+        for combiner in (unit.rgb, unit.alpha)
+    ]
+    functions = [(c.function, span) for c, span in combined]
+    sources = ((a.source, span) for c, span in combined for a in c.arguments)
+    dots = ((f.name, span) for f, span in functions if f in DOT_PRODUCTS)
+    yield Usage(Resource.COMBINE, _distinct((f.name, span) for f, span in functions))
+    yield Usage(Resource.DOT3, _distinct(dots))
+    yield Usage(Resource.CROSSBAR, _distinct(use for use in sources if use[0] not in SOURCES))
+    yield Usage(Resource.UNCLAMPED, () if clamped else _distinct([(UNCLAMPED, None)]))
 
 
 def _is_arithmetic(instruction: Instruction) -> bool:

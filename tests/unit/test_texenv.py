@@ -9,6 +9,8 @@ import pytest
 from environments import differing_bytes, random_scene
 
 from gpgpu_legacy.api.pipeline import Pipeline, find
+from gpgpu_legacy.chips.check import check_program
+from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.registry import language_of, source_of
@@ -98,3 +100,25 @@ def test_units_ascend_and_each_has_one_line() -> None:
     with pytest.raises(AssemblyError) as raised:
         language_of(text).assemble(text, "twice")
     assert [d.line for d in raised.value.diagnostics] == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("chip", "lines", "over"),
+    [
+        ("geforce3", ("TEXTURE0 RECT REPLACE", "TEXTURE3 RECT MODULATE"), set()),
+        ("geforce3", ("TEXTURE0 2D REPLACE", "TEXTURE4 2D MODULATE"), {"texture units"}),
+        ("geforce3", ("TEXTURE0 2D COMBINE RGB = REPLACE(TEXTURE0)",), {"crossbar sources"}),
+        ("radeon-9700-pro", ("TEXTURE7 2D COMBINE RGB = REPLACE(TEXTURE7)",), set()),
+        ("texture-env-combine", ("TEXTURE0 2D COMBINE RGB = DOT3_RGB",), {"dot products"}),
+        ("opengl-1.3", ("TEXTURE0 2D COMBINE RGB = DOT3_RGB",), set()),
+        ("opengl-1.3", ("CLAMP_FRAGMENT_COLOR FALSE", "TEXTURE0 2D ADD"), {"unclamped colours"}),
+        ("mali-t604", ("TEXTURE0 2D REPLACE",), {"texture units"}),
+    ],
+)
+def test_a_chip_is_asked_for_units_and_functions_not_for_programs(
+    chip: str, lines: tuple[str, ...], over: set[str]
+) -> None:
+    text = "\n".join(["!!texenv1.3", *lines])
+    verdict = check_program(language_of(text).assemble(text, "state"), find_profile(chip))
+    assert {row.limit for row in verdict.exceeded} == over
+    assert not {"language", "operations", "temporaries"} & {row.limit for row in verdict.limits}
