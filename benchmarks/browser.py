@@ -29,10 +29,10 @@ from playwright.sync_api import sync_playwright
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "browser"))
 
 from browser_pages import RENDERERS, Browsers, Modules, Opener, browser_path  # from tests/
+from turns import medians_in_turn  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
-from gpgpu_legacy.measure.rounds import medians_in_turn
 from gpgpu_legacy.page.scenes import PLAYER, Scene, scene_of
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.runtime.devices import processor_name

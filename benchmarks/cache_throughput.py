@@ -17,6 +17,7 @@ from collections.abc import Callable
 from time import thread_time
 
 import numpy as np
+from turns import medians_in_turn, timed  # from benchmarks/
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
@@ -24,7 +25,6 @@ from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
 from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
-from gpgpu_legacy.measure.rounds import medians_in_turn, timed
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name
 from gpgpu_legacy.serial import Record, Recorded, json_text, provenance

@@ -15,7 +15,7 @@ from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import F32, find_arithmetic
 from gpgpu_legacy.measure.rounds import as_repeat, median_timings
-from gpgpu_legacy.measure.tuned import choose
+from gpgpu_legacy.measure.tuned import as_tuned
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import operands_of
@@ -201,7 +201,7 @@ def run(
     arrays = {**(inputs or {}), **arrays}
     is_tuned = False
     if observer is None:
-        p, taken, how = _tuned(p, executor, how)
+        p, taken, how = as_tuned(p, executor, how)
         is_tuned, executor = taken != executor, taken
     plan = p.plan()
     given = operands_of(p, plan, arrays, seed)
@@ -248,17 +248,6 @@ def run(
     )
     done.__dict__.update(inputs=given, arrays=result.outputs)
     return done
-
-
-def _tuned(p: PlanBuilder, executor: str, machine: Machine) -> tuple[PlanBuilder, str, Machine]:
-    """What `tune` has found for an algorithm, where that is left open; else what was asked for."""
-    if p.family is None:
-        return p, executor, machine
-    algorithm, given = p.family
-    choice = choose(algorithm, given, executor, machine)
-    if choice.given != given:
-        p = algorithm.builder(**choice.given)
-    return p, choice.executor, choice.machine
 
 
 def steps_of(repeat: int, *, is_observed: bool = False) -> int:

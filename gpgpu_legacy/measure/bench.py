@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.measure.platform import settings_in_words
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.present.result import RecordedResult, Result
 from gpgpu_legacy.serial import (
@@ -152,7 +151,8 @@ class Bench(RecordedResult, kw_only=True):
     @property
     def where(self) -> str:
         """The machine in words."""
-        return f"{self.device}{settings_in_words(self.settings)}"
+        settings = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        return f"{self.device}{f' ({settings})' * bool(settings)}"
 
     def peers_of(self, result: Timed) -> dict[str, Timed]:
         """By name, the peers that computed the same in place of the same plan, or of any."""

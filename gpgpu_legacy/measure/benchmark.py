@@ -50,7 +50,7 @@ from gpgpu_legacy.measure.rounds import (
     wait_for_rest,
     warm_up,
 )
-from gpgpu_legacy.measure.tuned import USUAL, choose
+from gpgpu_legacy.measure.tuned import USUAL, as_tuned
 from gpgpu_legacy.measure.work import beginning, least_size, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
@@ -99,12 +99,8 @@ class Case:
 
 def tuned(pipeline: PlanBuilder, executor: str = registry.AUTO) -> Case:
     """A pipeline on an executor: where that is left to `auto`, in the way that tuning has found."""
-    if pipeline.family is None:
-        return Case(pipeline, executors=(executor,))
-    algorithm, given = pipeline.family
-    choice = choose(algorithm, given, executor)
-    p = algorithm.builder(**choice.given)
-    return Case(p, executors=(choice.executor,), machine=choice.machine)
+    p, chosen, machine = as_tuned(pipeline, executor)
+    return Case(p, executors=(chosen,), machine=machine)
 
 
 # Cases while they are measured -------------------------------------------------------------------

@@ -15,10 +15,9 @@ job is run once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from math import inf
 from statistics import median
 from typing import Any
 
@@ -57,17 +56,15 @@ class Job:
     """What to run at a size.
 
     series: what is run, apart from its size; hashable. label: names the series to people. open:
-    prepares runs of any size, since smaller ones are probed. expected_s: a guess at the seconds of
-    a run, such as a paper's time; it decides which job is tried first until the engine knows more.
-    least: the smallest size that can be opened; `size`, where there is no smaller one to probe.
-    case: what is run at this size, in words, if not a product of n×n matrices.
+    prepares runs of any size, since smaller ones are probed. least: the smallest size that can be
+    opened; `size`, where there is no smaller one to probe. case: what is run at this size, in
+    words, if not a product of n×n matrices.
     """
 
     series: Any
     size: int
     label: str
     open: Callable[[int], AbstractContextManager[Ready]]
-    expected_s: float = 0.0
     least: int = 1
     case: str | None = None
 
@@ -154,26 +151,26 @@ def measure(
     budget: Budget,
     rounds: Rounds = DEFAULT_ROUNDS,
     *,
-    cheapest_first: bool = False,
     progress: Callable[[str], object] = lambda _: None,
     results: Callable[[Measured], object] = lambda _: None,
     room: Callable[[int], int] = products_at_once,
-    last_resort_s: float = inf,
 ) -> Measured:
-    """Measure jobs, as far as the budget goes.
+    """Measure jobs, as far as the budget goes: those of one size together, the smallest size first.
 
-    cheapest_first: measure each job by itself, always the cheapest of those that are left. Without
-    it, all jobs of one size are measured together, the smallest size first. progress: called with a
-    description, `count_steps` times in all. results: called with all results so far whenever there
-    are new ones, and when the measurement is interrupted.
-    room: how many jobs of a size may be open at once. last_resort_s: if no job fits the budget, the
-    cheapest one is run once, unless it is expected to take this many seconds or more.
-    Results are in the order of the jobs, unless that is by cost.
+    progress: called with a description, `count_steps` times in all. results: called with all
+    results so far whenever there are new ones, and when the measurement is interrupted.
+    room: how many jobs of a size may be open at once. If no job fits the budget, the cheapest one
+    is run once. Results are in the order of the jobs.
     An error that a driver or a library raises becomes the reason why its job was not run; the other
     jobs are not affected.
     """
-    measurement = _Measurement(budget, rounds, progress, results, room)
-    return measurement.measure(jobs, cheapest_first, last_resort_s)
+    rank = {job: number for number, job in enumerate(jobs)}
+    measurement = _Measurement(rank, budget, rounds, progress, results, room)
+    for size in sorted({job.size for job in jobs}):
+        measurement.together([job for job in jobs if job.size == size], size)
+    if not measurement.outcomes:
+        measurement.cheapest_in_any_case()
+    return measurement.so_far()
 
 
 @dataclass(frozen=True)
@@ -222,43 +219,32 @@ class _Contender:
         return Outcome(self.job, samples, self.checked, not self.samples)
 
 
+@dataclass(eq=False)
 class _Measurement:
-    """The state of a measurement: what is known of each series, and the results so far."""
+    """The state of a measurement: what is known of each series, and the results so far.
 
-    def __init__(
-        self,
-        budget: Budget,
-        rounds: Rounds,
-        progress: Callable[[str], object],
-        results: Callable[[Measured], object],
-        room: Callable[[int], int],
-    ) -> None:
-        self.budget, self.rounds, self.room = budget, rounds, room
-        self.progress, self.results = progress, results
-        self.other_work = OtherWork()
-        self.rank: dict[Job, int] = {}  # the order of results, where it is fixed
-        self.known: dict[Hashable, _Cost] = {}
-        self.outcomes: list[Outcome] = []
-        self.not_run: list[NotRun] = []
-        self.contenders: list[_Contender] = []
-        self.closing_s = 0.0  # what closing all open jobs takes
-        self.longest_close_s = 0.0  # stands for a series that has not been closed yet
+    rank: the order of results. closing_s: what closing all open jobs takes. longest_close_s: stands
+    for a series that has not been closed yet.
+    """
 
-    def measure(self, jobs: Sequence[Job], cheapest_first: bool, last_resort_s: float) -> Measured:
-        if cheapest_first:
-            self.cheapest_first(list(jobs))
-        else:
-            self.rank = {job: rank for rank, job in enumerate(jobs)}
-            for size in sorted({job.size for job in jobs}):
-                self.together([job for job in jobs if job.size == size], size)
-        if not self.outcomes:
-            self.cheapest_in_any_case(last_resort_s)
-        return self.so_far()
+    rank: Mapping[Job, int]
+    budget: Budget
+    rounds: Rounds
+    progress: Callable[[str], object]
+    results: Callable[[Measured], object]
+    room: Callable[[int], int]
+    other_work: OtherWork = field(default_factory=OtherWork)
+    known: dict[Hashable, _Cost] = field(default_factory=dict)
+    outcomes: list[Outcome] = field(default_factory=list)
+    not_run: list[NotRun] = field(default_factory=list)
+    contenders: list[_Contender] = field(default_factory=list)
+    closing_s: float = 0.0
+    longest_close_s: float = 0.0
 
     def so_far(self) -> Measured:
         """The results by now."""
         known = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
-        known.sort(key=lambda result: self.rank.get(result.job, 0))
+        known.sort(key=lambda result: self.rank[result.job])
         return Measured(
             tuple(result for result in known if isinstance(result, Outcome)),
             tuple(result for result in known if isinstance(result, NotRun)),
@@ -274,39 +260,18 @@ class _Measurement:
 
     # The order of jobs ---------------------------------------------------------------------------
 
-    def cheapest_first(self, pending: list[Job]) -> None:
-        """Each job by itself. A probe may show that another job is cheaper."""
-        while pending:
-            job = min(pending, key=lambda job: self.order(job)[1:])
-            with self.errors_of(job) as failed:
-                probe = self.next_probe(job)
-                if probe is not None:
-                    self.probe(job, probe)
-                    continue
-            pending.remove(job)
-            if failed:
-                self.tell_first(job, has_rounds=False)
-            else:
-                self.together([job], job.size)
-
     def expected_s(self, job: Job) -> float:
         """Seconds that running a job once may take, as far as is known; 0 if nothing is."""
         cost = self.known.get(job.series)
-        return job.expected_s if cost is None else cost.at(job.size)
+        return 0.0 if cost is None else cost.at(job.size)
 
     def order(self, job: Job) -> tuple[bool, float, int]:
-        """What sorts jobs by their cost: of those of unknown cost, by that of the first probe."""
-        is_new = job.series not in self.known
-        part = (min(job.size, PROBE_SIZE) / job.size) ** 3 if is_new else 1.0
-        return is_new, self.expected_s(job) * part, job.size
+        """What sorts jobs by their cost, those of unknown cost last."""
+        return job.series not in self.known, self.expected_s(job), job.size
 
-    def cheapest_in_any_case(self, longest_s: float) -> None:
+    def cheapest_in_any_case(self) -> None:
         """Run the cheapest job once; the next cheapest if it fails."""
-        left_out = (
-            entry
-            for entry in self.not_run
-            if not entry.is_refused and self.expected_s(entry.job) < longest_s
-        )
+        left_out = [entry for entry in self.not_run if not entry.is_refused]
         for least in sorted(left_out, key=lambda entry: self.order(entry.job)):
             self.not_run.remove(least)
             with self.errors_of(least.job), ExitStack() as held:
@@ -337,13 +302,12 @@ class _Measurement:
         probing = self.budget.share(2)
         rest: list[Job] = []
         for job in jobs:
-            with self.errors_of(job) as failed:
+            with self.errors_of(job):
                 while not probing.is_over and (size := self.next_probe(job)) is not None:
                     self.probe(job, size)
-            if failed:
-                self.tell_first(job, has_rounds=False)
-            else:
                 rest.append(job)
+                continue
+            self.tell_first(job, has_rounds=False)
         return sorted(rest, key=self.order)
 
     def finish(self) -> None:
@@ -378,9 +342,7 @@ class _Measurement:
         with self.errors_of(job):
             while (probe := self.next_probe(job)) is not None:
                 self.probe(job, probe)
-            cost = self.known.get(job.series)
-            reason = self.refusal(0.0 if cost is None else cost.at(job.size))
-            if reason is not None:
+            if (reason := self.refusal(self.expected_s(job))) is not None:
                 self.not_run.append(NotRun(job, reason))
                 return False
             with ExitStack() as own:
@@ -392,14 +354,12 @@ class _Measurement:
         return False
 
     @contextmanager
-    def errors_of(self, job: Job) -> Iterator[list[str]]:
-        """Turn an error into the reason why a job was not run. The list then holds the reason."""
-        failed: list[str] = []
+    def errors_of(self, job: Job) -> Iterator[None]:
+        """Turn an error into the reason why a job was not run."""
         try:
-            yield failed
+            yield
         except Exception as error:  # a driver or a library raises what it likes
-            failed.append(_reason(error))
-            self.not_run.append(NotRun(job, failed[0], is_refused=True))
+            self.not_run.append(NotRun(job, _reason(error), is_refused=True))
 
     # Probes --------------------------------------------------------------------------------------
 

@@ -97,31 +97,12 @@ TITLES = {"numpy-blas": "NumPy's BLAS", "cublas": "cuBLAS sgemm, no TF32"}
 def libraries() -> Iterator[Library]:
     """The libraries that this machine has."""
     yield Library("numpy-blas", processor(), np.matmul)
-    cublas = _through_cupy() or _through_torch()  # a call through torch takes longer to begin
-    if cublas is not None:
+    if (cublas := _cublas()) is not None:
         yield cublas
 
 
-def _through_torch() -> Library | None:
-    """NVIDIA's cuBLAS in float32; None without torch, without a GPU for it, or with TF32."""
-    try:
-        import torch
-    except ImportError:
-        return None
-    if not torch.cuda.is_available() or torch.backends.cuda.matmul.allow_tf32:
-        return None
-    return Library(
-        "cublas",
-        f"{torch.cuda.get_device_name()}, through torch",
-        torch.matmul,
-        lambda array: torch.from_numpy(array).cuda(),
-        lambda tensor: tensor.cpu().numpy(),
-        torch.cuda.synchronize,
-    )
-
-
-def _through_cupy() -> Library | None:
-    """The same through cupy, which leaves TF32 off unless CUPY_TF32 asks for it."""
+def _cublas() -> Library | None:
+    """NVIDIA's, in float32, through cupy, which leaves TF32 off unless CUPY_TF32 asks for it."""
     if os.environ.get("CUPY_TF32", "0") != "0":
         return None
     try:

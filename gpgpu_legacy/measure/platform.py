@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -12,7 +11,7 @@ from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.devices import processor
 
 _PACKAGES = (
-    "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "torch", "cupy", "cupy-cuda11x",
+    "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "cupy", "cupy-cuda11x",
     "cupy-cuda12x", "cupy-cuda13x",
 )  # fmt: skip
 
@@ -65,9 +64,3 @@ def versions() -> dict[str, str]:
 def settings() -> dict[str, str]:
     """The environment's variables that choose instructions or threads, ours and the libraries'."""
     return {name: " ".join(os.environ[name].split()) for name in _VARIABLES if name in os.environ}
-
-
-def settings_in_words(chosen: Mapping[str, str]) -> str:
-    """Settings in parentheses, after the name of a device; empty without any."""
-    words = ", ".join(f"{name}={value}" for name, value in chosen.items())
-    return f" ({words})" if words else ""

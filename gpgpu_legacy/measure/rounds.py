@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
 from statistics import median
-from time import perf_counter, process_time, sleep
+from time import process_time, sleep
 from typing import TypeVar
 
 from gpgpu_legacy.arguments import as_positive
@@ -15,10 +15,6 @@ from gpgpu_legacy.runtime.prepared import Timings
 from gpgpu_legacy.serial import fields_of
 
 T = TypeVar("T")
-
-Sample = Callable[[], float]
-"""Runs something once and gives its seconds."""
-
 
 MOST_ROUNDS = 10_000
 """The most rounds of a measurement: medians of more are no better, and each costs time even where
@@ -74,7 +70,7 @@ def wait_for_rest() -> None:
 WARM_S = 0.02
 
 
-def warm_up(sample: Sample) -> None:
+def warm_up(sample: Callable[[], float]) -> None:
     """Run something for 20 ms, or ten times: processors that rested are slow at first.
 
     On a server's two cores a product of 512×512 takes 1.5 times as long after a pause of 50 ms.
@@ -90,39 +86,17 @@ def take_rounds(
     contenders: Sequence[T],
     take: Callable[[T], object],
     count: int,
-    after_round: Callable[[int], Sequence[T]] | None = None,
+    after_round: Callable[[int], Sequence[T]],
 ) -> None:
     """Let contenders run in turn, `count` times.
 
     take: runs one contender's part of a round. after_round: called at the end of each round with
-    its number, from 0; gives the contenders of the next round. Without it they stay the same.
+    its number, from 0; gives the contenders of the next round.
     """
     for number in range(count):
         for contender in contenders:
             take(contender)
-        if after_round is not None:
-            contenders = after_round(number)
-
-
-def timed(call: Callable[[], object], clock: Callable[[], float] = perf_counter) -> Sample:
-    """The call, with its duration in seconds as its result."""
-
-    def sample() -> float:
-        started = clock()
-        call()
-        return clock() - started
-
-    return sample
-
-
-def medians_in_turn(samples: Mapping[str, Sample], count: int) -> dict[str, float]:
-    """The median seconds of calls, by name. They run in turn, `count` times.
-
-    Each is called once before, without being measured.
-    """
-    taken: dict[str, list[float]] = {name: [] for name in samples}
-    take_rounds(list(samples), lambda name: taken[name].append(samples[name]()), count + 1)
-    return {name: median(seconds[1:]) for name, seconds in taken.items()}
+        contenders = after_round(number)
 
 
 def as_repeat(repeat: object) -> int:

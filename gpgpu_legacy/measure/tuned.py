@@ -21,6 +21,7 @@ from gpgpu_legacy.files import check_writable, data_folder, make_folder
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.platform import Platform, this_platform
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine, Tuning
@@ -313,3 +314,16 @@ def choose(
     chosen = {**way.parameters, **{n: v for n, v in asked.items() if v is not None}}
     is_same = way.parameters.items() <= chosen.items()
     return Choice(chosen, way.executor, Machine(tuning=way.tuning) if is_same else machine)
+
+
+def as_tuned(
+    p: PlanBuilder, executor: str = AUTO, machine: Machine = USUAL
+) -> tuple[PlanBuilder, str, Machine]:
+    """A pipeline, and what runs it how: as `choose` says, where an algorithm built it."""
+    if p.family is None:
+        return p, executor, machine
+    algorithm, given = p.family
+    choice = choose(algorithm, given, executor, machine)
+    if choice.given != given:
+        p = algorithm.builder(**choice.given)
+    return p, choice.executor, choice.machine

@@ -14,17 +14,11 @@ from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import Timings
 
 
-def product_job(
-    series: Any,
-    product: Product,
-    executor: Executor,
-    *,
-    expected_s: float = 0.0,
-) -> Job:
+def product_job(series: Any, product: Product, executor: Executor) -> Job:
     """A product of random n×n matrices on an executor.
 
-    series, expected_s: the job's. Its check gives the timings of its runs in order, in a list that
-    further runs add to; probes of other sizes are not in it.
+    series: the job's. Its check gives the timings of its runs in order, in a list that further runs
+    add to; probes of other sizes are not in it.
     """
     timings: list[Timings] = []
 
@@ -44,4 +38,4 @@ def product_job(
             yield Ready(run, lambda: timings)
 
     label = f"{product.method} on {executor.name}"
-    return Job(series, product.size, label, open_at, expected_s)
+    return Job(series, product.size, label, open_at)

@@ -14,7 +14,7 @@ from gpgpu_legacy.measure import other_work, rounds
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import Job, Measured, Ready, count_steps, measure
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
-from gpgpu_legacy.measure.rounds import Rounds, medians_in_turn
+from gpgpu_legacy.measure.rounds import Rounds
 
 TWO_ROUNDS = Rounds(2)
 share = OtherWork.share  # which conftest.py replaces
@@ -45,7 +45,6 @@ class World:
         upload_s: float = 0.0,
         check_s: float = 0.0,
         closing_s: float = 0.0,
-        expected_s: float = 0.0,
     ) -> Job:
         """A job whose run takes what it is told to; its check gives the size."""
 
@@ -70,7 +69,7 @@ class World:
                 self.now += closing_s
                 self.open.remove((name, at))
 
-        return Job(name, size, name, open_at, expected_s)
+        return Job(name, size, name, open_at)
 
 
 def key(entry: Any) -> tuple[str, int]:
@@ -117,14 +116,6 @@ def test_the_budget_counts_all_that_a_job_takes(what: str) -> None:
     assert all("of the budget were left" in entry.reason for entry in measured.not_run)
 
 
-@pytest.mark.parametrize(("last_resort_s", "runs"), [(3.0, []), (10.0, [("one", 8)])])
-def test_the_last_resort_has_a_bound(last_resort_s: float, runs: list[tuple[str, int]]) -> None:
-    world = World()
-    job = world.job("one", 8, lambda _: 4.0, expected_s=4.0)
-    measure([job], Budget(0.0, world), TWO_ROUNDS, last_resort_s=last_resort_s)
-    assert world.runs == runs
-
-
 def test_a_job_whose_rounds_do_not_fit_has_its_first_run_for_a_result() -> None:
     world = World()
     measured = measure([world.job("one", 8, repeat(4.0))], Budget(5.0, world), TWO_ROUNDS)
@@ -150,11 +141,10 @@ def test_a_job_says_how_small_a_probe_can_be(least: int, probes: list[int]) -> N
     assert list(dict.fromkeys(size for _, size in world.runs)) == [*probes, 1000]
 
 
-@pytest.mark.parametrize("cheapest_first", [False, True])
-def test_it_never_ends_empty(cheapest_first: bool) -> None:
+def test_it_never_ends_empty() -> None:
     world = World()
     jobs = [world.job("one", 8), world.job("two", 16)]
-    measured = measure(jobs, Budget(0.0, world), TWO_ROUNDS, cheapest_first=cheapest_first)
+    measured = measure(jobs, Budget(0.0, world), TWO_ROUNDS)
     assert world.runs == [("one", 8)]
     assert [outcome.is_first_run for outcome in measured.outcomes] == [True]
     assert [(key(entry), entry.reason) for entry in measured.not_run] == [
@@ -227,20 +217,13 @@ def test_results_come_as_they_are_measured_and_an_interrupt_leaves_them() -> Non
     assert world.open == []
 
 
-@pytest.mark.parametrize("cheapest_first", [False, True])
 @pytest.mark.parametrize("budget_s", [0.0, 3.0, 1e9])
-def test_progress_is_told_as_often_as_was_said(cheapest_first: bool, budget_s: float) -> None:
+def test_progress_is_told_as_often_as_was_said(budget_s: float) -> None:
     world = World()
     told: list[str] = []
     jobs = [world.job(name, size) for size in (8, 128) for name in ("one", "two")]
     jobs.append(world.job("bad", 128, iter(())))
-    measure(
-        jobs,
-        Budget(budget_s, world),
-        TWO_ROUNDS,
-        cheapest_first=cheapest_first,
-        progress=told.append,
-    )
+    measure(jobs, Budget(budget_s, world), TWO_ROUNDS, progress=told.append)
     assert len(told) == count_steps(jobs, TWO_ROUNDS) == 15
 
 
@@ -258,17 +241,6 @@ def test_a_budget_says_what_is_left_and_why_a_run_does_not_start() -> None:
     world.now = 10.0
     assert budget.is_over
     assert budget.refusal() == "the budget was spent"
-
-
-def test_medians_are_of_calls_in_turn_after_one_of_each() -> None:
-    called: list[str] = []
-    seconds = {"one": iter([9.0, 1.0, 5.0, 3.0]), "two": iter([8.0, 2.0, 2.0, 7.0])}
-
-    def sample(name: str) -> Callable[[], float]:
-        return lambda: called.append(name) or next(seconds[name])
-
-    assert medians_in_turn({name: sample(name) for name in seconds}, 3) == {"one": 3.0, "two": 2.0}
-    assert called == ["one", "two"] * 4
 
 
 def test_other_processes_are_those_beside_this_one(monkeypatch: pytest.MonkeyPatch) -> None:

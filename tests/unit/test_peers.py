@@ -187,55 +187,35 @@ def test_the_command_measures_peers_and_shows_them_again(run: Command, tmp_path:
 # Libraries ---------------------------------------------------------------------------------------
 
 
-class Torch(ModuleType):
-    """As much of torch as there has to be, with NumPy for a GPU."""
-
-    def __init__(self, *, allow_tf32: bool) -> None:
-        super().__init__("torch")
-        self.waits = 0
-        matmul = SimpleNamespace(allow_tf32=allow_tf32)
-        self.backends = SimpleNamespace(cuda=SimpleNamespace(matmul=matmul))
-        self.cuda = SimpleNamespace(
-            is_available=lambda: True, get_device_name=lambda: "a GPU", synchronize=self.wait
-        )
-
-    def wait(self) -> None:
-        self.waits += 1
-
-    class Tensor:
-        def __init__(self, values: Any) -> None:
-            self.values = values
-
-        def cuda(self) -> Any:
-            return self
-
-        cpu = cuda
-
-        def numpy(self) -> Any:
-            return self.values
-
-    def from_numpy(self, values: Any) -> Any:
-        return self.Tensor(values)
-
-    def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
-        return self.Tensor(np.matmul(a.values, b.values, out=out and out.values))
+def fake_cupy(waits: list[None]) -> ModuleType:
+    """As much of cupy as there has to be, with NumPy for a GPU."""
+    cupy = ModuleType("cupy")
+    runtime = SimpleNamespace(
+        getDeviceProperties=lambda _: {"name": b"a GPU"}, CUDARuntimeError=OSError
+    )
+    stream = SimpleNamespace(synchronize=lambda: waits.append(None))
+    cupy.__dict__.update(
+        cuda=SimpleNamespace(runtime=runtime, get_current_stream=lambda: stream),
+        matmul=np.matmul, asarray=np.array, asnumpy=np.array,
+    )  # fmt: skip
+    return cupy
 
 
-@pytest.mark.parametrize("allow_tf32", [False, True])
-def test_cublas_is_a_library_where_torch_has_a_gpu_and_computes_in_float32(
-    monkeypatch: pytest.MonkeyPatch, allow_tf32: bool
+@pytest.mark.parametrize("tf32", ["0", "1"])
+def test_cublas_is_a_library_where_cupy_has_a_gpu_and_computes_in_float32(
+    monkeypatch: pytest.MonkeyPatch, tf32: str
 ) -> None:
-    torch = Torch(allow_tf32=allow_tf32)
-    monkeypatch.setitem(sys.modules, "torch", torch)
-    monkeypatch.setitem(sys.modules, "cupy", None)
+    waits: list[None] = []
+    monkeypatch.setitem(sys.modules, "cupy", fake_cupy(waits))
+    monkeypatch.setenv("CUPY_TF32", tf32)
     numpy, *others = libraries()
     assert numpy.name == "numpy-blas"
-    assert [library.name for library in others] == ["cublas"] * (not allow_tf32)
+    assert [library.name for library in others] == ["cublas"] * (tf32 == "0")
     for cublas in others:
-        assert cublas.device == "a GPU, through torch"
+        assert cublas.device == "a GPU, through cupy"
         a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
         run = cublas.opened(a, b)
         run.start()
         run.compute()
         assert run.outputs().tolist() == cublas.whole(a, b).tolist() == b.tolist()
-        assert torch.waits == 2  # before and after
+        assert len(waits) == 2  # before and after

@@ -243,7 +243,7 @@ def _prepare(
 
 
 def _open(executor: Executor, task: Task, iterations: int, held: ExitStack) -> _Trial:
-    plan = task.build(iterations)
+    plan = task.plan(iterations)
     generator = np.random.default_rng(0)
     operands = {
         matrix.name: generator.random((matrix.rows, matrix.columns), np.float32) - np.float32(0.5)

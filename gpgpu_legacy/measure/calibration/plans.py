@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -30,6 +30,10 @@ _LONG = 4096  # most iterations where all of them look up the same texels
 _SHORT_PASSES = 16  # passes of one fragment in an iteration, since none can be shorter
 
 
+Build = Callable[[PlanBuilder, int], object]
+"""Adds a number of iterations to a plan."""
+
+
 @dataclass(frozen=True)
 class Task:
     """What measures one ceiling.
@@ -41,110 +45,89 @@ class Task:
     """
 
     name: str
-    build: Callable[[int], Plan]
+    build: Build
     work: float
     seconds: Callable[[Timings], float] = lambda timings: timings.compute_s
     most_iterations: int = MOST_ITERATIONS
     slowness: bool = False
     of_tiles: bool = False
 
+    def plan(self, iterations: int) -> Plan:
+        """The plan with that many iterations."""
+        p = PlanBuilder(f"calibrate-{self.name}")
+        self.build(p, iterations)
+        return p.plan()
+
 
 def tasks(*, tiled: bool) -> tuple[Task, ...]:
     """Every ceiling, by the name of its field in the profile; arithmetic in two ways."""
-    sides = TILED_SIDE if tiled else SIDE
+    sides, most = (TILED_SIDE, _LONG) if tiled else (SIDE, MOST_ITERATIONS)
     side = sides[RGBA32F]
     transfer_gb = TRANSFER_SIDE**2 * R32F.texel_bytes / 1e9
-    step_gflop = 8 * side**2 * STEPS / 1e9
-    tile_gflop = 8 * TILE.tile[0] * TILE.tile[1] * STEPS / 1e9
+    step_gflop = 8 * STEPS / 1e9  # of a fragment
     columns_gb = RGBA32F.texel_bytes * STEPS * side**2 / TILE.rows / 1e9
-    dots_g = 8 * STEPS * side**2 / 1e9
+    dots = load_program("calibration/transform.fp.j2", steps=STEPS)
+    adds = load_program("calibration/multiply_adds.fp.j2", steps=STEPS)
+    peak = partial(_arithmetic, program=adds, side=SIDE[RGBA32F], local={0: 0.5, 1: 0.25})
+    transforms = partial(_arithmetic, program=dots, side=side, local=dict.fromkeys(range(4), 0.25))
+    columns = partial(_columns, side=side)
+
+    def walk(name: str, side: int, tiled: bool, most: int) -> Task:
+        """A walk whose multiply-adds take most of the time."""
+        build = partial(_lookups, texels=RGBA32F, side=side, walk=_Walk(MANY, advances=not tiled))
+        work = MANY * step_gflop * side**2
+        return Task(name, build, work, most_iterations=most, of_tiles=name == TILES)
+
+    def lookups(bits: int, texels: Format) -> Task:
+        apart = _Walk(advances=not tiled, shared=not tiled)
+        build = partial(_lookups, texels=texels, side=sides[texels], walk=apart)
+        work = 2 * STEPS * sides[texels] ** 2 / 1e9
+        return Task(f"lookups_{bits}_bits_g_per_s", build, work, most_iterations=most)
+
+    def copies(name: str, side: int) -> Task:
+        work = 2 * side**2 * RGBA32F.texel_bytes / 1e9
+        return Task(name, partial(_copies, side=side), work)
+
     return (
-        Task(ARITHMETIC, _multiply_adds, 4 * 8 * SIDE[RGBA32F] ** 2 * STEPS / 1e9),
-        _walk_of_arithmetic(ARITHMETIC, side, MANY * step_gflop, tiled=tiled),
-        _walk_of_arithmetic(TILES, TILE.tile[0], MANY * tile_gflop, tiled=True),
-        Task("dots_g_per_s", partial(_dot_products, side=side), dots_g),
-        *_lookup_tasks(tiled=tiled),
-        Task(
-            "shared_memory_gb_per_s",
-            partial(_columns, side=side),
-            columns_gb,
-            most_iterations=_LONG,
-            of_tiles=True,
+        Task(ARITHMETIC, peak, 4 * step_gflop * SIDE[RGBA32F] ** 2),
+        walk(ARITHMETIC, side, tiled, most),
+        walk(TILES, TILE.tile[0], tiled=True, most=_LONG),
+        Task("dots_g_per_s", transforms, step_gflop * side**2),
+        *(lookups(bits, texels) for bits, texels in _SIZES.items()),
+        Task("shared_memory_gb_per_s", columns, columns_gb, most_iterations=_LONG, of_tiles=True),
+        *(
+            Task(
+                f"{kind}_{bits}_bits_g_per_s",
+                partial(_fills, side=SIDE[texels], texels=texels, blend=blend),
+                SIDE[texels] ** 2 / 1e9,
+            )
+            for kind, blend in (("fills", Blend.NONE), ("blends", Blend.ADD))
+            for bits, texels in _SIZES.items()
         ),
-        *_write_tasks(),
-        _copy_task("memory_gb_per_s", COPY_SIDE),
-        _copy_task("cached_gb_per_s", CACHED_SIDE),
+        copies("memory_gb_per_s", COPY_SIDE),
+        copies("cached_gb_per_s", CACHED_SIDE),
         Task("pass_us", _short_passes, _SHORT_PASSES / 1e6, slowness=True),
-        Task("run_us", lambda _: _short_passes(0), 1 / 1e6, most_iterations=1, slowness=True),
+        Task("run_us", partial(_fills, side=1), 1 / 1e6, most_iterations=1, slowness=True),
         Task("upload_gb_per_s", _transfers, 2 * transfer_gb, lambda t: t.upload_s, 1),
         Task("readback_gb_per_s", _transfers, transfer_gb, lambda t: t.readback_s, 1),
     )
 
 
-def _walk_of_arithmetic(name: str, side: int, gflop: float, *, tiled: bool) -> Task:
-    """A walk whose multiply-adds take most of the time."""
-    build = partial(_lookups, texels=RGBA32F, side=side, walk=_Walk(MANY, advances=not tiled))
-    return Task(
-        name,
-        build,
-        gflop,
-        most_iterations=_LONG if tiled else MOST_ITERATIONS,
-        of_tiles=name == TILES,
-    )
-
-
-def _lookup_tasks(*, tiled: bool) -> Iterator[Task]:
-    sides = TILED_SIDE if tiled else SIDE
-    walk = _Walk(advances=not tiled, shared=not tiled)
-    for bits, texels in ((32, R32F), (128, RGBA32F)):
-        yield Task(
-            f"lookups_{bits}_bits_g_per_s",
-            partial(_lookups, texels=texels, side=sides[texels], walk=walk),
-            2 * STEPS * sides[texels] ** 2 / 1e9,
-            most_iterations=_LONG if tiled else MOST_ITERATIONS,
-        )
-
-
-def _copy_task(name: str, side: int) -> Task:
-    return Task(name, partial(_copies, side=side), 2 * side**2 * RGBA32F.texel_bytes / 1e9)
-
-
-def _write_tasks() -> Iterator[Task]:
-    for kind, blend in (("fills", Blend.NONE), ("blends", Blend.ADD)):
-        for bits, texels in ((32, R32F), (128, RGBA32F)):
-            yield Task(
-                f"{kind}_{bits}_bits_g_per_s",
-                partial(_fills, texels=texels, blend=blend),
-                SIDE[texels] ** 2 / 1e9,
-            )
-
-
-def _builder(name: str) -> PlanBuilder:
-    return PlanBuilder(f"calibrate-{name}")
+_SIZES = {32: R32F, 128: RGBA32F}
+"""The texels whose rates profiles have, by their bits."""
 
 
 def _texture(p: PlanBuilder, name: str, texels: Format, width: int, height: int) -> Texture:
     return p.texture(name, width, height, format=texels.name, initial=0.25)
 
 
-def _multiply_adds(iterations: int) -> Plan:
+def _arithmetic(
+    p: PlanBuilder, iterations: int, program: Program, side: int, local: dict[int, float]
+) -> None:
     """Passes of arithmetic. They are not in a Repeat, so that each is executed by itself."""
-    program = load_program("calibration/multiply_adds.fp.j2", steps=STEPS)
-    return _arithmetic(iterations, program, SIDE[RGBA32F], {0: 0.5, 1: 0.25})
-
-
-def _dot_products(iterations: int, side: int) -> Plan:
-    """Passes that multiply a vector by a matrix, each executed by itself."""
-    program = load_program("calibration/transform.fp.j2", steps=STEPS)
-    return _arithmetic(iterations, program, side, dict.fromkeys(range(4), 0.25))
-
-
-def _arithmetic(iterations: int, program: Program, side: int, local: dict[int, float]) -> Plan:
-    p = _builder("arithmetic")
     screen = _texture(p, "C", RGBA32F, side, side)
     for _ in range(iterations):
         p.draw(program, into=screen, texcoords={0: Texels(width=1, height=1)}, local=local)
-    return p.plan()
 
 
 @dataclass(frozen=True)
@@ -161,10 +144,9 @@ class _Walk:
     shared: bool = True
 
 
-def _lookups(iterations: int, texels: Format, side: int, walk: _Walk) -> Plan:
+def _lookups(p: PlanBuilder, iterations: int, texels: Format, side: int, walk: _Walk) -> None:
     """A walk along A's rows and B's columns, one stretch in each pass; the framebuffer sums."""
     along = STEPS * (MOST_ITERATIONS if walk.advances else 1) + (0 if walk.shared else side)
-    p = _builder("lookups")
     a, b = _texture(p, "A", texels, along, side), _texture(p, "B", texels, side, along)
     screen = _texture(p, "C", texels, side, side)
     program = load_program(
@@ -180,56 +162,46 @@ def _lookups(iterations: int, texels: Format, side: int, walk: _Walk) -> Plan:
         texcoords = {0: Texels(x=k, width=length), 1: Texels(y=k, height=length)}
         local = {0: (1, 0, 0, 1)}
         p.draw(program, {0: a, 1: b}, into=screen, texcoords=texcoords, local=local, blend="add")
-    return p.plan()
 
 
-def _columns(iterations: int, side: int) -> Plan:
+def _columns(p: PlanBuilder, iterations: int, side: int) -> None:
     """Sums of texels that columns of fragments share; every iteration reads the same ones."""
-    p = _builder("columns")
     a, screen = _texture(p, "A", RGBA32F, side, STEPS), _texture(p, "C", RGBA32F, side, side)
     program = load_program("calibration/columns.fp.j2", steps=STEPS)
     texcoords, local = {0: Texels(y=0.5, height=0)}, {0: (0, 1, 0, 0)}
     with p.repeat(iterations):
         p.draw(program, {0: a}, into=screen, texcoords=texcoords, local=local, blend="add")
-    return p.plan()
 
 
-def _fills(iterations: int, texels: Format, blend: Blend) -> Plan:
-    p, side = _builder("fill"), SIDE[texels]
-    _fill(p, _texture(p, "C", texels, side, side), iterations, blend)
-    return p.plan()
+def _fills(
+    p: PlanBuilder,
+    iterations: int,
+    side: int,
+    texels: Format = RGBA32F,
+    blend: Blend = Blend.NONE,
+) -> None:
+    target = _texture(p, "C", texels, side, side)
+    for _ in range(iterations):
+        p.draw(load_program("calibration/fill.fp"), into=target, local={0: 0.25}, blend=blend)
 
 
-def _fill(p: PlanBuilder, target: Texture, passes: int = 1, blend: Blend = Blend.NONE) -> None:
-    program = load_program("calibration/fill.fp")
-    for _ in range(passes):
-        p.draw(program, into=target, local={0: 0.25}, blend=blend)
-
-
-def _copies(iterations: int, side: int) -> Plan:
+def _copies(p: PlanBuilder, iterations: int, side: int) -> None:
     """Copies that are drawn, one texture to another; each is executed by itself."""
-    p = _builder("copies")
     a, screen = (_texture(p, name, RGBA32F, side, side) for name in ("A", "C"))
     program = load_program("calibration/copy.fp")
     for _ in range(iterations):
         p.draw(program, {0: a}, into=screen)
-    return p.plan()
 
 
-def _short_passes(iterations: int) -> Plan:
-    """Passes of one fragment; 0 iterations are one pass."""
-    p = _builder("passes")
-    _fill(p, _texture(p, "C", RGBA32F, 1, 1), max(1, _SHORT_PASSES * iterations))
-    return p.plan()
+def _short_passes(p: PlanBuilder, iterations: int) -> None:
+    """Passes of one fragment."""
+    _fills(p, _SHORT_PASSES * iterations, side=1)
 
 
-def _transfers(iterations: int) -> Plan:
+def _transfers(p: PlanBuilder, _: int) -> None:
     """Two matrices up and one back, as for a product; the number of iterations changes nothing."""
-    del iterations
-    p, side = _builder("transfers"), TRANSFER_SIDE
     for name in "AB":
-        p.input(name, side, side)
-    c = p.texture("C", side, side)
-    _fill(p, c)
+        p.input(name, TRANSFER_SIDE, TRANSFER_SIDE)
+    c = p.texture("C", TRANSFER_SIDE, TRANSFER_SIDE)
+    p.draw(load_program("calibration/fill.fp"), into=c, local={0: 0.25})
     p.output("C", c)
-    return p.plan()

@@ -1,8 +1,8 @@
 """The papers' measured tables: published, recomputed, and measured here.
 
 Speed-ups and rates are recomputed from the published times; they are not always the printed ones.
-What is measured here is run by the measuring engine, the cheapest first, until the budget is spent;
-what is left is marked as not run, and nothing is extrapolated.
+What is measured here is run by the measuring engine, the smallest sizes first, until the budget is
+spent; what is left is marked as not run, and nothing is extrapolated.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def measure_paper(
     progress: Callable[[str], object] = lambda _: None,
     clock: Callable[[], float] = perf_counter,
 ) -> MeasuredTables:
-    """Run the cells of a paper's measured tables here, the cheapest first, on random matrices.
+    """Run the cells of a paper's measured tables here on random matrices, the smallest first.
 
     budget_s: seconds for all of it, preparation and transfers included.
     executors: those that may run; without, all that work here. progress: called `count_runs` times.
@@ -66,14 +66,7 @@ def measure_paper(
     budget = Budget(budget_s, clock)
     chosen = available() if executors is None else executors
     candidates = _candidates(paper, chosen)
-    measured = measure(
-        _jobs(paper, candidates),
-        budget,
-        ROUNDS,
-        cheapest_first=True,
-        progress=progress,
-        last_resort_s=budget_s,
-    )
+    measured = measure(_jobs(paper, candidates), budget, ROUNDS, progress=progress)
     names = {executor.name for able in candidates.values() for executor in able}
     return measured_tables(
         paper,
@@ -124,12 +117,8 @@ def _jobs(paper: Paper, candidates: Candidates) -> list[Job]:
                 product = _product(series, cell) if series.method is not None else None
                 for executor in candidates[table.id, series.label]:
                     assert product is not None
-                    job = product_job(
-                        (replace(product, size=0), executor.name),
-                        product,
-                        executor,
-                        expected_s=cell.value / MS_PER_S,
-                    )
+                    series_here = replace(product, size=0), executor.name
+                    job = product_job(series_here, product, executor)
                     jobs.setdefault((product, executor.name), job)
     return list(jobs.values())
 
