@@ -82,20 +82,25 @@ class Scene:
         p.output("C", target)
         return p
 
-    def drawn(self, executor: str, texel_format: str = "rgba8") -> F64:
+    def drawn(self, executor: str, texel_format: str = "rgba8", arithmetic: str = "fp32") -> F64:
         """What an executor makes of it."""
         inputs = {f"T{n}": t.astype(np.float32) for n, t in self.textures.items()}
-        drawn = self.pipeline(texel_format).run(executor=executor, **inputs)
+        drawn = self.pipeline(texel_format).run(executor=executor, arithmetic=arithmetic, **inputs)
         return drawn.arrays["C"].astype(np.float64)
 
-    def expected(self) -> F64:
-        """What OpenGL 1.3 says, unrounded."""
+    def expected(self, levels: int | None = None) -> F64:
+        """What OpenGL 1.3 says, unrounded; levels: that each unit's result has, from 0 to 1.
+
+        A half is then the even one of the two levels beside it; scaled, it is a whole number.
+        """
         previous = np.broadcast_to(np.array(self.primary), (SIDE, SIDE, 4))
         for unit in self.units:
-            previous = self._stage(unit, previous)
+            previous = self._stage(unit, previous, 0.5 if levels is None else 128 / 255)
+            if levels is not None:
+                previous = np.rint(previous * levels) / levels
         return previous
 
-    def _stage(self, unit: Unit, previous: F64) -> F64:
+    def _stage(self, unit: Unit, previous: F64, half: float) -> F64:
         texture, constant = self.textures[unit.number], np.array(unit.color)
         blended = previous * (1 - texture) + constant * texture
         opacity = texture[..., 3:]
@@ -117,13 +122,13 @@ class Scene:
         sources |= {"TEXTURE": texture, "PREVIOUS": previous}
         sources |= {"CONSTANT": np.broadcast_to(constant, texture.shape)}
         sources |= {"PRIMARY_COLOR": np.broadcast_to(np.array(self.primary), texture.shape)}
-        rgb, alpha = _combined(unit.rgb, sources), _combined(unit.alpha, sources)
+        rgb, alpha = _combined(unit.rgb, sources, half), _combined(unit.alpha, sources, half)
         if unit.rgb.function == "DOT3_RGBA":
             alpha = rgb / unit.rgb.scale * unit.alpha.scale
         return np.clip(np.concatenate([rgb[..., :3], alpha[..., 3:]], -1), 0, 1)
 
 
-def _combined(combiner: Combiner, sources: Mapping[str, F64]) -> F64:
+def _combined(combiner: Combiner, sources: Mapping[str, F64], half: float) -> F64:
     values = []
     for source, operand in combiner.arguments:
         value = sources[source]
@@ -135,7 +140,7 @@ def _combined(combiner: Combiner, sources: Mapping[str, F64]) -> F64:
         "REPLACE": lambda: a,
         "MODULATE": lambda: a * b,
         "ADD": lambda: a + b,
-        "ADD_SIGNED": lambda: a + b - 0.5,
+        "ADD_SIGNED": lambda: a + b - (half if combiner.scale == 1 else 0.5),
         "SUBTRACT": lambda: a - b,
         "INTERPOLATE": lambda: a * c + b * (1 - c),
         "DOT3_RGB": lambda: _dot(a, b),

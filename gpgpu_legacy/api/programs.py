@@ -65,7 +65,7 @@ def run_program(
     executor that can run the program.
     machine: how the run computes. Its fields may be given as keywords: `exact=True` gives the
     reference's bits or refuses; `arithmetic` names the format that each instruction's result is
-    rounded to, one of fp32, fp24, fp16, fx12, rc9.
+    rounded to, one of fp32, fp24, fp16, fx12, rc9, ff8.
 
     Raises AssemblyError for a text that does not assemble, InputError for an argument that does not
     fit, and PlanError where the executor cannot run the program.

@@ -186,7 +186,7 @@ def run(
     executor: its name. `auto` takes what `gpgpu-legacy tune` has found; else the one that is
     expected to be done first (predict/auto.py).
     machine: how the run computes. `exact=True` gives the reference's bits or refuses; `arithmetic`
-    names the format that every operation is rounded to: fp32, fp24, fp16, fx12 or rc9.
+    names the format that every operation is rounded to: fp32, fp24, fp16, fx12, rc9 or ff8.
     repeat: how often the plan, prepared once, is run for the medians of its times; if it is more
     than once, another run precedes them and is not measured.
     observer: called after each pass. Observed passes are not fused, so if there are several runs

@@ -127,7 +127,15 @@ RC9 = Arithmetic(
 point, no more. Assumed here: steps of 1/255, so that 8-bit colours are exact; rounding to nearest
 even; NaN becomes 0. Each multiple of 1/255 is represented by the nearest float32."""
 
-ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9)}
+FF8 = Arithmetic(
+    "ff8", "8 bits a colour, [-8, 8] in steps of 1/255 within a stage: fixed function of 2001",
+    12, _fixed_point(255, -2040, 2040), 8.0, 0.0, 1 / 510 + 2.0**-22,
+)  # fmt: skip
+"""What a texture environment clamps to [0, 1] is left with 8 bits, which section 2.13.9 of OpenGL
+1.3 asks for where the framebuffer has as many. Assumed here: the steps of rc9; and that a stage
+reaches as far as its scale of 4 can take it, as the specification clamps its result alone."""
+
+ARITHMETICS = {row.name: row for row in (FP32, FP24, FP16, FX12, RC9, FF8)}
 
 
 def find_arithmetic(name: str) -> Arithmetic:

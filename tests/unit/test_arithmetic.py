@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP16, FP24, FP32, FX12, RC9, Arithmetic
+from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FF8, FP16, FP24, FP32, FX12, RC9, Arithmetic
 from gpgpu_legacy.lower.emit.glsl_functions import QUANTIZERS
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl.core import compute_context
@@ -24,7 +24,7 @@ from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import find_executor
 
 NAN, INF = float("nan"), float("inf")
-NARROW = [FP24, FP16, FX12, RC9]
+NARROW = [FP24, FP16, FX12, RC9, FF8]
 EVERY = pytest.mark.parametrize("row", ARITHMETICS.values(), ids=lambda row: row.name)
 EVERY_NARROW = pytest.mark.parametrize("row", NARROW, ids=lambda row: row.name)
 
@@ -53,7 +53,8 @@ def numbers(row: Arithmetic) -> list[Number]:
     """All numbers of a small format: of fp16 those that are not negative."""
     if row is FP16:
         return list(floating(range(-14, 16), 10, denormals=True))
-    return fixed(-2048, 2047, 1024) if row is FX12 else fixed(-255, 255, 255)
+    units = 8 if row is FF8 else 1
+    return fixed(-2048, 2047, 1024) if row is FX12 else fixed(-255 * units, 255 * units, 255)
 
 
 def nearest(ordered: list[Number], value: Fraction) -> Fraction:
@@ -78,12 +79,12 @@ def neighbours_in_fp24(size: Fraction) -> list[Number]:
 
 
 def expected(row: Arithmetic, value: float) -> float:
-    """What `value` rounds to, in exact arithmetic; of rc9 the fraction of 255 before float32."""
-    if row in (FX12, RC9):
+    """What `value` rounds to, in exact arithmetic; of rc9 and ff8 255ths, before float32."""
+    if row in (FX12, RC9, FF8):
         least, most = numbers(row)[0][0], numbers(row)[-1][0]
         if isnan(value):
             return 0.0
-        result = nearest(numbers(row), Fraction(min(max(value, -4.0), 4.0)))
+        result = nearest(numbers(row), Fraction(min(max(value, -9.0), 9.0)))
         return float(np.float32(float(min(max(result, least), most))))
     if isnan(value) or isinf(value):
         return value
@@ -129,8 +130,9 @@ def test_edges_round_to_the_nearest_number_of_the_format(row: Arithmetic) -> Non
 VALUES = (
     st.floats(width=32)
     | st.floats(-3.0, 3.0, width=32)
+    | st.floats(-9.0, 9.0, width=32)
     | st.floats(-70000.0, 70000.0)
-    | st.integers(-600, 600).map(lambda code: code / 510)
+    | st.integers(-4200, 4200).map(lambda code: code / 510)
     | st.integers(-5000, 5000).map(lambda code: code / 2048)
 )
 
@@ -141,7 +143,7 @@ VALUES = (
 def test_values_round_to_the_nearest_number_of_the_format(
     row: Arithmetic, values: list[float]
 ) -> None:
-    if row is RC9:  # 255 times a double need not be one
+    if row in (RC9, FF8):  # 255 times a double need not be one
         values = [float(np.float32(v)) for v in values]
     for value, result in zip(values, rounded(row, *values), strict=True):
         assert same(result, expected(row, value)), value
@@ -160,9 +162,10 @@ def test_rounding_errs_by_no_more_than_the_row_says(row: Arithmetic, values: lis
 def test_there_are_as_many_numbers_as_bits_allow() -> None:
     assert len(numbers(FX12)) == 2**12
     assert len(numbers(RC9)) == 2**9 - 1
+    assert len(numbers(FF8)) == 2 * 8 * 255 + 1 < 2**12
     assert 2 * len(numbers(FP16)) == 2**16 - 2 * 2**10  # less infinities and NaN
-    assert [row.bits for row in ARITHMETICS.values()] == [32, 24, 16, 12, 9]
-    assert list(ARITHMETICS) == ["fp32", "fp24", "fp16", "fx12", "rc9"]
+    assert [row.bits for row in ARITHMETICS.values()] == [32, 24, 16, 12, 9, 12]
+    assert list(ARITHMETICS) == ["fp32", "fp24", "fp16", "fx12", "rc9", "ff8"]
 
 
 def test_fp32_is_left_as_it_is_and_doubles_are_rounded() -> None:
@@ -191,9 +194,9 @@ def test_the_glsl_text_rounds_to_the_same_bits(
     shared, rng = compute_context(), np.random.default_rng(3)
     any_bits = rng.integers(0, 2**32, 40000, dtype=np.uint64).astype(np.uint32).view(np.float32)
     scales = 2.0 ** rng.uniform(-70, 70, 20000) * rng.choice((-1, 1), 20000)
-    ties = np.arange(-1024, 1024) / 510, np.arange(-8192, 8192) / 2048
+    ties = np.arange(-4200, 4200) / 510, np.arange(-8192, 8192) / 2048
     above = np.nextafter(np.float32(ties[0]), np.float32(9))
-    near = np.concatenate([rng.uniform(-2.5, 2.5, 20000), *ties, above, scales])
+    near = np.concatenate([rng.uniform(-9, 9, 40000), *ties, above, scales])
     edges = np.array([v for v in EDGES if abs(v) < 1e30 or isinf(v) or isnan(v)], np.float32)
     values = np.concatenate([any_bits, edges, near.astype(np.float32)])
     values = np.resize(values, -(-len(values) // 64) * 64)

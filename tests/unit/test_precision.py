@@ -33,7 +33,7 @@ from gpgpu_legacy.studies.precision import (
 LARSON = find_product("larson-mcallister")
 SINGLE = find_product("hall-carr-hart-single")
 FLOATS = {"fp32": 2.0**-24, "fp24": 2.0**-17, "fp16": 2.0**-11}  # half a unit in the last place
-HALF_STEPS = {"fx12": 2.0**-11, "rc9": 1 / 510}
+HALF_STEPS = {"fx12": 2.0**-11, "rc9": 1 / 510, "ff8": 1 / 510}
 
 
 def bound_of(

@@ -122,3 +122,11 @@ def test_a_chip_is_asked_for_units_and_functions_not_for_programs(
     verdict = check_program(language_of(text).assemble(text, "state"), find_profile(chip))
     assert {row.limit for row in verdict.exceeded} == over
     assert not {"language", "operations", "temporaries"} & {row.limit for row in verdict.limits}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_fixed_function_of_8_bits_keeps_a_byte_between_units(seed: int) -> None:
+    """Whole numbers of 255ths: stage by stage the byte nearest to OpenGL's equation."""
+    scene = random_scene(Random(seed))
+    drawn = scene.drawn("numpy", arithmetic="ff8")
+    assert (np.rint(drawn * 255) == np.rint(scene.expected(levels=255) * 255)).all()

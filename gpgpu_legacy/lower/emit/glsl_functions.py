@@ -113,27 +113,39 @@ _FX12 = """
     return steps == 0 ? 0.0 : float(steps) * 0.0009765625;
 """
 
-# a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
-# The last two lines are shown_level of lower/lowering.py.
-_RC9 = """
+
+def _fixed_255(units: int) -> str:
+    """To multiples of 1/255 up to a power of two.
+
+    a = m·2^-s with an integer m of 24 bits, so 255·m is exact in 32; 1/510, half a step, is > 2^-9.
+    The larger part of 1/255 has 13 bits, so that its product with the steps is exact.
+    """
+    return f"""
     uint bits = floatBitsToUint(a), size = bits & 0x7fffffffu;
     if (size > 0x7f800000u || size < 0x3b000000u) return 0.0;
-    uint whole = 255u;
-    if (size < 0x3f800000u) {
+    uint whole = {255 * units}u;
+    if (size < floatBitsToUint({units}.0)) {{
         uint product = ((size & 0x7fffffu) | 0x800000u) * 255u;
         uint shift = 149u - (size >> 23);
         uint halves = product >> shift, rest = product - (halves << shift);
         whole = halves >> 1;
         if ((halves & 1u) == 1u && (rest != 0u || (whole & 1u) == 1u)) whole += 1u;
-    }
+    }}
     float steps = float((bits >> 31) == 1u ? -int(whole) : int(whole));
-    {precise}float nearest = steps * 0.003921568393707275 + steps * 2.3374013835564256e-10;
+    {{precise}}float nearest = steps * 0.0039215087890625 + steps * 5.983839201917363e-08;
     return nearest;
 """
 
+
 QUANTIZERS = {
     name: Helper("quantize", "a", body)
-    for name, body in (("fp24", _FP24), ("fp16", _FP16), ("fx12", _FX12), ("rc9", _RC9))
+    for name, body in (
+        ("fp24", _FP24),
+        ("fp16", _FP16),
+        ("fx12", _FX12),
+        ("rc9", _fixed_255(1)),
+        ("ff8", _fixed_255(8)),
+    )
 }
 """What rounds a float32 to an arithmetic of isa/arithmetic.py, bit for bit, by its name."""
 
@@ -163,6 +175,7 @@ WIDE_QUANTIZERS = {
         ("fp16", _BY_ODD),
         ("fx12", _steps(1024, -2048, 2047)),
         ("rc9", _steps(255, -255, 255)),
+        ("ff8", _steps(255, -2040, 2040)),
     )
 }
 """What rounds a double to those arithmetics by way of `quantize`, which must be defined before."""
