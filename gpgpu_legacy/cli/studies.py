@@ -268,7 +268,6 @@ def anomaly_command(
         Argument("[n=N,…]", "Sizes (default: all with published times, 768, 1280, 2048)."),
     ] = (),
     hosts: HostOptions,
-    rows: Annotated[int, "ROWS", "Rows of C to count, after one that warms up the caches."] = 2,
     report: Report,
 ) -> Anomaly:
     """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
@@ -290,7 +289,7 @@ def anomaly_command(
     method, texts = find_product(METHOD), given["n"].split(",") if given else ()
     sizes = model.sizes_for([method.settings({"n": text.strip()})["n"] for text in texts])
     with report.progress("simulating", len(sizes)) as step:
-        return model.anomaly(cases, sizes, rows, progress=step)
+        return model.anomaly(cases, sizes, progress=step)
 
 
 @answers("study precision", plot="Draw error and bound against n.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from gpgpu_legacy.papers.audit.verdict import Verdict
 from gpgpu_legacy.papers.formulas.model import formula_tables
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
-from gpgpu_legacy.studies.host_anomaly.model import anomaly
+from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, anomaly, fit
 from gpgpu_legacy.studies.host_anomaly.simulation import make_cases, published_times
 
 TABLES = ROOT / "docs" / "explanation" / "larson-mcallister-hall-carr-hart.md"
@@ -88,11 +89,15 @@ def test_the_anomaly_is_told_with_the_commands_numbers() -> None:
     assert f"the {len(predicted)} sizes that took" in text
     assert first.support.miss_range_ns is not None
     assert "{:.1f} to {:.1f} ns, whichever".format(*first.support.miss_range_ns) in text
-    dtlb = [anchor.penalties.dtlb_ns for anchor in first.anchors if anchor.prefetchable == 0.0]
-    assert [f"{ns:.1f}" for ns in dtlb if ns is not None] == ["2.0", "2.5", "1.6", "0.5"]
-    assert "it is 2.0, 2.5, 1.6 or 0.5 ns" in text and dtlb[-1] is None
-    prefetched = {a.size: a.prefetchable for a in first.anchors}
-    assert f"{prefetched[480]:.0%}".replace("%", " %") + " of the steps at n = 480" in text
+    at = {row.size: row for row in first.published}
+    rest = [at[n] for n in FIT_SIZES if n != 480]
+    assert fit(rest).dtlb_ns is None
+    dtlb = [fit([at[n], *rest]).dtlb_ns for n in (560, 640, 720, 800)]
+    assert [f"{ns:.1f}" for ns in dtlb if ns] == ["2.0", "2.5", "1.6", "0.5"]
+    assert "it is 2.0, 2.5, 1.6 or 0.5 ns" in text
+    pages = [[4 * (480 * i + j) // 4096 for j in range(480)] for i in range(480)]
+    within = [a == b for row, below in pairwise(pages) for a, b in zip(row, below, strict=True)]
+    assert f"{100 * sum(within) / len(within):.0f} % of the steps at n = 480" in text
     errors = {
         row.size: abs(row.predicted_ns / row.published_ns - 1)
         for row in predicted

@@ -74,7 +74,6 @@ study tiles --size 64 --tile N --budget 2
 study tiles --size 64 --cache N,4way,64B --budget 2
 study cache-table --size 16 --budget 2 --workers N
 study anomaly n=N
-study anomaly n=256 --rows N
 tables n=N --no-measure
 tables n=N --measure --budget 2
 tables n=1024 block=N --no-measure

@@ -29,7 +29,7 @@ CACHE = find_host("core2-3mb").hierarchy.l2
 def found_at(size: int, misses: float, dtlb: float = 1.0) -> HostMisses:
     """As many as that, an iteration; a quarter of the misses are a page walk's."""
     return HostMisses(
-        size=size, rows=4, misses=misses, walk_misses=misses / 4, l1_misses=2.0,
+        size=size, misses=misses, walk_misses=misses / 4, l1_misses=2.0,
         dtlb_misses=dtlb,
     )  # fmt: skip
 
@@ -101,28 +101,11 @@ ROWS = rows_of(FITTED, TIMES)
 def test_sizes_with_the_same_misses_are_one_point_and_three_leave_no_freedom() -> None:
     rests_on = support(fit(ROWS), ROWS)
     assert rests_on.points == ((480,), (992, 1008, 1040), (1024,))
-    assert (rests_on.parameters, rests_on.degrees_of_freedom) == (3, 0)
+    assert rests_on.degrees_of_freedom == 0
     # One more size, with misses of its own, is a degree of freedom.
     more = [*FITTED, found_at(800, 0.5, 0.5)]
     rows = rows_of(more, {**TIMES, 800: milliseconds(800, 10.0)})
     assert support(fit(rows), rows).degrees_of_freedom == 1
-
-
-def test_leverage_is_how_much_a_fitted_time_follows_the_published_one() -> None:
-    rests_on = support(fit(ROWS), ROWS)
-    for size, row in zip(rests_on.sizes, ROWS, strict=True):
-        moved = {**TIMES, size.size: milliseconds(size.size, size.published_ns + 0.01)}
-        after = fit(rows_of(FITTED, moved)).iteration_ns(row)
-        assert (after - size.fitted_ns) / 0.01 == pytest.approx(size.leverage, abs=1e-6)
-    assert sum(size.leverage for size in rests_on.sizes) == pytest.approx(3)
-
-
-def test_a_size_with_a_leverage_of_1_cannot_be_predicted_from_the_others() -> None:
-    rests_on = support(fit(ROWS), ROWS)
-    left_out = {size.size: size.left_out_ns for size in rests_on.sizes}
-    assert {n for n, ns in left_out.items() if ns is None} == {480, 1024}
-    [own] = [row for row in ROWS if row.size == 1008]
-    assert left_out[1008] == fit([row for row in ROWS if row is not own]).iteration_ns(own)
 
 
 # Outliers without a fit ---------------------------------------------------------------------------

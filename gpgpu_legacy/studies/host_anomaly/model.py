@@ -18,7 +18,7 @@ nothing about the model. `Support` says what a fit rests on.
 
 The DTLB penalty rests on one size, the anchor, at which the DTLB holds a column of B. Steps down
 its columns are also short enough for a stride prefetcher of the time, while those at the other
-sizes of the fit are not. So does another anchor give the same penalties?
+sizes of the fit are not.
 """
 
 from __future__ import annotations
@@ -29,27 +29,22 @@ from itertools import product
 from statistics import mean
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import with_fields
 from gpgpu_legacy.studies.host_anomaly.result import (
     ANCHOR,
     Anomaly,
-    FittedSize,
     Model,
-    OtherAnchor,
     Outlier,
     Penalties,
     Support,
 )
 from gpgpu_legacy.studies.host_anomaly.simulation import (
-    ROWS,
-    WORD_BYTES,
     HostCase,
     HostMisses,
     HostRow,
-    check_rows,
+    check_size,
     find_outliers,
     find_ways,
     make_rows,
@@ -81,7 +76,6 @@ def sizes_for(wanted: Sequence[int] = ()) -> list[int]:
 def anomaly(
     cases: Sequence[HostCase],
     sizes: Sequence[int],
-    rows: int = ROWS,
     published_ms: Mapping[int, float] | None = None,
     progress: Callable[[str], object] = lambda _: None,
 ) -> Anomaly:
@@ -93,7 +87,7 @@ def anomaly(
     published = published_times() if published_ms is None else published_ms
     wanted = sorted({*sizes}, reverse=True)
     for size in wanted:
-        check_rows(size, rows)
+        check_size(size)
     simulated = []
 
     def done(size: int, misses: list[HostMisses]) -> None:
@@ -101,7 +95,7 @@ def anomaly(
         progress(f"n = {size}")
 
     hosts = [(case.hierarchy, case.pages) for case in cases]
-    for_each(partial(simulate_host, cases=hosts, rows=rows), wanted, done)
+    for_each(partial(simulate_host, cases=hosts), wanted, done)
     return Anomaly(
         models=tuple(
             _model(case, make_rows(misses, published, case.hierarchy.l2), find_outliers(published))
@@ -117,7 +111,6 @@ def _model(
     known = [row for row in rows if row.published_ns is not None]
     fitted = [row for row in known if row.size in FIT_SIZES]
     penalties = fit(fitted) if fitted else None
-    reach, page = case.host.prefetch_stride_bytes.value, case.hierarchy.page_bytes
     return Model(
         case=case,
         rows=tuple(_predicted(row, penalties) for row in rows),
@@ -125,12 +118,9 @@ def _model(
         missed=sum(not row.is_outlier and row.is_published_outlier for row in known),
         false_alarms=sum(row.is_outlier and not row.is_published_outlier for row in known),
         ways=find_ways(rows),
-        outliers=tuple(
-            _outliers(case, rows, outliers, None if penalties is None else penalties.miss_ns)
-        ),
+        outliers=tuple(_outliers(rows, outliers, penalties.miss_ns if penalties else None)),
         penalties=penalties,
-        support=None if penalties is None else support(penalties, rows),
-        anchors=anchors(rows, reach, page),
+        support=support(penalties, rows) if penalties else None,
     )
 
 
@@ -143,37 +133,28 @@ def _predicted(row: HostRow, penalties: Penalties | None) -> HostRow:
 
 
 def _outliers(
-    case: HostCase,
-    rows: Sequence[HostRow],
-    outliers: Mapping[int, tuple[int, ...]],
-    miss_ns: float | None,
+    rows: Sequence[HostRow], outliers: Mapping[int, tuple[int, ...]], miss_ns: float | None
 ) -> Iterator[Outlier]:
     """Those simulated with all sizes beside them."""
     at = {row.size: row for row in rows}
     near = {n: beside for n, beside in sorted(outliers.items()) if {n, *beside} <= at.keys()}
-
-    def means(name: str) -> dict[int, float]:
-        return {n: mean(getattr(at[size], name) for size in near[n]) for n in near}
-
-    times, misses, walks = map(means, ("published_ns", "misses", "dtlb_misses"))
-    extra_ns = {n: (at[n].published_ns or 0.0) - times[n] for n in near}
+    misses = {n: mean(at[size].misses for size in near[n]) for n in near}
     extra = {n: at[n].misses - misses[n] for n in near}
+    extra_ns = {
+        n: (at[n].published_ns or 0.0) - mean(at[size].published_ns or 0.0 for size in near[n])
+        for n in near
+    }
     worst = max(near, key=extra_ns.__getitem__, default=0)
     for n, beside in near.items():
-        more = at[n].dtlb_misses - walks[n]
         yield Outlier(
             size=n,
             beside=beside,
-            published_ns_beside=times[n],
             extra_ns=extra_ns[n],
             extra_relative=extra_ns[n] / extra_ns[worst],
             misses_beside=misses[n],
             extra_misses_relative=extra[n] / extra[worst] if extra[worst] > 0.0 else None,
             predicted_extra_ns=None if miss_ns is None else miss_ns * extra[n],
             needed_misses=misses[n] + extra_ns[n] / miss_ns if miss_ns else None,
-            dtlb_misses_beside=walks[n],
-            dtlb_miss_would_cost_ns=extra_ns[n] / more if more > 0.0 else None,
-            of_memory=3 * WORD_BYTES * n**2 / case.hierarchy.memory_bytes,
         )
 
 
@@ -181,14 +162,26 @@ def _outliers(
 
 
 def fit(rows: Sequence[HostRow]) -> Penalties:
-    """The penalties, by least squares on the published times of these sizes."""
+    """The penalties, by least squares on the published times of these sizes.
+
+    None is below 0: it is the best such fit to some of the columns.
+    """
     has_misses = _differ([row.misses for row in rows])
     if not has_misses:
         rows = [row for row in rows if not row.is_published_outlier]
     has_walks = _differ([row.dtlb_misses for row in rows])
-    columns = _columns(rows, has_walks=has_walks, has_misses=has_misses)
+    columns = np.array(
+        [[1.0, has_walks * row.dtlb_misses, has_misses * row.misses] for row in rows]
+    )
     times = np.array([row.published_ns for row in rows])
-    base, walk, miss = _non_negative(columns, times).tolist()
+    fits = (
+        np.linalg.lstsq(columns * used, times, rcond=None)[0] * used
+        for used in product((0.0, 1.0), repeat=3)
+    )
+    base, walk, miss = min(
+        (one.tolist() for one in fits if (one >= 0).all()),
+        key=lambda one: float(np.linalg.norm(columns @ one - times)),
+    )
     return Penalties(
         base_ns=base,
         dtlb_ns=walk if has_walks else None,
@@ -197,114 +190,30 @@ def fit(rows: Sequence[HostRow]) -> Penalties:
     )
 
 
-def _non_negative(columns: NDArray[np.float64], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Least squares with no coefficient below 0: the best such fit to some of the columns."""
-    fits = (
-        np.asarray(np.linalg.lstsq(columns * used, times, rcond=None)[0] * used, np.float64)
-        for used in product((0.0, 1.0), repeat=columns.shape[1])
-    )
-    return min(
-        (found for found in fits if (found >= 0).all()),
-        key=lambda found: float(np.linalg.norm(columns @ found - times)),
-    )
-
-
-def _columns(rows: Sequence[HostRow], *, has_walks: bool, has_misses: bool) -> NDArray[np.float64]:
-    """The design matrix, float64 [sizes, 3]; a column of zeros for a penalty that is not fitted."""
-    return np.array([[1.0, has_walks * row.dtlb_misses, has_misses * row.misses] for row in rows])
-
-
 def _differ(numbers: Sequence[float]) -> bool:
     return max(numbers) - min(numbers) >= _SAME_MISSES
 
 
-# What a fit rests on -----------------------------------------------------------------------------
-
-
 def support(penalties: Penalties, rows: Sequence[HostRow]) -> Support:
     """What the penalties rest on. rows: at least their sizes."""
-    fitted = [row for row in rows if row.size in penalties.sizes]
-    points = _points(fitted)
+    points: list[list[HostRow]] = []
+    for row in rows:
+        if row.size in penalties.sizes:
+            for point in points:
+                alike = row, point[0]
+                if not (
+                    _differ([one.misses for one in alike])
+                    or _differ([one.dtlb_misses for one in alike])
+                ):
+                    point.append(row)
+                    break
+            else:
+                points.append([row])
     fits = (fit(chosen) for chosen in product(*points))
     known = [one.miss_ns for one in fits if one.miss_ns is not None]
     return Support(
         points=tuple(tuple(row.size for row in point) for point in points),
-        parameters=penalties.parameters,
-        degrees_of_freedom=len(points) - penalties.parameters,
-        sizes=tuple(_fitted_sizes(penalties, fitted)),
+        degrees_of_freedom=len(points)
+        - sum(one is not None for one in (penalties.base_ns, penalties.dtlb_ns, penalties.miss_ns)),
         miss_range_ns=(min(known), max(known)) if known else None,
     )
-
-
-def _fitted_sizes(penalties: Penalties, fitted: Sequence[HostRow]) -> Iterator[FittedSize]:
-    columns = _columns(
-        fitted,
-        has_walks=penalties.dtlb_ns is not None,
-        has_misses=penalties.miss_ns is not None,
-    )
-    # The matrix that maps published times to fitted ones has the leverages on its diagonal.
-    for row, leverage in zip(fitted, np.diag(columns @ np.linalg.pinv(columns)), strict=True):
-        assert row.published_ns is not None
-        others = [other for other in fitted if other is not row]
-        is_determined = len(_points(others)) >= penalties.parameters
-        yield FittedSize(
-            size=row.size,
-            published_ns=row.published_ns,
-            fitted_ns=penalties.iteration_ns(row),
-            leverage=float(leverage),
-            left_out_ns=fit(others).iteration_ns(row) if is_determined else None,
-        )
-
-
-def _points(rows: Sequence[HostRow]) -> list[list[HostRow]]:
-    """The sizes in groups of those with the same misses."""
-    groups: list[list[HostRow]] = []
-    for row in rows:
-        for group in groups:
-            first = group[0]
-            if not _differ([first.misses, row.misses]) and not _differ(
-                [first.dtlb_misses, row.dtlb_misses]
-            ):
-                group.append(row)
-                break
-        else:
-            groups.append([row])
-    return groups
-
-
-# Other anchors -----------------------------------------------------------------------------------
-
-
-def anchors(rows: Sequence[HostRow], reach_bytes: int, page_bytes: int) -> tuple[OtherAnchor, ...]:
-    """The fit with each size below its others as its anchor, and without any.
-
-    Empty where some of FIT_SIZES are not simulated, or have no published times.
-    """
-    known = {row.size: row for row in rows if row.published_ns is not None}
-    if not {*FIT_SIZES} <= known.keys():
-        return ()
-    rest = [known[n] for n in FIT_SIZES if n != ANCHOR]
-    smallest = min(row.size for row in rest)
-    return (
-        *(
-            OtherAnchor(
-                size=n,
-                prefetchable=prefetchable(n, reach_bytes, page_bytes),
-                penalties=fit([row, *rest]),
-            )
-            for n, row in known.items()
-            if n < smallest and not row.is_published_outlier
-        ),
-        OtherAnchor(size=None, prefetchable=0.0, penalties=fit(rest)),
-    )
-
-
-def prefetchable(size: int, reach_bytes: int, page_bytes: int) -> float:
-    """The fraction of the steps down B's columns that are no longer than this, and within a page.
-
-    B begins with a page.
-    """
-    if size * WORD_BYTES > reach_bytes:
-        return 0.0
-    pages = np.arange(size * size).reshape(size, size) * WORD_BYTES // page_bytes
-    return float(np.mean(pages[1:] == pages[:-1]))

@@ -18,8 +18,9 @@ from gpgpu_legacy.present.plot import (
     style_axes,
 )
 from gpgpu_legacy.present.result import Result
-from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.serial import Record
 from gpgpu_legacy.studies.host_anomaly.simulation import (
+    ROWS,
     WORD_BYTES,
     HostCase,
     HostMisses,
@@ -43,30 +44,10 @@ class Penalties(Record):
     miss_ns: float | None
     sizes: tuple[int, ...]
 
-    @property
-    def parameters(self) -> int:
-        """How many numbers are fitted."""
-        return 1 + (self.dtlb_ns is not None) + (self.miss_ns is not None)
-
     def iteration_ns(self, simulated: HostMisses) -> float:
         """The time of an iteration with these misses."""
         dtlb_ns, miss_ns = self.dtlb_ns or 0.0, self.miss_ns or 0.0
         return self.base_ns + dtlb_ns * simulated.dtlb_misses + miss_ns * simulated.misses
-
-
-class FittedSize(Record):
-    """A size of the fit. Times in ns per iteration.
-
-    leverage: by how much the fitted time changes with the published one. At 1 the fit passes
-    through the point whatever its time. left_out_ns: predicted from the other sizes of the fit;
-    None where these cannot determine all the penalties.
-    """
-
-    size: int
-    published_ns: float
-    fitted_ns: float
-    leverage: float
-    left_out_ns: float | None
 
 
 class Support(Record):
@@ -78,54 +59,35 @@ class Support(Record):
     """
 
     points: tuple[tuple[int, ...], ...]
-    parameters: int
     degrees_of_freedom: int
-    sizes: tuple[FittedSize, ...]
     miss_range_ns: tuple[float, float] | None
-
-
-class OtherAnchor(Record):
-    """The fit with this size in place of the anchor; with none where `size` is None.
-
-    prefetchable: the fraction of the steps down a column that a stride prefetcher could follow.
-    """
-
-    size: int | None
-    prefetchable: float
-    penalties: Penalties
 
 
 class Outlier(Record):
     """A size whose published time is an outlier, beside the neighbouring sizes (their means).
 
-    All numbers are per iteration: times in ns, misses of level 2 and of the DTLB.
+    All numbers are per iteration: times in ns, misses of level 2.
     extra_ns: of the published time, beyond that beside it. predicted_extra_ns: the penalty of the
-    extra misses. needed_misses: how many misses would explain the published time.
-    dtlb_miss_would_cost_ns: the DTLB miss penalty that would explain it, which puts the paper's own
-    explanation, paging, to the test; None where there are no more DTLB misses. extra_relative,
+    extra misses. needed_misses: how many misses would explain the published time. extra_relative,
     extra_misses_relative: over those of the outlier with the longest extra time; the latter is None
-    where that has no extra misses. of_memory: the part of the machine's that A, B and C take.
+    where that has no extra misses.
     """
 
     size: int
     beside: tuple[int, ...]
-    published_ns_beside: float
     extra_ns: float
     extra_relative: float
     misses_beside: float
     extra_misses_relative: float | None
     predicted_extra_ns: float | None
     needed_misses: float | None
-    dtlb_misses_beside: float
-    dtlb_miss_would_cost_ns: float | None
-    of_memory: float
 
 
 class Model(Record):
     """One case. hits, missed, false_alarms: outliers simulated, against those published.
 
     ways: those of level 2 that a column fills exactly at the published outliers. penalties,
-    support: None where no times are published to fit. anchors: the fit with other anchors.
+    support: None where no times are published to fit.
     """
 
     case: HostCase
@@ -137,7 +99,6 @@ class Model(Record):
     outliers: tuple[Outlier, ...]
     penalties: Penalties | None
     support: Support | None
-    anchors: tuple[OtherAnchor, ...]
 
     @property
     def published(self) -> list[HostRow]:
@@ -150,20 +111,22 @@ class Model(Record):
         at = {row.size: row for row in self.rows}
         return [(at[outlier.size], outlier) for outlier in self.outliers]
 
-    def largest_error(self, penalties: Penalties) -> float | None:
-        """Of the times that these penalties predict, relative to the published ones.
+    @property
+    def largest_error(self) -> float | None:
+        """Of the times that the penalties predict, relative to the published ones.
 
         At sizes from the anchor up that are neither outliers nor part of the fit.
         """
         errors = [
-            penalties.iteration_ns(row) / row.published_ns - 1
+            self.penalties.iteration_ns(row) / row.published_ns - 1
             for row in self.rows
-            if row.published_ns
+            if self.penalties
+            and row.published_ns
             and row.size >= ANCHOR
-            and row.size not in penalties.sizes
+            and row.size not in self.penalties.sizes
             and not row.is_published_outlier
         ]
-        return max(errors, key=abs) if errors else None
+        return max(errors, key=abs, default=None)
 
 
 class Anomaly(Result):
@@ -172,21 +135,11 @@ class Anomaly(Result):
     models: tuple[Model, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Outliers, without any fit, and the time models. whole: all sizes of the first case, what
-        its model rests on, and what speaks against paging.
-        """
+        """Outliers, without any fit, and the time models. whole: all sizes of the first case."""
         first = self.models[0]
-        grids = [_outliers(self.models)] if first.published else []
-        grids += [_cases(self.models), _times(self.models)]
-        if whole:
-            grids.append(_sizes(first))
-            if first.support is not None:
-                grids.append(_support(first, first.support))
-            if first.anchors:
-                grids.append(_anchors(first))
-            if first.outliers:
-                grids.append(_paging(first))
-        return grids
+        outliers = [_outliers(self.models)] if first.published else []
+        sizes = [_sizes(first)] if whole else []
+        return [*outliers, _cases(self.models), _times(self.models), *sizes]
 
     def plot(self, path: Path) -> None:
         """Draw misses over n, and below them the published and the predicted times.
@@ -300,7 +253,10 @@ def _times(models: Sequence[Model]) -> Grid:
     heads = (
         "machine, paging, policy",
         *(f"{outlier.size}: {part}" for outlier in outliers for part in parts),
-        *_COSTS,
+        "base, ns",
+        "per DTLB miss, ns",
+        "per miss, ns",
+        "largest error elsewhere",
     )
     rows = tuple(
         (
@@ -310,7 +266,8 @@ def _times(models: Sequence[Model]) -> Grid:
                 for outlier in model.outliers
                 for cell in (outlier.predicted_extra_ns, outlier.needed_misses)
             ),
-            *_costs(model, model.penalties),
+            *(getattr(model.penalties, name, None) for name in ("base_ns", "dtlb_ns", "miss_ns")),
+            None if model.largest_error is None else f"{model.largest_error:+.1%}",
         )
         for model in models
     )
@@ -327,16 +284,6 @@ def _times(models: Sequence[Model]) -> Grid:
 
 
 _NO_OUTLIER = "No published time among these sizes is an outlier."
-_COSTS = ("base, ns", "per DTLB miss, ns", "per miss, ns", "largest error elsewhere")
-
-
-def _costs(model: Model, penalties: Penalties | None) -> tuple[Entry, ...]:
-    """What _COSTS heads."""
-    if penalties is None:
-        return (None,) * len(_COSTS)
-    error = model.largest_error(penalties)
-    shown = None if error is None else f"{error:+.1%}"
-    return penalties.base_ns, penalties.dtlb_ns, penalties.miss_ns, shown
 
 
 def _sizes(model: Model) -> Grid:
@@ -364,103 +311,33 @@ def _sizes(model: Model) -> Grid:
                 " The misses at these sizes are the same, so no miss penalty can be fitted: "
                 "published outliers stay unexplained, and predicted outliers have no time."
             )
+    if model.support is not None:
+        points, freedom = model.support.points, model.support.degrees_of_freedom
+        times += (
+            f" These have {len(points)} different numbers of misses "
+            f"({'; '.join(map(listed, points))}): {freedom} degrees of freedom. "
+        ) + (
+            "So many points test the model."
+            if freedom > 0
+            else "The fit is saturated: it shows that there are such penalties, and tests nothing."
+        )
+        if model.support.miss_range_ns is not None:
+            low, high = model.support.miss_range_ns
+            times += f" With one size of each, the penalty of a miss is {low:.2f} to {high:.2f} ns."
     notes = (
         "An iteration is one of the n³ inner ones of MulH. Misses are lines from memory per "
-        f"iteration, those of page walks included, counted over {model.rows[0].rows} rows of C "
+        f"iteration, those of page walks included, counted over {ROWS} rows of C "
         "after warming up.",
         times,
         "The base time includes a line from level 2. At some sizes below 480 columns of B stay in "
         "level 1, and the predicted time is slightly too long.",
+        "The paper suspects paging. But the DTLB misses about once per iteration at the outliers "
+        "and at the sizes beside them alike, and A, B and C take "
+        f"{3 * WORD_BYTES * model.rows[-1].size ** 2 / model.case.hierarchy.memory_bytes:.1%} of "
+        "memory at most, so nothing is swapped.",
     )
     caption = f"MulH on {model.case.host.title}, pages {model.case.paging}."
     return Grid("anomaly", caption, heads, rows, notes)
-
-
-# What they rest on ------------------------------------------------------------------------------
-
-
-def _support(model: Model, support: Support) -> Grid:
-    heads = ("n", "published, ns", "fitted, ns", "leverage", "from the others, ns")
-    rows = tuple(tuple(fields_of(size).values()) for size in support.sizes)
-    verdict = (
-        "So many points test the model."
-        if support.degrees_of_freedom > 0
-        else "The fit is saturated: it shows that there are such penalties, and tests nothing."
-    )
-    predicted = sum(not row.is_fitted for row in model.published)
-    miss = "none"
-    if support.miss_range_ns is not None:
-        miss = "{:.2f} to {:.2f} ns".format(*support.miss_range_ns)
-    notes = (
-        f"{len(support.sizes)} sizes have {len(support.points)} different numbers of misses "
-        f"({'; '.join(map(listed, support.points))}), and {support.parameters} penalties are "
-        f"fitted: {support.degrees_of_freedom} degrees of freedom. {verdict} What remains of the "
-        "times of sizes with the same misses is scatter.",
-        "Leverage: by how much the fitted time follows the published one. At 1 the fit passes "
-        "through the point whatever its time. From the others: predicted without this size, where "
-        "the other sizes determine all penalties.",
-        f"The miss penalty of fits to one size of each point: {miss}.",
-        f"Predictions are the times of the {predicted} sizes here that took no part and have "
-        "published times.",
-    )
-    caption = f"What the fit rests on: {model.case.name}."
-    return Grid("anomaly-fit", caption, heads, rows, notes)
-
-
-def _anchors(model: Model) -> Grid:
-    reach = model.case.host.prefetch_stride_bytes.value
-    rows = tuple(
-        (
-            "none" if anchor.size is None else str(anchor.size),
-            f"{anchor.prefetchable:.0%}",
-            *_costs(model, anchor.penalties),
-        )
-        for anchor in model.anchors
-    )
-    notes = (
-        f"The fit with each smaller size in place of its {ANCHOR}, and without any. The miss "
-        "penalty hardly changes, for it rests on 1024 and its neighbours. The base and the DTLB "
-        "penalty rest on the anchor alone.",
-        "Steps prefetched: the part of the steps down a column that a prefetcher with a reach of "
-        f"{reach} bytes could follow within a page. It is not simulated. A column fits the DTLB up "
-        f"to the size up to which a step of 4n bytes is within {reach}, n = {reach // WORD_BYTES}: "
-        "what the fit calls the penalty of a DTLB miss may include what prefetching saves below, "
-        "and no published time tells them apart.",
-    )
-    caption = f"Other anchors of the fit: {model.case.name}."
-    return Grid("anomaly-anchors", caption, ("anchor", "steps prefetched", *_COSTS), rows, notes)
-
-
-def _paging(model: Model) -> Grid:
-    heads = ("n", "ns", "ns beside", "DTLB misses", "beside", "a DTLB miss would cost, ns",
-             "misses", "of page walks", "A, B and C of memory")  # fmt: skip
-    rows = tuple(
-        (
-            row.size,
-            row.published_ns,
-            outlier.published_ns_beside,
-            row.dtlb_misses,
-            outlier.dtlb_misses_beside,
-            outlier.dtlb_miss_would_cost_ns,
-            row.misses,
-            row.walk_misses,
-            f"{outlier.of_memory:.1%}",
-        )
-        for row, outlier in model.outlying
-    )
-    notes = (
-        "The paper suspects paging. But the matrices take a small part of memory, so nothing is "
-        "swapped, and the DTLB misses about once per iteration at these sizes and at those beside "
-        "them alike. Where no cost of a DTLB miss is given, there are no more DTLB misses than "
-        "beside it, and no DTLB miss penalty explains the time.",
-        "Beside: the means of "
-        + "; ".join(f"{listed(one.beside)} for {one.size}" for one in model.outliers)
-        + ".",
-    )
-    caption = (
-        f"The paper's own explanation, paging, on {model.case.machine}, pages {model.case.paging}."
-    )
-    return Grid("anomaly-paging", caption, heads, rows, notes)
 
 
 # The picture ------------------------------------------------------------------------------------

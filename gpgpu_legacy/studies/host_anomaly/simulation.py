@@ -14,7 +14,7 @@ from statistics import median
 import numpy as np
 
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.arguments import as_member, as_positive
+from gpgpu_legacy.arguments import as_member
 from gpgpu_legacy.cache.caches import Cache, Policy
 from gpgpu_legacy.cache.host import Hierarchy, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
@@ -97,28 +97,25 @@ LARGEST_SIZE = 16384
 class HostMisses(Record):
     """The simulated misses at size n, each per iteration of the innermost loop.
 
-    rows: those of C that were counted. misses: lines from memory, which are misses of level 2 by
+    misses: lines from memory, which are misses of level 2 by
     the program and by page walks. l1_misses: of level 1, by the program. dtlb_misses: each is one
     load by the page walk. walk_misses: those of level 2 by page walks.
     """
 
     size: int
-    rows: int
     misses: float
     walk_misses: float
     l1_misses: float
     dtlb_misses: float
 
 
-def simulate_host(
-    size: int, cases: Sequence[tuple[Hierarchy, Paging]], rows: int = ROWS
-) -> list[HostMisses]:
+def simulate_host(size: int, cases: Sequence[tuple[Hierarchy, Paging]]) -> list[HostMisses]:
     """MulH of n×n matrices on each hierarchy and paging, in its steady state.
 
-    The caches are empty at first; WARM_ROWS rows of C are computed before `rows` are counted.
+    The caches are empty at first; WARM_ROWS rows of C are computed before ROWS are counted.
     Raises InputError where C has fewer rows, and for sizes above LARGEST_SIZE.
     """
-    check_rows(size, rows)
+    check_size(size)
     regions, stream = first_dispatch_addresses(
         find_product(METHOD).plan(n=size), line_bytes=WORD_BYTES
     )
@@ -129,13 +126,12 @@ def simulate_host(
         unit_bytes=WORD_BYTES,
         bytes_in_use=regions[-1].base + regions[-1].size_bytes,
         first=WARM_ROWS * accesses_per_row,
-        last=(WARM_ROWS + rows) * accesses_per_row,
+        last=(WARM_ROWS + ROWS) * accesses_per_row,
     )
-    steps = rows * size**2
+    steps = ROWS * size**2
     return [
         HostMisses(
             size=size,
-            rows=rows,
             misses=(count.l2_misses + count.walk_l2_misses) / steps,
             walk_misses=count.walk_l2_misses / steps,
             l1_misses=count.l1_misses / steps,
@@ -145,13 +141,12 @@ def simulate_host(
     ]
 
 
-def check_rows(size: int, rows: int) -> None:
-    """InputError for a size that cannot be simulated with so many rows."""
-    as_positive("rows", rows)
-    if size < rows + WARM_ROWS:
+def check_size(size: int) -> None:
+    """InputError for a size that cannot be simulated."""
+    if size < WARM_ROWS + ROWS:
         raise InputError(
-            f"n is {size}; it must be at least {rows + WARM_ROWS}: {WARM_ROWS} row of C to warm up "
-            f"the caches and {rows} to count; count fewer rows"
+            f"n is {size}; it must be at least {WARM_ROWS + ROWS}: {WARM_ROWS} row of C to warm up "
+            f"the caches and {ROWS} to count"
         )
     if size > LARGEST_SIZE:
         raise InputError(f"n = {size}: the largest size is {LARGEST_SIZE}")
@@ -165,7 +160,7 @@ _BESIDE = 0.05  # of n: sizes at most this far away lie beside it
 
 
 class HostRow(HostMisses):
-    """A size: simulated, published, and predicted. …_ms: of the product; …_ns: of an iteration.
+    """A size: simulated, published, and predicted. …_ns: of an iteration.
 
     lines_a_set: of a column of B, at most. is_outlier: by the simulated misses. times_beside: the
     published time over those beside it; None where there are none. predicted_ns: None where nothing
@@ -174,7 +169,6 @@ class HostRow(HostMisses):
 
     lines_a_set: int
     is_outlier: bool
-    published_ms: float | None
     published_ns: float | None
     times_beside: float | None
     is_published_outlier: bool
@@ -196,8 +190,9 @@ def make_rows(
             one,
             lines_a_set=lines_per_set(one.size, cache),
             is_outlier=one.misses > 2 * needed_misses(cache.line_bytes),
-            published_ms=(ms := published_ms.get(one.size)),
-            published_ns=None if ms is None else ms * 1e6 / one.size**3,
+            published_ns=published_ms[one.size] * 1e6 / one.size**3
+            if one.size in published_ms
+            else None,
             times_beside=ratios.get(one.size),
             is_published_outlier=one.size in outliers,
         )
@@ -224,7 +219,7 @@ def find_ways(rows: Sequence[HostRow]) -> tuple[int, int] | None:
 
     Where pages are perfectly coloured; None where no number does.
     """
-    known = [row for row in rows if row.published_ms is not None]
+    known = [row for row in rows if row.published_ns is not None]
     most = min((row.lines_a_set for row in known if row.is_published_outlier), default=0)
     fewest = 1 + max((row.lines_a_set for row in known if not row.is_published_outlier), default=0)
     return (fewest, most) if fewest <= most else None
