@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from gpgpu_legacy.algorithms.matmul.govindaraju_tiled import DEFAULT_BLOCK
-from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.cli.completion import arithmetic_names, chip_names
 from gpgpu_legacy.cli.frame import Kept, Report, answers
 from gpgpu_legacy.cli.options import FILM, Argument, Several
@@ -150,24 +149,15 @@ def mispredictions_command() -> Mispredictions:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What to simulate, every combination; how long, and what is known already."""
+    """What to simulate, every combination, and how long."""
 
     size: Annotated[int, SIZE] = defaults.SIZE
     block: Annotated[Several[int], BLOCK] = defaults.BLOCKS
-    accumulate: Annotated[
-        Accumulate,
-        "How the partial sum of the blocked methods gets from pass to pass; ping-pong moves "
-        "Table 1's bytes.",
-    ] = Accumulate.PING_PONG
     cache: Annotated[Several[str], CACHE] = defaults.CACHES
     raster: Annotated[Several[str], RASTER] = defaults.RASTERS
     layout: Annotated[Several[str], LAYOUT] = defaults.LAYOUTS
     in_flight: Annotated[Several[int], IN_FLIGHT] = defaults.IN_FLIGHT
     budget: Annotated[float, "SECONDS", "Stop after this time; it may take hours."] = 600.0
-    workers: Annotated[int | None, "N", "Simulations at a time (default: one per core)."] = None
-    resume: Annotated[
-        Path | None, "JSON", "Keep the rows of a recorded table; simulate what it lacks."
-    ] = None
 
 
 @answers("study cache-table", plot="Plot the share of A and B from memory over b.")
@@ -177,26 +167,16 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
     The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
     fit the budget are listed; the defaults take minutes to hours to simulate.
     """
-    from gpgpu_legacy.serial import read_recorded
     from gpgpu_legacy.studies.cache_table import model
     from gpgpu_legacy.studies.cache_table.result import CacheTable
 
     if found := report.read(CacheTable):
         return found
     settings = model.settings(table.cache, table.raster, table.layout, table.in_flight)
-    products = model.Products(table.size, table.block, table.accumulate)
-    known = None if table.resume is None else read_recorded(table.resume, CacheTable)
+    products = model.Products(table.size, table.block)
     cases = len(products.cases(settings))
     with report.work("simulating", cases, table.budget) as (budget, step):
-        return model.make_table(
-            products,
-            settings,
-            budget,
-            known=known,
-            workers=table.workers,
-            progress=step,
-            save=report.save,
-        )
+        return model.make_table(products, settings, budget, progress=step, save=report.save)
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ def test_every_list_changes_the_sentence(open_page: Opener) -> None:
 def test_a_moment_is_sent_in_the_address(open_page: Opener) -> None:
     at = f"cache.method={SINGLE}&cache.b=2&cache.raster=scan&cache.layout=linear&cache.flight=1"
     page = open_page("cache", at=at)
-    where = Setting(cache="8K,4way,64B", raster="scan", layout="linear")
+    where = Setting(cache="8K,4way,64B", raster="scan", layout="linear", in_flight=1)
     share = rows()[where.case_of(SINGLE, 2)].operand_share
     assert f"At b = 2, memory sends {100 * share:.3g} % " in sentence(page)
     page.evaluate("location.hash = '#cache.b=64'")

@@ -43,10 +43,9 @@ def shares(size: int) -> dict[tuple[str, str, str], dict[tuple[str, int], float]
     """By raster order, layout and cache, then by method and number in flight: at the paper's b."""
     found: dict[tuple[str, str, str], dict[tuple[str, int], float]] = {}
     for judgement in table(size).judge():
-        where, compared = judgement.setting, judgement.at(DEFAULT_BLOCK)
-        assert compared is not None
+        where = judgement.setting
         at = found.setdefault((where.raster, where.layout, where.cache), {})
-        at[judgement.method, where.in_flight] = compared.operand_share
+        at[judgement.method, where.in_flight] = judgement.shares()[DEFAULT_BLOCK]
     return found
 
 
@@ -151,11 +150,7 @@ def counts(size: int, holds: Callable[[Judgement], bool], *methods: str) -> str:
 def better(measure: Measure) -> Callable[[Judgement], bool]:
     """Whether a method is better by a measure at the paper's b."""
 
-    def holds(judgement: Judgement) -> bool:
-        compared = judgement.at(DEFAULT_BLOCK)
-        return compared is not None and measure.sign(compared) > 0
-
-    return holds
+    return lambda judgement: judgement.sign(measure, DEFAULT_BLOCK) > 0
 
 
 def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
@@ -165,7 +160,7 @@ def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
     assert f"The single-channel method is in {counts(1024, more_reuse, single)}, whatever" in text
     assert f"and the multichannel method is in {counts(1024, more_reuse, multi)}." in text
     assert f"both are more coherent in {counts(256, more_reuse, *BLOCKED)}." in text
-    best = counts(1024, lambda one: Measure.MORE_REUSE.sign(one.best) > 0, *BLOCKED)
+    best = counts(1024, lambda one: one.sign(Measure.MORE_REUSE, one.best) > 0, *BLOCKED)
     assert f"both methods are more coherent in {best}." in text
     assert f"in {counts(1024, better(Measure.FEWER_BYTES), *BLOCKED)} of the 30 settings." in text
 

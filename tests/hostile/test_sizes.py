@@ -68,11 +68,10 @@ cache larson-mcallister n=64 --cache N,4way,64B --budget 2
 cache larson-mcallister n=64 --cache N,fully,64B --budget 2
 cache larson-mcallister n=64 --raster tiled:NxN --budget 2
 cache larson-mcallister n=64 --layout NxN --budget 2
-study cache-table --size N --budget 2
 study tiles --size N --budget 2
 study tiles --size 64 --tile N --budget 2
 study tiles --size 64 --cache N,4way,64B --budget 2
-study cache-table --size 16 --budget 2 --workers N
+study cache-table --size N --budget 2
 study anomaly n=N
 tables n=N --no-measure
 tables n=N --measure --budget 2

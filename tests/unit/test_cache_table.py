@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from threading import Event
@@ -83,17 +84,18 @@ def record(case: tuple[str, int | None, str], *counts: int) -> dict[str, Any]:
     (method, block, cache), (from_memory, operands, hits) = case, counts
     return {
         "method": method, "block": block, "cache": cache, "raster": "scan", "layout": "linear",
-        "accesses": 1000, "hits": hits, "reads": 750, "read_hits": hits,
+        "in_flight": 1, "accesses": 1000, "hits": hits, "reads": 750, "read_hits": hits,
         "bytes_requested": 4000, "bytes_from_memory": from_memory, "bytes_to_memory": 1000,
         "operand_bytes_requested": 2000, "operand_bytes_from_memory": operands,
     }  # fmt: skip
 
 
-def read_rows(path: Path, rows: list[dict[str, Any]]) -> CacheTable:
+def read_rows(
+    path: Path, rows: list[dict[str, Any]], not_run: Sequence[dict[str, Any]] = ()
+) -> CacheTable:
     """A table of these rows, from its file."""
     data = {
-        "size": 64, "accumulate": "ping-pong", "rows": rows, "not_run": [], "budget_s": 1.0,
-        "spent_s": 1.0,
+        "size": 64, "rows": rows, "not_run": not_run, "budget_s": 1.0, "spent_s": 1.0,
     }  # fmt: skip
     path.write_text(json.dumps(data))
     return read_recorded(path, CacheTable)
@@ -113,9 +115,10 @@ def test_the_verdict_by_hand(tmp_path: Path) -> None:
     ]
     table = read_rows(tmp_path / "table.json", rows)
     first, second = table.judge()
-    assert (first.setting.cache, first.best.block, second.best.block) == (small, 8, 32)
+    assert (first.setting.cache, first.best, second.best) == (small, 8, 32)
     for measure in Measure:
-        assert (first.blocks(measure), second.blocks(measure)) == ((8,), (8, 16, 32))
+        signs = [[one.sign(measure, block) for block in (8, 16, 32)] for one in (first, second)]
+        assert signs == [[1, 0, -1], [1, 1, 1]]
     *_, grid = table.grids(whole=True)
     assert grid.rows == (("scan", "linear", small, 7.0), ("scan", "linear", large, 0.125))
     assert grid.heads[-1] == "single, 1"
@@ -135,17 +138,17 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
     where = cache_table.settings(
         ("1K,4way,64B", "2K,4way,64B", "2K,2way,128B"), ("scan", "morton"), ("linear", "8x8"), (1,)
     )
-    products = cache_table.Products(8, (1, 2), Accumulate.COPY)
+    products = cache_table.Products(8, (1, 2))
     table = cache_table.make_table(products, where, Budget(0.0))
     assert Counter(checked) == {64: 5, 128: 5}  # one method without a block, two with two
     assert len(table.not_run) == 12 * 5
 
 
-def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
+def test_a_table_that_is_stopped_leaves_the_rows_so_far(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cache_table, "SAVE_EVERY_S", 0.0)
-    products = cache_table.Products(8, (1, 2), Accumulate.COPY)
+    products = cache_table.Products(8, (1, 2))
     where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",), (1,))
     path, saved, stopped = tmp_path / "a.json", list[CacheTable](), Event()
     simulate, begun = cache_table._simulate, count()
@@ -164,52 +167,25 @@ def test_a_table_that_is_stopped_leaves_the_rows_so_far_to_resume_from(
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(cache_table, "_simulate", two_and_no_more)
-        cache_table.make_table(products, where, Budget(60.0), workers=1, save=stop)
+        cache_table.make_table(products, where, Budget(60.0), save=stop)
     so_far = read_recorded(path, CacheTable)
     assert (len(so_far.rows), len(so_far.not_run)) == (2, 3)
     assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before it"}
 
-    saved.clear()
-    whole = cache_table.make_table(
-        products, where, Budget(60.0), known=so_far, workers=1, save=saved.append
-    )
-    assert (len(whole.rows), whole.not_run) == (5, ())
-    assert len(saved) == 3  # the rows that were known are not saved once more
-    assert saved[-1].rows == whole.rows
 
-
-def test_a_table_is_resumed_and_judged_where_it_is_whole(
-    run_json: JsonCommand, tmp_path: Path
-) -> None:
-    small, larger, all_of_it = (tmp_path / f"{name}.json" for name in ("a", "b", "c"))
-    words = (*TABLE, "--size", "8", "--block", "2", "--raster", "scan", "--layout", "linear",
-             "--in-flight", "1")  # fmt: skip
-    first = run_json(*words, "--cache", "256,2way,32B", "-o", str(small))
-    both = ("--cache", "512,2way,32B", "256,2way,32B", "--resume")
-    data = json.loads(small.read_text())
-    data["rows"][0]["bytes_to_memory"] += 1  # a mark, for rows to be known again by
-    small.write_text(json.dumps(data))
-    partly = run_json(*words, *both, str(small), "--budget", "0", "-o", str(larger))
-    assert [row["bytes_to_memory"] for row in partly["rows"]] == [
-        row["bytes_to_memory"] for row in data["rows"]
+def test_the_verdict_leaves_out_settings_that_are_not_whole(tmp_path: Path) -> None:
+    whole, partly = "8K,4way,64B", "1K,4way,64B"
+    rows = [record((LM, None, cache), 1000, 500, 600) for cache in (whole, partly)] + [
+        record((SINGLE, 32, whole), 500, 250, 650)
     ]
-    assert [each["cache"] for each in partly["not_run"]] == ["512,2way,32B"] * 3
-    assert partly["verdict"][-1] == (
-        "3 cases were not simulated. The verdict therefore leaves out 1 of 2 settings."
+    case = {name: rows[1][name] for name in ("cache", "raster", "layout", "in_flight", "method")}
+    not_run = [{**case, "method": SINGLE, "block": 32, "reason": "the budget was spent"}]
+    path = tmp_path / "table.json"
+    table = read_rows(path, rows, not_run)
+    assert [judgement.setting.cache for judgement in table.judge()] == [whole]
+    assert table.judged().verdict[-1] == (
+        "1 cases were not simulated. The verdict therefore leaves out 1 of 2 settings."
     )
-    whole = run_json(*words, *both, str(larger), "-o", str(all_of_it))
-    assert len(whole["rows"]) == 6
-    assert whole["not_run"] == []
-    assert whole["rows"][3]["bytes_to_memory"] == first["rows"][0]["bytes_to_memory"] + 1
-    assert " 2 of 2 settings " in " ".join(whole["verdict"])
-    other = ("--cache", "512,2way,32B", "--in-flight", "4", "--resume", str(all_of_it))
-    more = run_json(*words[:-2], *other)
-    assert more["rows"][:6] == whole["rows"]
-    assert [(row["cache"], row["in_flight"]) for row in more["rows"][6:]] == [
-        ("512,2way,32B", 4)
-    ] * 3
-    partly = run_json(*words, "--cache", "256,2way,32B", "--resume", str(larger))
-    assert len(partly["not_run"]) == 3, "what was not run before is not run yet"
 
 
 def test_the_verdict_says_how_many_fragments_it_takes(run: Command, tmp_path: Path) -> None:
@@ -244,8 +220,6 @@ def test_the_verdict_says_how_many_fragments_it_takes(run: Command, tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        (("--workers", "0"), "workers is 0; it must be at least 1"),
-        (("--resume", "{tmp}/x.json"), "there is no file"),
         (("--block", "0"), "it must be at least 1"),
         (("--in-flight", "65537"), "in_flight is 65537; it must be at most 65536"),
         (("--from", "{tmp}/x.json", "--size", "4"), "leave --size out"),

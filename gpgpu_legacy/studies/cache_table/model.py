@@ -30,7 +30,6 @@ from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.workers import for_each
@@ -75,13 +74,12 @@ def settings(
 class Products:
     """The products of a table: n×n matrices, by the blocked methods at several blocks.
 
-    accumulate: Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately
-    request just that.
+    Table 1 counts 2b + 2 texels per fragment and no copy; two textures used alternately request
+    just that.
     """
 
     size: int = SIZE
     blocks: tuple[int, ...] = BLOCKS
-    accumulate: Accumulate = Accumulate.PING_PONG
 
     def cases(self, where: Iterable[Setting]) -> tuple[TableCase, ...]:
         """All cases, setting by setting, the method before the paper first."""
@@ -90,10 +88,10 @@ class Products:
 
     def plan(self, case: TableCase) -> Plan:
         """The plan of a case; InputError where the block does not fit the method."""
-        product_of = find_product(case.method)
+        method = find_product(case.method)
         if case.block is None:
-            return product_of.plan(n=self.size)
-        return product_of.plan(n=self.size, block=case.block, accumulate=self.accumulate)
+            return method.plan(n=self.size)
+        return method.plan(n=self.size, block=case.block, accumulate=Accumulate.PING_PONG)
 
 
 def make_table(
@@ -101,57 +99,34 @@ def make_table(
     where: Sequence[Setting],
     budget: Budget,
     *,
-    known: CacheTable | None = None,
-    workers: int | None = None,
     progress: Callable[[str], object] = lambda _: None,
     save: Callable[[CacheTable], object] = lambda _: None,
 ) -> CacheTable:
     """Simulate every case, several at a time, as far as the budget goes.
 
-    known: a table of the same products, whose rows are kept, other cases included. workers: threads
-    (default: one per core). progress: called after each case. save: called with the table so far
-    when SAVE_EVERY_S or more have passed since it was last called, so that a table that is stopped
-    can be resumed. A case that the budget cuts short is not among the rows. Raises InputError for
-    numbers out of range, and for cases that cannot be simulated.
+    progress: called after each case. save: called with the table so far when SAVE_EVERY_S or more
+    have passed since it was last called. A case that the budget cuts short is not among the rows.
+    Raises InputError for numbers out of range, and for cases that cannot be simulated.
     """
-    size, accumulate = products.size, products.accumulate
-    as_positive("the size", Sizes(size).shape.n)
-    if known is not None and (known.size, known.accumulate) != (size, accumulate):
-        raise InputError(
-            f"the recorded rows are of n = {known.size}, {known.accumulate.value}, and not of "
-            f"n = {size}, {accumulate.value}"
-        )
-    if workers is not None:
-        as_positive("workers", workers)
-    wanted = products.cases(where)
-    _check(products, wanted)
-    started, saved, stopped = budget.spent_s, -inf, Event()
+    as_positive("the size", Sizes(products.size).shape.n)
+    cases = products.cases(where)
+    _check(products, cases)
+    saved, stopped = -inf, Event()
+    outcomes: dict[TableCase, TableRow | TableNotRun] = {
+        case: as_record(TableNotRun, case, reason="the simulation was stopped before it")
+        for case in cases
+    }
 
     def report(_: float) -> None:
         if stopped.is_set():
             raise _StoppedError
 
-    recorded: list[TableRow | TableNotRun] = [*known.rows, *known.not_run] if known else []
-    before = {as_record(TableCase, one): one for one in recorded}
-    these, left = {*wanted}, []
-    outcomes = {case: one for case, one in before.items() if case not in these}
-    for case in wanted:
-        outcome = before.get(case)
-        if isinstance(outcome, TableRow):
-            progress(str(case))
-        else:
-            outcome = as_record(TableNotRun, case, reason="the simulation was stopped before it")
-            left.append(case)
-        outcomes[case] = outcome
-
     def table() -> CacheTable:
-        spent_s = budget.spent_s - started + (known.spent_s if known else 0.0)
         return CacheTable(
             **provenance(),
-            size=size,
-            accumulate=accumulate,
+            size=products.size,
             budget_s=budget.seconds,
-            spent_s=round(spent_s, 1),
+            spent_s=round(budget.spent_s, 1),
             rows=tuple(one for one in outcomes.values() if isinstance(one, TableRow)),
             not_run=tuple(one for one in outcomes.values() if isinstance(one, TableNotRun)),
         ).judged()
@@ -165,7 +140,7 @@ def make_table(
             saved = budget.spent_s
 
     try:
-        for_each(partial(_simulate, products, budget, report), left, done, workers)
+        for_each(partial(_simulate, products, budget, report), cases, done)
     finally:
         stopped.set()
     return table()

@@ -7,16 +7,15 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
-from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.present.grid import Grid, Numeral, not_run_grids
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
 from gpgpu_legacy.present.plot import (
     GREY,
     add_head,
@@ -56,14 +55,13 @@ InFlight = Annotated[int, Meta(ge=1, le=MOST_IN_FLIGHT)]
 class Setting(Record):
     """A cache, an order of fragments and a texture layout, by their canonical names.
 
-    in_flight: how many fragments are in flight; see `Access`. It is 1 in a file that is older than
-    the field.
+    in_flight: how many fragments are in flight; see `Access`.
     """
 
     cache: Line
     raster: Line
     layout: Line
-    in_flight: InFlight = 1
+    in_flight: InFlight
 
     @property
     def access(self) -> Access:
@@ -79,7 +77,7 @@ class Setting(Record):
         return f"{self.cache}, {self.access}"
 
 
-class TableCase(Setting, kw_only=True):
+class TableCase(Setting):
     """A method at a block (None where it has none) in a setting."""
 
     method: Line
@@ -96,7 +94,7 @@ class TableCase(Setting, kw_only=True):
         return f"{self.method}{block}: {self.setting}"
 
 
-class TableRow(TableCase, kw_only=True):
+class TableRow(TableCase):
     """The accesses of a case, and the bytes that they move.
 
     accesses, hits: reads and writes together. operand_…: of the bytes, those of A and B.
@@ -128,32 +126,13 @@ class TableRow(TableCase, kw_only=True):
         return self.operand_bytes_from_memory / self.operand_bytes_requested
 
 
-class TableNotRun(TableCase, kw_only=True):
+class TableNotRun(TableCase):
     """A case without a result, and why."""
 
     reason: Line
 
 
 # Which method is better ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class RowPair:
-    """A row of a blocked method, and that of the method before it in the same setting."""
-
-    row: TableRow
-    before: TableRow
-
-    @property
-    def block(self) -> int:
-        """The paper's b."""
-        assert self.row.block is not None
-        return self.row.block
-
-    @property
-    def operand_share(self) -> float:
-        """The share of A's and B's bytes from memory, over the other's; below 1 is more reuse."""
-        return self.row.operand_share / self.before.operand_share
 
 
 class Measure(Enum):
@@ -171,37 +150,41 @@ class Measure(Enum):
             Measure.MORE_REUSE: row.operand_share,
         }[self]
 
-    def sign(self, compared: RowPair) -> int:
-        """1 where the blocked method is better by this measure, -1 where it is worse, else 0."""
-        row, before = self.of(compared.row), self.of(compared.before)
-        return (row < before) - (row > before)
-
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A blocked method in a setting, at all its blocks, smallest block first."""
+    """A blocked method in a setting, at all its blocks, beside the method before it there.
+
+    by_block: its rows, the smallest block first.
+    """
 
     setting: Setting
     method: str
-    compared: tuple[RowPair, ...]
+    before: TableRow
+    by_block: dict[int, TableRow]
 
     @property
-    def best(self) -> RowPair:
-        """The comparison at the block with the fewest bytes from memory; of equals the smallest."""
-        return min(self.compared, key=lambda compared: compared.row.bytes_from_memory)
-
-    def at(self, block: int) -> RowPair | None:
-        """The comparison at a block; None where it was not run."""
-        return next((compared for compared in self.compared if compared.block == block), None)
-
-    def blocks(self, measure: Measure, sign: int = 1) -> tuple[int, ...]:
-        """The blocks at which the method is better by a measure, or (-1) worse, or (0) as good."""
-        return tuple(compared.block for compared in self.compared if measure.sign(compared) == sign)
+    def best(self) -> int:
+        """The block with the fewest bytes from memory; of equals the smallest."""
+        return min(self.by_block, key=lambda block: self.by_block[block].bytes_from_memory)
 
     @property
-    def shown(self) -> RowPair:
-        """The comparison at the paper's block; where that was not run, at the largest."""
-        return self.at(DEFAULT_BLOCK) or self.compared[-1]
+    def shown(self) -> int:
+        """The paper's block; where that was not run, the largest."""
+        return DEFAULT_BLOCK if DEFAULT_BLOCK in self.by_block else [*self.by_block][-1]
+
+    def sign(self, measure: Measure, block: int) -> int:
+        """1 where it is better by a measure than the method before, -1 where worse, else 0."""
+        row, before = measure.of(self.by_block[block]), measure.of(self.before)
+        return (row < before) - (row > before)
+
+    def shares(self) -> dict[int, float]:
+        """By block, the share of A's and B's bytes from memory, over that of the method before.
+
+        Below 1 is more reuse.
+        """
+        before = self.before.operand_share
+        return {block: row.operand_share / before for block, row in self.by_block.items()}
 
 
 # The table ----------------------------------------------------------------------------------------
@@ -217,7 +200,6 @@ class CacheTable(RecordedResult, kw_only=True):
     HAS_LONG_LISTS = True
 
     size: Size
-    accumulate: Accumulate
     budget_s: Limit | None
     spent_s: NotNegative
     rows: Several[TableRow]
@@ -228,22 +210,22 @@ class CacheTable(RecordedResult, kw_only=True):
         """Every blocked method in every complete setting."""
         incomplete = {case.setting for case in self.not_run}
         before = {row.setting: row for row in self.rows if row.method == BEFORE}
-        blocked: dict[tuple[Setting, str], list[RowPair]] = {}
+        blocked: dict[tuple[Setting, str], dict[int, TableRow]] = {}
         for row in self.rows:
             where = row.setting
             if row.block is not None and where in before and where not in incomplete:
-                compared = RowPair(row, before[where])
-                blocked.setdefault((where, row.method), []).append(compared)
+                blocked.setdefault((where, row.method), {})[row.block] = row
         return [
-            Judgement(*key, tuple(sorted(compared, key=lambda one: one.block)))
-            for key, compared in blocked.items()
+            Judgement(where, method, before[where], dict(sorted(rows.items())))
+            for (where, method), rows in blocked.items()
         ]
 
     def judged(self) -> CacheTable:
         """The table with the verdict on its rows."""
-        return with_fields(self, verdict=tuple(self._verdict(self.judge())))
+        return with_fields(self, verdict=tuple(self._verdict()))
 
-    def _verdict(self, judged: Sequence[Judgement]) -> Iterator[str]:
+    def _verdict(self) -> Iterator[str]:
+        judged = self.judge()
         paper = find_paper(PAPER)
         claim = paper.claim(CLAIM)
         claimed = f"“{claim.quote}” ({paper.short}, {claim.where})"
@@ -268,10 +250,7 @@ class CacheTable(RecordedResult, kw_only=True):
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """What the verdict rests on, and the verdict below it; whole: every row."""
         judged = self.judge()
-        grids = []
-        if whole or not judged:
-            places = dict.fromkeys(with_fields(row.setting, cache="") for row in self.rows)
-            grids += [_place_grid(self, place) for place in places]
+        grids = [_row_grid(self)] if self.rows and (whole or not judged) else []
         if judged:
             grids.append(_ratio_grid(self, judged))
         grids += not_run_grids((str(case), case.reason) for case in self.not_run)
@@ -279,7 +258,7 @@ class CacheTable(RecordedResult, kw_only=True):
             return []
         *others, last = grids
         conventions = [f"{CONVENTIONS} {IN_FLIGHT.format(units='fragments')}"] * whole
-        said = (f"• {sentence}" for sentence in self._verdict(judged))
+        said = (f"• {sentence}" for sentence in self.verdict)
         return [*others, replace(last, notes=(*last.notes, *conventions, *said))]
 
     def plot(self, path: Path) -> None:
@@ -306,16 +285,15 @@ def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
         of = totals if len({*totals}) > 1 else totals[:1]
         return f"{_series(counts)} of {_series(of)} settings with {_series(numbers)} in flight"
 
-    def at_printed(judgement: Judgement) -> bool:
-        return DEFAULT_BLOCK in judgement.blocks(measure)
-
     def everywhere(judgement: Judgement) -> bool:
-        return bool(judgement.blocks(measure)) and not judgement.blocks(measure, -1)
+        signs = {judgement.sign(measure, block) for block in judgement.by_block}
+        return 1 in signs and -1 not in signs
 
-    best = where(lambda judgement: measure.sign(judgement.best) > 0)
+    best = where(lambda judgement: judgement.sign(measure, judgement.best) > 0)
     printed = ""
-    if all(judgement.at(DEFAULT_BLOCK) for judgement in judged):
-        printed = f"; at b = {DEFAULT_BLOCK}, the paper's choice, in {where(at_printed)}"
+    if all(judgement.shown == DEFAULT_BLOCK for judgement in judged):
+        there = where(lambda judgement: judgement.sign(measure, DEFAULT_BLOCK) > 0)
+        printed = f"; at b = {DEFAULT_BLOCK}, the paper's choice, in {there}"
     return (
         f"Overall, {' and '.join(methods)} {'have' if len(methods) > 1 else 'has'} {measure.value} "
         f"at every b in {where(everywhere)}; at the b with the fewest bytes in {best}{printed}."
@@ -335,54 +313,36 @@ def _series(items: Iterable[int]) -> str:
 # Tables -------------------------------------------------------------------------------------------
 
 
-def _place_grid(table: CacheTable, place: Setting) -> Grid:
-    """Methods and blocks down, caches across; place: a setting but for the cache."""
-    own = [row for row in table.rows if with_fields(row.setting, cache="") == place]
-    by_product: dict[tuple[str, int | None], dict[str, TableRow]] = {}
-    for row in own:
-        by_product.setdefault((row.method, row.block), {})[row.cache] = row
-    caches = dict.fromkeys(row.cache for row in own)
+def _row_grid(table: CacheTable) -> Grid:
+    """Orders, methods and blocks down, caches across."""
+    caches = dict.fromkeys(row.cache for row in table.rows)
+    by_case: dict[tuple[Any, ...], dict[str, TableRow]] = {}
+    for row in table.rows:
+        where = (row.raster, row.layout, row.in_flight, row.method, row.block)
+        by_case.setdefault((*where, Numeral(_megabytes(row.bytes_requested))), {})[row.cache] = row
 
-    def cell(row: TableRow | None) -> Numeral | None:
+    def cell(row: TableRow | None) -> Entry:
         if row is None:
             return None
         from_memory = row.bytes_from_memory
         return Numeral(
-            f"{_in_megabytes(from_memory)} · {100 * row.hits / row.accesses:.2f} · "
+            f"{_megabytes(from_memory)} · {100 * row.hits / row.accesses:.2f} · "
             f"{from_memory / table.size**3:.3g}"
         )
 
-    rows = tuple(
-        (
-            *names,
-            Numeral(_in_megabytes(next(iter(known.values())).bytes_requested)),
-            *(cell(known.get(cache)) for cache in caches),
-        )
-        for names, known in by_product.items()
-    )
-    caption = (
-        f"Products at n = {table.size}, {table.accumulate.value}; raster order {place.raster}, "
-        f"texture layout {place.layout}, {place.in_flight} in flight."
-    )
-    notes = (
-        "For each cache: megabytes (10⁶ bytes) from memory · hits, % of all accesses · bytes from "
-        f"memory per multiply-add. {_WAYS[table.accumulate]} Writes do not allocate, and all of "
-        "them also go to memory.",
-    )
-    name = f"cache-table-{place.raster}-{place.layout}-{place.in_flight}"
-    return Grid(name, caption, ("method", "b", "MB requested", *caches), rows, notes)
+    return Grid(
+        "cache-table",
+        f"Products through caches, at n = {table.size}.",
+        ("raster order", "layout", "in flight", "method", "b", "MB requested", *caches),
+        tuple((*case, *map(cell, map(known.get, caches))) for case, known in by_case.items()),
+        ("For each cache: megabytes (10⁶ bytes) from memory · hits, % of all accesses · bytes from "
+         "memory per multiply-add. Two textures alternate as framebuffer and as F, so the bytes "
+         "requested are those of the paper's Table 1. Writes do not allocate, and all of them also "
+         "go to memory.",),
+    )  # fmt: skip
 
 
-_WAYS = {
-    Accumulate.PING_PONG: "Two textures alternate as framebuffer and as F, so the bytes requested "
-    "are those of the paper's Table 1.",
-    Accumulate.COPY: "The framebuffer is copied to F after each pass, as in listing (5); the "
-    "copies are counted here, but not in the paper's Table 1.",
-    Accumulate.BLEND: "The framebuffer blends the partial sums, and there is no F.",
-}
-
-
-def _in_megabytes(count: int) -> str:
+def _megabytes(count: int) -> str:
     return f"{count / 1e6:.4g}" if count < 1e10 else f"{count / 1e6:.0f}"
 
 
@@ -390,7 +350,7 @@ def _ratio_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
     """Caches and orders down, methods and numbers in flight across, at the paper's b."""
     ratios = {
         (with_fields(one.setting, in_flight=1), one.method, one.setting.in_flight): (
-            one.shown.operand_share
+            one.shares()[one.shown]
         )
         for one in judged
     }
@@ -400,7 +360,7 @@ def _ratio_grid(table: CacheTable, judged: Sequence[Judgement]) -> Grid:
         (place.raster, place.layout, place.cache, *(ratios.get((place, *at)) for at in across))
         for place in places
     )
-    is_printed = all(one.at(DEFAULT_BLOCK) for one in judged)
+    is_printed = all(one.shown == DEFAULT_BLOCK for one in judged)
     choice = "the paper's choice" if is_printed else "or else the largest"
     return Grid(
         "cache-reuse",
@@ -451,7 +411,7 @@ def _draw(table: CacheTable, path: Path) -> None:
     numbers = sorted({judgement.setting.in_flight for judgement in own})
     levels = np.linspace(_DARKEST, _LIGHTEST, len(numbers))
     colours = {n: to_hex(colormaps["plasma"](x)) for n, x in zip(numbers, levels, strict=True)}
-    shares = [1.0, *(one.operand_share for judgement in judged for one in judgement.compared)]
+    shares = [1.0, *(share for judgement in judged for share in judgement.shares().values())]
     bounds = min(shares) / _MARGIN, max(shares) * _MARGIN
     panels: dict[tuple[str, str, str], list[Judgement]] = {}
     methods = list(dict.fromkeys(judgement.method for judgement in judged))
@@ -467,7 +427,7 @@ def _draw(table: CacheTable, path: Path) -> None:
     for axes in places[-1]:
         axes.set_xlabel("b", fontsize=_SMALL)
     figure.supylabel(f"share of A and B from memory, over that of {BEFORE}", fontsize=10)
-    block = own[0].shown.block
+    block = own[0].shown
     dotted = f" Dotted: b = {block}, the paper's choice." if block == DEFAULT_BLOCK else ""
     by_number = ([one for one in own if one.setting.in_flight == number] for number in numbers)
     held = ", ".join(
@@ -494,7 +454,7 @@ def _shown(judged: Sequence[Judgement]) -> str:
 
 def _held(judged: Sequence[Judgement]) -> int:
     """In how many the blocked method reuses more at the paper's block, or at the largest."""
-    return sum(Measure.MORE_REUSE.sign(judgement.shown) > 0 for judgement in judged)
+    return sum(one.sign(Measure.MORE_REUSE, one.shown) > 0 for one in judged)
 
 
 def _draw_panel(
@@ -506,7 +466,7 @@ def _draw_panel(
 ) -> None:
     from gpgpu_legacy.present.labels import Label, label_ends
 
-    blocks = sorted({compared.block for one in judged for compared in one.compared})
+    blocks = sorted({block for one in judged for block in one.by_block})
     style_axes(axes)
     axes.set_yscale("log")
     axes.axhspan(bounds[0], 1.0, color=_HOLDS, linewidth=0)
@@ -515,7 +475,7 @@ def _draw_panel(
         axes.axvline(DEFAULT_BLOCK, color=GREY, linewidth=0.8, linestyle=":")
     ends = []
     for judgement in sorted(judged, key=lambda judgement: judgement.setting.cache == cache):
-        points = [(compared.block, compared.operand_share) for compared in judgement.compared]
+        points = [*judgement.shares().items()]
         if judgement.setting.cache != cache:
             axes.plot(*zip(*points, strict=True), color=_OTHER, linewidth=0.9)
             continue
