@@ -47,12 +47,17 @@ class UnitCounts(Record):
 
 
 class ProgramCount(Result):
-    """What a fragment of a program executes and requests, and the resources that it uses."""
+    """What a fragment of a program executes and requests, and the resources that it uses.
+
+    opcodes: the instructions of each; of texture environments, in the program that says the same.
+    stages: the state of each texture environment.
+    """
 
     program: str
     per_fragment: FragmentCounts
     opcodes: dict[str, int]
     units: tuple[UnitCounts, ...]
+    stages: tuple[str, ...]
     target_format: str
     taken: Taken
 
@@ -63,12 +68,18 @@ class ProgramCount(Result):
             (name.replace("_", " "), number) for name, number in counts.items()
         )
         kills = self.per_fragment.kill > 0
-        notes = ("KIL is counted as if it discarded no fragment.",) if kills else ()
+        stages = "A stage of each unit is one operation, whatever instructions say the same:"
+        notes = [stages, *self.stages] if self.stages else []
+        if kills:
+            notes.append("KIL is counted as if it discarded no fragment.")
         caption = f"{self.program}: instructions and bytes"
-        grids = [Grid("counts", caption, ("", "per fragment"), rows, notes)]
+        grids = [Grid("counts", caption, ("", "per fragment"), rows, tuple(notes))]
         if whole:
             rows = tuple((name, OPCODES[name].cost.value, n) for name, n in self.opcodes.items())
-            grids.append(Grid("opcodes", "By opcode", ("opcode", "cost", "per fragment"), rows))
+            of = " of the program that says the same" if self.stages else ""
+            grids.append(
+                Grid("opcodes", f"By opcode{of}", ("opcode", "cost", "per fragment"), rows)
+            )
         if whole and self.units:
             heads = ("unit", "target", "format", "lookups", "bytes per fragment")
             rows = tuple(
@@ -123,6 +134,7 @@ def count_program(program: Program, formats: Mapping[str, str] | None = None) ->
         per_fragment=fragment,
         opcodes={name: opcodes[name] for name in OPCODES if name in opcodes},
         units=units,
+        stages=tuple(program.stages.values()),
         target_format=target.name,
         taken=taken_by(program),
     )

@@ -71,7 +71,8 @@ class Operand(Record):
 class Step(Record):
     """One instruction executed on one fragment.
 
-    number: from 1. line: of the source text. instruction: in canonical form. destination: its text,
+    number: from 1. line: of the source text. state: of the texture environment that it computes a
+    part of. instruction: in canonical form. destination: its text,
     and result: the components that were written, None for the others; both None for KIL. texel: the
     one that a lookup read. sampled: what the lookup gave, whatever the write mask. discards:
     whether a KIL discarded the fragment.
@@ -79,6 +80,7 @@ class Step(Record):
 
     number: int
     line: int
+    state: str
     instruction: str
     operands: tuple[Operand, ...]
     destination: str | None
@@ -123,13 +125,16 @@ class _Traced:
 
     def steps(self, program: Program) -> Iterator[Step]:
         """Every instruction that the fragment executes."""
+        stages = program.stages
         for number, instruction in enumerate(program.instructions, 1):
-            step = self._step(number, instruction)
+            is_stage = instruction.texture is None
+            state = stages.get(instruction.span.line, "") if is_stage else ""
+            step = self._step(number, state, instruction)
             yield step
             if step.discards:
                 return
 
-    def _step(self, number: int, instruction: Instruction) -> Step:
+    def _step(self, number: int, state: str, instruction: Instruction) -> Step:
         """Execute an instruction, between a look at what it reads and one at what it wrote."""
         texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
         is_lookup = row.form is Form.SAMPLE
@@ -146,6 +151,7 @@ class _Traced:
         return Step(
             number=number,
             line=instruction.span.line,
+            state=state,
             instruction=print_instruction(instruction),
             operands=tuple(Operand(text=text, value=value) for text, value in operands),
             destination=texts.destination or None,

@@ -212,7 +212,11 @@ def _events(visit: Visit) -> Iterator[tuple[str, Sequence[float | None]]]:
     if visit.fate is Fate.OUTSIDE:
         yield "its rectangle does not cover the texel", ()
         return
+    state = ""
     for step in visit.steps or ():
+        if step.state not in ("", state):
+            yield f"{step.state}  # line {step.line}", ()
+        state = step.state
         yield from _step_events(step)
     for read in visit.reads if not visit.steps else ():
         yield str(read), read.value
@@ -230,7 +234,7 @@ def _events(visit: Visit) -> Iterator[tuple[str, Sequence[float | None]]]:
 
 def _step_events(step: Step) -> Iterator[tuple[str, Sequence[float | None]]]:
     """An instruction, its operands and its result."""
-    line = f"  # line {step.line}" if step.line else ""
+    line = f"  # line {step.line}" if step.line and not step.state else ""
     yield f"{step.number}  {step.instruction}{line}", ()
     for operand in step.operands:
         yield operand.text, operand.value

@@ -14,7 +14,8 @@ from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 class InstructionCounts:
     """The instructions that one fragment executes, by cost class.
 
-    kill: KIL instructions, counted as if they discarded no fragment.
+    arithmetic: of texture environments, their stages: one for each unit. kill: KIL instructions,
+    counted as if they discarded no fragment.
     """
 
     arithmetic: int
@@ -31,9 +32,9 @@ class InstructionCounts:
 def count_instructions(program: Program) -> InstructionCounts:
     """Count a program's instructions by the cost classes of the opcode table."""
     counts = Counter(OPCODES[i.mnemonic].cost for i in program.instructions)
-    return InstructionCounts(
-        counts[CostClass.ARITHMETIC], counts[CostClass.LOOKUP], counts[CostClass.KILL]
-    )
+    lookups = counts[CostClass.LOOKUP]
+    arithmetic = lookups if program.state else counts[CostClass.ARITHMETIC]
+    return InstructionCounts(arithmetic, lookups, counts[CostClass.KILL])
 
 
 @lru_cache(maxsize=1024)

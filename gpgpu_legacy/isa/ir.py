@@ -326,6 +326,12 @@ class Program:
         """The texture image unit of each lookup, in program order."""
         return tuple(i.texture.unit for i in self.instructions if i.texture is not None)
 
+    @property
+    def stages(self) -> dict[int, str]:
+        """The state of each texture environment that it stands for, by its line in the text."""
+        lines = [i.span.line for i in self.instructions if i.texture is not None]
+        return dict(zip(lines, self.state[-len(lines) :], strict=True)) if self.state else {}
+
     @cached_property
     def texcoord_sets(self) -> tuple[int, ...]:
         """The texture coordinate sets that instructions read, in ascending order."""

@@ -9,6 +9,7 @@ import pytest
 from environments import differing_bytes, random_scene
 
 from gpgpu_legacy.api.pipeline import Pipeline, find
+from gpgpu_legacy.api.program_count import count_program
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import AssemblyError
@@ -130,3 +131,24 @@ def test_fixed_function_of_8_bits_keeps_a_byte_between_units(seed: int) -> None:
     scene = random_scene(Random(seed))
     drawn = scene.drawn("numpy", arithmetic="ff8")
     assert (np.rint(drawn * 255) == np.rint(scene.expected(levels=255) * 255)).all()
+
+
+SIGNED = "TEXTURE1 RECT COMBINE RGB = ADD_SIGNED(TEXTURE, PREVIOUS) ALPHA = REPLACE(PREVIOUS)"
+
+
+def test_a_stage_counts_once_and_a_trace_says_which_it_is() -> None:
+    text = f"!!texenv1.3\nTEXTURE0 RECT REPLACE\n{SIGNED}\n"
+    counted = count_program(language_of(text).assemble(text, "signed"))
+    assert (counted.per_fragment.arithmetic, counted.per_fragment.lookup) == (2, 2)
+    assert sum(counted.opcodes.values()) == 6
+    p = Pipeline("signed")
+    a = p.input("A", 1, 1)
+    c = p.texture("C", 1, 1)
+    p.draw(text, {0: a, 1: a}, into=c, texcoords={1: (0.5, 0.5)})
+    p.output("C", c)
+    traced = p.trace(0, 0, {"A": np.float32([[0.5]])}, instructions=True, executor="numpy")
+    shown = [what for _, what, *_ in traced.grids()[0].rows]
+    first, second = (next(r for r in shown if f"# line {n}" in str(r)) for n in (2, 3))
+    assert (str(first)[:3], str(second)[:3]) == ("1  ", "2  ")
+    (stage,) = (place for place, row in enumerate(shown) if str(row).startswith("TEXTURE1"))
+    assert str(shown[stage + 1]).startswith("4  ADD")
