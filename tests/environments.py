@@ -190,8 +190,18 @@ def random_scene(random: Random) -> Scene:
 def differing_bytes(a: F64, b: F64, exact: F64) -> int:
     """How many bytes differ where the exact result is not half way between two of them.
 
-    Which of the two a tie gives is open: OpenGL asks for one of the two numbers "closest" (4.3,
-    section 2.3.4.2). ADD_SIGNED of bytes is nothing but ties.
+    Which of the two a tie gives is open (see `wrong_bytes`); ADD_SIGNED of bytes is nothing but
+    ties.
     """
     away = np.abs(exact * 255 % 1 - 0.5) > 1e-3
     return int((away & (np.rint(a * 255) != np.rint(b * 255))).sum())
+
+
+def wrong_bytes(a: F64, exact: F64, rounded: int = 1) -> int:
+    """How many bytes are not one of the two next to the exact result, a sum of `rounded` terms.
+
+    OpenGL 4.3, section 2.3.4.2: a colour becomes one of the two fixed-point numbers "closest to
+    the floating-point value r (where rounding to nearest is preferred)". An H100 takes the lower
+    one now and then.
+    """
+    return int((np.abs(np.rint(a * 255) - exact * 255) > rounded + 1e-3).sum())

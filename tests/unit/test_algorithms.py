@@ -23,7 +23,8 @@ SIZES = {"n": 256, "m": None, "l": None, "alpha": 1.0, "beta": None}
 STORED = {"transpose_a": False, "transpose_b": False, "largest_texture": None}
 HALL = {"block": 32, "accumulate": "copy", "coordinates_first": None}  # "we have chosen b = 32"
 OWN: dict[str, dict[str, Any]] = {
-    "larson-mcallister": STORED | {"texture_format": "r32f", "as_printed": False},
+    "larson-mcallister": STORED
+    | {"texture_format": "r32f", "state": "program", "as_printed": False},
     "hall-carr-hart-single": STORED | HALL,
     "hall-carr-hart-multi": STORED | HALL,
     "govindaraju-tiled": STORED | HALL | {"block": 4, "tile": None, "accumulate": "ping-pong"},
@@ -36,6 +37,7 @@ OWN: dict[str, dict[str, Any]] = {
     "packed-2x2": STORED,
 }
 OTHER = {
+    "state": "texture-environment",
     "m": 5, "l": 6, "alpha": 2.0, "beta": 0.0, "transpose_a": True, "transpose_b": True,
     "largest_texture": 4, "block": 4, "accumulate": "blend", "coordinates_first": 2, "tile": 3,
     "texture_format": "unorm8", "as_printed": True, "dynamic": True,
