@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from commands import Command
 from fakes import Clock, FakeExecutor
-from PIL import Image
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.errors import PlanError
@@ -355,21 +354,3 @@ def test_errors_are_a_line(
     assert message in err
     assert err.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
-
-
-def test_plots_are_pictures(tmp_path: Path) -> None:
-    clock = Clock()
-    measurements = measure(OPENGL, 60.0, Fake("jit", clock, 5.0), Fake("gl-compute", clock))
-    measured_tables(find_paper(OPENGL)).plot(tmp_path / "bare")
-    measurements.plot(tmp_path / "full")
-    bare, full = (sorted((tmp_path / name).iterdir()) for name in ("bare", "full"))
-    names = ["opengl-compute-gflops.png", "opengl-compute-speed-up.png"]
-    assert [p.name for p in bare] == [p.name for p in full] == names
-    for before, after in zip(bare, full, strict=True):
-        with Image.open(before) as one, Image.open(after) as two:
-            assert one.size == two.size
-            assert one.width >= 1200
-            first, second = (np.asarray(image.convert("RGB"), int) for image in (one, two))
-        assert first[0, 0].min() > 240, "its own light background"
-        assert (first.min(axis=2) < 200).mean() > 0.005, "something is drawn"
-        assert (first != second).any(axis=2).mean() > 0.001, "what was measured is drawn"

@@ -15,7 +15,6 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.serialise import plan_as_json
 from gpgpu_legacy.runtime.registry import find_executor
-from gpgpu_legacy.serial import json_text
 
 # The parameters of products ----------------------------------------------------------------------
 
@@ -279,23 +278,6 @@ def test_a_recipe_imports_what_stands_beside_it(write: Write) -> None:
     assert find_algorithm(f"{path}:six").plan().texture("y").extent.width == 6
 
 
-@pytest.mark.parametrize(
-    ("what", "message"),
-    [
-        ("missing.py", "there is no file missing.py"),
-        ("missing.json", "missing.json"),
-        (
-            "larson-mcalister",
-            "there is no algorithm larson-mcalister; did you mean larson-mcallister",
-        ),
-        ("folder/thing", "is neither a .py nor a .json"),
-    ],
-)
-def test_what_is_no_recipe(what: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        find_algorithm(what)
-
-
 def test_a_plan_is_an_algorithm_without_parameters(write: Write) -> None:
     plan = find_algorithm("jacobi").plan(n=3)
     path = write(plan_as_json(plan)).rename("plan.json")
@@ -423,65 +405,7 @@ def test_reference_and_samples_fail_in_a_line(write: Write) -> None:
         built.reference()
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\xef\xbb\xbf# a byte order mark\n",
-        b"# -*- coding: latin-1 -*-\nNAME = '\xe9'\nassert NAME == chr(233)\n",
-    ],
-)
-def test_a_recipe_is_read_as_python_reads_it(write: Write, data: bytes) -> None:
-    write("").write_bytes(data + GOOD.replace("from __future__ import annotations", "").encode())
-    assert find_algorithm("recipe.py").plan(n=2).name == "UP-False-x-None-a-3"
-    assert not Path("__pycache__").exists()
-
-
 # What may be a recipe, and its parameters ---------------------------------------------------------
-
-OTHERS = """
-import functools
-
-def wrapped(function):
-    return lambda *args, **options: function(*args, **options)
-
-kept = functools.cache(fill)
-small = functools.partial(fill, n=2)
-by_hand = lambda n=2: fill(n)
-options = wrapped(functools.partial(fill, 2))
-
-class Callable:
-    def __call__(self, n=2):
-        return fill(n)
-
-instance = Callable()
-
-def _hidden(n=2):
-    return fill(n)
-
-async def later():
-    return fill(2)
-"""
-
-
-@pytest.mark.parametrize("name", ["small", "by_hand", "options", "instance", "_hidden"])
-def test_any_callable_may_be_named(write: Write, name: str) -> None:
-    built = find_algorithm(f"{write(GOOD + OTHERS)}:{name}").builder()
-    assert built.plan().texture("y").extent.width == 2
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("kept", "needs the parameter n"),
-        ("Callable", "recipe.py:Callable returns a Callable; return a Pipeline"),
-        ("later", "recipe.py:later returns a coroutine; return a Pipeline"),
-        ("FILL", "has the functions fill, wrapped"),
-    ],
-)
-@pytest.mark.filterwarnings("error")
-def test_a_name_in_a_file_that_is_no_recipe(write: Write, name: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        find_algorithm(f"{write(GOOD + OTHERS)}:{name}").builder()
 
 
 @pytest.mark.parametrize(
@@ -505,24 +429,3 @@ def test_a_setting_becomes_what_the_parameter_is(
     built = find_algorithm(f"{path}:f").builder(q=text)
     assert built.parameters == {"q": value}
     assert type(built.parameters["q"]) is type(value)
-
-
-@pytest.mark.parametrize(
-    ("parameter", "message"),
-    [
-        ("q=(1, 2)", "q cannot be given as text; annotate it with int, float"),
-        ("q=1, /", "has no parameter q; its parameters are none"),
-        ("**q", "has no parameter q; its parameters are none"),
-    ],
-)
-def test_a_parameter_that_cannot_be_set(write: Write, parameter: str, message: str) -> None:
-    path = write(GOOD + f"def f({parameter}):\n    return fill(2)\n")
-    with pytest.raises(InputError, match=message):
-        find_algorithm(f"{path}:f").builder(q="8")
-
-
-@pytest.mark.parametrize("default", ["(1, 2)", "object", "1j", "None"])
-def test_parameters_of_any_type_can_be_recorded(write: Write, default: str) -> None:
-    path = write(GOOD + f"def f(q={default}):\n    return fill(2)\n")
-    built = find_algorithm(f"{path}:f").builder()
-    assert json_text(built.parameters)

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import Command
 from plain_xnu import PlainXnu
 from pseudo_lru import PlainTrees
 
@@ -24,7 +23,6 @@ from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.present.grid import as_text
 from gpgpu_legacy.studies.host_anomaly.model import FIT_SIZES, UNPUBLISHED_SIZES, anomaly, sizes_for
-from gpgpu_legacy.studies.host_anomaly.simulation import PAGINGS as PAGING_DEFAULTS
 from gpgpu_legacy.studies.host_anomaly.simulation import HostCase, HostMisses, simulate_host
 
 # The simulation against plain Python ------------------------------------------------------------
@@ -217,17 +215,6 @@ def test_a_hierarchy_that_is_not_simulated_is_refused() -> None:
 # The machines ----------------------------------------------------------------------------------
 
 
-def test_the_machines_are_those_of_the_time() -> None:
-    three, six = (find_host(name).hierarchy for name in ("P8800", "core2-6mb"))
-    assert (three.l2.size_bytes, three.l2.ways, three.l2.sets) == (3 << 20, 12, 4096)
-    assert (six.l2.size_bytes, six.l2.ways, six.l2.sets) == (6 << 20, 24, 4096)
-    for each in (three, six):
-        assert (each.l1.size_bytes, each.l1.ways, each.l1.line_bytes) == (32 << 10, 8, 64)
-        assert (each.dtlb.lines, each.dtlb.ways, each.page_bytes) == (256, 4, 4096)
-    with pytest.raises(InputError, match="choose from core2-3mb, core2-6mb"):
-        find_host("pentium")
-
-
 def test_a_file_that_does_not_keep_to_the_form() -> None:
     table = '[sources]\nS002 = "a paper"\n[[host]]\nname = "one"\ntitle = "One"\naliases = []\n'
     table += 'about = "x"\n'
@@ -394,13 +381,6 @@ def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
     assert "core2-6mb, coloured: of 1 published outliers 0 simulated, and 0 at the other 5" in first
     assert "are inferred from the anomaly" in " ".join(first.split())
     assert "0 degrees of freedom. The fit is saturated" in " ".join(out.split())
-
-
-def test_the_help_says_what_there_is(run: Command) -> None:
-    text = " ".join(run("study", "anomaly", "--help")[1].split())
-    assert ", ".join(host.name for host in hosts()) in text
-    assert " ".join(PAGING_DEFAULTS) in text
-    assert ", ".join(map(str, UNPUBLISHED_SIZES)) in text
 
 
 @pytest.mark.parametrize(

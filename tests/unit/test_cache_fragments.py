@@ -30,8 +30,6 @@ from gpgpu_legacy.plan.formats import R16F, R32F, RGBA32F
 from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import (
     Binding,
-    Blend,
-    ClearPass,
     CopyPass,
     FragmentPass,
     Plan,
@@ -177,32 +175,6 @@ def test_a_pass_by_hand() -> None:
     assert chunk.times.tolist() == [2, 2, 2, 2]
     assert (pass_.accesses, step.count, made.line_bytes) == (16, 1, 8)
     assert made.name == "by hand"
-
-
-def test_quads_by_hand() -> None:
-    """Three columns: of the second quad two fragments are there."""
-    size = (3, 2)
-    plan = one_pass(draw(size=size), size=size)
-    made = trace(plan, quads=True, line_bytes=4)
-    [chunk] = made.steps[0].passes(0)[0].chunks()
-    assert chunk.kinds.tolist() == [0] * 4 + [3] * 4
-    assert chunk.lines.tolist() == [
-        [0, 1, 3, 4, 1024, 1025, 1027, 1028],
-        [2, NO_ACCESS, 5, NO_ACCESS, 1026, NO_ACCESS, 1029, NO_ACCESS],
-    ]
-
-
-def test_a_blended_write_is_a_read_and_a_write_and_a_copy_too() -> None:
-    copy = CopyPass("T", Rect(1, 0, 2, 1), "U", Rect(2, 1, 2, 1))
-    plan = one_pass(ClearPass("T"), draw(blend=Blend.ADD), copy)
-    drawn, copied = pass_traces(trace(plan, "linear", "hilbert", quads=True, line_bytes=4))
-    assert written_out(drawn)[4:12] == [(1, False, 1024), (1, False, 1025), (1, False, 1028),
-                                       (1, False, 1029), (1, True, 1024), (1, True, 1025),
-                                       (1, True, 1028), (1, True, 1029)]  # fmt: skip
-    assert written_out(copied) == [
-        (1, False, 1025), (2, True, 2054), (1, False, 1026), (2, True, 2055),
-    ]  # fmt: skip
-    assert copied.drawn is None
 
 
 def plane(s: tuple[float, float, float], t: tuple[float, float, float]) -> Texcoords:

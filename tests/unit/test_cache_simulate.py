@@ -265,31 +265,7 @@ def test_the_map_has_a_one_where_an_access_hits(memory: Memory, chunks: list[Chu
 TWO_WAYS = Cache(32, 2, 16)
 
 
-@pytest.mark.parametrize(
-    ("policy", "hits"),
-    [
-        # 0 and 1 are filled, 0 is used, 2 puts out 1; 0 is there.
-        (Policy.LRU, 2),
-        # 2 puts out 0, which came first; then 0 puts out 1.
-        (Policy.FIFO, 1),
-    ],
-)
-def test_lru_puts_out_the_least_recent_and_fifo_the_oldest(policy: Policy, hits: int) -> None:
-    result = simulate(reads(0, 1, 0, 2, 0), Memory((replace(TWO_WAYS, policy=policy),)))
-    assert (result.hits, result.misses) == (hits, 5 - hits)
-    assert result.bytes_requested == 5 * 4
-    assert result.bytes_from_memory == (5 - hits) * 16
-    assert result.hit_ratio == hits / 5
-
-
 FOUR_WAYS = Cache(64, 4, 16, Policy.PLRU)
-
-
-@pytest.mark.parametrize(("policy", "hits"), [(Policy.LRU, 3), (Policy.PLRU, 4)])
-def test_pseudo_lru_may_put_out_another_than_the_least_recent(policy: Policy, hits: int) -> None:
-    """0 is the least recent when 4 comes, but shares a node with 2, so that 1 is put out."""
-    lines = reads(0, 1, 2, 3, 1, 3, 2, 4, 0)
-    assert simulate(lines, Memory((replace(FOUR_WAYS, policy=policy),))).hits == hits
 
 
 @given(st.lists(st.integers(0, 6), max_size=60))
@@ -309,15 +285,6 @@ def test_four_ways_of_pseudo_lru_follow_the_table_of_the_time(lines: list[int]) 
         held[way] = line
         bits = [old if new is None else new for old, new in zip(bits, after[way], strict=True)]
     assert simulate(reads(10, 11, 12, 13, *lines), Memory((FOUR_WAYS,))).hits == hits
-
-
-def test_with_allocation_dirty_lines_are_written_back_once() -> None:
-    each = chunk([[0, -1], [0, -1], [-1, 1], [-1, 2], [-1, 3]], [1, 0])
-    result = simulate(once(each), Memory((TWO_WAYS,), allocate=True))
-    # 0 is filled and written twice; 2 puts it out, so it is written back; the rest is clean.
-    assert (result.bytes_from_memory, result.bytes_to_memory) == (4 * 16, 16)
-    again = simulate(once(chunk([[0], [1]], [1])), Memory((TWO_WAYS,), allocate=True))
-    assert again.bytes_to_memory == 2 * 16  # both were dirty at the end
 
 
 @pytest.mark.parametrize("policy", RANDOM, ids=str)
@@ -457,20 +424,6 @@ def test_a_period_must_move_whole_lines() -> None:
     assert 0 < result.iterations_repeated <= 36
     assert result.iterations_repeated % 4 == 0
     check(result, iterations, memory)
-
-
-def test_turns_of_unknown_shifts_are_carried_out() -> None:
-    step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
-    unknown = Step(step.count, step.passes)
-    result = simulate(trace(unknown), Memory((TWO_WAYS,)))
-    assert (result.iterations_simulated, result.iterations_repeated) == (20, 0)
-
-
-@pytest.mark.parametrize("policy", RANDOM, ids=str)
-def test_random_replacement_repeats_nothing(policy: Policy) -> None:
-    step, _ = shifting(chunk([[0], [1]], [0]), 20, {0: 0})
-    memory = Memory((replace(TWO_WAYS, policy=policy),))
-    assert simulate(trace(step), memory).iterations_repeated == 0
 
 
 def test_a_line_across_two_regions_cannot_be_moved() -> None:

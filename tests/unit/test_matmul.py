@@ -72,21 +72,6 @@ def test_products_of_many_shapes(
     check(method, shape, way)
 
 
-@pytest.mark.parametrize("block", [1, 3, 100])
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_blocks_of_many_sizes(method: Algorithm, way: Accumulate | None, block: int) -> None:
-    check(method, (9, 35, 8), way, block=block)
-
-
-@pytest.mark.parametrize(("a", "b"), [(True, False), (False, True), (True, True)])
-@pytest.mark.parametrize("shape", [(2, 6, 3), (13, 22, 17)], ids=str)
-@pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
-def test_transposed_operands(
-    method: Algorithm, way: Accumulate | None, shape: tuple[int, int, int], a: bool, b: bool
-) -> None:
-    check(method, shape, way, transpose_a=a, transpose_b=b)
-
-
 @pytest.mark.parametrize(("largest", "shape"), [(4, (9, 13, 11)), (7, (15, 29, 17))])
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)
 def test_matrices_larger_than_the_largest_texture_are_cut(
@@ -194,25 +179,6 @@ def first_textures(plan: Plan, operands: dict[str, F32]) -> list[tuple[str, F32]
 
 
 # Transposition -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("largest", [8192, 4])
-@pytest.mark.parametrize("method", fragment_methods(), ids=lambda m: m.name)
-def test_transposition_moves_no_texel(method: Algorithm, largest: int) -> None:
-    """Transposed or not, a given matrix makes the same textures with the same texels in them."""
-    straight, across = (
-        sorted(
-            (name, texels.tobytes())
-            for plan in [
-                plan_of(
-                    method, (8, 8, 8), transpose_a=turn, transpose_b=turn, largest_texture=largest
-                )
-            ]
-            for name, texels in first_textures(plan, random_operands(plan, seed=3))
-        )
-        for turn in (False, True)
-    )
-    assert straight == across
 
 
 @pytest.mark.parametrize(("method", "way"), METHODS_AND_WAYS)

@@ -243,22 +243,6 @@ def test_the_whole_table_has_remarks() -> None:
     assert not any("Wrong texels" in note for note in grid.notes)
 
 
-def test_the_short_table_has_the_largest_size_and_scaled_data() -> None:
-    found = Precision(
-        seed=0,
-        measurements=(
-            row(size=4),
-            row(),
-            row(arithmetic="rc9"),
-            row(arithmetic="rc9", data=Data.SCALED),
-        ),
-    )
-    [grid] = found.grids()
-    shown = [(r[grid.heads.index("arithmetic")], r[grid.heads.index("data")]) for r in grid.rows]
-    assert shown == [("fp16", "as it comes"), ("rc9", "scaled to fit")]
-    assert {r[grid.heads.index("n")] for r in grid.rows} == {16}
-
-
 def test_the_command_writes_json_csv_and_a_plot(run: Any, tmp_path: Path) -> None:
     words = ("study", "precision", "larson-mcallister", "n=4,2,3", "--arithmetic", "fp32", "rc9")
     plot = tmp_path / "p.png"

@@ -16,12 +16,9 @@ from commands import Command
 from PIL import Image
 
 from gpgpu_legacy import assemble, disassemble
-from gpgpu_legacy.api.arrays import array_writer, read_array
-from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.sources import shader_folder
 
 EXAMPLES = shader_folder() / "examples"
-SQUARE = "0=-1,-1,0,1,1,-1,0,1,1,1,0,1,-1,1,0,1"
 IDENTITY = "!!ARBfp1.0\nTEX result.color, fragment.texcoord[0], texture[0], RECT;\nEND\n"
 
 
@@ -91,19 +88,6 @@ def test_each_texel_is_a_square_of_pixels(cli: Cli) -> None:
     refused(cli("exec", "prog.fp", *given, "-o", "d.png", "--scale", 0), "scale is 0")
     refused(cli("exec", "prog.fp", *given, "-o", "d.png", "--scale", 9999), "enlarge it less")
     assert not Path("d.png").exists()
-
-
-def test_a_grey_picture_is_grey(tmp_path: Path) -> None:
-    Image.fromarray(np.array([[0, 255]], np.uint8)).save(tmp_path / "g.png")
-    assert read_array(tmp_path / "g.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
-    Image.fromarray(np.array([[0, 65535]], np.uint16)).save(tmp_path / "w.png")
-    assert read_array(tmp_path / "w.png").tolist() == [[[0, 0, 0, 1], [1, 1, 1, 1]]]
-
-
-def test_a_picture_is_clamped_and_nan_is_black(tmp_path: Path) -> None:
-    texels = np.array([[[np.nan, 2, -1, 0]]], np.float32)
-    array_writer(tmp_path / "c.png", texels.shape)(texels)
-    assert np.asarray(Image.open(tmp_path / "c.png")).tolist() == [[[0, 255, 0]]]
 
 
 def test_everything_that_a_program_reads(cli: Cli) -> None:
@@ -207,11 +191,6 @@ def test_what_does_not_fit_is_one_line(cli: Cli, arguments: list[str], words: st
     for name in ("bad.npy", "bad.png", "a.txt"):
         Path(name).write_text("nonsense")
     refused(cli("exec", *arguments), words)
-
-
-def test_the_help_names_every_arithmetic(cli: Cli) -> None:
-    out = " ".join(cli("exec", "--help").out.split())
-    assert all(name in out for name in ARITHMETICS)
 
 
 # check -------------------------------------------------------------------------------------------

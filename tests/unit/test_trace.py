@@ -233,32 +233,6 @@ def test_several_targets_are_traced_together() -> None:
     assert values(trace(p, 1, 0, textures=["y"])) == [(1, "y", 4.0)]
 
 
-@given(st.lists(st.floats(width=32, allow_nan=False), min_size=4, max_size=4))
-def test_numbers_are_the_shortest_text_of_a_float32(pixel: list[float]) -> None:
-    p = Pipeline("copied")
-    a, b = p.input("a", 1, 1, packing="image"), p.texture("b", 1, 1, format="rgba32f")
-    add = "!!ARBfp1.0 TEMP r; TEX r, fragment.position, texture[0], RECT; MOV result.color, r; END"
-    p.draw(add, {0: a}, into=b)
-    p.output("b", b)
-    after = rows(trace(p, 0, 0, {"a": [[pixel]]}))[-1][-4:]
-    assert [np.float32(word) for word in after] == [np.float32(value) for value in pixel]
-    assert max(map(len, after)) <= 15
-
-
-def test_a_filtered_lookup() -> None:
-    """Half-way between texels 0 and 1 of 1, 3: the filter gives 2, from around texel 1."""
-    p = Pipeline("mix")
-    a = p.input("a", 1, 2, kind="2D")
-    x = p.texture("x", 1, 1)
-    text = "!!ARBfp1.0 TEX result.color, {0.5, 0.5, 0, 1}, texture[0], 2D; END"
-    p.draw(text, {0: (a, "GL_LINEAR")}, into=x)
-    p.output("x", x)
-    found = trace(p, 0, 0, {"a": [[1, 3]]})
-    [read] = found.visits[0].reads
-    assert (read.texel.linear, read.value) == (True, (2.0,))
-    assert "reads around a (1, 0), line 1" in as_text(found.grids())
-
-
 @settings(max_examples=15, deadline=None)
 @given(plans(), st.data())
 def test_the_last_value_is_the_result(made: Made, data: Any) -> None:
@@ -476,23 +450,6 @@ def test_the_table_of_a_program() -> None:
     assert columns[-1][-4:] == ["0.5", "-0.5", "0", "-1"]
 
 
-def test_the_json_of_a_program() -> None:
-    [visit] = traced("!!ARBfp1.0 RCP result.color.yw, {0}.x; END", 1, 1).as_dict()["visits"]
-    [step] = visit["steps"]
-    assert step["instruction"] == "RCP result.color.yw, {0, 0, 0, 1}.x;"
-    assert step["operands"] == [{"text": "{0, 0, 0, 1}.x", "value": [0, 0, 0, 0]}]
-    assert step["result"] == [None, "inf", None, "inf"]
-    assert visit["written"][0]["after"] == [0, "inf", 0, "inf"]
-
-
-def test_every_buffer_of_a_program_is_traced() -> None:
-    text = "!!ARBfp1.0 OPTION ARB_draw_buffers; MOV result.color[0], 3; MOV result.color[1], 4; END"
-    [visit] = traced(text, 1, 1, draw_buffers=2).visits
-    assert [(w.texture, w.after) for w in visit.written] == [
-        ("color[0]", (3,) * 4), ("color[1]", (4,) * 4)
-    ]  # fmt: skip
-
-
 def test_fog_is_named() -> None:
     text = "!!ARBfp1.0 OPTION ARB_fog_linear; MOV result.color, 0; END"
     state = {"fog.color": (1, 0.5, 0, 0), "fog.params": (1, 0, 4, 0.25)}
@@ -500,9 +457,3 @@ def test_fog_is_named() -> None:
     assert steps_of(found)[0].result == (0, 0, 0, 0)
     assert pixel_of(found) == (0.25, 0.125, 0, 0)  # f = (4 - 1) / 4
     assert "OPTION ARB_fog_linear then mixes the colour" in as_text(found.grids())
-
-
-@pytest.mark.parametrize(("x", "y"), [(4, 0), (0, 3), (-1, 0)])
-def test_a_fragment_that_there_is_not(x: int, y: int) -> None:
-    with pytest.raises(InputError, match=rf"there is no texel {x},{y} in color\[0\], which is 4×3"):
-        traced(TEXT, 4, 3, TEXTURES, at=(x, y))

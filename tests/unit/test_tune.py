@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import collections
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import astuple, fields
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from commands import Command
-from drawing import assert_same_bits
 from fakes import FakeExecutor
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,9 +38,8 @@ from gpgpu_legacy.measure.tuned import (
 )
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
-from gpgpu_legacy.runtime.machine import Machine, Tuning
+from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Result, Timings
-from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import as_record, from_json, json_text, with_fields
 
 MULTI = find_product("hall-carr-hart-multi")
@@ -194,63 +190,6 @@ def test_axes_are_those_that_a_method_and_an_executor_have() -> None:
     assert names("dobravec-bulic-shared", Way("jit", 16)) == ["executor", "block"]
     shapes = ["threads", "register tile", "adjacent", "K-depth", "unroll"]
     assert names("larson-mcallister", Way("gl-compute")) == ["executor", *shapes]
-
-
-@pytest.mark.gl
-def test_every_way_of_a_work_group_is_one_change_from_the_usual_shape() -> None:
-    way, axes = Way("gl-compute", 32, Accumulate.COPY), {"executor", "block", "accumulate"}
-    groups = [
-        astuple(way.group)
-        for name, ways in axes_of(MULTI.builder(n=256), ["gl-compute"])(way)
-        for way in ways
-        if name not in axes and way.group
-    ]
-    usual = tuple(
-        collections.Counter(values).most_common(1)[0][0] for values in zip(*groups, strict=True)
-    )
-    assert groups and usual not in groups
-    for group in groups:
-        names = [field.name for field in fields(GroupShape)]
-        changed = {n for n, a, b in zip(names, group, usual, strict=True) if a != b}
-        assert len(changed) == 1 or changed == {"columns", "rows"}
-        shape = GroupShape(*group)
-        across, up = shape.side_by_side
-        assert (shape.columns % across, shape.rows % up, max(across, up)) == (0, 0, shape.adjacent)
-
-
-# Shapes that are asked for -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("tile", [(1, 1), (1, 4), (3, 2), (8, 1), (50, 50)])
-def test_every_tile_gives_the_numpy_machine_s_product(tile: tuple[int, int]) -> None:
-    plan = MULTI.plan(m=45, l=18, n=37, block=4)
-    rng = np.random.default_rng(1)
-    operands = {
-        "A": rng.random((45, 18), np.float32), "B": rng.random((18, 37), np.float32)
-    }  # fmt: skip
-    exact = Machine(exact=True, tuning=Tuning(tile=tile))
-    found = find_executor("jit").run(plan, operands, exact).outputs["C"]
-    assert_same_bits(found, find_executor("numpy").run(plan, operands).outputs["C"])
-
-
-@pytest.mark.gl
-@pytest.mark.parametrize(
-    "group",
-    [
-        GroupShape((8, 8), 2, 2, 4, 2, 1),
-        GroupShape((8, 16), 4, 2, 16, 1, 2),
-    ],
-)
-def test_every_group_gives_the_product(ready: Callable[[str], Any], group: GroupShape) -> None:
-    executor = ready("gl-compute")
-    rng = np.random.default_rng(1)
-    operands = {
-        "A": rng.random((45, 40), np.float32), "B": rng.random((40, 37), np.float32)
-    }  # fmt: skip
-    plan = MULTI.plan(m=45, l=40, n=37, block=8)
-    found = executor.run(plan, operands, Machine(tuning=Tuning(group=group))).outputs["C"]
-    wanted = operands["A"].astype(float) @ operands["B"].astype(float)
-    assert np.abs(found - wanted).max() < 1e-5 * np.abs(wanted).max()
 
 
 # A real search -----------------------------------------------------------------------------------
