@@ -103,8 +103,9 @@ class Started:
 
 
 def _pool() -> ThreadPoolExecutor | None:
-    with _LOCK:
+    with _LOCK, suppress(FloatingPointError):
         return _pool_of(os.getpid())
+    return None
 
 
 @lru_cache(maxsize=1)
@@ -112,8 +113,13 @@ def _pool_of(_: int) -> ThreadPoolExecutor | None:
     """The pool of the process of that number; None if the system refuses threads.
 
     All threads are started now: if one could not be started later, its work would run on another
-    one, when nobody waits for it any more.
+    one, when nobody waits for it any more. Threads inherit whether the CPU flushes denormals, so a
+    thread in which it does starts none: that is a FloatingPointError, and the next caller tries.
     """
+    from gpgpu_legacy.runtime.denormals import thread_keeps_denormals
+
+    if not thread_keeps_denormals():
+        raise FloatingPointError
     helpers, gate = max(1, thread_count() - 1), Event()
     pool = ThreadPoolExecutor(helpers, "gpgpu-legacy")
     try:

@@ -18,7 +18,7 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
-from gpgpu_legacy.runtime import denormals
+from gpgpu_legacy.runtime import denormals, workers
 from gpgpu_legacy.runtime.denormals import DataPath, flushed_by
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Device, Machine, Pace
@@ -61,6 +61,16 @@ def test_a_flushing_thread_runs_nothing_exactly(name: str) -> None:
             with pytest.raises(PlanError, match="in this thread, where denormals are flushed"):
                 prepared.run(operands)
         assert prepared.run(operands).outputs["C"][0, 0] == pytest.approx(PRODUCT / 32)
+
+
+@needs_x86
+def test_a_flushing_thread_leaves_workers_that_keep_denormals() -> None:
+    """Threads inherit the mode of the one that starts them, and a process starts them once."""
+    workers._pool_of.cache_clear()
+    with flushing():
+        g.matmul(A, B, "opengl-compute-tiled", executor="jit")
+    found = g.matmul(A, B, "opengl-compute-tiled", executor="jit", exact=True)
+    np.testing.assert_allclose(found, PRODUCT, rtol=1e-5)
 
 
 @pytest.mark.parametrize("method", ["hall-carr-hart-multi", "opengl-compute-tiled"])
