@@ -72,8 +72,6 @@ def product_of(p: PlanBuilder) -> Product | None:
     sides: dict[str, Any] = {
         name: given["n"] if given.get(name) is None else given[name] for name in "mln"
     }
-    if not all(sides.values()):
-        return None
     turned = (bool(given.get(f"transpose_{name}")) for name in "ab")
     return Product(Shape(**sides), Stored(*turned))
 

@@ -39,7 +39,7 @@ OTHER = {
     "state": "texture-environment",
     "m": 5, "l": 6, "alpha": 2.0, "beta": 0.0, "transpose_a": True, "transpose_b": True,
     "largest_texture": 4, "block": 4, "accumulate": "blend", "coordinates_first": 2, "tile": 3,
-    "texture_format": "unorm8", "as_printed": True, "dynamic": True,
+    "texture_format": "unorm8", "as_printed": True, "dynamic": True, "state": "texture-environment",
 }  # fmt: skip
 every_product = pytest.mark.parametrize("product", products(), ids=lambda product: product.name)
 
@@ -106,7 +106,7 @@ MULTI, LARSON, SHARED = "hall-carr-hart-multi", "larson-mcallister", "dobravec-b
     [
         (MULTI, {"n": 2.0}, f"{MULTI}: n is 2.0; it must be an integer"),
         (MULTI, {"n": None}, f"{MULTI}: n is None; it must be an integer"),
-        (MULTI, {"n": -1}, "n is -1; it must be at least 0"),
+        (MULTI, {"n": -1}, "n is -1; it must be at least 1"),
         (MULTI, {"l": 2**25}, "l is 33554432; the largest possible is 16777216"),
         (MULTI, {"block": "8.0"}, f"{MULTI}: block is '8.0'; give a whole number"),
         (MULTI, {"block": 0}, "block is 0; it must be at least 1"),

@@ -21,6 +21,7 @@ from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Verdict
 from gpgpu_legacy.count.resources import Resource, resources
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.arb.parser import assemble
+from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.studies.largest_block import (
@@ -364,6 +365,6 @@ def test_only_products_have_a_block_to_fit() -> None:
 
 def test_only_fragment_passes_are_asked_of_a_program() -> None:
     """Copies and clears have no program; a plan of nothing loads everywhere."""
-    empty = find_product(MULTI).plan(m=0, n=3)
+    empty = PlanBuilder("nothing").plan()
     assert not any(isinstance(each, FragmentPass) for _, each in empty.weighted_passes())
     assert check_plan(empty, find_profile("geforce3")).answer is Answer.LOADS

@@ -28,14 +28,11 @@ _PAPER = "Dobravec & Bulić 2017"
 
 def dobravec_bulic_host(sizes: Sizes) -> PlanBuilder:
     """The host's MulH: three nested loops in one invocation."""
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        p = DispatchedProduct(HOST.name, shape, shape)
-        kernel = load_kernel("dobravec_bulic_2017/host.comp")
-        p.multiply(kernel, Shape(1, 1, 1), hA=shape.m, wA=shape.l, wB=shape.n)
-        return p
-
-    return product(HOST.name, sizes, multiply)
+    shape = sizes.shape
+    p = DispatchedProduct(HOST.name, shape, shape)
+    kernel = load_kernel("dobravec_bulic_2017/host.comp")
+    p.multiply(kernel, Shape(1, 1, 1), hA=shape.m, wA=shape.l, wB=shape.n)
+    return product(p, sizes)
 
 
 def dobravec_bulic_global(sizes: Sizes, block: Side = 16) -> PlanBuilder:
@@ -55,16 +52,11 @@ def dobravec_bulic_shared(
 
 
 def _on_device(kind: str, sizes: Sizes, block: int, **parameters: bool) -> PlanBuilder:
-    name = f"dobravec-bulic-{kind}"
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        padded = padded_to(shape, block, block, block)
-        p = DispatchedProduct(name, shape, padded)
-        kernel = load_kernel(f"dobravec_bulic_2017/{kind}.comp.j2", block=block, **parameters)
-        p.multiply(kernel, padded, wA=padded.l, wB=padded.n)
-        return p
-
-    return product(name, sizes, multiply)
+    padded = padded_to(sizes.shape, block, block, block)
+    p = DispatchedProduct(f"dobravec-bulic-{kind}", sizes.shape, padded)
+    kernel = load_kernel(f"dobravec_bulic_2017/{kind}.comp.j2", block=block, **parameters)
+    p.multiply(kernel, padded, wA=padded.l, wB=padded.n)
+    return product(p, sizes)
 
 
 HOST = Algorithm(

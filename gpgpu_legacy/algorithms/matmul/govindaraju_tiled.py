@@ -10,7 +10,6 @@ docs/explanation/tiles.md derives what a cache then takes from memory.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
@@ -21,12 +20,11 @@ from gpgpu_legacy.algorithms.matmul.product import (
     AccumulateBy,
     Block,
     CoordinatesFirst,
-    Shape,
     Sizes,
     Stored,
     check_block,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import Layout
+from gpgpu_legacy.algorithms.matmul.tiles import Layout, Tiling
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -57,17 +55,15 @@ def govindaraju_tiled(
 ) -> PlanBuilder:
     """The multichannel program, square by square."""
     layout = Layout(2, check_block(block, stored), RGBA32F, stored)
-    side_of = partial(_side, tile, layout)
-    name = ALGORITHM.name
-    return in_blocks(name, sizes, layout, accumulate, coordinates_first, side_of=side_of)
+    side = _side(tile, layout.tiling(sizes.shape), layout.stored.side)
+    return in_blocks(ALGORITHM.name, sizes, layout, accumulate, coordinates_first, side=side)
 
 
-def _side(tile: int | None, layout: Layout, shape: Shape) -> int:
+def _side(tile: int | None, tiling: Tiling, largest: int) -> int:
     """The tile that was asked for; else the default, doubled until there are USUAL_TILES.
 
     Raises InputError where those that were asked for are more than MOST_TILES.
     """
-    tiling, largest = layout.tiling(shape), layout.stored.side
     if tile is None:
         side = DEFAULT_TILE
         while tiling.draws(side) > USUAL_TILES and side < largest:

@@ -16,7 +16,6 @@ from gpgpu_legacy.algorithms.matmul.product import (
     AccumulateBy,
     Block,
     CoordinatesFirst,
-    Shape,
     Sizes,
     Stored,
     check_block,
@@ -58,13 +57,13 @@ def in_blocks(
     accumulate: Accumulate,
     coordinates_first: int | None,
     *,
-    side_of: Callable[[Shape], int | None] = lambda _: None,
+    side: int | None = None,
 ) -> PlanBuilder:
     """The product by a method whose passes add b iterations of the inner loop.
 
     name: of the method. layout: its block is b; its split chooses between listings (5) and (11), as
-    printed or with coordinates computed first. side_of: the side of the squares that are drawn one
-    after another; None for whole tiles.
+    printed or with coordinates computed first. side: of the squares that are drawn one after
+    another; None for whole tiles.
     """
     stored, listing = layout.stored, "single" if layout.split == 1 else "multi"
     given: dict[str, int | str | bool] = {"block": layout.block, "accumulate": accumulate.value}
@@ -74,15 +73,10 @@ def in_blocks(
         listing = f"{listing}_coordinates_first"
         given["group"] = as_positive("coordinates_first", coordinates_first)
     program = load_program(f"hall_carr_hart_2003/{listing}.fp.j2", **given)
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        side = side_of(shape)
-        p = TiledProduct(name, shape, layout)
-        for tile in p.tiling.tiles():
-            p.finish(tile, _summed(p, tile, program, accumulate, side))
-        return p
-
-    return product(name, sizes, multiply, stored)
+    p = TiledProduct(name, sizes.shape, layout)
+    for tile in p.tiling.tiles():
+        p.finish(tile, _summed(p, tile, program, accumulate, side))
+    return product(p, sizes, stored)
 
 
 def _summed(

@@ -17,12 +17,12 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
     FIELD,
     AsPrinted,
-    Shape,
     Sizes,
     Stored,
     product,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import Layout, TiledProduct
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import FORMATS, Numeric
@@ -48,29 +48,27 @@ def larson_mcallister(
     r32f as ARB_color_buffer_float lets them, not at all.
     """
     layout = Layout(1, 1, FORMATS[texture_format], stored)
+    is_unorm = layout.format.numeric is Numeric.UNORM
+    if is_unorm and sizes.scales:
+        raise InputError("alpha, beta and C0 need float textures; set texture_format to r32f")
     folder = "larson_mcallister_2001"
     if state == "program":
         modulate = load_program(f"{folder}/modulate.fp")
     else:
-        clamped = layout.format.numeric is Numeric.UNORM
-        modulate = load_program(f"{folder}/modulate.texenv.j2", clamped=clamped)
+        modulate = load_program(f"{folder}/modulate.texenv.j2", clamped=is_unorm)
     first, short = (0.0, 1) if as_printed else (0.5, 0)
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        p = TiledProduct(ALGORITHM.name, shape, layout)
-        for tile in p.tiling.tiles():
-            rows, columns = tile.rows.texels - short, tile.columns.texels - short
-            screen = p.target("C", tile)
-            p.clear(screen)
-            for k, inner in enumerate(p.tiling.inner):
-                with p.repeat(inner.length) as i:
-                    texcoords = p.coordinates(rows, columns, first + i)
-                    textures = p.factors(tile, k)
-                    p.draw(modulate, textures, into=screen, texcoords=texcoords, blend="add")
-            p.finish(tile, screen)
-        return p
-
-    return product(ALGORITHM.name, sizes, multiply, stored, texture_format=texture_format)
+    p = TiledProduct(ALGORITHM.name, sizes.shape, layout)
+    for tile in p.tiling.tiles():
+        rows, columns = tile.rows.texels - short, tile.columns.texels - short
+        screen = p.target("C", tile)
+        p.clear(screen)
+        for k, inner in enumerate(p.tiling.inner):
+            with p.repeat(inner.length) as i:
+                texcoords = p.coordinates(rows, columns, first + i)
+                textures = p.factors(tile, k)
+                p.draw(modulate, textures, into=screen, texcoords=texcoords, blend="add")
+        p.finish(tile, screen)
+    return product(p, sizes, stored, least=0.0 if is_unorm else -0.5)
 
 
 ALGORITHM = Algorithm(

@@ -11,7 +11,6 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
     FIELD,
     DispatchedProduct,
-    Shape,
     Sizes,
     padded_to,
     product,
@@ -25,17 +24,13 @@ VECTOR = 4
 def mali_sgemm(sizes: Sizes) -> PlanBuilder:
     """The kernel computes α·AB + β·C itself."""
     adds, alpha, beta = sizes.beta is not None, sizes.alpha, sizes.beta or 0.0
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        kernel = load_kernel("mali_sdk/sgemm.comp")
-        local_x, local_y = kernel.local_size
-        padded = padded_to(shape, local_y, VECTOR, local_x)
-        p = DispatchedProduct(ALGORITHM.name, shape, padded, adds=adds)
-        order, columns = padded.l, padded.n
-        p.multiply(kernel, padded, matrixOrder=order, columns=columns, alpha=alpha, beta=beta)
-        return p
-
-    return product(ALGORITHM.name, sizes, multiply, scales=True)
+    kernel = load_kernel("mali_sdk/sgemm.comp")
+    local_x, local_y = kernel.local_size
+    padded = padded_to(sizes.shape, local_y, VECTOR, local_x)
+    p = DispatchedProduct(ALGORITHM.name, sizes.shape, padded, adds=adds)
+    order, columns = padded.l, padded.n
+    p.multiply(kernel, padded, matrixOrder=order, columns=columns, alpha=alpha, beta=beta)
+    return product(p, sizes, scales=True)
 
 
 ALGORITHM = Algorithm(

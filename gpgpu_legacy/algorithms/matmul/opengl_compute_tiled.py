@@ -13,7 +13,6 @@ from gpgpu_legacy.algorithms.matmul.product import (
     FIELD,
     AsPrinted,
     DispatchedProduct,
-    Shape,
     Sizes,
     groups_for,
     product,
@@ -27,32 +26,27 @@ BATCH_GROUPS = 64  # Algorithm 1: gsize(64, 64, 1)
 
 def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBuilder:
     """As printed, batches are whole; otherwise as large as the matrix needs."""
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
-        kernel = load_kernel(
-            "opengl_compute/tiled.comp.j2",
-            as_printed=as_printed,
-            guarded=as_printed or not whole,
-        )
-        local_x, local_y = kernel.local_size
-        groups_x, groups_y = groups_for(shape, kernel)
-        p = DispatchedProduct(ALGORITHM.name, shape, shape)
-        for y in range(0, groups_y, BATCH_GROUPS):
-            for x in range(0, groups_x, BATCH_GROUPS):
-                whole_batch = BATCH_GROUPS, BATCH_GROUPS
-                needed = min(BATCH_GROUPS, groups_x - x), min(BATCH_GROUPS, groups_y - y)
-                p.dispatch(
-                    kernel,
-                    p.buffers,
-                    whole_batch if as_printed else needed,
-                    uniforms={"m": shape.m, "n": shape.l, "l": shape.n}
-                    | {"x0": x * local_x, "y0": y * local_y},
-                    independent=(x, y) != (0, 0),  # batches write different elements
-                )
-        return p
-
-    return product(ALGORITHM.name, sizes, multiply)
+    shape = sizes.shape
+    whole = shape.m % TILE == shape.l % TILE == shape.n % TILE == 0
+    kernel = load_kernel(
+        "opengl_compute/tiled.comp.j2", as_printed=as_printed, guarded=as_printed or not whole
+    )
+    local_x, local_y = kernel.local_size
+    groups_x, groups_y = groups_for(shape, kernel)
+    p = DispatchedProduct(ALGORITHM.name, shape, shape)
+    for y in range(0, groups_y, BATCH_GROUPS):
+        for x in range(0, groups_x, BATCH_GROUPS):
+            whole_batch = BATCH_GROUPS, BATCH_GROUPS
+            needed = min(BATCH_GROUPS, groups_x - x), min(BATCH_GROUPS, groups_y - y)
+            p.dispatch(
+                kernel,
+                p.buffers,
+                whole_batch if as_printed else needed,
+                uniforms={"m": shape.m, "n": shape.l, "l": shape.n}
+                | {"x0": x * local_x, "y0": y * local_y},
+                independent=(x, y) != (0, 0),  # batches write different elements
+            )
+    return product(p, sizes)
 
 
 ALGORITHM = Algorithm(

@@ -1,24 +1,23 @@
 """The product of two matrices: its parameters, and what all ways to compute it have in common.
 
 A method is a function of these parameters and its own. It multiplies; `product` adds what does not
-depend on the method: checks, empty matrices, alpha, beta and C0, the reference and the samples.
+depend on the method: alpha, beta and C0, the reference and the samples.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
-from gpgpu_legacy.arguments import as_positive, as_whole
+from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.kernel.shaders import load_kernel
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.plan.formats import FORMATS, LARGEST_TEXTURE, Numeric
+from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.textures import Matrix, Rect, Texture, TextureKind
 
@@ -39,7 +38,7 @@ matrices has so many. The assembler takes seconds for such a program."""
 
 @dataclass(frozen=True)
 class Shape:
-    """The shape of a matrix product: m×l times l×n. Sizes may be 0."""
+    """The shape of a matrix product: m×l times l×n."""
 
     m: int
     l: int  # noqa: E741 - the papers' own letter
@@ -87,10 +86,11 @@ class Sizes:
 
     @property
     def shape(self) -> Shape:
-        """The sizes, checked: InputError for one that is negative or too large."""
+        """The sizes, checked: InputError for one that is below 1 or too large."""
         given = {"n": self.n, "m": self.m, "l": self.l}
         sizes = {
-            name: as_whole(name, self.n if size is None else size) for name, size in given.items()
+            name: as_positive(name, self.n if size is None else size)
+            for name, size in given.items()
         }
         for name, size in sizes.items():
             if size > LARGEST_SIZE:
@@ -159,71 +159,28 @@ def check_block(block: int, stored: Stored) -> int:
 
 
 def product(
-    name: str,
+    p: PlanBuilder,
     sizes: Sizes,
-    multiply: Callable[[Shape], PlanBuilder],
     stored: Stored = UPRIGHT,
     *,
     scales: bool = False,
-    texture_format: str = "",
+    least: float = -0.5,
 ) -> PlanBuilder:
     """The builder of a product by a method, with its reference, samples and operations.
 
-    multiply: the method's; it gets no empty shape. scales: whether it applies alpha, beta and C0
-    itself; for others a pass is appended that does.
+    p: the method's. scales: whether it applies alpha, beta and C0 itself; to others a pass is
+    appended that does. least: of the random numbers that are samples; the largest is 1 more.
     """
-    texels = FORMATS.get(texture_format)
-    is_unorm = texels is not None and texels.numeric is Numeric.UNORM
-    if is_unorm and sizes.scales:
-        raise InputError("alpha, beta and C0 need float textures; set texture_format to r32f")
-    shape = sizes.shape
-    p = _multiplied(name, sizes, multiply, stored, scales=scales)
     if sizes.scales and not scales:
         p = _with_scale_add(p.plan(), sizes.alpha, sizes.beta)
     p.reference = partial(_expected, sizes, stored)
-    p.operations = 2 * shape.multiply_adds
-    offset = 0.0 if is_unorm else 0.5
+    p.operations = 2 * sizes.shape.multiply_adds
     p.samples = {
-        "A": partial(_uniform, offset, stored.transpose_a),
-        "B": partial(_uniform, offset, stored.transpose_b),
-        "C0": partial(_uniform, offset, False),
+        "A": partial(_uniform, least, stored.transpose_a),
+        "B": partial(_uniform, least, stored.transpose_b),
+        "C0": partial(_uniform, least, False),
     }
     return p
-
-
-def _multiplied(
-    name: str,
-    sizes: Sizes,
-    multiply: Callable[[Shape], PlanBuilder],
-    stored: Stored,
-    *,
-    scales: bool,
-) -> PlanBuilder:
-    """The builder of AB alone. If the inner size is 0, AB is zero.
-
-    A zero product that C0 will be added to needs a texture, so it is computed: as a product with
-    inner size 1 whose operand textures are filled with zeros.
-    """
-    shape = sizes.shape
-    if min(shape.m, shape.l, shape.n) > 0:
-        return multiply(shape)
-    empty = PlanBuilder(name)
-    operands = add_operands(empty, shape, stored)
-    if scales and sizes.beta is not None:
-        operands = (*operands, empty.operand("C0", shape.m, shape.n))
-    empty.result("C", shape.m, shape.n)
-    if not sizes.scales or min(shape.m, shape.n) == 0:
-        return empty
-    plan = multiply(replace(shape, l=1)).plan()
-    factors = {"A", "B"}
-    filled = {transfer.texture for transfer in plan.inputs if transfer.matrix in factors}
-    textures = tuple(
-        replace(t, initial=(0.0, 0.0, 0.0, 0.0)) if t.name in filled else t for t in plan.textures
-    )
-    inputs = tuple(transfer for transfer in plan.inputs if transfer.matrix not in factors)
-    return PlanBuilder.continuing(
-        replace(plan, operands=operands, textures=textures, inputs=inputs)
-    )
 
 
 def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = None) -> F64:  # noqa: N803
@@ -233,15 +190,15 @@ def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = Non
     return result if C0 is None or sizes.beta is None else result + sizes.beta * C0
 
 
-def _uniform(offset: float, is_transposed: bool, rng: Any, shape: tuple[int, ...]) -> Any:
-    """Random matrices in float32: from -0.5 to 0.5, or from 0 to 1 for unorm textures.
+def _uniform(least: float, is_transposed: bool, rng: Any, shape: tuple[int, ...]) -> Any:
+    """Random matrices in float32: from `least` to 1 more.
 
     A transposed one has the elements that it would have the other way round.
     """
     import numpy as np
 
     values = rng.random(shape[::-1] if is_transposed else shape, np.float32)
-    values -= np.float32(offset)
+    values += np.float32(least)
     return values.T if is_transposed else values
 
 

@@ -23,7 +23,6 @@ from gpgpu_legacy.algorithms.matmul.product import (
     FIELD,
     MOST_UNROLLED,
     LargestTexture,
-    Shape,
     Sizes,
     Stored,
     product,
@@ -52,33 +51,25 @@ def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuil
     """Four elements of a row in a texel; B is stored transposed."""
     stored = Stored(largest_texture=largest_texture)
     layout, side = Layout(1, 1, RGBA32F, stored, ROW_OF_FOUR), stored.side
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        # B has one column per row of texels; A and C have four columns per texel.
-        columns = side // CHANNELS * CHANNELS or side
-        tiling = Tiling(
-            segments(shape.m, side),
-            segments(shape.l, min(side, MOST_UNROLLED) * CHANNELS, CHANNELS),
-            segments(shape.n, columns, CHANNELS),
-        )
-        return _drawn(_RowPacked("row-packed", shape, layout, tiling), "row_packed")
-
-    return product("row-packed", sizes, multiply)
+    shape, columns = sizes.shape, side // CHANNELS * CHANNELS or side
+    # B has one column per row of texels; A and C have four columns per texel.
+    tiling = Tiling(
+        segments(shape.m, side),
+        segments(shape.l, min(side, MOST_UNROLLED) * CHANNELS, CHANNELS),
+        segments(shape.n, columns, CHANNELS),
+    )
+    return product(_drawn(_RowPacked("row-packed", shape, layout, tiling), "row_packed"), sizes)
 
 
 def packed_2x2(sizes: Sizes, stored: Stored) -> PlanBuilder:
     """2×2 neighbouring elements in a texel; the whole sum in a pass."""
-    layout = Layout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS)
-
-    def multiply(shape: Shape) -> PlanBuilder:
-        most = _SPLIT * min(stored.side, MOST_UNROLLED)
-        inner = segments(shape.l, most, _SPLIT)
-        tiling = Tiling(layout.segments(shape.m), inner, layout.segments(shape.n))
-        p = TiledProduct("packed-2x2", shape, layout, tiling)
-        turned = {"transpose_a": stored.transpose_a, "transpose_b": stored.transpose_b}
-        return _drawn(p, "packed_2x2", turned, local={0: p.coordinate_steps})
-
-    return product("packed-2x2", sizes, multiply, stored)
+    layout, shape = Layout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS), sizes.shape
+    most = _SPLIT * min(stored.side, MOST_UNROLLED)
+    inner = segments(shape.l, most, _SPLIT)
+    tiling = Tiling(layout.segments(shape.m), inner, layout.segments(shape.n))
+    p = TiledProduct("packed-2x2", shape, layout, tiling)
+    turned = {"transpose_a": stored.transpose_a, "transpose_b": stored.transpose_b}
+    return product(_drawn(p, "packed_2x2", turned, local={0: p.coordinate_steps}), sizes, stored)
 
 
 def _drawn(
