@@ -80,48 +80,17 @@ def check_elements(path: Path, shape: tuple[int, ...], most: int, bytes_each: in
 
 # .npy --------------------------------------------------------------------------------------------
 
-_HEADERS = {
-    (1, 0): np.lib.format.read_array_header_1_0,
-    (2, 0): np.lib.format.read_array_header_2_0,
-    (3, 0): np.lib.format.read_array_header_2_0,  # but for names of fields, which are refused
-}
 _NUMBERS = "biufc"
 """The kinds of types that are numbers, in NumPy's letters."""
 
 
-def read_npy(file: BinaryIO, path: Path) -> Array:
-    """An array of numbers from a .npy file; NumPy raises errors of many types for a damaged one."""
-    if file.read(6) != b"\x93NUMPY":  # NumPy would suggest unpickling it
-        raise InputError(
-            f"{path} is not a .npy file, though it is called one; write it with numpy.save"
-        )
-    file.seek(0)
-    version = np.lib.format.read_magic(file)
-    if version not in _HEADERS:
-        raise InputError(f"{path} is a .npy file of version {version}, which is not known")
-    shape, _, dtype = _HEADERS[version](file)
-    wrong = _wrong_header(shape, dtype)
-    if wrong:
-        raise InputError(f"{path} cannot be read as an array: {wrong}")
-    check_elements(path, shape, MOST_ELEMENTS, dtype.itemsize)
-    promised = math.prod(shape) * dtype.itemsize
-    there = _size(file) - file.tell()
-    if promised > there:
-        raise InputError(
-            f"{path} is cut off: its header promises {promised} bytes, and {there} follow"
-        )
-    file.seek(0)
-    array: Array = np.load(file, allow_pickle=False)
-    return array
-
-
-def _wrong_header(shape: tuple[int, ...], dtype: np.dtype[np.generic]) -> str:
-    """What is wrong with the kind of an array; empty if it has numbers."""
-    if dtype.hasobject:
-        return "it holds Python objects; give numbers"
-    if dtype.kind not in _NUMBERS:
-        return "it holds texts, dates or records; give numbers"
-    return "a side of it is negative" if any(side < 0 for side in shape) else ""
+def read_npy(_: BinaryIO, path: Path) -> Array:
+    """An array of numbers from a .npy file; it is mapped, so that its header is checked first."""
+    array = np.lib.format.open_memmap(path, mode="r")
+    if array.dtype.kind not in _NUMBERS:
+        raise InputError(f"{path} holds texts, dates or records; give numbers")
+    check_elements(path, array.shape, MOST_ELEMENTS, array.dtype.itemsize)
+    return np.array(array)
 
 
 # Text --------------------------------------------------------------------------------------------
@@ -212,15 +181,13 @@ def read_mtx(file: BinaryIO, path: Path) -> Array:
         raise _damaged(path, f"its header promises {header.entries} entries, and {there}")
     values = entries[:, -1] if header.has_values else np.ones(len(entries))
     mirrored, sizes = _MIRRORED[header.symmetry], (header.rows, header.columns)
-    if header.is_sparse:  # entries (row, column, value), which count from 1; equal ones are added
-        places = entries[:, :2]
-        if not ((places >= 1) & (places <= sizes) & (places == np.floor(places))).all():
-            raise _damaged(path, "an entry lies outside of the matrix")
-        i, j = (places.astype(np.int64) - 1).T
-    elif mirrored:  # column by column from the diagonal, or below it, down
-        j, i = np.triu_indices(header.rows, 1 if mirrored < 0 else 0)
-    else:
+    if not header.is_sparse:  # column by column
         return np.ascontiguousarray(values.reshape(sizes[::-1]).T)
+    # Entries (row, column, value), which count from 1; equal ones are added.
+    places = entries[:, :2]
+    if not ((places >= 1) & (places <= sizes) & (places == np.floor(places))).all():
+        raise _damaged(path, "an entry lies outside of the matrix")
+    i, j = (places.astype(np.int64) - 1).T
     matrix = np.zeros(sizes)
     np.add.at(matrix, (i, j), values)
     if mirrored:
@@ -247,7 +214,8 @@ def _header(text: io.TextIOWrapper, path: Path) -> _Header:
         case _:
             raise _damaged(path, "it does not begin with %%MatrixMarket matrix and its kind")
     is_sparse, is_pattern = form == "coordinate", field == "pattern"
-    if field not in _FIELDS or symmetry not in _MIRRORED or (is_pattern and not is_sparse):
+    is_plain = symmetry == "general" and not is_pattern
+    if field not in _FIELDS or symmetry not in _MIRRORED or not (is_sparse or is_plain):
         raise _damaged(path, f"a matrix that is {form} {field} {symmetry} is none of real numbers")
     lines, line = 2, _line(text, path)
     while line and (not line.strip() or line.startswith("%")):
@@ -258,12 +226,7 @@ def _header(text: io.TextIOWrapper, path: Path) -> _Header:
     rows, columns = int(sizes[0]), int(sizes[1])
     if symmetry != "general" and rows != columns:
         raise _damaged(path, f"a {symmetry} matrix has as many rows as columns")
-    if is_sparse:
-        entries = int(sizes[2])
-    elif symmetry == "general":
-        entries = rows * columns
-    else:
-        entries = rows * (rows - 1 if symmetry == "skew-symmetric" else rows + 1) // 2
+    entries = int(sizes[2]) if is_sparse else rows * columns
     return _Header(is_sparse, not is_pattern, symmetry, rows, columns, entries, lines)
 
 

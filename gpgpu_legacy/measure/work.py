@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import cbrt, ceil
 
-from gpgpu_legacy.count.traffic import Counts, count_repeated
+from gpgpu_legacy.count.traffic import count_repeated
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.expand import at_iteration, moves, per_iteration_numbers, varies
 from gpgpu_legacy.plan.numbers import Table
@@ -87,10 +87,6 @@ def _work(plan: Plan, pass_: Pass, count: int = 1) -> float:
         assert isinstance(pass_, ComputePass)
         dispatches = (at_iteration(pass_, iteration) for iteration in range(count))
         return float(sum(d.invocations for d in dispatches if isinstance(d, ComputePass)))
-    return _instructions(counts)
-
-
-def _instructions(counts: Counts) -> float:
     executed = counts.arithmetic + counts.lookup + counts.kill
     accesses = (
         counts.global_loads + counts.global_stores + counts.shared_loads + counts.shared_stores

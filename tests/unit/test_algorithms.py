@@ -39,7 +39,7 @@ OTHER = {
     "state": "texture-environment",
     "m": 5, "l": 6, "alpha": 2.0, "beta": 0.0, "transpose_a": True, "transpose_b": True,
     "largest_texture": 4, "block": 4, "accumulate": "blend", "coordinates_first": 2, "tile": 3,
-    "texture_format": "unorm8", "as_printed": True, "dynamic": True, "state": "texture-environment",
+    "texture_format": "unorm8", "as_printed": True, "dynamic": True,
 }  # fmt: skip
 every_product = pytest.mark.parametrize("product", products(), ids=lambda product: product.name)
 

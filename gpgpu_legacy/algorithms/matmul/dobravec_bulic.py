@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
-    FIELD,
     DispatchedProduct,
+    Method,
     Shape,
     Sizes,
     padded_to,
@@ -59,10 +58,9 @@ def _on_device(kind: str, sizes: Sizes, block: int, **parameters: bool) -> PlanB
     return product(p, sizes)
 
 
-HOST = Algorithm(
+HOST = Method(
     name="dobravec-bulic-host",
     year=2017,
-    field=FIELD,
     source=f"{_PAPER}, Listing 1",
     summary="three nested loops in one invocation, summed in double: the host's MulH",
     lacked="parallelism: it is the host, in one thread",
@@ -70,19 +68,17 @@ HOST = Algorithm(
 )
 ALGORITHMS = (
     HOST,
-    Algorithm(
+    Method(
         name="dobravec-bulic-global",
         year=2017,
-        field=FIELD,
         source=f"{_PAPER}, Listing 2",
         summary="one thread per element, operands from global memory: MulDG",
         lacked="a cache for global memory (compute capability 1.1)",
         build=dobravec_bulic_global,
     ),
-    Algorithm(
+    Method(
         name="dobravec-bulic-shared",
         year=2017,
-        field=FIELD,
         source=f"{_PAPER}, Listing 4",
         summary="one thread per element, b×b blocks staged in shared memory: MulDS",
         lacked="more than 16 KiB of shared memory and 512 threads per block",

@@ -12,14 +12,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.hall_carr_hart import in_blocks
 from gpgpu_legacy.algorithms.matmul.product import (
-    FIELD,
     Accumulate,
     AccumulateBy,
     Block,
     CoordinatesFirst,
+    Method,
     Sizes,
     Stored,
     check_block,
@@ -78,10 +77,9 @@ def _side(tile: int | None, tiling: Tiling, largest: int) -> int:
     return tile
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = Method(
     name="govindaraju-tiled",
     year=2006,
-    field=FIELD,
     source="Govindaraju, Larsen, Gray & Manocha 2006",
     summary="T×T tiles of C one after another, each in passes of b steps, four channels per texel",
     lacked="shared memory; the size of the texture cache was not published",

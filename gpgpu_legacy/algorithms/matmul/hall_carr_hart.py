@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
-    FIELD,
     Accumulate,
     AccumulateBy,
     Block,
     CoordinatesFirst,
+    Method,
     Sizes,
     Stored,
     check_block,
@@ -119,19 +118,17 @@ def _summed(
 
 
 ALGORITHMS = (
-    Algorithm(
+    Method(
         name="hall-carr-hart-single",
         year=2003,
-        field=FIELD,
         source="Hall, Carr & Hart 2003, Section 3",
         summary="b iterations of the inner loop per pass, one element per texel",
         lacked="loops, long programs, a way to read the framebuffer while drawing",
         build=_method("hall-carr-hart-single", 1, R32F),
     ),
-    Algorithm(
+    Method(
         name="hall-carr-hart-multi",
         year=2003,
-        field=FIELD,
         source="Hall, Carr & Hart 2003, Section 4",
         summary="b iterations of the inner loop per pass, the four quadrants in one RGBA texel",
         lacked="loops, and any storage wider than four channels",

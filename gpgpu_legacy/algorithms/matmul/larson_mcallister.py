@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
-    FIELD,
     AsPrinted,
+    Method,
     Sizes,
     Stored,
     product,
@@ -71,10 +70,9 @@ def larson_mcallister(
     return product(p, sizes, stored, least=0.0 if is_unorm else -0.5)
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = Method(
     name="larson-mcallister",
     year=2001,
-    field=FIELD,
     source="Larson & McAllister 2001",
     summary="one multitextured rectangle per pass, modulated and accumulated in the framebuffer",
     lacked="programs, and floats in textures and framebuffers: 8 bits, clamped",

@@ -7,10 +7,9 @@ work groups and the vec4 need.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
-    FIELD,
     DispatchedProduct,
+    Method,
     Sizes,
     padded_to,
     product,
@@ -33,10 +32,9 @@ def mali_sgemm(sizes: Sizes) -> PlanBuilder:
     return product(p, sizes, scales=True)
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = Method(
     name="mali-sgemm",
     year=2012,
-    field=FIELD,
     source="Mali OpenCL SDK v1.1.0, SGEMM sample",
     summary="one thread per element, four products at a time in a vec4, α·AB + β·C",
     lacked="shared memory of its own on the chip, so nothing is staged; registers are vectors",

@@ -8,11 +8,10 @@ and a kernel whose guards could never fail has none.
 
 from __future__ import annotations
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
-    FIELD,
     AsPrinted,
     DispatchedProduct,
+    Method,
     Sizes,
     groups_for,
     product,
@@ -49,10 +48,9 @@ def opengl_compute_tiled(sizes: Sizes, as_printed: AsPrinted = False) -> PlanBui
     return product(p, sizes)
 
 
-ALGORITHM = Algorithm(
+ALGORITHM = Method(
     name="opengl-compute-tiled",
     year=2012,
-    field=FIELD,
     source="the OpenGL compute-shader multiply, Algorithms 1 and 2",
     summary="32×32 tiles staged in shared memory, guarded, in batches of 64×64 work groups",
     lacked="nothing that this method needs: OpenGL 4.3 brought shared memory and barriers",

@@ -11,6 +11,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.kernel.ir import Kernel
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 FIELD = "matrix products"
 """The field of the algorithms that multiply matrices."""
+
+Method = partial(Algorithm, field=FIELD)
+"""An algorithm that multiplies matrices."""
 
 LARGEST_SIZE = 2**24
 """The most rows or columns of a matrix: float32 numbers texels no further, and memory ends long

@@ -18,11 +18,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import (
-    FIELD,
     MOST_UNROLLED,
     LargestTexture,
+    Method,
     Sizes,
     Stored,
     product,
@@ -131,10 +130,9 @@ class _RowPacked(TiledProduct):
 _LACKED = "compute shaders, shared memory, writes to any texel but the fragment's own (WebGL)"
 
 ALGORITHMS = (
-    Algorithm(
+    Method(
         name="row-packed",
         year=2015,
-        field=FIELD,
         source="weblas",
         summary="the whole sum in one pass, 1×4 elements in one RGBA texel, B transposed, dot "
         "products",
@@ -142,10 +140,9 @@ ALGORITHMS = (
         build=row_packed,
         aliases=("weblas",),
     ),
-    Algorithm(
+    Method(
         name="packed-2x2",
         year=2018,
-        field=FIELD,
         source="TensorFlow.js' packed WebGL backend",
         summary="the whole sum in one pass, 2×2 neighbouring elements in one RGBA texel",
         lacked=_LACKED,
