@@ -484,19 +484,6 @@ def test_random_programs(
     run()
 
 
-@on("gl-raster")
-def test_names_that_glsl_would_not_take(ready: Ready, name: str) -> None:
-    """GLSL's own words, prefixes and double underscores are ordinary names in the assembly."""
-    names = ["main", "vec4", "gl_Position", "a__b", "__", "$", "_$", "color", "texture0",
-             "varying0", "texcoord0", "local0", "precise", "fragment_"]  # fmt: skip
-    lines = [f"MOV {each}, {n};" for n, each in enumerate(names, 1)]
-    lines += ["MOV sum, 0;", *(f"ADD sum, sum, {each};" for each in names)]
-    declared = f"TEMP sum, {', '.join(names)};"
-    text = program(*lines, "MOV result.color, sum;", temporaries=declared)
-    found = draw(text, (1, 1), executor=ready(name))
-    assert found[0, 0].tolist() == [len(names) * (len(names) + 1) / 2] * 4
-
-
 @pytest.mark.parametrize(("method", "way", "shape"), in_turn([(5, 14, 9)]))
 @everywhere
 def test_an_observer_sees_every_pass_as_the_reference_has_it(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated
 
@@ -16,7 +15,6 @@ from click.testing import CliRunner
 from commands import Command as Call
 
 from gpgpu_legacy.cli import app
-from gpgpu_legacy.cli.commands import SECTIONS
 from gpgpu_legacy.cli.frame import Command
 from gpgpu_legacy.cli.options import WRITTEN, Argument, Option, Several
 from gpgpu_legacy.cli.words import BUDGET_S, ROUNDS
@@ -94,22 +92,6 @@ def test_every_option_that_writes_is_known() -> None:
     }
     assert found <= WRITTEN
     assert {"--output", "--plot", "--record"} <= found
-
-
-@pytest.mark.parametrize("words", [(), ("--help",)])
-def test_the_help_lists_every_command_by_subject(words: tuple[str, ...], run: Call) -> None:
-    code, out, errors = run(*words)
-    assert (code, errors) == (0, "")
-    assert [line[:-1] for line in out.splitlines() if line[:-1] in SECTIONS] == list(SECTIONS)
-    names = [name for section in SECTIONS.values() for name in section]
-    assert [name for name in names if f"\n  {name} " not in out] == []
-    assert run("--version") == (0, f"gpgpu-legacy {version('gpgpu-legacy')}\n", "")
-
-
-def test_a_group_of_commands_shows_its_help(run: Call) -> None:
-    code, out, errors = run("study")
-    assert (code, errors) == (0, "")
-    assert "Studies:" in out and "\n  roofline " in out
 
 
 @pytest.mark.parametrize(

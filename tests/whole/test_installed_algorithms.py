@@ -132,12 +132,6 @@ def test_an_installed_package_is_found(listed: dict[str, Any]) -> None:
     )  # fmt: skip
 
 
-def test_strange_parameters_break_no_list(site: Path, listed: dict[str, Any]) -> None:
-    [strange] = [one for one in listed["algorithms"] if one["name"] == "strange"]
-    assert [(p["name"], p["default"]) for p in strange["parameters"]] == [("how", "(1, 2)")]
-    assert run(site, "algorithms", "strange").returncode == 0
-
-
 def test_one_that_fails_is_listed_and_fails_with_its_place(
     site: Path, listed: dict[str, Any]
 ) -> None:
@@ -167,14 +161,6 @@ def test_what_is_broken_is_listed_with_the_reason(
     ]
     assert reason in one["reason"]
     assert "\n" not in one["reason"]
-
-
-def test_each_has_one_warning_line(site: Path) -> None:
-    done = run(site, "algorithms")
-    assert done.returncode == 0
-    for name in ("broken", "ours", "number"):
-        said = [line for line in done.stderr.splitlines() if f"algorithm {name} of " in line]
-        assert len(said) == 1
 
 
 def test_an_installed_algorithm_runs_by_its_name(site: Path) -> None:

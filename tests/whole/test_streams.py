@@ -46,11 +46,6 @@ def test_output_fails_on_no_encoding() -> None:
     assert "Dobravec & Bulic" in done.stdout
 
 
-def test_a_complaint_fails_on_no_encoding() -> None:
-    done = call('"$@"', "run", "×→", PYTHONIOENCODING="ascii")
-    assert done.returncode == 2 and "x->" in done.stderr
-
-
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 @pytest.mark.parametrize("words", [("algorithms",), ("--help",)])
 def test_a_reader_that_leaves_is_no_error(words: tuple[str, ...]) -> None:
@@ -59,21 +54,6 @@ def test_a_reader_that_leaves_is_no_error(words: tuple[str, ...]) -> None:
     done = subprocess.run([*CALL, *words], stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.returncode, done.stderr) == (1, b"")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize(
-    ("redirection", "code", "complaint"),
-    [
-        (">&-", 0, ""),
-        ("2>&-", 0, ""),
-        (">/dev/full", 2, "gpgpu-legacy: standard output cannot be written: no space left on"),
-    ],
-)
-def test_a_stream_that_takes_nothing(redirection: str, code: int, complaint: str) -> None:
-    done = call(f'"$@" {redirection}', "algorithms")
-    assert done.returncode == code
-    assert done.stderr.startswith(complaint) and done.stderr.count("\n") == bool(complaint)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a terminal")
