@@ -30,7 +30,8 @@ class Arithmetic:
     bits: the size of a number. round: rounds an array of float32 or float64 to the nearest numbers
     of the format, ties to even, and returns float32. largest: the largest finite number.
     relative_error, absolute_error: |round(x) - x| ≤ relative_error·|x| + absolute_error for all
-    |x| ≤ largest. rounds: whether results must be rounded: the format is not the host's float32.
+    |x| ≤ largest. rounds: whether results must be rounded, that is, the format is not the host's
+    float32.
     """
 
     name: str
@@ -58,8 +59,8 @@ _FP24_OVERFLOW = 2.0**64
 def _round_fp24(values: NDArray[Any]) -> F32:
     """Round to 17 significant bits by integer arithmetic on the float64, then limit the exponent.
 
-    The sum adds half a unit in the last place, less 1 unless that place is odd: that rounds to
-    nearest even. A carry out of the mantissa increments the exponent.
+    Adding half a unit in the last place, less 1 unless that place is odd, rounds to nearest even. A
+    carry out of the mantissa increments the exponent.
     """
     wide = values.astype(np.float64)
     bits = wide.view(np.uint64)
@@ -77,7 +78,7 @@ def _round_fp16(values: NDArray[Any]) -> F32:
 
 
 def _fixed_point(steps_per_unit: int, least: int, most: int) -> Callable[[NDArray[Any]], F32]:
-    """A function that rounds to multiples of 1/steps_per_unit, from `least` to `most` of them.
+    """A function that rounds to k/steps_per_unit for an integer k from `least` to `most`.
 
     It saturates, turns NaN into 0 and has no -0.
     """

@@ -1,7 +1,7 @@
-"""What results are made of: the components of temporaries that an instruction reads for each.
+"""Dependences of results: the components of temporaries that each component is computed from.
 
-An instruction is executed on sets in place of numbers; whatever an opcode does to its operands
-unites them. So a dot product of three components does not depend on the fourth.
+An instruction is executed on sets instead of numbers; every operation unites its operands' sets. So
+a dot product of three components does not depend on the fourth.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Parts = frozenset[tuple[str, int]]
 
 @lru_cache(maxsize=1024)
 def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
-    """The components of temporaries that each component of the result is made of.
+    """The components of temporaries that each component of the result depends on.
 
-    What a KIL tests belongs to all four.
+    The operand of a KIL counts for all four.
     """
     domain = _MadeOf(together=False, bias=True)
     execute_instruction(instruction, domain)
@@ -31,7 +31,7 @@ def parts_read(instruction: Instruction) -> Mapping[int, Parts]:
 
 @lru_cache(maxsize=1024)
 def all_parts_read(instruction: Instruction, components: Components, *, bias: bool) -> Parts:
-    """The components of temporaries that these components of the result are made of.
+    """The components of temporaries that these components of the result depend on.
 
     bias: whether a lookup depends on its LOD bias.
     """
@@ -41,7 +41,7 @@ def all_parts_read(instruction: Instruction, components: Components, *, bias: bo
 
 
 class _Value(Symbol):
-    """A value of which only its parts are known."""
+    """A value of which only its dependences are known."""
 
     __slots__ = ("parts",)
 
@@ -61,15 +61,15 @@ def _components(name: str, components: Components) -> _Value:
 
 
 def _united(values: Iterable[Any]) -> _Value:
-    """What values are made of together; numbers are made of nothing."""
+    """The union of the values' dependences; numbers have none."""
     return _Value(_NOTHING.parts.union(*[v.parts for v in values if type(v) is _Value]))
 
 
 class _MadeOf(Domain[_Value]):
-    """parts: what each component of the result is made of."""
+    """parts: the dependences of each component of the result."""
 
     def __init__(self, *, together: bool, bias: bool) -> None:
-        """together: whether components need not be told apart, which is less work."""
+        """together: whether all components share one set, which is less work."""
         self.parts: dict[int, Parts] = {}
         self._together, self._bias = together, bias
 

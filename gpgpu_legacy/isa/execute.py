@@ -1,8 +1,8 @@
 """The one place where programs are executed, on whatever values: numbers, forms, expressions.
 
-An instruction fetches its sources, under their swizzles and signs; operates, as the opcode's row
-says; rounds and saturates; and stores the components that its write mask lets through. A Domain
-says what the values are, and where registers keep them.
+An instruction fetches its sources with their swizzles and signs, operates as in the opcode's row,
+rounds and saturates, and stores the components that its write mask lets through. A Domain defines
+the values, and where registers keep them.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ Components = tuple[int, ...]
 class Domain(ABC, Generic[V]):
     """The values that a program is executed on.
 
-    A value holds as many components as it is read, computed or stored with: one, unless `groups`
-    puts more together.
+    A value holds the components that are read, computed or stored together: one, unless `groups`
+    gives more.
     """
 
     @abstractmethod
@@ -55,11 +55,11 @@ class Domain(ABC, Generic[V]):
     def look_up(
         self, instruction: Instruction, coordinates: Sequence[V], components: Components
     ) -> dict[Components, V]:
-        """The texel at s, t, r and a LOD bias: its components that are wanted, by groups."""
+        """The wanted components, by groups, of the texel at s, t, r with a LOD bias."""
 
     @abstractmethod
     def discard(self, condition: Any) -> None:
-        """End the fragments for which the condition of a KIL holds: what a comparison gives."""
+        """End the fragments for which a KIL's condition, the result of a comparison, holds."""
 
     @abstractmethod
     def saturated(self, value: V) -> V:
@@ -74,7 +74,7 @@ class Domain(ABC, Generic[V]):
         return [(component,) for component in components]
 
     def compose(self, values: Sequence[V]) -> V:
-        """One value of several with a component each. Needed where `groups` has larger ones."""
+        """Join values of one component each into one value. Needed if `groups` has larger ones."""
         raise NotImplementedError
 
     def replicated(self, value: V, components: Components) -> dict[Components, V]:
@@ -82,7 +82,7 @@ class Domain(ABC, Generic[V]):
         return {(component,): value for component in components}
 
     def evaluate(self, row: Opcode, sources: Sequence[Any]) -> Any:
-        """What the opcode's definition makes of its sources."""
+        """The result of the opcode's definition for its sources."""
         return row.evaluate(*sources)
 
 
@@ -97,8 +97,7 @@ def execute_instruction(
 ) -> None:
     """Execute one instruction.
 
-    components: of the result, those that are wanted; all that the write mask lets through, unless
-    given.
+    components: the wanted components of the result; by default all in the write mask.
     """
     row, dst = OPCODES[instruction.mnemonic], instruction.dst
     if dst is None:

@@ -1,7 +1,7 @@
 """Fog, applied to a program's final colour (GL 1.5, section 3.10; extension, 3.11.4.5.1).
 
-Written like the opcodes' meanings, in operators and NumPy's functions, so on arrays the formulas
-compute, and on Symbols they are operations with names.
+The formulas use operators and NumPy's functions, as the opcodes' definitions do: on arrays they
+compute, on Symbols they record named operations.
 """
 
 from __future__ import annotations

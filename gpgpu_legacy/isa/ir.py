@@ -1,4 +1,4 @@
-"""A fragment program as frozen data, which an assembler makes of its text.
+"""A fragment program as frozen data, which an assembler makes from its text.
 
 The names are those of the extension (GL_ARB_fragment_program, revision 28, section 3.11). A program
 has no branches: it is a tuple of instructions, each of which reads up to three sources and writes
@@ -88,11 +88,11 @@ class Parameter:
 
     @property
     def text(self) -> str:
-        """What a program binds it by, unless it is a constant."""
+        """The name that a program binds it by, unless it is a constant."""
         return self.binding or f"{self.space.value}[{self.index}]"
 
     def __eq__(self, other: object) -> bool:
-        """Whether all fields agree; in constants the signs of zeros, too, for RCP of -0 is -∞."""
+        """Whether all fields agree, in constants also the signs of zeros, since RCP of -0 is -∞."""
         if not isinstance(other, Parameter):
             return NotImplemented
         return (
@@ -103,7 +103,7 @@ class Parameter:
         )
 
     def __hash__(self) -> int:
-        """A hash of all fields; of 0 and -0 it is the same."""
+        """A hash of all fields; 0 and -0 have the same."""
         return hash((self.space, self.index, self.value, self.name, self.binding))
 
 
@@ -241,11 +241,11 @@ class Fog(Enum):
 class Program:
     """An assembled fragment program.
 
-    temporaries, parameters, attributes: what the text declares, in its order. name: what messages
-    call the program, usually a file's path. options: the names after OPTION, in the order of the
-    text. state: the lines of fixed-function state that the program stands for, in their own
-    language; empty for one that is written as a program. Names and spans do not take part in
-    equality: two programs are equal if they declare and execute the same.
+    temporaries, parameters, attributes: the declarations of the text, in its order. name: of the
+    program in messages, usually a file's path. options: the names after OPTION, in the order of the
+    text. state: the lines of fixed-function state that the program implements, in their own
+    language; empty if it was written as a program. Names and spans do not take part in equality:
+    two programs are equal if they declare and execute the same.
     """
 
     instructions: tuple[Instruction, ...]
@@ -266,7 +266,7 @@ class Program:
         return f"<Program {self.name or 'without a name'}: {', '.join(parts)}>"
 
     def __hash__(self) -> int:
-        """A hash of what equality compares, computed once: programs are keys of many caches."""
+        """A hash of the compared fields, computed once: programs are keys of many caches."""
         return self._hash
 
     @cached_property

@@ -20,7 +20,7 @@ _Method = Callable[[Any, Any], Any]
 
 
 def _methods(name: str) -> tuple[_Method, _Method]:
-    """The methods of an operator: with the symbol on its left, and on its right."""
+    """The two methods of an operator: for the symbol as its left and as its right operand."""
     return (
         lambda self, other: self.operate(name, (self, other)),
         lambda self, other: self.operate(name, (other, self)),
@@ -28,12 +28,12 @@ def _methods(name: str) -> tuple[_Method, _Method]:
 
 
 class Symbol:
-    """A value that stands for numbers."""
+    """A value that stands for unknown numbers."""
 
     __slots__ = ()
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Any:
-        """What NumPy's function of that name makes of operands, among which is this symbol."""
+        """The result of NumPy's function of that name for operands that include this symbol."""
         raise NotImplementedError
 
     __add__, __radd__ = _methods("add")
@@ -147,12 +147,12 @@ class Opcode:
 
     @property
     def cost(self) -> CostClass:
-        """What kind of work it is: its form says so."""
+        """The cost class, which follows from the form."""
         return _COSTS.get(self.form, CostClass.ARITHMETIC)
 
 
 class _NumPy:
-    """NumPy. Where nothing has imported it there are no arrays, and Symbols do without it."""
+    """NumPy. As long as nothing has imported it there are no arrays, and Symbols need none."""
 
     def __getattr__(self, name: str) -> Any:
         if "numpy" not in sys.modules:
@@ -163,7 +163,7 @@ class _NumPy:
 
 
 def _operate(name: str, *operands: Any) -> Any:
-    """NumPy's function of that name: what the first Symbol among the operands makes of it."""
+    """NumPy's function of that name, as the first Symbol among the operands defines it."""
     for operand in operands:
         if isinstance(operand, Symbol):
             return operand.operate(name, operands)
@@ -179,7 +179,7 @@ _JUST_BELOW_128 = 128 - 2.0**-17
 
 
 def _f32(value: float) -> Any:
-    """A number of float32; any number where there are only Symbols."""
+    """A float32 number; any number if there are only Symbols."""
     return np.float32(value) if "numpy" in sys.modules else value
 
 

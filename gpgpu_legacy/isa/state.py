@@ -1,4 +1,4 @@
-"""The values of GL state: a caller's, GL's initial ones, and those derived from both.
+"""The values of GL state: the caller's, GL's initial values, and values derived from both.
 
 Section 3.11.3.2 of the extension says what is derived from what; the initial values are those of
 the GL 1.5 specification, section 6.2. State vectors have their canonical names
@@ -23,7 +23,7 @@ _ELEMENT = re.compile(r"([A-Za-z]+)(?:\[([0-9]{1,9})\])?")
 
 
 def canonical_state(given: Mapping[str, object]) -> dict[str, Vec4]:
-    """State values by canonical name, from a caller's names and values.
+    """State values by canonical name, from the caller's names and values.
 
     A name may omit `state.`, `front` and an index of 0. A value is one number or up to four (the
     missing ones are 0, 0, 1, as in a program's constants). The value of a whole matrix is 4×4, row
@@ -109,7 +109,7 @@ _Matrix = NDArray[np.float64]
 def state_vector(binding: str, given: Mapping[str, Vec4]) -> Vec4:
     """The value of a state vector, by its canonical name, rounded to float32.
 
-    given: values by canonical name, as from canonical_state; missing ones are GL's initial values.
+    given: values by canonical name, from canonical_state; missing ones have GL's initial values.
     State that depends on other state is derived (section 3.11.3.2) unless it is given itself;
     1/(end - start) of the fog and far - near of the depth range are always derived. Light positions
     and directions are in eye coordinates. The inverse of a singular matrix, which the specification

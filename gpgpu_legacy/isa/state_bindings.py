@@ -1,8 +1,8 @@
 """GL state as fragment programs name it: the tree of bindings, and each binding's canonical name.
 
 The tree STATE follows section 3.11.3.2 of the extension and its tables X.2.2 to X.2.7. A canonical
-name spells out everything, the face, the index and the row, as in `state.material.front.ambient`
-or `state.matrix.mvp.row[2]`.
+name spells out the face, the index and the row, as in `state.material.front.ambient` or
+`state.matrix.mvp.row[2]`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Index(Enum):
 
 @dataclass(frozen=True, slots=True)
 class StateNode:
-    """An element of dotted bindings: a node of the tree STATE, with those that may follow it.
+    """An element of dotted bindings: a node of the tree STATE, with the nodes that may follow it.
 
     limit: the limit on the index, by its name in the assembler's Limits.
     implied: the element may be omitted, as `.front` may.
@@ -94,7 +94,7 @@ STATE = StateNode(
 
 @dataclass(frozen=True, slots=True)
 class StateElement:
-    """An element of a binding as the text has it: a name, and perhaps an index or a range."""
+    """An element of a binding in the text: a name, and perhaps an index or a range."""
 
     name: str
     first: int | None = None

@@ -81,13 +81,14 @@ class DrawKeywords(TypedDict, total=False):
 
 
 class PlanBuilder(StorageBuilder):
-    """Builds a Plan. Sizes are the caller's, so a function that builds one is a family of plans.
+    """Builds a Plan. The caller chooses sizes, so a function that builds a plan is a family of
+    plans.
 
     name: of the plan. Matrices are given row first, textures width first, and row 0 of both is the
     bottom row of GL's window. A number of a pass may be an expression of the iteration that
     `repeat` gives, or a list with a value for each iteration.
 
-    warns: whether a pass that is probably a mistake is warned about.
+    warns: whether to warn about a pass that is probably a mistake.
     """
 
     warns = True
@@ -103,7 +104,7 @@ class PlanBuilder(StorageBuilder):
 
     @classmethod
     def continuing(cls, plan: Plan) -> Self:
-        """A builder that begins with all that a plan has; PlanError for one that is not valid."""
+        """A builder that begins with everything in a plan; PlanError if the plan is not valid."""
         builder = cls(plan.name)
         builder._validator = validate(plan)
         builder._inputs, builder._outputs = list(plan.inputs), list(plan.outputs)
@@ -126,8 +127,7 @@ class PlanBuilder(StorageBuilder):
         program: a Program, its text, or its file, beside the caller's code or in the current
         folder. textures: {unit: texture}, or {unit: (texture, filter, wrap)} by GL's names. into:
         the texture to draw to, or several for result.color[0], [1] and so on. rect: (x, y, width,
-        height) in texels of the target; the whole target if it is left out. given: see
-        DrawKeywords.
+        height) in texels of the target; by default the whole target. given: see DrawKeywords.
         """
         code = as_program(program, self._name("program", program))
         targets = [self._known(t) for t in (into if isinstance(into, tuple | list) else [into])]
@@ -215,7 +215,7 @@ class PlanBuilder(StorageBuilder):
     def repeat(self, count: Any) -> Iterator[Expression]:
         """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
 
-        count: how often, at least 0; in another repeat, it may be an expression of its iteration.
+        count: at least 0; inside another repeat, it may be an expression of that iteration.
         """
         self._loops += 1
         loop = RecordedLoop(self._loops, self._loop, self._count(count))
@@ -228,7 +228,7 @@ class PlanBuilder(StorageBuilder):
         self._after_loop(loop)
 
     def swap(self, first: Texture, second: Texture) -> None:
-        """Let two textures change places: from here on, each name means the other's texels."""
+        """Exchange two textures: from here on, each name means the other's texels."""
         first, second = self._known(first), self._known(second)
         if (first.kind, first.extent, first.format) != (second.kind, second.extent, second.format):
             raise InputError(
@@ -265,7 +265,7 @@ class PlanBuilder(StorageBuilder):
     # What they share ----------------------------------------------------------------------------
 
     def _name(self, what: str, given: object) -> str:
-        """What messages call a program or a kernel that is given as text: program 1, program 2."""
+        """The name in messages of a program or kernel given as text: program 1, program 2."""
         if not isinstance(given, str):
             return what
         return f"{what} {self._texts.setdefault(given, len(self._texts) + 1)}"
@@ -280,16 +280,16 @@ class PlanBuilder(StorageBuilder):
         self._append(fixed if loop is None or loop.parent is None else pass_)
 
     def _append(self, item: Item) -> None:
-        self.family = None  # from here on it is another plan
+        self.family = None  # it is another plan now
         if self._loop is None:
             self._items.append(item)
             return
         self._loop.items.append(item)
-        if isinstance(item, Swap | RecordedLoop):  # what is defined when, only the whole plan tells
+        if isinstance(item, Swap | RecordedLoop):  # only the whole plan tells what is defined
             self._is_validated = False
 
     def _after_loop(self, loop: RecordedLoop) -> None:
-        """After some iterations, texels that were written may be in any swapped texture's place."""
+        """After some iterations, any of the swapped textures may hold the written texels."""
         pairs = {frozenset((swap.first, swap.second)) for swap in swaps_of(loop)}
         for pair in list(pairs) * len(pairs):
             if pair & self._validator.defined:
@@ -364,5 +364,5 @@ def _warn(pass_: FragmentPass, texcoords: Mapping[int, Any]) -> None:
 
 
 def _placed(output: Transfer, places: Mapping[str, str]) -> Transfer:
-    """The output, from the texture whose place its own has taken at the end."""
+    """The output, read from the texture that holds its texels after all swaps."""
     return replace(output, texture=places.get(output.texture, output.texture))

@@ -10,7 +10,7 @@ from gpgpu_legacy.errors import InputError
 
 Scalar = int | float
 Indices = Mapping[int, int]
-"""The iteration, from 0, of each Repeat that is open, by the Repeat's number."""
+"""The iteration, from 0, of each open Repeat, by the Repeat's number."""
 
 _EXACT = 2**20
 
@@ -30,7 +30,7 @@ def _methods(
     function: Callable[[Any, Any], Scalar],
     affine: Callable[[Any, Any], _Affine | None] = lambda _a, _b: None,
 ) -> tuple[_Method, _Method]:
-    """The methods of an operator: with the expression on its left, and on its right.
+    """The two methods of an operator: for the expression as its left and as its right operand.
 
     affine: base, step and Repeat of the result, if that is base + step·i.
     """
@@ -86,12 +86,12 @@ def _scaled(a: Any, b: Any) -> _Affine | None:
 
 
 def is_exact(base: Scalar, step: Scalar) -> bool:
-    """Whether base + step·i is computed without rounding, so that the order does not matter."""
+    """Whether base + step·i is exact in any order of operations."""
     return all(abs(x) < _EXACT and float(x * _EXACT).is_integer() for x in (base, step))
 
 
 class Expression:
-    """A number that a `with p.repeat(k) as i` block computes from i, in every iteration anew.
+    """A number that a `with p.repeat(k) as i` block computes from i in every iteration.
 
     `+ - * / // % **`, shifts and comparisons (1 or 0) take other expressions and plain numbers;
     `map` takes a function. There is no single value while the plan is built, so an expression

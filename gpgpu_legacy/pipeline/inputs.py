@@ -1,4 +1,4 @@
-"""The inputs of a plan: arrays that are given, checked, or samples to try it with."""
+"""The inputs of a plan: the caller's arrays, checked, or samples to try it with."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from gpgpu_legacy.plan.textures import Matrix
 def as_operands(plan: Plan, inputs: Mapping[str, ArrayLike]) -> dict[str, F32]:
     """The inputs of a plan as float32 arrays in their own shapes.
 
-    Raises InputError for one that is missing, that the plan does not have, that is no array of real
-    numbers, whose shape differs, or whose values its texture cannot hold.
+    Raises InputError for an input that is missing, unknown, not an array of real numbers, of
+    another shape, or with values that its texture cannot hold.
     """
     wanted = matrices_of(plan, "input", plan.operands, inputs)
     given: dict[str, F32] = {}
@@ -52,7 +52,7 @@ def _in_unit_range(name: str, array: F32, texels: Format) -> None:
 def matrices_of(
     plan: Plan, what: str, matrices: Sequence[Matrix], asked: Iterable[str]
 ) -> dict[str, Matrix]:
-    """The plan's inputs or outputs by name; InputError where none of them has a name asked for."""
+    """The plan's inputs or outputs of these names; InputError for an unknown name."""
     known = {matrix.name: matrix for matrix in matrices}
     for name in asked:
         if name not in known:
@@ -73,7 +73,7 @@ def _array(plan: Plan, name: str, values: ArrayLike, shape: tuple[int, ...]) -> 
 
 
 def as_numbers(name: str, values: ArrayLike, wanted: str) -> NDArray[Any]:
-    """An array of real numbers. wanted: what to give instead, in words."""
+    """An array of real numbers. wanted: in words, what to give if it is not one."""
     try:
         array: NDArray[Any] = np.asarray(values)
     except ValueError:
@@ -88,7 +88,7 @@ _NO_NUMBERS = {"O": "objects", "U": "text", "S": "bytes", "c": "complex numbers"
 
 
 def _sampled_bytes(plan: Plan) -> int:
-    """About how many bytes a plan takes with sampled inputs: one of them as float64, too."""
+    """About how many bytes a plan takes with sampled inputs, one of them also as float64."""
     elements = [matrix.rows * matrix.columns for matrix in plan.operands]
     matrices = 4 * sum(elements) + 8 * max(elements, default=0)
     return matrices + plan.texture_bytes + sum(4 * m.rows * m.columns for m in plan.results)
@@ -97,12 +97,12 @@ def _sampled_bytes(plan: Plan) -> int:
 def operands_of(
     p: PlanBuilder, plan: Plan, inputs: Mapping[str, ArrayLike] | None, seed: int = 0
 ) -> dict[str, F32]:
-    """The inputs, checked; samples, which depend on the seed, if none is given. plan: of p."""
+    """The given inputs, checked, or samples that depend on the seed. plan: of p."""
     return as_operands(plan, inputs) if inputs else sample_inputs(plan, p.samples, seed)
 
 
 def sample_inputs(plan: Plan, samples: Mapping[str, Sample], seed: int = 0) -> dict[str, F32]:
-    """Inputs to try a plan with: those that `samples` make, and others uniform in [0, 1).
+    """Inputs to try a plan with: made by `samples` where it has a function, else uniform in [0, 1).
 
     The same seed gives the same inputs.
     """

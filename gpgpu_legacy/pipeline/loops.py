@@ -1,10 +1,10 @@
 """Recorded loops, and the Repeats that they become.
 
-A builder records passes, swaps of two textures, and loops of them, once. `steps_of` makes the
-steps of a Plan of the record. A loop becomes one Repeat where it can: swaps unroll its body until
-the textures are back in their places, a loop whose body is a single inner loop becomes one Repeat
-over all of the inner iterations, and an inner loop of few iterations is unrolled. What is left is
-written out, an iteration after the other.
+A builder records passes, swaps of two textures, and loops of them, once. `steps_of` turns the
+record into the steps of a Plan. A loop becomes one Repeat if possible: its body is unrolled until
+all swapped textures are back in their places, a loop whose body is a single inner loop becomes one
+Repeat over all inner iterations, and an inner loop of few iterations is unrolled. All other loops
+are written out, one iteration after another.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LONGEST_BODY = 64
 """The most passes that unrolling an inner loop may put into the body of a Repeat."""
 
 MOST_ITERATIONS = 250_000
-"""The most iterations of a loop in a loop, all together, since each is computed by itself."""
+"""The most iterations of a nested loop in total, since each is computed by itself."""
 
 LARGEST_COUNT = 2**31 - 1
 """The most iterations of a repeat: more than any machine runs, and what a counter in C holds."""
@@ -38,7 +38,7 @@ LARGEST_COUNT = 2**31 - 1
 
 @dataclass(frozen=True)
 class Swap:
-    """Two textures take each other's place: a name stands for the other's texels from here on."""
+    """Exchanges two textures: from here on, each name means the other's texels."""
 
     first: str
     second: str
@@ -46,11 +46,11 @@ class Swap:
 
 @dataclass(slots=True, eq=False)
 class RecordedLoop:
-    """A loop as it is recorded.
+    """A recorded loop.
 
-    number: of its own, for expressions. count: iterations of each entry, or one number for each
-    entry; the loop is entered once in every iteration of its parent. items: its body. Passes of a
-    loop without a parent have the numbers of a Repeat over all of its iterations; in loops of
+    number: identifies the loop in expressions. count: its iterations, or a list of them, one for
+    each entry; the loop is entered once in every iteration of its parent. items: its body. Passes
+    of a loop without a parent have the numbers of a Repeat over all of its iterations; in nested
     loops, they have expressions.
     """
 
@@ -83,16 +83,16 @@ class RecordedLoop:
         return self.count * (1 if self.parent is None else self.parent.total)
 
     def start(self, entry: int) -> int:
-        """How many iterations all entries before that one have."""
+        """The number of iterations in all entries before that one."""
         return self._starts[entry] if isinstance(self.count, tuple) else self.count * entry
 
     def iteration(self, indices: Indices) -> int:
-        """Which of all iterations it is."""
+        """The current iteration, counted over all entries."""
         entry = 0 if self.parent is None else self.parent.iteration(indices)
         return self.start(entry) + indices[self.number]
 
     def each_indices(self) -> Iterator[Indices]:
-        """The iterations of this loop and its parents, at each of all iterations of this one."""
+        """The iterations of this loop and its parents, for each iteration of this loop."""
         entries: Iterable[Indices] = ({},) if self.parent is None else self.parent.each_indices()
         for entry, outer in enumerate(entries):
             for index in range(self.start(entry + 1) - self.start(entry)):
@@ -114,7 +114,7 @@ Item = Pass | Swap | RecordedLoop
 def resolved(pass_: Pass, loop: RecordedLoop | None, iterations: range) -> Pass:
     """A pass of a Repeat over those iterations of a loop, with plain numbers, Affines and Tables.
 
-    iterations: of all iterations of the loop, which is None for passes outside of loops.
+    iterations: chosen from all iterations of the loop; the loop is None for passes outside loops.
     """
     if loop is None and not moves(pass_) and set(map(type, numbers(pass_))) <= {int, float}:
         return pass_
@@ -149,7 +149,7 @@ def values_over(number: Expression, loop: RecordedLoop, iterations: range) -> tu
 
 
 def _simplified(values: tuple[Scalar, ...]) -> Number:
-    """A constant, an Affine or, where neither gives exactly these values, a Table."""
+    """A constant, an Affine or, if neither gives exactly these values, a Table."""
     if all(_same(value, values[0]) for value in values):
         return values[0]
     base, step = values[0], values[1] - values[0]
@@ -170,8 +170,8 @@ def _same(a: Scalar, b: Scalar) -> bool:
 def steps_of(items: Iterable[Item | Repeat], places: dict[str, str]) -> list[Step]:
     """The steps of a plan. The items outside of loops have plain numbers.
 
-    places: the texture that a name stands for where that is not its own, at the start; afterwards,
-    at the end.
+    places: maps a name to the texture that it means, where they differ; it is updated from the
+    start of the items to their end.
     """
     steps: list[Step] = []
     for item in items:
@@ -249,7 +249,7 @@ def _unrolled(loop: RecordedLoop, iterations: range) -> list[_InBody | Swap] | N
 
 
 def _repeats(body: list[_InBody | Swap], count: int, places: dict[str, str]) -> list[Step]:
-    """A Repeat of the body as often as its swaps need to come full circle, and the passes left."""
+    """A Repeat of the body, unrolled until its swaps come full circle, and the passes left over."""
     period = _period(body)
     whole, rest = divmod(count, period)
     repeated: list[Pass] = []
@@ -269,7 +269,7 @@ def _repeats(body: list[_InBody | Swap], count: int, places: dict[str, str]) -> 
 
 
 def _after_swaps(body: Iterable[_InBody | Swap], places: dict[str, str]) -> Iterator[_InBody]:
-    """The passes of the body, each when the swaps before it have been made."""
+    """The passes of the body, each after the swaps before it."""
     for item in body:
         if isinstance(item, Swap):
             _swap(places, item)
@@ -278,7 +278,7 @@ def _after_swaps(body: Iterable[_InBody | Swap], places: dict[str, str]) -> Iter
 
 
 def _period(body: Iterable[_InBody | Swap]) -> int:
-    """After how many iterations all swapped textures are in their places again."""
+    """The number of iterations after which all swapped textures are in their places again."""
     swaps = [item for item in body if isinstance(item, Swap)]
     start = {name: name for swap in swaps for name in (swap.first, swap.second)}
     places, period = dict(start), 0

@@ -1,4 +1,4 @@
-"""The packings by name: how many texels a matrix takes, and what their channels hold."""
+"""The packings by name: the texels that a matrix takes, and the elements in their channels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROW_OF_FOUR = Packing(tuple((0, column) for column in range(CHANNELS)), column_s
 
 @dataclass(frozen=True)
 class Packed:
-    """How a matrix lies in a texture of width × height texels. format: the usual one."""
+    """How a matrix lies in a texture of width × height texels. format: the default one."""
 
     packing: Packing
     width: int

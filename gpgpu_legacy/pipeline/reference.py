@@ -17,32 +17,32 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import Record
 
 Reference = Callable[..., Any]
-"""A function of the inputs, by name, float64, that returns the output or a mapping of outputs."""
+"""Takes the inputs by name, as float64; returns the output or a mapping of outputs."""
 
 F64 = NDArray[np.float64]
 
 
 def expected(plan: Plan, function: Reference, inputs: Mapping[str, F32]) -> dict[str, F64]:
-    """What the reference function gives for the inputs, as float64 by the outputs' names.
+    """The outputs that the reference function computes from the inputs, as float64 by name.
 
-    Raises InputError where it does not give every output, in the output's shape.
+    Raises InputError unless it gives every output, in the output's shape.
     """
     return as_outputs(plan, called(function, in_float64(inputs)))
 
 
 def in_float64(inputs: Mapping[str, F32]) -> dict[str, F64]:
-    """Inputs as a reference function takes them."""
+    """The inputs in the form that a reference function takes."""
     return {name: values.astype(np.float64) for name, values in inputs.items()}
 
 
 def called(function: Reference, inputs: Mapping[str, F64]) -> Any:
-    """What the function returns. It may divide by 0 without a warning, as a program does."""
+    """The function's result. It may divide by 0 without a warning, as a program does."""
     with np.errstate(all="ignore"):
         return function(**inputs)
 
 
 def as_outputs(plan: Plan, given: Any) -> dict[str, F64]:
-    """What a reference function returned, as `expected` gives it."""
+    """The result of a reference function in the form of `expected`."""
     shapes = {matrix.name: matrix.array_shape for matrix in plan.results}
     if not isinstance(given, Mapping):
         given = dict.fromkeys(shapes, given) if len(shapes) == 1 else {}
@@ -75,17 +75,17 @@ def _in_numbers(plan: Plan, name: str, values: Any) -> F64:
 
 
 class ErrorKind(Enum):
-    """What an error is measured in. ABSOLUTE: where the reference is 0 everywhere."""
+    """The unit of an error. ABSOLUTE: if the reference is 0 everywhere."""
 
     RELATIVE = "relative to the largest magnitude of the output"
     ABSOLUTE = "absolute"
 
 
 class OutputError(Record):
-    """How far an output is from the reference: at the element that is farthest from it.
+    """The error of an output: at the element farthest from the reference.
 
-    error: NaN, which is null in JSON, where a NaN or an infinity takes part. at: the element; None
-    without an error.
+    error: NaN (null in JSON) if a NaN or an infinity is involved. at: the element; None without an
+    error.
     """
 
     output: str
@@ -95,9 +95,9 @@ class OutputError(Record):
 
 
 def output_error(output: str, values: F32, wanted: F64) -> OutputError:
-    """The largest difference of an output from what is wanted, over the latter's largest magnitude.
+    """The largest difference from the wanted output, relative to its largest magnitude.
 
-    The element of a NaN comes before all others.
+    An element with a NaN comes before all others.
     """
     if not wanted.size:
         return OutputError(output=output, error=0.0, kind=ErrorKind.ABSOLUTE, at=None)
@@ -114,10 +114,10 @@ def output_error(output: str, values: F32, wanted: F64) -> OutputError:
 
 
 def worst(errors: Iterable[OutputError]) -> float:
-    """The largest of errors, a NaN before all others; 0 without any."""
+    """The largest error; NaN if any is NaN, 0 if there is none."""
     return max((one.error for one in errors), key=lambda e: (isnan(e), e), default=0.0)
 
 
 def largest_error(outputs: Mapping[str, F32], wanted: Mapping[str, F64]) -> float:
-    """The largest error of an output; NaN where a NaN or an infinity takes part."""
+    """The largest error of an output; NaN if a NaN or an infinity is involved."""
     return worst(output_error(name, outputs[name], values) for name, values in wanted.items())

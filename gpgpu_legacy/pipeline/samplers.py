@@ -1,4 +1,4 @@
-"""Samplers as a caller may spell them: by GL's names, or in words."""
+"""Samplers in the caller's spelling: by GL's names, or in words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAMED: dict[str, Filter | Wrap] = {
 
 
 def _plain(text: str) -> str:
-    """A name of GL's in the one spelling that is looked up: small letters, hyphens, no GL_."""
+    """A GL name in the spelling that is looked up: lower case, hyphens, no GL_."""
     return text.strip().lower().replace("_", "-").removeprefix("gl-")
 
 

@@ -18,9 +18,8 @@ from gpgpu_legacy.languages.registry import language_of, languages
 def as_program(given: object, name: str) -> Program:
     """A Program, from one, from its text, or from a file.
 
-    A file is looked for beside the file of the caller's code, then in the current folder. name:
-    what messages call a program that is given as text. Raises AssemblyError, and InputError for a
-    missing file.
+    A file is searched beside the file of the caller's code, then in the current folder. name: of a
+    program given as text, in messages. Raises AssemblyError, and InputError for a missing file.
     """
     if isinstance(given, Program):
         return given
@@ -35,7 +34,7 @@ def as_program(given: object, name: str) -> Program:
 
 
 def as_kernel(given: object, name: str) -> Kernel:
-    """A Kernel, likewise; a text without a line break is the name of a file."""
+    """A Kernel, in the same way; a text without a line break is the name of a file."""
     if isinstance(given, Kernel):
         return given
     if isinstance(given, str) and "\n" in given:

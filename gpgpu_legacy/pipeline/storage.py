@@ -40,10 +40,10 @@ class StorageBuilder:
     """Textures, operands and results, each checked when it is added.
 
     reference: computes the outputs from the inputs in another way; None if there is none. samples:
-    makes inputs to try, by name. operations: how many floating-point operations the algorithm
-    is said to take, such as 2n³, so that it has GFLOPS; None if nobody says. parameters: the values
-    that the function which built it was called with. family: the algorithm that built it, and
-    what of its parameters was given; None for what was built by hand.
+    makes inputs to try, by name. operations: the nominal number of floating-point operations, such
+    as 2n³, for GFLOPS; None if not given. parameters: the values that the function which built it
+    was called with. family: the algorithm that built it, with the parameters that the user gave;
+    None for a plan built by hand.
     """
 
     def __init__(self, name: str) -> None:
@@ -122,7 +122,7 @@ class StorageBuilder:
     ) -> None:
         """Transfer a region of an operand to a rectangle of a texture, before the first pass.
 
-        By default the whole matrix to the whole texture; what the matrix does not fill is 0.
+        By default the whole matrix goes to the whole texture; texels that it does not fill are 0.
         """
         self._inputs.append(Transfer(*self._transfer(matrix, texture, region, rect, packing)))
         self._validator.upload(self._inputs[-1])
@@ -155,9 +155,9 @@ class StorageBuilder:
         """A matrix that the plan is given, and the texture that holds it.
 
         packing: one (an element a texel), quadrants, rows (four of a row), or image: an array
-        (rows, columns, 4), a texel for each pixel. shape: of the caller's array where it is
-        another, as (n,) for a vector. sample: makes an input to try; without it, one is uniform in
-        [0, 1). texture: as `texture` takes them.
+        (rows, columns, 4), a texel for each pixel. shape: of the caller's array if it differs, such
+        as (n,) for a vector. sample: makes an input to try; by default, it is uniform in [0, 1).
+        texture: the keywords of `texture`.
         """
         way, rows, columns, shape = _layout(packing, rows, columns, shape)
         matrix = self.operand(name, rows, columns, shape=shape)
@@ -181,8 +181,8 @@ class StorageBuilder:
         """A matrix that the plan gives back, from a texture as it is after the last pass.
 
         By default all texels: (height, width) of a texture with one channel, (height, width, 4) of
-        one with four. rect: (x, y, width, height), of a part. rows, columns, packing, shape: as for
-        `input`, where it is packed or padded.
+        one with four. rect: (x, y, width, height), for a part. rows, columns, packing, shape: as
+        for `input`, if the matrix is packed or padded.
         """
         texture = self._known(texture)
         area = _area(texture, rect)
@@ -252,6 +252,6 @@ def _format(name: str) -> Format:
 
 
 def _area(texture: Texture, given: Any) -> Rect:
-    """The rectangle of a transfer, which no iteration changes; the whole texture by default."""
+    """The rectangle of a transfer, which is constant; by default the whole texture."""
     rect = full_rect(texture) if given is None else Values(None).rect("rect", given)
     return rect if isinstance(rect, Rect) else rect.at(0)

@@ -1,4 +1,4 @@
-"""What a pass is given, as numbers of a plan: vectors, corner values, rectangles, GL state.
+"""The caller's values as numbers of a plan: vectors, corner values, rectangles, GL state.
 
 A number may be a plain one, an expression of the iteration, or a list with a value for each
 iteration of the innermost repeat.
@@ -34,10 +34,9 @@ _MISSING: Vec4 = (0.0, 0.0, 0.0, 1.0)
 class Texels:
     """Texture coordinates that lay a rectangle of a texture over the rectangle that is drawn.
 
-    dx, dy: how far from there the texel is, so that Texels(1, 0) reads each fragment's right
-    neighbour. x, y: where the rectangle begins, counted from the texture's first texel; None for
-    where the drawn one does. width, height: of the rectangle in the texture; None for those of the
-    drawn one. z, w: the other two coordinates.
+    dx, dy: an offset in texels; Texels(1, 0) reads each fragment's right neighbour. x, y: the
+    rectangle's first texel in the texture; None for that of the drawn one. width, height: of the
+    rectangle in the texture; None for those of the drawn one. z, w: the other two coordinates.
     """
 
     dx: Any = 0
@@ -53,7 +52,7 @@ class Texels:
 
 @dataclass(frozen=True)
 class Values:
-    """Converts what a caller gives inside of a loop, or outside of all loops."""
+    """Converts the caller's values inside a loop, or outside all loops."""
 
     loop: RecordedLoop | None
 
@@ -97,7 +96,7 @@ class Values:
         )
 
     def vector(self, name: str, value: Any, missing: Vec4 = _MISSING) -> NumberVec4:
-        """Four numbers. A single number stands for four; missing ones are those of `missing`."""
+        """Four numbers. A single number stands for four; missing ones come from `missing`."""
         if not _is_sequence(value) and isinstance(value, Expression | Real):
             number = self.number(name, value)
             return (number, number, number, number)
@@ -113,7 +112,7 @@ class Values:
         if not _is_sequence(given) or len(given) != 4:
             raise InputError(f"{name} is {described(given)}; give (x, y, width, height) in texels")
         x, y, width, height = (self.integer(name, value) for value in given)
-        return MovingRect(x, y, width, height)  # resolving it makes a Rect of constants
+        return MovingRect(x, y, width, height)  # resolving gives a Rect of constants
 
     def corners(
         self, name: str, given: Any, rect: Rect | MovingRect, missing: Vec4 = _MISSING

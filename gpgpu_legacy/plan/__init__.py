@@ -1,5 +1,5 @@
 """What an algorithm does, as frozen data: textures, passes, Repeats, and their file plan.json.
 
-Here is also what a Repeat means, what makes a plan valid, and how people speak of passes. A plan
-names no executor and no machine, and nothing here runs, counts or emits anything.
+The room also defines what a Repeat means, what makes a plan valid, and how passes are named to
+people. A plan names no executor and no machine, and nothing here runs, counts or emits anything.
 """

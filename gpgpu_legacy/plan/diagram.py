@@ -14,7 +14,7 @@ from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbered_st
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan, Repeat, read_by, written_by
 
 BOXES_SHOWN = 24
-"""Passes that a diagram shows, as the plan writes them; a line tells of the others."""
+"""The most passes that a diagram shows, as the plan writes them; a line counts the others."""
 
 _WIDTH, _LEFT, _HEIGHT, _GAP, _INDENT = 680, 180, 44, 12, 14
 _BOX = _WIDTH - 2 * _LEFT
@@ -71,7 +71,7 @@ def _placed(plan: Plan) -> tuple[list[_Box], list[tuple[int, int, int]], int]:
 
 
 def _ends(plan: Plan, height: int) -> Iterator[str]:
-    """What goes in, at the top, and what comes out, at the foot."""
+    """The inputs at the top and the outputs at the bottom."""
     given = ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in plan.operands)
     results = ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in plan.results)
     yield _text(_WIDTH / 2, _LINE, plan.name, "middle", 70)
@@ -120,7 +120,7 @@ def _arrow(start: float, end: float, y: float) -> str:
 def _text(
     x: float, y: float, text: str, anchor: str, most: int = 60, *, opacity: float = 1.0
 ) -> str:
-    """A line of text, cut to `most` characters; the whole of it is its title."""
+    """A line of text, cut to `most` characters, with the full text as its title."""
     shown = text if len(text) <= most else f"{text[: most - 1]}…"
     title = "" if shown == text else f"<title>{escape(text)}</title>"
     faded = "" if opacity == 1.0 else f' opacity="{opacity}"'

@@ -1,6 +1,6 @@
 """What a Repeat means: its body, once for each iteration.
 
-`expand` is the definition. Every reader of plans gives the same for a plan as for its expansion.
+`expand` is the definition: every reader of plans must treat a plan and its expansion alike.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def without_tables(plan: Plan) -> Plan:
 
 
 def is_written_out(pass_: Pass) -> bool:
-    """Whether executors get a Repeat with this pass as its single passes; see without_tables."""
+    """Whether executors get a Repeat of this pass written out; see without_tables."""
     return moves(pass_) or any(isinstance(number, Table) for number in numbers(pass_))
 
 
@@ -85,14 +85,14 @@ def rects(pass_: Pass) -> tuple[Rect | MovingRect, ...]:
 
 
 def passes(plan: Plan) -> Iterator[Pass]:
-    """The passes of the expanded plan in the order in which they run, made one at a time."""
+    """The passes of the expanded plan in the order in which they run, as a generator."""
     return (pass_ for _, pass_, _ in execution_order(plan))
 
 
 def execution_order(plan: Plan) -> Iterator[tuple[Pass, Pass, int]]:
     """Each pass that runs, in order: as the plan writes it, as it runs, and the iteration, from 0.
 
-    What does not depend on the iteration, such as a compiled shader, can be kept by the first.
+    The first can be the key of things that do not depend on the iteration, such as a shader.
     """
     for step in plan.steps:
         if isinstance(step, Repeat):
@@ -201,7 +201,7 @@ def values_of(value: Number, count: int) -> Iterable[float]:
 
 
 def extremes_of(value: Number, count: int) -> Iterable[float]:
-    """Values that lie as far out as any of the iterations'; affine numbers do at their ends."""
+    """Values that include the extremes over all iterations, for Affine those at its ends."""
     if isinstance(value, Affine):
         return map(value.at, (0, max(count - 1, 0)))
     return values_of(value, 1)

@@ -23,7 +23,7 @@ class AttributePlane:
 
 
 PLANAR_TOLERANCE = 1e-6
-"""How far from a plane corner values may be and still count as planar, relative to the largest."""
+"""How far corner values may lie from a plane and still be planar, relative to the largest."""
 
 
 def is_planar(corners: Corners) -> bool:

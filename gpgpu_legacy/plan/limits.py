@@ -1,7 +1,7 @@
-"""What a plan from a file may ask for: bounds that no machine reaches, and no real plan.
+"""Limits on plans from files: bounds that no real plan reaches, and no machine.
 
-They keep a file that is wrong, or meant to do harm, from taking time and memory without end. Plans
-made by Python are not held to them.
+They keep a wrong or malicious file from taking unlimited time and memory. Plans made by Python are
+not limited.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _ELEMENT_BYTES = 4
 
 
 def check_limits(plan: Plan) -> None:
-    """PlanError, with its place, for the first thing that goes beyond the limits."""
+    """Raises PlanError, with its place, for the first part that exceeds a limit."""
     _Limits(plan).check()
 
 
@@ -106,7 +106,7 @@ class _Limits:
                 self.dispatch(pass_, count, f"{place}.body[{n}]" if repeats else place)
 
     def dispatch(self, pass_: ComputePass, count: int, place: str) -> None:
-        """Where numbers of groups change, the pass is written out, so `count` is small."""
+        """If the numbers of groups change, the pass is written out, so `count` is small."""
         seen = count if moves(pass_) else 1
         most_x, most_y = (max(values_of(groups, seen), default=0) for groups in pass_.groups)
         invocations = most_x * most_y * pass_.kernel.threads

@@ -1,4 +1,4 @@
-"""How people speak of passes: what a pass does, in a word, its program, and its numbers."""
+"""How passes are named to people: what a pass does, in a word, its program, and its numbers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,8 @@ def name_of_pass(pass_: Pass) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PassNumbers:
-    """The numbers of a pass among those that run, from 1: a Repeat runs it every `step` passes.
+    """The numbers of a pass among all passes that run, from 1: a Repeat runs it every `step`
+    passes.
 
     A pass outside of Repeats has a count of 1.
     """
@@ -102,14 +103,14 @@ def numbers_text(numbers: Iterable[PassNumbers]) -> str:
 
 
 def _one_by_one(numbers: tuple[PassNumbers, ...]) -> Iterable[PassNumbers]:
-    """The numbers in order, each by itself, so that those of several passes can run together."""
+    """The numbers in order, one by one, so that those of several passes can be merged."""
     if sum(one.count for one in numbers) > _MOST_IN_ORDER:
         return numbers
     return map(PassNumbers, sorted({n for one in numbers for n in one.numbers}))
 
 
 def _merged(a: PassNumbers, b: PassNumbers) -> PassNumbers | None:
-    """Both as one, if b goes on where a ends, in the same steps."""
+    """Both as one, if b continues a in the same steps."""
     step = b.first - a.last
     if any(part.count > 1 and part.step != step for part in (a, b)):
         return None

@@ -43,9 +43,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A texture, by its name, bound to texture[unit].
-
-    sampler: where it is left out, the nearest texel is read, and coordinates clamp to the edge.
+    """A texture, by its name, bound to texture[unit]. sampler: by default the nearest texel, with
+    coordinates clamped to the edge.
     """
 
     unit: Index
@@ -74,7 +73,7 @@ class Texcoords:
 class AttributeCorners:
     """fragment.color, fragment.color.secondary or fragment.fogcoord, by its values at the corners.
 
-    kind: what follows `fragment.`; texture coordinates and the position are not given so.
+    kind: what follows `fragment.`, except texture coordinates and the position.
     """
 
     kind: AttributeKind
@@ -92,7 +91,7 @@ ATTRIBUTE_DEFAULTS: Mapping[AttributeKind, Vec4] = {
 
 @dataclass(frozen=True, slots=True)
 class StateValue:
-    """The value of a vector of GL state, by its full name, as in state.matrix.mvp.row[0]."""
+    """The value of a vector of GL state, by its full name, such as state.matrix.mvp.row[0]."""
 
     binding: str
     value: NumberVec4
@@ -119,9 +118,9 @@ class FragmentPass:
 
     bindings: the textures that the program looks up. targets: the names of the textures of
     result.color[0], result.color[1] and so on, of one size and kind; a fragment that KIL discards
-    writes to none of them. locals, env: program.local and program.env; what is missing is 0. blend:
-    `none` replaces a texel, `add` adds to it. texcoords, attributes, state: what is missing has
-    GL's initial value.
+    writes to none of them. locals, env: program.local and program.env; missing ones are 0. blend:
+    `none` replaces a texel, `add` adds to it. texcoords, attributes, state: missing ones have GL's
+    initial values.
     """
 
     program: Program
@@ -169,7 +168,7 @@ class BufferBinding:
 
 @dataclass(frozen=True, slots=True)
 class UniformValue:
-    """The value of a kernel's uniform; true or false for one of type bool."""
+    """The value of a kernel's uniform: a number, or a bool for a uniform of that type."""
 
     name: str
     value: bool | Number
@@ -227,7 +226,7 @@ def read_by(pass_: Pass) -> tuple[str, ...]:
 
 
 def with_textures(pass_: Pass, names: Mapping[str, str]) -> Pass:
-    """The pass on other textures: `names` has the new name by the old one where they differ."""
+    """The pass on other textures: `names` maps old names to new ones where they differ."""
     if not names:
         return pass_
 
@@ -267,7 +266,7 @@ class Repeat:
     """A loop: the passes of the body run `count` times, in order.
 
     A number in the body is a constant, Affine in the iteration, or a Table with a value for each
-    iteration. That holds for texture coordinates and other attributes, parameters, state, clear
+    iteration. Such numbers are texture coordinates and other attributes, parameters, state, clear
     values, uniforms, rectangles (as MovingRect) and numbers of work groups.
     """
 
@@ -284,9 +283,9 @@ class Plan:
     """An algorithm at one size: operands, textures, steps in the order in which they run, results.
 
     inputs are transferred before the first step, outputs after the last one. Elements of a result
-    that no output covers are 0. A file has the text of each fragment program besides, in `programs`
-    and by a name of its own, in ARB_fragment_program 1.0; and that of each compute kernel in
-    `kernels`, in the subset of GLSL 4.3.
+    that no output covers are 0. A file also has `programs`, the text of each fragment program by
+    name, in ARB_fragment_program 1.0, and `kernels`, the text of each compute kernel by name, in
+    the subset of GLSL 4.3.
     """
 
     name: str
@@ -323,11 +322,11 @@ class Plan:
 
     @cached_property
     def _textures(self) -> dict[str, Texture]:
-        """The textures by name; the first of a name, if it is not the only one."""
+        """The textures by name; of several with one name, the first."""
         return {texture.name: texture for texture in reversed(self.textures)}
 
     def repeats(self) -> Iterator[Repeat]:
-        """The steps; one that is a pass by itself as a Repeat that runs it once."""
+        """The steps as Repeats; a pass by itself becomes a Repeat that runs it once."""
         for step in self.steps:
             yield step if isinstance(step, Repeat) else Repeat(1, (step,))
 

@@ -1,13 +1,13 @@
-"""Plans as files: the text of plan.json, and the plan in such a text.
+"""Plans as files: writes plan.json and reads it back.
 
 docs/reference/plan-json.md explains the format. A file holds everything that its plan needs, the
-texts of its programs included; reading it opens no other file and runs no code. A plan that is read
-is equal to the one that was written, save that NaN, as always, may equal no NaN.
+texts of its programs included; reading it opens no other file and runs no code. The plan that is
+read equals the plan that was written, except that NaN equals nothing.
 
 Every class of the plan has a record with the same fields, which the plan's own annotations give;
-its description in plan.schema.json is the class's docstring. So both walks go field by field. What
-differs has a case of its own: texts are named, the default sampler is left out, and a number that
-JSON lacks is a string.
+its description in plan.schema.json is the class's docstring. So writer and reader go field by
+field. Only the differences have cases of their own: texts are named, the default sampler is left
+out, and a number that JSON lacks is a string.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ SCHEMA_FILE = Path(__file__).parent / "plan.schema.json"
 """The JSON Schema of plan.json."""
 
 VERSION = 1
-"""Raised where a file would no longer be read, or be read otherwise."""
+"""Raise it when old files would no longer be read, or would mean something else."""
 
 
 # The records -------------------------------------------------------------------------------------
 
 Name = Annotated[OneLine, Meta(max_length=200)]
-"""Of one line, since messages quote it."""
+"""One line, since messages quote it."""
 
 Constant = Finite | Literal["NaN", "Infinity", "-Infinity"]
 
@@ -84,7 +84,8 @@ _MORE: Mapping[Any, tuple[tuple[str, Any, Any], ...]] = {
 """The fields that a record has besides those of its class."""
 
 _MISSING = {"bindings": (), "buffers": (), "uniforms": (), "value": MISSING, "sampler": None}
-"""What a field has that is left out, where that is not the default of the plan's class."""
+"""The values of fields that are left out, where they differ from the defaults of the plan's
+class."""
 
 _NAMES = {"Rect": "Rectangle", "MovingRect": "Rect"}
 """The records whose names are not those of the plan's classes."""
@@ -113,7 +114,7 @@ def _record(kind: Any) -> Any:
 
 
 def _stored(kind: Any) -> Any:
-    """The type in a file of what has this type in a plan."""
+    """The type in a file for this type in a plan."""
     hint: Any = _STORED.get(kind, kind)
     if hasattr(hint, "__dataclass_fields__"):
         return _record(hint)
@@ -136,16 +137,16 @@ _STORED |= {
     Number: Constant | _record(Affine) | list[Constant],
     bool | Number: bool | Constant | _record(Affine) | list[bool | Constant],
     Integer: Exact | _record(Affine) | list[Finite],
-}  # a list is no tuple, so that reading tells it from a vector
+}  # a list, not a tuple, so that reading tells it from a vector
 
 
 # The names of texts ------------------------------------------------------------------------------
 
 
 def program_names(plan: Plan) -> dict[Program, str]:
-    """The distinct programs of a plan, those in Repeats of no iteration too, and a name for each.
+    """The distinct programs of a plan, also in Repeats without iterations, and a name for each.
 
-    A name is the program's own without its folder, and could be that of a file.
+    A name is the program's own without its folder, and is a valid file name.
     """
     drawn = (pass_.program for pass_ in _passes(plan) if isinstance(pass_, FragmentPass))
     return _named(drawn, ".fp")
@@ -171,7 +172,7 @@ def _named(texts: Iterable[_Text], suffix: str) -> dict[_Text, str]:
         file = re.split(r"[/\\]", text.name)[-1].partition(suffix)[0][:_LONGEST_STEM]
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file).strip("-") or "program"
         name, number = stem + suffix, 1
-        while name.lower() in taken:  # where files' names do not tell letters' cases apart
+        while name.lower() in taken:  # some file systems do not distinguish upper and lower case
             number += 1
             name = f"{stem}-{number}{suffix}"
         taken.add(name.lower())
@@ -183,7 +184,7 @@ def _named(texts: Iterable[_Text], suffix: str) -> dict[_Text, str]:
 
 
 def plan_record(plan: Plan) -> Any:
-    """The plan as data. Raises InputError for a texture of a format that is none of FORMATS."""
+    """The plan as data. Raises InputError for a texture whose format is not one of FORMATS."""
     programs, kernels = program_names(plan), kernel_names(plan)
     names: dict[Any, str] = {**programs, **kernels}
     return _record(Plan)(
@@ -228,7 +229,7 @@ def _recorded(value: Any, names: Mapping[Any, str]) -> Any:  # noqa: PLR0911 - o
 
 
 def constant_record(number: float) -> float | str:
-    """A number of Python or NumPy as a number of Python; one that JSON lacks as a string."""
+    """A number as a Python number, or as a string if JSON lacks it."""
     value = int(number) if isinstance(number, Integral) else float(number)
     if isfinite(value):
         return value
@@ -241,8 +242,8 @@ def constant_record(number: float) -> float | str:
 def plan_of_record(record: Any, file: str) -> Plan:
     """The plan, not yet validated. file: what messages call the file.
 
-    Raises InputError for a name that stands for nothing in the file, and AssemblyError for a
-    program or a kernel that its language does not allow.
+    Raises InputError for a name that the file does not define, and AssemblyError for a program or a
+    kernel that is not valid in its language.
     """
     _refuse_long(record.programs, MOST_PROGRAM_TEXT, f"{file}, programs")
     _refuse_long(record.kernels, MOST_KERNEL_TEXT, f"{file}, kernels")
@@ -289,21 +290,21 @@ def _assembled(
 
 
 _NOT_IN_JSON = {"NaN": nan, "Infinity": inf, "-Infinity": -inf}
-"""NaN is always the same object, so that two readings of a file are equal."""
+"""Always the same NaN object, so that a file read twice gives equal plans."""
 
 _OF_NUMBERS = {"corners", "initial", "value"}
-"""The fields in which such a string is a number, and no name."""
+"""The fields in which such a string is a number, not a name."""
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """Reads the parts of a plan. texts: programs and kernels by name, by the field that names."""
+    """Reads the parts of a plan. texts: programs and kernels, by naming field and name."""
 
     file: str
     texts: Mapping[str, Mapping[str, Any]]
 
     def value(self, value: Any, field: str, place: str = "") -> Any:  # noqa: PLR0911
-        """A part of a plan. field: in which its record stands. place: the step that it is of."""
+        """A part of a plan. field: holds its record. place: the step that it belongs to."""
         match value:
             case tuple() if field in {"steps", "body"}:
                 inner = f"{place}.{field}".lstrip(".")
@@ -327,7 +328,7 @@ class _Reader:
         return value
 
     def part(self, record: Any, place: str) -> Any:
-        """What a record stands for."""
+        """The object that a record describes."""
         given = {
             name: self.value(getattr(record, name), name, place)
             for name in record.__struct_fields__
@@ -353,7 +354,7 @@ class _Reader:
 
 
 def plan_as_json(plan: Plan) -> str:
-    """The text of plan.json. Raises InputError for a texture of a format of the caller's own."""
+    """The text of plan.json. Raises InputError for a texture with a format of the caller's own."""
     return json_fitted_text(plan_record(plan))
 
 
@@ -361,8 +362,8 @@ def read_plan(path: Path | str) -> Plan:
     """The plan in a file that `plan_as_json` or anyone else wrote; it is valid.
 
     Raises InputError, in one line with the place in the file, for anything else and for a plan
-    beyond the limits of plan/limits.py; AssemblyError, with line and column, for a program in it
-    that its language does not allow. Reading takes seconds and some 100 MB at most.
+    beyond the limits of plan/limits.py; AssemblyError, with line and column, for a program that is
+    not valid in its language. Reading takes seconds and about 100 MB at most.
     """
     return plan_from_json(read_text(Path(path), MOST_FILE_BYTES), str(path))
 
@@ -385,7 +386,7 @@ def plan_from_json(text: str, name: str = "plan.json") -> Plan:
 
 
 class _Header(Record, forbid_unknown_fields=False):
-    """The format and the version of a file that may have any other fields."""
+    """The format and the version of a file, whatever its other fields."""
 
     schema: Any = None
     version: Any = None
@@ -401,7 +402,7 @@ def _checked_record(text: str, name: str) -> Any:
     if header.version != VERSION:
         raise InputError(
             f"{name} has version {header.version} of its format, and only {VERSION} is known here; "
-            "read it with the gpgpu_legacy that wrote it, or write it anew"
+            "read it with the gpgpu_legacy that wrote it, or write it again"
         )
     return from_json(text, _record(Plan), name, once=True)
 
@@ -418,5 +419,5 @@ def plan_schema() -> dict[str, Any]:
         "Integer": _stored(Integer),
         "Vector": _stored(NumberVec4),
         "Corners": _stored(Corners),
-    }  # the types that have a definition of their own, besides the records
+    }  # the types other than records that have a definition of their own
     return json_schema(_record(Plan), f"urn:gpgpu_legacy:plan:{VERSION}", named)

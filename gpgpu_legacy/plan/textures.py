@@ -47,10 +47,10 @@ class Extent:
 
 @dataclass(frozen=True, slots=True)
 class Texture:
-    """A texture, or a storage buffer; it is a framebuffer as well, if a pass draws to it.
+    """A texture or a storage buffer; also a framebuffer, if a pass draws to it.
 
     kind: how it is addressed. format: the channels of a texel and their bits. initial: the value of
-    every texel at the start of a run; where it is left out, they are undefined.
+    every texel at the start of a run; None leaves texels undefined.
     """
 
     name: str
@@ -95,8 +95,8 @@ def full_rect(texture: Texture) -> Rect:
 class MovingRect:
     """A rectangle of a Repeat that moves or changes its size from iteration to iteration.
 
-    A file has no other rectangles of passes; `moving` is true for one in which, by chance, no
-    number changes.
+    In a file, all rectangles of passes have this form; `moving` marks a MovingRect in which, by
+    chance, no number changes.
     """
 
     x: Integer
@@ -118,7 +118,7 @@ def constant_rect(rect: Rect | MovingRect) -> Rect:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A rectangle of matrix elements: its first row and column, and how many of each it has."""
+    """A rectangle of matrix elements: first row, first column, numbers of rows and columns."""
 
     row: Index
     column: Index
@@ -161,8 +161,8 @@ def quadrants(rows: int, columns: int) -> Packing:
 class Matrix:
     """A matrix that a plan reads or computes, by name.
 
-    shape: the shape in which callers give and get it, its elements in row-major order: (n,) for a
-    vector, (H, W, 4) for an image whose matrix is H × 4W; (rows, columns) where it is left out.
+    shape: the shape in which callers give and get it, with the elements in row-major order: (n,)
+    for a vector, (H, W, 4) for an image whose matrix is H × 4W; by default (rows, columns).
     """
 
     name: str
@@ -178,7 +178,7 @@ class Matrix:
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """An input, from a region of an operand to a rectangle of a texture; or an output, back."""
+    """A transfer from a region of an operand to a rectangle of a texture, or back to a result."""
 
     matrix: str
     region: Region
@@ -195,7 +195,7 @@ class Filter(Enum):
 
 
 class Wrap(Enum):
-    """What a coordinate outside of the texture reads (GL 1.5, section 3.8.7).
+    """What a lookup outside the texture reads (GL 1.5, section 3.8.7).
 
     CLAMP clamps the coordinate to the texture, so a linear filter at the edge mixes in the border
     colour, (0, 0, 0, 0). CLAMP_TO_EDGE clamps it to the centres of the outer texels. RECT textures
@@ -221,4 +221,4 @@ class Sampler:
 
 
 DEFAULT_SAMPLER = Sampler()
-"""Gives the nearest texel; coordinates are clamped to the edge."""
+"""The nearest texel, with coordinates clamped to the edge."""

@@ -55,7 +55,7 @@ _GIVEN_BY_CORNERS = {
 def validate(plan: Plan) -> Validator:
     """Check a plan; PlanError, in one line, names the first thing that no executor could run.
 
-    Returns the checks that have seen the plan, for what is added to it.
+    Returns the checks, which have seen the plan, to check what is added to it.
 
     The time does not grow with a Repeat's count if its numbers are constant or Affine: such
     numbers are extreme in the first or the last iteration, so those two are checked. Tables are
@@ -81,8 +81,8 @@ def validate(plan: Plan) -> Validator:
 class Validator:
     """Checks a plan part by part, in the order in which it runs; each check raises PlanError.
 
-    textures, operands, results: those added so far, by name. defined: the names of the textures
-    that hold something. place: of what is being checked, as plan.json has it; see `each`.
+    textures, operands, results: the ones added so far, by name. defined: the names of the textures
+    that hold something. place: where the checked part stands in plan.json; see `each`.
     """
 
     def __init__(self, name: str) -> None:
@@ -99,7 +99,7 @@ class Validator:
         return PlanError(problem, plan=self.name, place=self.place)
 
     def each(self, where: str, items: Iterable[T]) -> Iterator[T]:
-        """The items of a field, `where`, while `place` names the one that is being checked."""
+        """The items of the field `where`; meanwhile, `place` names the current item."""
         above = self.place
         for number, item in enumerate(items):
             self.place = f"{above}.{where}[{number}]".lstrip(".")
@@ -137,7 +137,7 @@ class Validator:
         self.defined.add(transfer.texture)
 
     def read_back(self, transfer: Transfer) -> None:
-        """Check a transfer from a texture, but not whether anything is in it by then."""
+        """Check a transfer from a texture, but not whether the texture is defined by then."""
         self.transfer(transfer, self.results, "result")
 
     def step(self, step: Pass | Repeat) -> None:
@@ -214,7 +214,7 @@ class Validator:
             )
 
     def read(self, name: str, how: str) -> None:
-        """Check that a texture holds something. how: it is read, in words."""
+        """Check that a texture holds something. how: the way it is read, in words."""
         self.texture(name)
         if name not in self.defined:
             raise self.fail(
@@ -432,7 +432,7 @@ class Validator:
 
 
 def _rows(numbers: tuple[Number, ...], count: int) -> Iterable[tuple[int, tuple[float, ...]]]:
-    """Iterations and the numbers' values in them: enough of them to include the extremes.
+    """Some iterations with the numbers' values in them, always including the extremes.
 
     A linear function of numbers that are constant or Affine is extreme at the ends.
     """

@@ -1,4 +1,4 @@
-"""Validation of the numbers in passes: whole where they must be, and one for every iteration."""
+"""Validation of the numbers in passes: integers where needed, and a value for every iteration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPas
 from gpgpu_legacy.plan.textures import Rect
 
 _PLAIN = {int, float}
-"""Types of numbers that need no closer look; a bool has a type of its own."""
+"""Types of numbers that are valid as they are; bool is not among them."""
 
 
 def number_problem(pass_: Pass, count: int) -> str | None:
@@ -22,7 +22,7 @@ def number_problem(pass_: Pass, count: int) -> str | None:
 
 
 def pass_in_words(pass_: Pass) -> str:
-    """What messages call a pass."""
+    """The name of a pass in messages."""
     match pass_:
         case FragmentPass():
             return f"the pass to {', '.join(pass_.targets) or 'no target'}"
@@ -114,7 +114,7 @@ def _is_integral(value: float) -> bool:
 
 
 def value_problem(pass_: Pass) -> str | None:
-    """What is wrong with the values of a pass; None if all have a place of their own."""
+    """What is wrong with the values of a pass; None if each has an index or name of its own."""
     match pass_:
         case FragmentPass():
             return next(_of_draw(pass_), None)
