@@ -86,7 +86,7 @@ def test_the_anomaly_is_told_with_the_commands_numbers() -> None:
     assert "({:.2f} ns per iteration, {:.2f} ns per DTLB miss, {:.1f} ns per".format(*costs) in text
     predicted = [row for row in first.published if not row.is_fitted]
     assert first.support.degrees_of_freedom == 0
-    assert f"the {len(predicted)} sizes that took" in text
+    assert f"The other {len(predicted)} sizes are predictions" in text
     assert first.support.miss_range_ns is not None
     assert "{:.1f} to {:.1f} ns, whichever".format(*first.support.miss_range_ns) in text
     at = {row.size: row for row in first.published}
