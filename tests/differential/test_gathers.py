@@ -69,11 +69,15 @@ def test_gathered_textures_are_read_alike(
 
 
 def test_a_texture_that_is_gathered_has_its_channels_side_by_side() -> None:
-    plan = plan_of(9, 7, ["own"], "GL_NEAREST", "rgba32f")
+    plan = plan_of(9, 7, [], "GL_NEAREST", "rgba32f")
     assert gathered_textures(all_fused(tuple(fused_steps(plan))), plan) == {"texels"}
 
 
-@pytest.mark.parametrize("texel_format", ["rgba16f", "rgba8"])
-def test_other_formats_keep_their_planes(texel_format: str) -> None:
-    plan = plan_of(9, 7, [], "GL_NEAREST", texel_format)
+@pytest.mark.parametrize(
+    ("texel_format", "wanted"), [("rgba16f", []), ("rgba8", []), ("rgba32f", ["own"])]
+)
+def test_other_formats_and_textures_that_are_read_in_rows_keep_their_planes(
+    texel_format: str, wanted: list[str]
+) -> None:
+    plan = plan_of(9, 7, wanted, "GL_NEAREST", texel_format)
     assert not gathered_textures(all_fused(tuple(fused_steps(plan))), plan)

@@ -7,7 +7,6 @@ everywhere. Tiles that meet no edge have no more than that; others look where th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,8 +30,6 @@ class Edges:
     def __init__(self, memory: TileMemory) -> None:
         """Nothing known of the tile."""
         self._memory, self.is_inner = memory, False
-        self._before: Any = None  # the block in which a loop over columns is entered, if any
-        self._rows: dict[Any, Any] = {}  # what has been emitted there
 
     def inner_columns(
         self, lookups: Iterable[AffineLookup[int]], first: Any, last: Any
@@ -52,10 +49,6 @@ class Edges:
         tiles = b.sdiv(greater(b, b.sub(high, inside), integer(0)), width)
         return inside, b.add(inside, b.mul(tiles, width))
 
-    def begin_columns(self) -> None:
-        """A loop over columns follows, which begins in the block after this one."""
-        self._before, self._rows = self._memory.builder.block, {}
-
     def loaded(self, channel: AffineChannel, row: int, vector: int) -> Any:
         """Neighbouring texels of a row, which may lie beyond an edge; few vectors do."""
         memory = self._memory
@@ -63,7 +56,10 @@ class Edges:
         surface = memory.surfaces[lookup.texture]
         s, constant = memory.affine(lookup, 0, channel.advance[0])
         column = b.add(s, integer(constant + lookup.s.y * row + vector * lanes))
-        first = self._row(channel, row)
+        t, up = memory.affine(lookup, 1, channel.advance[1])
+        line = b.add(t, integer(up + lookup.t.y * row))
+        line = within(b, line, surface.sizes[1], repeats=lookup.repeats[1])
+        first = b.gep(surface.planes[channel.channel], [b.mul(line, surface.row_length)])
         kind, align = memory.emit.vector_of(surface.element), ALIGNMENTS[surface.element]
         if self.is_inner and meets_edges(lookup, channel.advance):
             return memory.emit.floats(load(b, b.gep(first, [column]), kind, align))
@@ -81,29 +77,6 @@ class Edges:
         either.add_incoming(texels, in_whole)
         either.add_incoming(gathered, in_cut)
         return either
-
-    def _row(self, channel: AffineChannel, row: int) -> Any:
-        """The first texel of the row that a lookup reads, or that it has beyond an edge.
-
-        It is computed before the loop over columns, where it is the same for all of them.
-        """
-        memory, lookup, advance = self._memory, channel.lookup, channel.advance[1]
-        surface = memory.surfaces[lookup.texture]
-        key = (lookup.base, lookup.t, lookup.repeats, channel.channel, row)
-        hoists = self._before is not None and not advance
-        if hoists and key in self._rows:
-            return self._rows[key]
-        with memory.builder.goto_block(self._before) if hoists else nullcontext():
-            b, known = memory.builder, memory.known
-            memory.known = {} if hoists else known
-            t, constant = memory.affine(lookup, 1, advance)
-            line, size = b.add(t, integer(constant + lookup.t.y * row)), surface.sizes[1]
-            line = within(b, line, size, repeats=lookup.repeats[1])
-            first = b.gep(surface.planes[channel.channel], [b.mul(line, surface.row_length)])
-            memory.known = known
-        if hoists:
-            self._rows[key] = first
-        return first
 
 
 def meets_edges(lookup: AffineLookup[int], advance: Advance) -> bool:

@@ -218,8 +218,6 @@ class _Module:
         """
         b, width = memory.builder, memory.tile.width
         if not self.content.once or instruction_count(self.statements) > UNROLLED:
-            if self.content.once:
-                memory.edges.begin_columns()
             with CountedLoop(b, x_first, x_last, width) as memory.x:
                 self._emit_tile(memory)
             return
@@ -232,7 +230,6 @@ class _Module:
             with b.if_else(is_second) as (inner, outer):
                 for memory.edges.is_inner, branch in ((True, inner), (False, outer)):
                     with branch:
-                        memory.edges.begin_columns()
                         last = x_after if memory.edges.is_inner else end
                         with CountedLoop(b, start, last, width) as memory.x:
                             self._emit_tile(memory)

@@ -7,7 +7,7 @@ once for all rows, in panels as wide as a tile, each in the order in which the t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,6 +28,7 @@ from gpgpu_legacy.lower.emit.llvm_values import (
     channels_of,
     integer,
     integers,
+    lesser,
     load,
     store,
 )
@@ -52,7 +53,7 @@ from gpgpu_legacy.lower.emit.llvm_words import (
 )
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.fused.rerolling import Advance
-from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE, Axes
+from gpgpu_legacy.lower.ir_types import ALONG_X, ALONG_Y, EVERYWHERE
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import levels_of
 from gpgpu_legacy.plan.formats import Format, Numeric
@@ -118,8 +119,7 @@ class StagedChannels:
 class Planes:
     """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
 
-    starts: at how many of its columns a vector begins that lies inside. spacing: how many elements
-    of a plane there are from a texel to the next.
+    starts: at how many of its columns a vector begins that lies inside.
     """
 
     planes: tuple[Any, ...]
@@ -128,12 +128,6 @@ class Planes:
     starts: Any
     origin: tuple[Any, Any]
     element: Any
-    spacing: int
-
-    def place(self, builder: ir.IRBuilder, channel: int, texel: Any) -> Any:
-        """Where a channel of the texel of that number is."""
-        number = texel if self.spacing == 1 else builder.mul(texel, integer(self.spacing))
-        return builder.gep(self.planes[channel], [number])
 
 
 class TileMemory:
@@ -178,9 +172,7 @@ class TileMemory:
         row_length = self.words.integer(first + ROW_LENGTH)
         b, starts = self.builder, self.builder.sub(width, integer(self.tile.lanes - 1))
         starts = b.select(b.icmp_signed(">", starts, integer(0)), starts, integer(0))
-        spacing = MOST_PLANES if self.content.surfaces[number].interleaved else 1
-        sizes = (width, height, depth)
-        return Planes(tuple(planes), row_length, sizes, starts, (x, y), element, spacing)
+        return Planes(tuple(planes), row_length, (width, height, depth), starts, (x, y), element)
 
     def _base(self, number: int) -> tuple[Any, Any]:
         first = HEADER_WORDS + len(self.surfaces) * TEXTURE_WORDS + number * BASE_WORDS
@@ -247,11 +239,9 @@ class TileMemory:
     def _loaded(self, channel: AffineChannel) -> TileValue:
         lookup, b, lanes = channel.lookup, self.builder, self.tile.lanes
         surface = self.surfaces[lookup.texture]
-        axes = lookup.axes
         s, s_constant = self.affine(lookup, 0, channel.advance[0])
         t, t_constant = self.affine(lookup, 1, channel.advance[1])
         in_a_row = lookup.s.x == 1 and not lookup.t.x
-        first = channel if surface.spacing == 1 else replace(channel, channel=0)
         kind, align = self.emit.vector_of(surface.element), ALIGNMENTS[surface.element]
 
         def place(row: int, lane: int) -> Any:
@@ -262,66 +252,43 @@ class TileMemory:
                 column = within(b, column, surface.sizes[0], repeats=lookup.repeats[0])
                 line = within(b, line, surface.sizes[1], repeats=lookup.repeats[1])
             texel = b.add(b.mul(line, surface.row_length), column)
-            return surface.place(b, first.channel, texel)
-
-        def places(row: int, vector: int) -> list[Any]:
-            if not axes.x:
-                return [place(row, 0)]
-            if in_a_row and lookup.inside:
-                left = place(row, vector * lanes)
-                return [b.gep(left, [integer(lane * surface.spacing)]) for lane in range(lanes)]
-            if lookup.inside:
-                return self._lanes_inside(first, row, vector)
-            return [place(row, vector * lanes + lane) for lane in range(lanes)]
+            return b.gep(surface.planes[channel.channel], [texel])
 
         def loaded(row: int, vector: int) -> Any:
-            if not axes.x:
+            first = vector * lanes
+            if not lookup.axes.x:
                 return self.emit.floats(b.load(place(row, 0)))
             if in_a_row and lookup.inside:
-                return self.emit.floats(load(b, place(row, vector * lanes), kind, align))
+                return self.emit.floats(load(b, place(row, first), kind, align))
             if in_a_row:
                 return self.edges.loaded(channel, row, vector)
-            return self.gathered(places(row, vector))
+            if lookup.inside:
+                return self.gathered(self._lanes_inside(channel, row, vector))
+            return self.gathered([place(row, first + lane) for lane in range(lanes)])
 
-        if surface.spacing > 1:
-            texels = self._channels(axes, places)
-            self.known.update(
-                ((replace(first, channel=number), self.ahead), texel)
-                for number, texel in enumerate(texels)
-            )
-            return texels[channel.channel]
-        return self.decoded(lookup.texture, TileValue(axes, loaded))
+        return self.decoded(lookup.texture, TileValue(lookup.axes, loaded))
 
     def _lanes_inside(self, channel: AffineChannel, row: int, vector: int) -> list[Any]:
-        """Where each lane of a lookup that never leaves its texture reads."""
-        b, lookup = self.builder, channel.lookup
-        surface = self.surfaces[lookup.texture]
-        parts = []
+        """Where each lane of a lookup that never leaves its texture reads; lanes past the rectangle
+        read where its last column does.
+        """
+        b, lookup, lanes = self.builder, channel.lookup, self.tile.lanes
+        surface, right, up = self.surfaces[lookup.texture], lookup.s.x, lookup.t.x
         column_0 = replace(lookup, s=replace(lookup.s, x=0), t=replace(lookup.t, x=0))
+        parts = []
         for axis, form in enumerate((lookup.s, lookup.t)):
             computed, constant = self.affine(column_0, axis, channel.advance[axis])
             parts.append(b.add(computed, integer(constant + form.y * row)))
-        column, line = parts
-        offset = b.add(b.mul(line, surface.row_length), column)
-        first = surface.place(b, channel.channel, offset)
-        lanes = self._lane_offsets(lookup, vector)
-        if surface.spacing > 1:
-            lanes = [b.mul(lane, integer(surface.spacing)) for lane in lanes]
-        return [b.gep(first, [lane]) for lane in lanes]
-
-    def _lane_offsets(self, lookup: AffineLookup[int], vector: int) -> list[Any]:
-        """How far each lane reads from where column 0 does; past the rectangle, as its last one."""
-        b, lanes = self.builder, self.tile.lanes
-        right, up = lookup.s.x, lookup.t.x
+        texel = b.add(b.mul(parts[1], surface.row_length), parts[0])
+        first = b.gep(surface.planes[channel.channel], [texel])
         key = ("offsets", lookup.texture, right, up, vector)
         if key not in self.known:
-            surface, last = self.surfaces[lookup.texture], b.sub(self.width, integer(1))
+            last = b.sub(self.width, integer(1))
             a_column = b.add(b.mul(surface.row_length, integer(up)), integer(right))
             columns = [b.add(self.x, integer(vector * lanes + lane)) for lane in range(lanes)]
-            inside = [b.select(b.icmp_signed("<", x, last), x, last) for x in columns]
+            inside = [lesser(b, x, last) for x in columns]
             self.known[key] = [b.mul(x, a_column) for x in inside]
-        offsets: list[Any] = self.known[key]
-        return offsets
+        return [b.gep(first, [lane]) for lane in self.known[key]]
 
     def affine(self, lookup: AffineLookup[int], axis: int, advance: int) -> tuple[Any, int]:
         """A coordinate at the tile's first fragment: what is computed of it, and a constant."""
@@ -435,24 +402,16 @@ class TileMemory:
         halves = self.emit.map(lambda n: b.add(n, n), texels)
         half_texels = b.bitcast(first, I64.as_pointer())
 
-        def places(row: int, vector: int) -> list[Any]:
-            numbers = self._numbers(halves, row, vector)
-            return [b.gep(half_texels, [half]) for half in numbers]
-
-        return self._channels(texels.axes, places)
-
-    def _channels(self, axes: Axes, places: Callable[[int, int], list[Any]]) -> list[TileValue]:
-        """The channels of texels that begin at places, which `places` gives for every lane."""
         four = ir.VectorType(F32, MOST_PLANES)
 
         def loaded(row: int, vector: int) -> list[Any]:
-            texels = [load(self.builder, place, four, 4) for place in places(row, vector)]
-            return channels_of(self.builder, texels)
+            places = [b.gep(half_texels, [half]) for half in self._numbers(halves, row, vector)]
+            return channels_of(b, [load(b, place, four, 4) for place in places])
 
-        whole = TileValue(axes, loaded)
+        whole = TileValue(texels.axes, loaded)
 
         def channel(number: int) -> TileValue:
-            return TileValue(axes, lambda row, vector: whole.cell(row, vector)[number])
+            return TileValue(texels.axes, lambda row, vector: whole.cell(row, vector)[number])
 
         return [channel(number) for number in range(MOST_PLANES)]
 

@@ -177,14 +177,12 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
     """The rgba32f textures that lookups gather texel by texel, and that no pass writes.
 
     With its channels side by side such a texel is one load, and one miss of a cache; planes, which
-    rows of fragments read and write, would take four. Who finds neighbours there by an affine
-    lookup has a few shuffles more.
+    rows of fragments read and write, would take four. Affine lookups, which read rows, need planes.
     """
     gathered, others = set[str](), {n for _, p in plan.weighted_passes() for n in written_by(p)}
     for fused in fused_steps:
         for lookup in chain.from_iterable(fused.lookups):
-            if isinstance(lookup, DependentLookup):
-                gathered.add(lookup.texture)
+            (gathered if isinstance(lookup, DependentLookup) else others).add(lookup.texture)
         others |= {pass_.source for pass_ in fused.passes if isinstance(pass_, CopyPass)}
     return frozenset(n for n in gathered - others if plan.texture(n).format is RGBA32F)
 
