@@ -1,21 +1,25 @@
-"""Would it have loaded? A plan on a chip, or programs, whose faults and resources are told, too.
+"""Would it have loaded? A plan on a chip, or programs: their faults, resources and costs, too.
 
-This module imports no executor, so that checking a program is quick.
+This module imports no executor, and neither NumPy, so that checking or counting a program is quick.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Verdict
+from gpgpu_legacy.count.instructions import count_instructions
 from gpgpu_legacy.count.resources import Resource, resources
-from gpgpu_legacy.errors import AssemblyError, Diagnostic
-from gpgpu_legacy.isa.ir import Program
-from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.errors import AssemblyError, Diagnostic, InputError
+from gpgpu_legacy.isa.ir import Program, TextureTarget
+from gpgpu_legacy.isa.opcodes import OPCODES
+from gpgpu_legacy.plan.formats import FORMATS, RGBA32F
+from gpgpu_legacy.present.grid import Entry, Grid
 from gpgpu_legacy.present.result import Result
-from gpgpu_legacy.serial import Record, with_fields
+from gpgpu_legacy.serial import Record, as_record, fields_of, with_fields
 
 if TYPE_CHECKING:
     from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -115,4 +119,128 @@ def check_programs(
             )
             for one in programs
         )
+    )
+
+
+# What a fragment of a program costs -------------------------------------------------------------
+
+TARGET = "target"
+
+
+class FragmentCounts(Record):
+    """Instructions by cost class, and bytes, of one fragment.
+
+    A lookup requests one texel of its texture's format; each colour written, one of the target's.
+    """
+
+    arithmetic: int
+    lookup: int
+    kill: int
+    instructions: int
+    bytes_looked_up: int
+    bytes_written: int
+    bytes_requested: int
+
+
+class UnitCounts(Record):
+    """The lookups of a texture image unit in a fragment, and the bytes they request."""
+
+    unit: int
+    target: TextureTarget
+    format: str
+    lookups: int
+    bytes: int
+
+
+class ProgramCount(Result):
+    """What a fragment of a program executes and requests, and the resources that it uses.
+
+    opcodes: the instructions of each; of texture environments, in the program that says the same.
+    stages: the state of each texture environment.
+    """
+
+    program: str
+    per_fragment: FragmentCounts
+    opcodes: dict[str, int]
+    units: tuple[UnitCounts, ...]
+    stages: tuple[str, ...]
+    target_format: str
+    taken: Taken
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """Instructions, bytes and resources. whole: by opcode and by unit, too."""
+        counts = fields_of(self.per_fragment)
+        rows: tuple[tuple[Entry, ...], ...] = tuple(
+            (name.replace("_", " "), number) for name, number in counts.items()
+        )
+        kills = self.per_fragment.kill > 0
+        stages = "A stage of each unit is one operation, whatever instructions say the same:"
+        notes = [stages, *self.stages] if self.stages else []
+        if kills:
+            notes.append("KIL is counted as if it discarded no fragment.")
+        caption = f"{self.program}: instructions and bytes"
+        grids = [Grid("counts", caption, ("", "per fragment"), rows, tuple(notes))]
+        if whole:
+            rows = tuple((name, OPCODES[name].cost.value, n) for name, n in self.opcodes.items())
+            of = " of the program that says the same" if self.stages else ""
+            grids.append(
+                Grid("opcodes", f"By opcode{of}", ("opcode", "cost", "per fragment"), rows)
+            )
+        if whole and self.units:
+            heads = ("unit", "target", "format", "lookups", "bytes per fragment")
+            rows = tuple(
+                (str(unit.unit), unit.target.value, unit.format, unit.lookups, unit.bytes)
+                for unit in self.units
+            )
+            grids.append(Grid("units", "Lookups by unit", heads, rows))
+        return [*grids, self.taken.grid(self.program)]
+
+
+def count_program(program: Program, formats: Mapping[str, str] | None = None) -> ProgramCount:
+    """Count one fragment of a program.
+
+    formats: of texels, by unit ("0"), of the target ("target"), of all others (""), which is
+    rgba32f if it is not given. Raises InputError for an unknown format and for a unit that the
+    program does not look up.
+    """
+    given = {"": RGBA32F.name, **(formats or {})}
+    known = {"", TARGET, *map(str, program.texture_units)}
+    for place, name in given.items():
+        if name not in FORMATS:
+            raise InputError(f"there is no format {name}; choose from {', '.join(FORMATS)}")
+        if place not in known:
+            places = " or ".join(sorted(known - {""}))
+            raise InputError(f"the program has no unit {place!r}; give the format of {places}")
+    texels = {unit: FORMATS[given.get(str(unit), given[""])] for unit in program.texture_units}
+    target = FORMATS[given.get(TARGET, given[""])]
+    lookups = Counter(i.texture.unit for i in program.instructions if i.texture is not None)
+    opcodes = Counter(instruction.mnemonic for instruction in program.instructions)
+    units = tuple(
+        UnitCounts(
+            unit=unit,
+            target=kind,
+            format=texels[unit].name,
+            lookups=lookups[unit],
+            bytes=lookups[unit] * texels[unit].texel_bytes,
+        )
+        for unit, kind in sorted(program.texture_units.items())
+    )
+    counts = count_instructions(program)
+    looked_up, written = sum(u.bytes for u in units), program.color_outputs * target.texel_bytes
+    fragment = as_record(
+        FragmentCounts,
+        counts,
+        instructions=counts.total,
+        bytes_looked_up=looked_up,
+        bytes_written=written,
+        bytes_requested=looked_up + written,
+    )
+    return ProgramCount(
+        program=program.name,
+        per_fragment=fragment,
+        opcodes={name: opcodes[name] for name in OPCODES if name in opcodes},
+        units=units,
+        stages=tuple(program.stages.values()),
+        target_format=target.name,
+        taken=taken_by(program),
     )

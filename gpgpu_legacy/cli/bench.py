@@ -111,8 +111,8 @@ def bench_command(
 
 def _benchmark(jobs: Jobs, entrants: EntrantOptions, rounds: RoundOptions) -> Benchmark:
     from gpgpu_legacy.algorithms.registry import products
-    from gpgpu_legacy.api.plan_peers import read_peers
     from gpgpu_legacy.measure.benchmark import Benchmark, Case, tuned
+    from gpgpu_legacy.measure.peers import read_peers
     from gpgpu_legacy.measure.rounds import Rounds
     from gpgpu_legacy.runtime.registry import AUTO
 
@@ -143,7 +143,7 @@ def _whole_call(
     """What a user calls."""
     from gpgpu_legacy.api.matmul import matmul
     from gpgpu_legacy.api.run import run
-    from gpgpu_legacy.measure.products import product_of
+    from gpgpu_legacy.measure.work import product_of
 
     if p.family is None or product_of(p) is None:
         return run(p, inputs, executor=executor.name, machine=machine).arrays

@@ -29,9 +29,8 @@ from gpgpu_legacy.errors import AssemblyError, InputError
 
 if TYPE_CHECKING:
     from gpgpu_legacy.api.cache import CacheCurve, CacheRun, CacheSweep, Simulation
-    from gpgpu_legacy.api.check import CheckedPrograms
+    from gpgpu_legacy.api.check import CheckedPrograms, ProgramCount
     from gpgpu_legacy.api.count import Count
-    from gpgpu_legacy.api.program_count import ProgramCount
     from gpgpu_legacy.cache.access import Access
     from gpgpu_legacy.cache.caches import Memory
     from gpgpu_legacy.chips.verdict import Verdict
@@ -61,7 +60,7 @@ def count_command(
     and checked at sizes that took no part.
     """
     if job.programs():
-        from gpgpu_legacy.api.program_count import count_program
+        from gpgpu_legacy.api.check import count_program
 
         if over:
             raise InputError(f"{job.what} has no parameters to find formulas in; leave --over out")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, Sharing, Shown
+from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, Shown
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.textures import Extent, Rect, Texture
@@ -131,35 +131,24 @@ class Figure:
                 texels.setdefault(self.turns.get(name, (name,)), []).append(panel.texels)
         return {names: _varying_channels(arrays) for names, arrays in texels.items()}
 
-    @property
-    def shares_scales(self) -> bool:
-        """Whether panels may have one value scale."""
-        return self.options.sharing is not Sharing.PANEL
-
     def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
         """The value scale of each of some panels that are shown together, and a name for it.
 
-        Textures that passes write may share a scale; those of inputs alone have their own.
+        Textures that passes write, and that take turns, share one; those of inputs have their own.
         """
         written = {panel.texture.name for panel in self.panels}
-        keys = [self._scale_name(p, n, written) for n, p in enumerate(panels)]
+        keys = [self._scale_name(panel, written) for panel in panels]
         values: dict[str, list[F32]] = {key: [] for key in keys}
         for key, panel in zip(keys, panels, strict=True):
             values[key] += [panel.texels[..., c] for c in self.channels(panel.texture)]
         scales = {key: scale_for(arrays, self.options.limits) for key, arrays in values.items()}
         return [(key, scales[key]) for key in keys]
 
-    def _scale_name(self, panel: Panel, number: int, written: Collection[str]) -> str:
-        if not self.shares_scales:
-            return f"panel {number + 1}"
+    def _scale_name(self, panel: Panel, written: Collection[str]) -> str:
         if panel.texture.name not in written:
             return f"input {panel.what}"
-        if self.options.sharing is Sharing.TEXTURE:
-            return panel.texture.name
         group = [name for name in self.turns[panel.texture.name] if name in written]
-        if self.options.sharing is Sharing.SHEET or len(group) == len(written):
-            return "value of a texel"
-        return ", ".join(group)
+        return "value of a texel" if len(group) == len(written) else ", ".join(group)
 
 
 def _varying_channels(arrays: Sequence[F32]) -> tuple[int, ...]:

@@ -17,18 +17,6 @@ LEAST_PASSES = 2
 """The first and the last."""
 
 
-class Sharing(Enum):
-    """Which pictures have one value scale: all, those of a texture, or none.
-
-    AUTO: those of textures that take turns, as x and y do where each is drawn from the other.
-    """
-
-    AUTO = "auto"
-    SHEET = "sheet"
-    TEXTURE = "texture"
-    PANEL = "panel"
-
-
 class Shown(Enum):
     """How a texture of four channels is shown: each by itself, or r, g and b as a picture.
 
@@ -45,7 +33,7 @@ class Shown(Enum):
 class FigureOptions:
     """What a figure shows: of more passes, the first, the last and some between.
 
-    The enumerations are explained where they are defined.
+    Textures that take turns, as x and y do where each is drawn from the other, share a value scale.
     """
 
     panels: Annotated[int, "N", "The most pictures on the sheet, inputs among them."] = 12
@@ -53,9 +41,6 @@ class FigureOptions:
     textures: Annotated[
         tuple[str, ...], "--texture", "NAME", "Show the passes to these textures (default: all)."
     ] = ()
-    sharing: Annotated[
-        Sharing, "What shares one scale of values (auto: textures that take turns)."
-    ] = Sharing.AUTO
     shown: Annotated[
         Shown, "Show texels of four channels by channel, or as a picture of r, g and b."
     ] = Shown.AUTO

@@ -36,7 +36,6 @@ _BOX = 2.05  # the width of a panel's picture
 _MARGIN, _GAP = 0.35, 0.28
 _HEAD = 0.72  # title and subtitle
 _LABEL = 0.40  # two lines above a picture
-_FOOT = 0.30  # the scale below a picture
 _BAR_WIDTH, _BAR_HEIGHT, _BAR_ROW = 2.6, 0.13, 0.62
 _CHANNEL_GAP = 0.06
 _LETTER = 0.14  # above a channel
@@ -78,11 +77,10 @@ class _Sheet:
         self._source, self._panels = source, source.sheet
         scales = source.scales(self._panels)
         self._scales = [scale for _, scale in scales]
-        self._has_bars = source.shares_scales
         self._bars: dict[str, ColourScale | Colour] = {
             name: scale
             for panel, (name, scale) in zip(self._panels, scales, strict=True)
-            if self._has_bars and source.channels(panel.texture)
+            if source.channels(panel.texture)
         }
         if not all(np.isfinite(panel.texels).all() for panel in self._panels):
             self._bars["NaN or infinite"] = NOT_FINITE
@@ -90,9 +88,7 @@ class _Sheet:
             for number in scale.far:
                 self._bars[f"{short_number(number)}, far from the rest"] = FAR
         self._sizes = {_size(panel) for panel in self._panels}
-        self._box_height = max(map(self._height, self._panels))
-        foot = 0.0 if self._has_bars else _FOOT
-        self._pitch = _BOX + _GAP, _LABEL + self._box_height + foot + _GAP
+        self._pitch = _BOX + _GAP, _LABEL + max(map(self._height, self._panels)) + _GAP
         self._columns = _columns(len(self._panels), *self._pitch)
         rows = ceil(len(self._panels) / self._columns)
         width = 2 * _MARGIN + max(self._columns * self._pitch[0] - _GAP, 2 * _BOX + _GAP)
@@ -146,9 +142,6 @@ class _Sheet:
             if letter and channel is not None:
                 self._text(box.left, box.top - _LETTER / 2, _LETTERS[channel], 7, color=GREY)
             self._draw_texels(box, panel, channel, scale)
-        if not self._has_bars and channels:
-            below = top + _LABEL + self._box_height + 0.05
-            self._draw_bar(_Box(left, below, _BOX, 0.08), scale)
 
     def _height(self, panel: Panel) -> float:
         """Of a panel's picture, with the letters of its channels."""

@@ -41,7 +41,6 @@ from gpgpu_legacy.measure.engine import (
 )
 from gpgpu_legacy.measure.peers import Calls, Library, OpenPeer, PeerRun, libraries
 from gpgpu_legacy.measure.platform import settings, this_platform, versions
-from gpgpu_legacy.measure.products import product_of, rows_checked
 from gpgpu_legacy.measure.rounds import (
     DEFAULT_ROUNDS,
     WARM_S,
@@ -51,7 +50,7 @@ from gpgpu_legacy.measure.rounds import (
     warm_up,
 )
 from gpgpu_legacy.measure.tuned import USUAL, as_tuned
-from gpgpu_legacy.measure.work import beginning, least_size, size_of
+from gpgpu_legacy.measure.work import beginning, least_size, product_of, rows_checked, size_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.reference import (

@@ -1,4 +1,4 @@
-"""Peers: programs of today's that compute what a pipeline computes, and the libraries among them.
+"""Peers: programs of today's that compute what a pipeline computes: libraries, and users' own.
 
 It is nobody's business how a peer does that: by a CUDA kernel a pass, or by a loop that a compiler
 spreads over all cores. It brings the inputs to its device once. After that it starts, computes and
@@ -7,13 +7,19 @@ is asked for its outputs as often as wanted, and only computing is timed.
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol
 
 import numpy as np
 
+from gpgpu_legacy.algorithms.user_code import guarded, module_of, running
+from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.runtime.devices import processor
 
@@ -97,12 +103,31 @@ TITLES = {"numpy-blas": "NumPy's BLAS", "cublas": "cuBLAS sgemm, no TF32"}
 def libraries() -> Iterator[Library]:
     """The libraries that this machine has."""
     yield Library("numpy-blas", processor(), np.matmul)
-    if (cublas := _cublas()) is not None:
+    cublas = _through_cupy() or _through_torch()  # a call through torch takes longer to begin
+    if cublas is not None:
         yield cublas
 
 
-def _cublas() -> Library | None:
-    """NVIDIA's, in float32, through cupy, which leaves TF32 off unless CUPY_TF32 asks for it."""
+def _through_torch() -> Library | None:
+    """NVIDIA's cuBLAS in float32; None without torch, without a GPU for it, or with TF32."""
+    try:
+        import torch
+    except ImportError:
+        return None
+    if not torch.cuda.is_available() or torch.backends.cuda.matmul.allow_tf32:
+        return None
+    return Library(
+        "cublas",
+        f"{torch.cuda.get_device_name()}, through torch",
+        torch.matmul,
+        lambda array: torch.from_numpy(array).cuda(),
+        lambda tensor: tensor.cpu().numpy(),
+        torch.cuda.synchronize,
+    )
+
+
+def _through_cupy() -> Library | None:
+    """The same through cupy, which leaves TF32 off unless CUPY_TF32 asks for it."""
     if os.environ.get("CUPY_TF32", "0") != "0":
         return None
     try:
@@ -121,3 +146,62 @@ def _cublas() -> Library | None:
         cupy.asnumpy,
         cupy.cuda.get_current_stream().synchronize,
     )
+
+
+# Those of a file ---------------------------------------------------------------------------------
+#
+# Every public class of the file is a peer; the class's name is the peer's. It is constructed with
+# those of the plan's inputs (float32 arrays) and parameters that its constructor names, and is then
+# a PeerRun.
+
+METHODS = ("start", "compute", "outputs")
+
+
+def read_peers(what: str) -> dict[str, OpenPeer]:
+    """The peers of FILE.py, by name, in its order, or the one of FILE.py:NAME.
+
+    The file's code is executed. Raises InputError for a file without peers, for a class that is
+    none, and for code that fails.
+    """
+    name, colon, chosen = what.partition(".py:")
+    file = Path(f"{name}.py" if colon else what)
+    if file.suffix != ".py":
+        raise InputError(f"{file} holds no peers; give a Python file with a class for each")
+    module = module_of(file)
+    classes = {
+        name: value
+        for name, value in vars(module).items()
+        if name[0] != "_" and isinstance(value, type) and value.__module__ == module.__name__
+    }
+    if not classes:
+        raise InputError(f"{file} has no public class; write one for each peer")
+    if chosen:
+        if chosen not in classes:
+            raise InputError(f"{file} has no peer {chosen}; it has {', '.join(classes)}")
+        classes = {chosen: classes[chosen]}
+    for name, kind in classes.items():
+        missing = [method for method in METHODS if not callable(getattr(kind, method, None))]
+        if missing:
+            raise InputError(
+                f"{file}: {name} has no {missing[0]}(); a peer has {', '.join(METHODS)}"
+            )
+    return {name: partial(_opened, kind, file) for name, kind in classes.items()}
+
+
+def _opened(
+    kind: Callable[..., object],
+    file: Path,
+    inputs: Mapping[str, F32],
+    parameters: Mapping[str, Any],
+) -> PeerRun:
+    known = {**parameters, **inputs}
+    wanted = inspect.signature(kind).parameters.values()
+    needed = [p.name for p in wanted if p.default is p.empty and p.name not in known]
+    if needed:
+        name = getattr(kind, "__name__", "the peer")
+        raise InputError(f"{file}: {name} asks for {needed[0]}; the plan has {', '.join(known)}")
+    with running(file):
+        peer = kind(**{p.name: known[p.name] for p in wanted if p.name in known})
+    # What its methods raise becomes one line with the place in the file.
+    run: PeerRun = SimpleNamespace(**{name: guarded(getattr(peer, name), file) for name in METHODS})
+    return run

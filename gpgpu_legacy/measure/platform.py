@@ -11,7 +11,7 @@ from gpgpu_legacy.errors import ExecutorUnavailableError
 from gpgpu_legacy.runtime.devices import processor
 
 _PACKAGES = (
-    "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "cupy", "cupy-cuda11x",
+    "gpgpu-legacy", "numpy", "moderngl", "llvmlite", "numba", "torch", "cupy", "cupy-cuda11x",
     "cupy-cuda12x", "cupy-cuda13x",
 )  # fmt: skip
 

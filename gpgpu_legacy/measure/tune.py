@@ -29,7 +29,6 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import bytes_of, fit_at_once
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.platform import this_platform
-from gpgpu_legacy.measure.products import product_of
 from gpgpu_legacy.measure.rounds import take_rounds
 from gpgpu_legacy.measure.tuned import (
     OFF,
@@ -42,6 +41,7 @@ from gpgpu_legacy.measure.tuned import (
     keep,
     tuning_report,
 )
+from gpgpu_legacy.measure.work import product_of
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.plan.plan import Plan

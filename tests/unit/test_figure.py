@@ -21,7 +21,6 @@ from gpgpu_legacy.figures.figure import Figure
 from gpgpu_legacy.figures.options import (
     AnimationOptions,
     FigureOptions,
-    Sharing,
     Shown,
 )
 from gpgpu_legacy.languages.arb.parser import assemble
@@ -198,22 +197,6 @@ END"""
 
 def ends(figure: Figure) -> list[tuple[str, float, float]]:
     return [(name, scale.low, scale.high) for name, scale in figure.scales(figure.sheet)]
-
-
-@pytest.mark.parametrize(
-    ("sharing", "expected"),
-    [
-        (Sharing.SHEET, [("input x", 0, 15)] + [("value of a texel", 0, 120)] * 3),
-        (
-            Sharing.PANEL,
-            [("panel 1", 0, 15), ("panel 2", 0, 50), ("panel 3", 0, 120), ("panel 4", 0, 120)],
-        ),
-    ],
-)
-def test_value_scales(sharing: Sharing, expected: list[tuple[str, float, float]]) -> None:
-    """10 is near 0 on a scale to 50, or it would be where the second begins."""
-    figure = figure_of(levels(), {"x": X}, FigureOptions(sharing=sharing))
-    assert ends(figure) == expected
 
 
 def test_textures_that_take_turns_share_a_scale() -> None:

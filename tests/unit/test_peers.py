@@ -15,12 +15,11 @@ from markdown_pages import ROOT
 from test_benchmark import Known, bench, by_name, clearing, made, only, two_numbers
 
 from gpgpu_legacy.algorithms.linear_algebra.jacobi import jacobi
-from gpgpu_legacy.api.plan_peers import read_peers
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.benchmark import Case
-from gpgpu_legacy.measure.peers import libraries
+from gpgpu_legacy.measure.peers import libraries, read_peers
 from gpgpu_legacy.runtime.registry import find_executor
 from gpgpu_legacy.serial import read_recorded
 
@@ -219,3 +218,57 @@ def test_cublas_is_a_library_where_cupy_has_a_gpu_and_computes_in_float32(
         run.compute()
         assert run.outputs().tolist() == cublas.whole(a, b).tolist() == b.tolist()
         assert len(waits) == 2  # before and after
+
+
+class Torch(ModuleType):
+    """As much of torch as there has to be, with NumPy for a GPU."""
+
+    def __init__(self, *, allow_tf32: bool) -> None:
+        super().__init__("torch")
+        self.waits = 0
+        matmul = SimpleNamespace(allow_tf32=allow_tf32)
+        self.backends = SimpleNamespace(cuda=SimpleNamespace(matmul=matmul))
+        self.cuda = SimpleNamespace(
+            is_available=lambda: True, get_device_name=lambda: "a GPU", synchronize=self.wait
+        )
+
+    def wait(self) -> None:
+        self.waits += 1
+
+    class Tensor:
+        def __init__(self, values: Any) -> None:
+            self.values = values
+
+        def cuda(self) -> Any:
+            return self
+
+        cpu = cuda
+
+        def numpy(self) -> Any:
+            return self.values
+
+    def from_numpy(self, values: Any) -> Any:
+        return self.Tensor(values)
+
+    def matmul(self, a: Any, b: Any, out: Any = None) -> Any:
+        return self.Tensor(np.matmul(a.values, b.values, out=out and out.values))
+
+
+@pytest.mark.parametrize("allow_tf32", [False, True])
+def test_cublas_is_a_library_where_torch_has_a_gpu_and_computes_in_float32(
+    monkeypatch: pytest.MonkeyPatch, allow_tf32: bool
+) -> None:
+    torch = Torch(allow_tf32=allow_tf32)
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    numpy, *others = libraries()
+    assert numpy.name == "numpy-blas"
+    assert [library.name for library in others] == ["cublas"] * (not allow_tf32)
+    for cublas in others:
+        assert cublas.device == "a GPU, through torch"
+        a, b = np.eye(3, dtype=np.float32), np.arange(9, dtype=np.float32).reshape(3, 3)
+        run = cublas.opened(a, b)
+        run.start()
+        run.compute()
+        assert run.outputs().tolist() == cublas.whole(a, b).tolist() == b.tolist()
+        assert torch.waits == 2  # before and after

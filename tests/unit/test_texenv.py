@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from environments import differing_bytes, random_scene
 
+from gpgpu_legacy.api.check import count_program
 from gpgpu_legacy.api.pipeline import Pipeline, find
-from gpgpu_legacy.api.program_count import count_program
 from gpgpu_legacy.chips.check import check_program
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import AssemblyError

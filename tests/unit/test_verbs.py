@@ -174,7 +174,7 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> No
         (("page", "mali-sgemm", "n=8", "-o", "p.html"), "browsers do not run"),
         (("page", "--section", "none", "-o", "p.html"), "none"),
         (("figure", "steps.py"), "give --plot FILE.png or --animate FILE.gif"),
-        (("figure", "steps.py", "--plot", "sheet.png", "--sharing", "odd"), "'odd'"),
+        (("figure", "steps.py", "--plot", "sheet.png", "--shown", "odd"), "'odd'"),
         (("figure", "steps.py", "--animate", "film.gif", "--frame-ms", "1"), "frame_ms is 1; give"),
     ],
 )
