@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
-from gpgpu_legacy.interp.kernel import Array, Mask, WorkGroups
+from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.kernel.ir import Element, Kernel, Space, Type
 from gpgpu_legacy.plan.plan import ComputePass, Plan, constant_groups
@@ -172,83 +173,70 @@ _Kind = tuple[Space, bool]
 _Words = NDArray[np.int64]
 _Active = NDArray[np.bool_]
 
+_Frozen = tuple[tuple[int, ...], bytes]
+"""The shape and the numbers of an array that broadcasts to the invocations of a work group."""
+
+_Alike = tuple[_Kind, _Frozen, _Frozen]
+"""An access: the words, and which invocations are active."""
+
+
+def _frozen(array: NDArray[Any]) -> _Frozen:
+    return array.shape, array.tobytes()
+
 
 class _Trace:
-    """Adds up what accesses cost under a rule: two totals for each kind of access.
+    """Gathers accesses, and adds up what they cost under a rule.
 
-    For buffers they are transactions and bytes, for shared arrays requests and replays.
+    For buffers that is transactions and bytes, for shared arrays requests and replays.
     """
 
     def __init__(self, rule: Rule, kernel: Kernel) -> None:
         self.rule, self.local = rule, (kernel.local_size[1], kernel.local_size[0])
-        self.sums: dict[_Kind, list[int]] = {
-            (space, store): [0, 0] for space in Space for store in (False, True)
-        }
-        self.shifted: dict[tuple[Any, ...], NDArray[np.int64]] = {}
-        """How often work groups make an access, by the remainder of its base, int64 [period]."""
+        self.alike: Counter[_Alike] = Counter()
+        """How often work groups make each access."""
 
     def total(self) -> Transactions:
         """The sum of all accesses; call it once, after them."""
-        for (kind, shape, addresses, pattern_shape, bits), frequencies in self.shifted.items():
-            relative = np.frombuffer(addresses, np.int64).reshape(shape)
-            pattern = np.frombuffer(bits, np.bool_).reshape(pattern_shape)
-            active = np.broadcast_to(pattern, self.local).ravel()
-            for remainder in np.flatnonzero(frequencies).tolist():
-                words = np.broadcast_to(relative + remainder, self.local).ravel()
-                self.add(kind, self.cost(kind, words, active), int(frequencies[remainder]))
-        loads, stores = self.sums[Space.BUFFER, False], self.sums[Space.BUFFER, True]
-        shared = zip(self.sums[Space.SHARED, False], self.sums[Space.SHARED, True], strict=True)
+        sums = {(space, store): [0, 0] for space in Space for store in (False, True)}
+        for (kind, addresses, pattern), count in self.alike.items():
+            words, active = self.thawed(addresses, np.int64), self.thawed(pattern, np.bool_)
+            for place, cost in enumerate(self.cost(kind, words, active)):
+                sums[kind][place] += cost * count
+        loads, stores = sums[Space.BUFFER, False], sums[Space.BUFFER, True]
+        shared = zip(sums[Space.SHARED, False], sums[Space.SHARED, True], strict=True)
         requests, replays = (read + written for read, written in shared)
         return Transactions(loads[0], stores[0], loads[1], stores[1], requests, replays)
 
+    def thawed(self, frozen: _Frozen, dtype: type[np.generic]) -> NDArray[Any]:
+        """An array that `_frozen` made, by invocations."""
+        shape, data = frozen
+        return np.broadcast_to(np.frombuffer(data, dtype).reshape(shape), self.local).ravel()
+
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
-        """Add the cost of one access by the active invocations."""
+        """Add one access by the active invocations.
+
+        A shift of a work group's addresses by a period does not change what it costs.
+        """
         index, kind = machine.flat_index(element, mask), (element.space, store)
+        segment = self.rule.segment_bytes // WORD_BYTES
+        period = self.rule.banks if element.space is Space.SHARED else segment
         base = index[:, :, :1, :1]
         relative = index - base
-        if (relative == relative[:1, :1]).all():
-            self.add_shifted(kind, base, relative[0, 0], mask, machine.groups)
-        else:
-            self.add_any(kind, index, mask, machine.shape)
-
-    def period(self, kind: _Kind) -> int:
-        """A shift of a work group's addresses, in words, that does not change the cost."""
-        if kind[0] is Space.SHARED:
-            return self.rule.banks
-        return self.rule.segment_bytes // WORD_BYTES
-
-    def add_shifted(
-        self, kind: _Kind, base: Array, relative: Array, mask: Mask, groups: tuple[int, int]
-    ) -> None:
-        """An access at base, of the work group, + relative, of the thread."""
-        period = self.period(kind)
+        if not (relative == relative[:1, :1]).all():
+            words = np.broadcast_to(index - base // period * period, machine.shape)
+            active = np.broadcast_to(True if mask is None else mask, machine.shape)
+            words = np.where(active, words, 0)
+            for row in np.ndindex(machine.groups):
+                self.alike[kind, _frozen(words[row]), _frozen(active[row])] += 1
+            return
         patterns, numbers = _patterns(mask)
         keys = numbers * period + base[:, :, 0, 0] % period
-        weight = groups[0] * groups[1] // keys.size
-        frequencies = np.bincount(keys.ravel(), minlength=len(patterns) * period) * weight
-        which = kind, relative.shape, relative.tobytes()
-        for number, pattern in enumerate(patterns):
-            name = (*which, pattern.shape, pattern.tobytes())
-            of_pattern = frequencies[number * period : (number + 1) * period]
-            if name in self.shifted:
-                self.shifted[name] += of_pattern
-            else:
-                self.shifted[name] = of_pattern
-
-    def add_any(self, kind: _Kind, index: Array, mask: Mask, shape: tuple[int, ...]) -> None:
-        """Any access. A shift of all addresses of a work group by a period does not matter."""
-        period, threads = self.period(kind), shape[2] * shape[3]
-        words = np.broadcast_to(index, shape).reshape(-1, threads)
-        active = np.broadcast_to(True if mask is None else mask, shape).reshape(-1, threads)
-        words = np.where(active, words - words[:, :1] // period * period, 0)
-        alike = Counter(zip(map(bytes, words), map(bytes, active), strict=True))
-        for (addresses, pattern), count in alike.items():
-            cost = self.cost(kind, np.frombuffer(addresses, np.int64), np.frombuffer(pattern, bool))
-            self.add(kind, cost, count)
-
-    def add(self, kind: _Kind, cost: tuple[int, int], times: int) -> None:
-        self.sums[kind][0] += cost[0] * times
-        self.sums[kind][1] += cost[1] * times
+        weight = prod(machine.groups) // keys.size
+        frequencies = np.bincount(keys.ravel(), minlength=len(patterns) * period)
+        for key in np.flatnonzero(frequencies).tolist():
+            number, remainder = divmod(key, period)
+            alike = kind, _frozen(relative[0, 0] + remainder), _frozen(patterns[number])
+            self.alike[alike] += int(frequencies[key]) * weight
 
     def cost(self, kind: _Kind, words: _Words, active: _Active) -> tuple[int, int]:
         """The cost of an access by one work group; words, active: indexed by thread."""

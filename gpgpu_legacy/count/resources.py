@@ -201,37 +201,66 @@ def resources(program: Program) -> Resources:
     lookups = [i for i in counted if not _is_arithmetic(i)]
     least = _least_nodes(program)
     nodes = _texture_nodes(program, least)
-    usages = (
-        Usage(
-            Resource.ALU_INSTRUCTIONS,
+    declared = (p for declaration in program.parameters for p in declaration.parameters)
+    bound = [*_bound(program, declared, Parameter)]
+    varying = [*_bound(program, (d.attribute for d in program.attributes), Attribute)]
+    written = ((i.dst.register, i.span) for i in counted if i.dst)
+
+    def of_space(space: ParameterSpace) -> Iterator[Use]:
+        return (Use(p.text, p.index + 1, span) for p, span in bound if p.space is space)
+
+    uses: dict[Resource, tuple[Iterable[Use], int]] = {
+        Resource.ALU_INSTRUCTIONS: (
             _instructions(i for i in counted if _is_arithmetic(i)),
             instructions,
         ),
-        Usage(Resource.TEXTURE_INSTRUCTIONS, _instructions(lookups)),
-        Usage(Resource.INSTRUCTIONS, _instructions(counted), instructions),
-        Usage(Resource.INDIRECTIONS, tuple(_indirection(node) for node in nodes)),
-        Usage(
-            Resource.TEMPORARIES,
-            tuple(Use(name, number) for number, name in enumerate(program.temporaries, 1)),
+        Resource.TEXTURE_INSTRUCTIONS: (_instructions(lookups), 0),
+        Resource.INSTRUCTIONS: (_instructions(counted), instructions),
+        Resource.INDIRECTIONS: (
+            (
+                Use(node.why, node.number, node.opener.span if node.opener else None)
+                for node in nodes
+            ),
+            0,
+        ),
+        Resource.TEMPORARIES: (
+            (Use(name, number) for number, name in enumerate(program.temporaries, 1)),
             temporaries,
         ),
-        Usage(
-            Resource.PARAMETERS,
-            # Constants differ by value, others by binding.
-            _distinct((_parameter_name(p), span) for p, span in _bound_parameters(program)),
+        # Constants differ by value, others by binding.
+        Resource.PARAMETERS: (
+            _distinct((_parameter_name(p), span) for p, span in bound),
             parameters,
         ),
-        Usage(
-            Resource.ATTRIBUTES,
-            _distinct((a.text, span) for a, span in _bound_attributes(program)),
-            attributes,
+        Resource.ATTRIBUTES: (_distinct((a.text, span) for a, span in varying), attributes),
+        Resource.COORDINATE_SETS: (
+            (
+                Use(a.text, a.index + 1, span)
+                for a, span in varying
+                if a.kind is AttributeKind.TEXCOORD
+            ),
+            0,
         ),
-        Usage(Resource.COORDINATE_SETS, tuple(_coordinate_sets(program))),
-        Usage(Resource.IMAGE_UNITS, tuple(_image_units(lookups))),
-        Usage(Resource.LOCAL_PARAMETERS, tuple(_elements(program, ParameterSpace.LOCAL))),
-        Usage(Resource.ENV_PARAMETERS, tuple(_elements(program, ParameterSpace.ENV))),
-        Usage(Resource.COLOR_OUTPUTS, tuple(_color_outputs(program))),
-    )
+        Resource.IMAGE_UNITS: (
+            (
+                Use(f"texture[{i.texture.unit}]", i.texture.unit + 1, i.span)
+                for i in lookups
+                if i.texture
+            ),
+            0,
+        ),
+        Resource.LOCAL_PARAMETERS: (of_space(ParameterSpace.LOCAL), 0),
+        Resource.ENV_PARAMETERS: (of_space(ParameterSpace.ENV), 0),
+        Resource.COLOR_OUTPUTS: (
+            (
+                Use(f"result.color[{r.index}]", r.index + 1, span)
+                for r, span in written
+                if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR
+            ),
+            0,
+        ),
+    }
+    usages = tuple(Usage(resource, tuple(of), fog) for resource, (of, fog) in uses.items())
     return Resources(usages, nodes, max(least.values(), default=1))
 
 
@@ -261,15 +290,8 @@ def _is_arithmetic(instruction: Instruction) -> bool:
     return OPCODES[instruction.mnemonic].cost is CostClass.ARITHMETIC
 
 
-def _instructions(instructions: Iterable[Instruction]) -> tuple[Use, ...]:
-    return tuple(
-        Use(instruction.mnemonic, n, instruction.span)
-        for n, instruction in enumerate(instructions, 1)
-    )
-
-
-def _indirection(node: Node) -> Use:
-    return Use(node.why, node.number, node.opener.span if node.opener else None)
+def _instructions(instructions: Iterable[Instruction]) -> Iterator[Use]:
+    return (Use(i.mnemonic, number, i.span) for number, i in enumerate(instructions, 1))
 
 
 _Register = TypeVar("_Register", Parameter, Attribute)
@@ -286,11 +308,6 @@ def _bound(
         for src in instruction.srcs:
             if isinstance(src.register, kind):
                 yield src.register, instruction.span
-
-
-def _bound_parameters(program: Program) -> Iterator[tuple[Parameter, Span | None]]:
-    declared = (p for declaration in program.parameters for p in declaration.parameters)
-    return _bound(program, declared, Parameter)
 
 
 def _distinct(bindings: Iterable[tuple[str, Span | None]]) -> tuple[Use, ...]:
@@ -315,40 +332,6 @@ def _float32(value: float) -> float:
     except OverflowError:
         return copysign(inf, value)
     return float(rounded) + 0.0
-
-
-def _elements(program: Program, space: ParameterSpace) -> Iterator[Use]:
-    """Every binding of an element of program.local or program.env, numbered index + 1."""
-    for parameter, span in _bound_parameters(program):
-        if parameter.space is space:
-            yield Use(parameter.text, parameter.index + 1, span)
-
-
-def _bound_attributes(program: Program) -> Iterator[tuple[Attribute, Span | None]]:
-    return _bound(program, (declaration.attribute for declaration in program.attributes), Attribute)
-
-
-def _coordinate_sets(program: Program) -> Iterator[Use]:
-    for attribute, span in _bound_attributes(program):
-        if attribute.kind is AttributeKind.TEXCOORD:
-            yield Use(attribute.text, attribute.index + 1, span)
-
-
-def _image_units(lookups: list[Instruction]) -> Iterator[Use]:
-    for instruction in lookups:
-        if instruction.texture is not None:
-            yield Use(
-                f"texture[{instruction.texture.unit}]",
-                instruction.texture.unit + 1,
-                instruction.span,
-            )
-
-
-def _color_outputs(program: Program) -> Iterator[Use]:
-    for instruction in program.instructions:
-        register = instruction.dst.register if instruction.dst else None
-        if isinstance(register, ResultRegister) and register.kind is ResultKind.COLOR:
-            yield Use(f"result.color[{register.index}]", register.index + 1, instruction.span)
 
 
 # Texture indirections -----------------------------------------------------------------------

@@ -6,7 +6,7 @@ loaded data (kernel/dependence.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from gpgpu_legacy.interp.kernel import (
     KernelMachine,
     Mask,
     WorkGroups,
+    merged,
     narrowed,
 )
 from gpgpu_legacy.kernel.dependence import uniform_loops
@@ -25,15 +26,9 @@ from gpgpu_legacy.kernel.ir import (
     RANGES,
     Assign,
     Binary,
-    BuiltInComponent,
-    Convert,
     Element,
-    Expression,
     For,
-    Literal,
     Statement,
-    Unary,
-    Uniform,
     Variable,
     walk,
 )
@@ -121,7 +116,7 @@ class CountingMachine(_Follower):
 
     If the iterations of a loop differ only in data and addresses, its body runs once, with a larger
     weight. Then the trips follow from its first and last number, if it counts up or down to a
-    limit; else its condition and its step run in every iteration.
+    limit, and all invocations alike; else its condition and its step run in every iteration.
     """
 
     def __init__(self, pass_: ComputePass, tally: KernelTally) -> None:
@@ -160,93 +155,48 @@ class CountingMachine(_Follower):
     def followed(self, loop: For, mask: Mask) -> list[tuple[Mask, int]]:
         """Masks in order, and for how many trips each holds, trip by trip."""
         iterations: list[tuple[Mask, int]] = []
-        active = narrowed(mask, self.scalar(loop.condition, mask))
+        active = narrowed(mask, self.value(loop.condition, mask))
         while active is None or active.any():
             if iterations and iterations[-1][0] is active:
                 iterations[-1] = (active, iterations[-1][1] + 1)
             else:
                 iterations.append((active, 1))
             self.statements(loop.step, active)
-            active = narrowed(active, self.scalar(loop.condition, active))
+            active = narrowed(active, self.value(loop.condition, active))
         return iterations
 
     def counted(self, loop: For, mask: Mask) -> list[tuple[Mask, int]] | None:
-        """The same at once, and the variables after the loop; None where that cannot be told."""
-        steps = dict(_steps(loop.step))
-        condition = loop.condition
-        if len(steps) < len(loop.step) or not isinstance(condition, Binary):
+        """The same at once, and the variable after the loop; None where that cannot be told."""
+        match loop.condition, loop.step:
+            case (
+                Binary(left=Variable(name=name) as counter, operator=operator, right=limit),
+                (Assign(target=target, value=Binary(operator="+" | "-" as sign) as step),),
+            ) if counter == target == step.left and operator in _BEYOND:
+                values = limit, step.right
+            case _:
+                return None
+        if any(
+            not part.type.is_integer or isinstance(part, Element) or part == counter
+            for value in values
+            for part in walk(value)
+        ):
             return None
-        left, operator, right = condition.left, condition.operator, condition.right
-        if isinstance(right, Variable) and right.name in steps:
-            left, operator, right = right, _MIRRORED.get(operator, ""), left
-        known = all(_is_whole(e, steps) for e in (right, *(size for size, _ in steps.values())))
-        if not known or not isinstance(left, Variable) or left.name not in steps:
+        before = self.variables[name]
+        numbers = [before, *(self.value(value, mask) for value in values)]
+        if any(number.size > 1 for number in numbers):
             return None
-        if operator not in _MIRRORED:
+        start, end, by = (int(number.item()) for number in numbers)
+        by = -by if sign == "-" else by
+        if by == 0 or (by > 0) != (operator in ("<", "<=")):
             return None
-        ends = self.trips(left, operator, self.wide(right, mask), steps[left.name], mask)
-        if ends is None:
+        trips = len(range(start, end + _BEYOND[operator], by))
+        low, high = RANGES[counter.type]
+        if not low <= start + trips * by <= high:
             return None
-        trips = ends if mask is None else np.where(mask, ends, 0)
-        for name, step in steps.items():
-            before = self.variables[name]
-            assert isinstance(before, np.ndarray)
-            after = before.astype(np.int64) + self.growth(step, mask) * trips
-            self.variables[name] = after.astype(before.dtype)
-        lengths = [int(n) for n in np.unique(trips) if n > 0]
-        pairs = zip(lengths, [0, *lengths], strict=False)
-        return [(narrowed(mask, trips >= length), length - last) for length, last in pairs]
-
-    def trips(
-        self, variable: Variable, operator: str, limit: Array, step: _Step, mask: Mask
-    ) -> Array | None:
-        """How often each invocation goes round; None where a number wraps around, or for ever."""
-        start, growth = self.wide(variable, mask), self.growth(step, mask)
-        sign = 1 if operator in ("<", "<=") else -1
-        room = sign * (limit - start) + (operator in ("<=", ">="))
-        toward = sign * growth
-        stays = room <= 0 if mask is None else (room <= 0) | ~mask
-        if not (stays | (toward > 0)).all():
-            return None
-        trips = np.where(stays, 0, -(-room // np.where(toward > 0, toward, 1)))
-        low, high = RANGES[variable.type]
-        end = start + growth * trips
-        inside = (low <= end) & (end <= high)
-        return trips if (stays | inside).all() else None
-
-    def wide(self, expression: Expression, mask: Mask) -> Array:
-        return self.scalar(expression, mask).astype(np.int64)
-
-    def growth(self, step: _Step, mask: Mask) -> Array:
-        size, sign = step
-        return sign * self.wide(size, mask)
+        after = np.full_like(before, start + trips * by)
+        self.variables[name] = merged(mask, after, before)
+        return [(mask, trips)] if trips else []
 
 
-_Step = tuple[Expression, int]
-"""What is added to a variable, or, if the sign is -1, subtracted."""
-
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-
-
-def _steps(statements: tuple[Statement, ...]) -> Iterator[tuple[str, _Step]]:
-    """The statements that add to an integer or subtract from it."""
-    for statement in statements:
-        match statement:
-            case Assign(
-                target=Variable(name=name) as target,
-                value=Binary(operator="+" | "-" as operator, left=left, right=right),
-            ) if left == target and target.type.is_integer:
-                yield name, (right, 1 if operator == "+" else -1)
-
-
-def _is_whole(expression: Expression, changed: Mapping[str, _Step]) -> bool:
-    """Whether an integer is made of integers alone, without those that change."""
-    return all(
-        part.type.is_integer
-        and isinstance(part, _IN_WHOLE_NUMBERS)
-        and not (isinstance(part, Variable) and part.name in changed)
-        for part in walk(expression)
-    )
-
-
-_IN_WHOLE_NUMBERS = Variable | Literal | Uniform | BuiltInComponent | Unary | Convert | Binary
+_BEYOND = {"<": 0, ">": 0, "<=": 1, ">=": -1}
+"""By how much the first number beyond a limit differs from it."""

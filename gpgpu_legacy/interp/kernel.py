@@ -9,7 +9,7 @@ arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -47,8 +47,7 @@ from gpgpu_legacy.kernel.ir import (
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 Array = NDArray[Any]
-Value = Array | tuple[Array, Array, Array, Array]
-"""A scalar in every invocation, or the four components of a vec4."""
+"""A scalar in every invocation, or along a first dimension of its own the components of a vec4."""
 
 Mask = NDArray[np.bool_] | None
 """The active invocations; None if all are."""
@@ -122,7 +121,7 @@ class KernelMachine:
         self.kernel, self.grid, self.buffers, self.listener = kernel, grid, buffers, listener
         with np.errstate(over="ignore"):
             self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
-        self.variables: dict[str, Value] = {}
+        self.variables: dict[str, Array] = {}
         self.groups = (grid.count[1], grid.count[0])
         self.shape = (*self.groups, kernel.local_size[1], kernel.local_size[0])
         self.shared = {
@@ -141,8 +140,9 @@ class KernelMachine:
         for statement in statements:
             match statement:
                 case Declare(variable=variable, value=value):
-                    initial = _zero(variable.type) if value is None else self.value(value, mask)
-                    self.variables[variable.name] = initial
+                    self.variables[variable.name] = (
+                        _scalar(0, variable.type) if value is None else self.value(value, mask)
+                    )
                 case Assign(target=target, value=value):
                     self.assign(target, self.value(value, mask), mask)
                 case If():
@@ -154,7 +154,7 @@ class KernelMachine:
                         self.listener.barrier(mask)
 
     def branch(self, statement: If, mask: Mask) -> None:
-        condition = self.scalar(statement.condition, mask)
+        condition = self.value(statement.condition, mask)
         for taken, body in ((condition, statement.then), (~condition, statement.otherwise)):
             active = narrowed(mask, taken)
             if body and (active is None or active.any()):
@@ -162,50 +162,32 @@ class KernelMachine:
 
     def loop(self, statement: For, mask: Mask) -> None:
         self.statements(statement.start, mask)
-        active = narrowed(mask, self.scalar(statement.condition, mask))
+        active = narrowed(mask, self.value(statement.condition, mask))
         while active is None or active.any():
             self.statements(statement.body, active)
             self.statements(statement.step, active)
-            active = narrowed(active, self.scalar(statement.condition, active))
+            active = narrowed(active, self.value(statement.condition, active))
 
-    def assign(self, target: LValue, value: Value, mask: Mask) -> None:
+    def assign(self, target: LValue, value: Array, mask: Mask) -> None:
         match target:
             case Variable(name=name):
-                self.variables[name] = _merge(mask, value, self.variables[name])
+                self.variables[name] = merged(mask, value, self.variables[name])
             case Component(vector=Variable(name=name), index=index):
-                before = self.variables[name]
-                assert isinstance(before, tuple) and isinstance(value, np.ndarray)
-                parts = list(before)
-                parts[index] = _merge_scalar(mask, value, parts[index])
-                self.variables[name] = (parts[0], parts[1], parts[2], parts[3])
+                parts = _components(self.variables[name])
+                parts[index] = merged(mask, value, parts[index])
+                self.variables[name] = _vector(parts)
             case Element():
-                assert isinstance(value, np.ndarray)
                 self.store(target, value, mask)
 
     # Memory ---------------------------------------------------------------------------------
 
     def load(self, element: Element, mask: Mask) -> Array:
-        index = self.index(element, mask)
-        if self.listener is not None:
-            self.listener.access(element, index, mask, store=False)
-        loaded: Array
-        if element.space is Space.BUFFER:
-            loaded = self.buffers[element.array][index]
-        else:
-            y, x = _group_indices(self.groups)
-            loaded = self.shared[element.array].reshape(*self.groups, -1)[y, x, index]
+        array, where = self.at(element, mask, store=False)
+        loaded: Array = array[where]
         return loaded
 
     def store(self, element: Element, value: Array, mask: Mask) -> None:
-        index = self.index(element, mask)
-        if self.listener is not None:
-            self.listener.access(element, index, mask, store=True)
-        parts: tuple[Array, ...] = (index,)
-        if element.space is Space.BUFFER:
-            array = self.buffers[element.array]
-        else:
-            array = self.shared[element.array].reshape(*self.groups, -1)
-            parts = (*_group_indices(self.groups), index)
+        array, parts = self.at(element, mask, store=True)
         if mask is None:
             # If several invocations store to one element, one of them wins, as in GLSL.
             *where, values = np.broadcast_arrays(*parts, value)
@@ -213,6 +195,17 @@ class KernelMachine:
             active = np.broadcast_to(mask, self.shape)
             *where, values = (np.broadcast_to(part, self.shape)[active] for part in (*parts, value))
         array[tuple(where)] = values
+
+    def at(self, element: Element, mask: Mask, *, store: bool) -> tuple[Array, tuple[Array, ...]]:
+        """The array of an element, and the indices of what the invocations access there."""
+        index = self.index(element, mask)
+        if self.listener is not None:
+            self.listener.access(element, index, mask, store=store)
+        if element.space is Space.BUFFER:
+            return self.buffers[element.array], (index,)
+        y, x = np.ogrid[: self.groups[0], : self.groups[1]]
+        groups = y[:, :, None, None], x[:, :, None, None]
+        return self.shared[element.array].reshape(*self.groups, -1), (*groups, index)
 
     def index(self, element: Element, mask: Mask) -> Array:
         """The index into the flattened array, checked; 0 for inactive invocations."""
@@ -222,7 +215,7 @@ class KernelMachine:
 
     def flat_index(self, element: Element, mask: Mask) -> Array:
         """The index into the flattened array, unchecked; arbitrary for inactive invocations."""
-        first, *rest = (self.scalar(index, mask).astype(np.int64) for index in element.indices)
+        first, *rest = (self.value(index, mask).astype(np.int64) for index in element.indices)
         flat: Array = first
         for index, extent in zip(rest, self.extents(element)[1:], strict=True):
             flat = flat * extent + index
@@ -245,12 +238,7 @@ class KernelMachine:
 
     # Expressions ----------------------------------------------------------------------------
 
-    def scalar(self, expression: Expression, mask: Mask) -> Array:
-        value = self.value(expression, mask)
-        assert isinstance(value, np.ndarray)
-        return value
-
-    def value(self, expression: Expression, mask: Mask) -> Value:  # noqa: PLR0911 - a case each
+    def value(self, expression: Expression, mask: Mask) -> Array:  # noqa: PLR0911 - a case each
         match expression:
             case Literal(type=kind, value=value):
                 return _scalar(value, kind)
@@ -263,14 +251,13 @@ class KernelMachine:
             case Element():
                 return self.load(expression, mask)
             case Component(vector=vector, index=index):
-                return self.value(vector, mask)[index]
+                return _components(self.value(vector, mask))[index]
             case Select():
                 return self.select(expression, mask)
             case Convert(type=kind, operand=operand):
-                return _converted(self.scalar(operand, mask), kind)
+                return _converted(self.value(operand, mask), kind)
             case Vector(parts=parts):
-                x, y, z, w = (self.scalar(part, mask) for part in parts)
-                return (x, y, z, w)
+                return _vector([self.value(part, mask) for part in parts])
             case Unary(type=kind, operator=operator, operand=operand):
                 return self.operate(_UNARY[operator], kind, mask, self.value(operand, mask))
             case Binary(operator="&&" | "||"):
@@ -282,36 +269,33 @@ class KernelMachine:
                 )
 
     def operate(
-        self, function: Callable[..., Array], kind: Type, mask: Mask, *operands: Value
-    ) -> Value:
+        self, function: Callable[..., Array], kind: Type, mask: Mask, *operands: Array
+    ) -> Array:
         if self.listener is not None and kind in (Type.FLOAT, Type.DOUBLE, Type.VEC4):
             self.listener.arithmetic(kind, mask)
-        if kind is Type.VEC4:
-            x, y, z, w = (function(*parts) for parts in zip(*operands, strict=True))
-            return (x, y, z, w)
         return function(*operands)
 
     def logical(self, expression: Binary, mask: Mask) -> Array:
         """The right side is evaluated only for the invocations that the left one leaves open."""
-        left = self.scalar(expression.left, mask)
+        left = self.value(expression.left, mask)
         joins = expression.operator == "&&"
         still_open = narrowed(mask, left if joins else ~left)
         if still_open is not None and not still_open.any():
             return left
-        right = self.scalar(expression.right, still_open)
+        right = self.value(expression.right, still_open)
         both: Array = left & right if joins else left | right
         return both
 
-    def select(self, expression: Select, mask: Mask) -> Value:
+    def select(self, expression: Select, mask: Mask) -> Array:
         """Each side is evaluated only for the invocations that choose it."""
-        condition = self.scalar(expression.condition, mask)
+        condition = self.value(expression.condition, mask)
         chosen, other = narrowed(mask, condition), narrowed(mask, ~condition)
         if chosen is mask or (other is not None and not other.any()):
             return self.value(expression.chosen, mask)
         if other is mask or (chosen is not None and not chosen.any()):
             return self.value(expression.other, mask)
-        left = self.scalar(expression.chosen, chosen)
-        return np.where(condition, left, self.scalar(expression.other, other))
+        left = self.value(expression.chosen, chosen)
+        return np.where(condition, left, self.value(expression.other, other))
 
     def identity(self, expression: BuiltInComponent) -> Array:
         axis = expression.axis
@@ -372,9 +356,13 @@ def _scalar(value: Any, kind: Type) -> Array:
     return np.full((1, 1, 1, 1), value, _DTYPES[kind])
 
 
-def _zero(kind: Type) -> Value:
-    zero = _scalar(0, kind)
-    return (zero, zero, zero, zero) if kind is Type.VEC4 else zero
+def _components(vector: Array) -> list[Array]:
+    """The four components of a vec4; 0, which variables begin with, is kept as one number."""
+    return [*np.broadcast_to(vector, (4, *vector.shape[-4:]))]
+
+
+def _vector(parts: Sequence[Array]) -> Array:
+    return np.stack(np.broadcast_arrays(*parts))
 
 
 def narrowed(mask: Mask, condition: Array) -> Mask:
@@ -385,21 +373,6 @@ def narrowed(mask: Mask, condition: Array) -> Mask:
     return mask if bool((both == mask).all()) else both
 
 
-def _merge(mask: Mask, value: Value, before: Value) -> Value:
-    if isinstance(value, tuple):
-        assert isinstance(before, tuple)
-        x, y, z, w = (_merge_scalar(mask, v, b) for v, b in zip(value, before, strict=True))
-        return (x, y, z, w)
-    assert isinstance(before, np.ndarray)
-    return _merge_scalar(mask, value, before)
-
-
-def _merge_scalar(mask: Mask, value: Array, before: Array) -> Array:
+def merged(mask: Mask, value: Array, before: Array) -> Array:
+    """A value in the invocations of a mask, and what was before in the others."""
     return value if mask is None else np.where(mask, value, before)
-
-
-def _group_indices(groups: tuple[int, int]) -> tuple[Array, Array]:
-    """The indices y and x of the work groups, each along its own dimension."""
-    groups_y, groups_x = groups
-    y = np.arange(groups_y).reshape(groups_y, 1, 1, 1)
-    return y, np.arange(groups_x).reshape(1, groups_x, 1, 1)

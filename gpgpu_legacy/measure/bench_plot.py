@@ -107,11 +107,10 @@ def _places(bench: Bench) -> tuple[str | None, dict[str, int]]:
 def _draw(
     axes: Axes, lines: dict[_Line, list[Timed]], places: dict[str, int], *, has_rates: bool
 ) -> None:
-    from gpgpu_legacy.present.labels import Label, label_ends
+    from gpgpu_legacy.present.labels import label_lines
 
     families = list(dict.fromkeys(line.family for line in lines))
     executors = list(dict.fromkeys(line.executor for line in lines))
-    labels = []
     for line in sorted(lines, key=lambda line: not line.is_own) if has_rates else lines:
         results = lines[line]
         xs = [places[result.case] for result in results]
@@ -119,7 +118,7 @@ def _draw(
         below = [_MS * (result.seconds - result.spread[0]) for result in results]
         above = [_MS * (result.spread[1] - result.seconds) for result in results]
         colour = COLOURS[families.index(line.family) % len(COLOURS)]
-        axes.errorbar(
+        drawn = axes.errorbar(
             xs,
             ys,
             yerr=None if has_rates else [below, above],
@@ -133,5 +132,5 @@ def _draw(
             markerfacecolor=None if line.is_own or not has_rates else "white",
             label=line.label,
         )
-        labels.append(Label(xs[-1], ys[-1], line.label, colour))
-    label_ends(axes, labels)
+        drawn.lines[0].set_label(line.label)
+    label_lines(axes)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gpgpu_legacy.present.layout import blocks, fill, parts, widths, wrap
+from gpgpu_legacy.present.layout import blocks, fill, widths, wrap
 from gpgpu_legacy.present.plain import spelled_plainly
 
 if TYPE_CHECKING:
@@ -148,10 +148,9 @@ def _csv_value(entry: Entry) -> str:
 def print_text(grids: list[Grid], console: Console) -> None:
     """Print tables to a rich console, each in the first way that fits its width.
 
-    Columns stand side by side, with lines between them or without; columns that have the same entry
-    in every row are told in a line below; columns are shared out among several tables; or each row
-    is a block of lines. No number and no name is broken. What the console's encoding lacks is
-    spelled plainly.
+    Columns stand side by side; columns that have the same entry in every row are told in a line
+    below; or each row is a block of lines. No number and no name is broken. What the console's
+    encoding lacks is spelled plainly.
     """
     for grid in grids:
         _print_grid(grid, console)
@@ -214,22 +213,14 @@ def _print_columns(columns: list[_Column], console: Console) -> list[str]:
     """Print a table in one of its forms; gives the lines below it, on the columns left out."""
     varying = [column for column in columns if not column.is_same] or columns
     for chosen in (columns, varying):
-        for table in (_framed(chosen, console.width), _open(chosen, console.width)):
-            if table is not None:
-                console.print(table, soft_wrap=True)
-                return [] if chosen is columns else _same(columns, console.width)
-    tables = parts([column.texts for column in varying], console.width, _GAP)
-    is_prose = any(len(text) > console.width for column in varying for text in column.texts)
-    if tables is None or is_prose:
-        heads, *rows = zip(*(column.texts for column in columns), strict=True)
-        for block in blocks(heads, rows, console.width):
-            console.print("\n".join(["", *block]), markup=False, soft_wrap=True)
-        return [""]
-    for number, numbers in enumerate(tables):
-        if number:
-            console.print()
-        console.print(_open([varying[i] for i in numbers], console.width), soft_wrap=True)
-    return _same(columns, console.width)
+        table = _framed(chosen, console.width)
+        if table is not None:
+            console.print(table, soft_wrap=True)
+            return [] if chosen is columns else _same(columns, console.width)
+    heads, *rows = zip(*(column.texts for column in columns), strict=True)
+    for block in blocks(heads, rows, console.width):
+        console.print("\n".join(["", *block]), markup=False, soft_wrap=True)
+    return [""]
 
 
 def _same(columns: list[_Column], width: int) -> list[str]:
@@ -241,38 +232,20 @@ def _same(columns: list[_Column], width: int) -> list[str]:
     return fill(["In every row:", *pieces[:-1], f"{pieces[-1][:-1]}."], width)
 
 
-_GAP = 2  # spaces between the columns of an open table
-
-
 def _framed(columns: list[_Column], width: int) -> RichTable | None:
     """A table with lines between its columns; None where it is wider than `width`."""
     from rich.table import Table as RichTable
-
-    room = widths([column.texts for column in columns], width - 3 * len(columns) - 1)
-    return None if room is None else _filled(RichTable(), columns, room)
-
-
-def _open(columns: list[_Column], width: int) -> RichTable | None:
-    """A table with spaces between its columns; None where it is wider than `width`."""
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table as RichTable
-
-    room = widths([column.texts for column in columns], width - _GAP * (len(columns) - 1))
-    if room is None:
-        return None
-    table = RichTable(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    return _filled(table, columns, room)
-
-
-def _filled(table: RichTable, columns: list[_Column], room: list[int]) -> RichTable:
-    """The table with columns of these widths."""
     from rich.text import Text
 
-    for column, width in zip(columns, room, strict=True):
-        head = Text("\n".join(wrap(column.texts[0], width)))
+    room = widths([column.texts for column in columns], width - 3 * len(columns) - 1)
+    if room is None:
+        return None
+    table = RichTable()
+    for column, share in zip(columns, room, strict=True):
+        head = Text("\n".join(wrap(column.texts[0], share)))
         justify: Literal["right", "left"] = "right" if column.is_numeric else "left"
-        table.add_column(head, justify=justify, width=width, no_wrap=True)
+        table.add_column(head, justify=justify, width=share, no_wrap=True)
     for row in zip(*(column.texts[1:] for column in columns), strict=True):
         cells = zip(row, room, strict=True)
-        table.add_row(*(Text("\n".join(wrap(text, width))) for text, width in cells))
+        table.add_row(*(Text("\n".join(wrap(text, share))) for text, share in cells))
     return table

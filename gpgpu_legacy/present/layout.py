@@ -93,40 +93,6 @@ def _unbreakable(text: str) -> int:
     return max(cell_len(part) for line in text.split("\n") for part in _parts(line))
 
 
-def parts(columns: Sequence[Sequence[str]], room: int, between: int) -> list[list[int]] | None:
-    """The columns of several tables, each at most `room` characters wide, one below the other.
-
-    Every table has the columns that tell the rows apart, the first of all columns that do. None
-    where no columns do, or where a table would have nothing else. columns: the texts of each, its
-    head first. between: characters between two columns.
-    """
-    keys = _key_columns(columns)
-    if keys is None:
-        return None
-    least = [max(map(_least, column)) + between for column in columns]
-    start = sum(least[:keys])
-    tables: list[list[int]] = []
-    wide = room + between
-    for i in range(keys, len(columns)):
-        if start + least[i] > room + between:
-            return None
-        if wide + least[i] > room + between:
-            tables.append(list(range(keys)))
-            wide = start
-        tables[-1].append(i)
-        wide += least[i]
-    return tables
-
-
-def _key_columns(columns: Sequence[Sequence[str]]) -> int | None:
-    """How many columns, of the first, tell the rows apart; None if all of them do not."""
-    rows = list(zip(*(column[1:] for column in columns), strict=True))
-    for keys in range(1, len(columns)):
-        if len({row[:keys] for row in rows}) == len(rows):
-            return keys
-    return None
-
-
 def blocks(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[list[str]]:
     """The table turned: for each row the lines of a block, which has a line for each column.
 

@@ -159,8 +159,7 @@ LIMITS = Grid(
     ("width", "expected"),
     [
         (64, ["┏━━━━━━┳"]),
-        (54, ["chip  ALU / TEX / all  what it is"]),
-        (40, ["chip  ALU / TEX / all", "a     268 / 435 / 456", "chip  what it is", f"b     {'v' * 30}"]),  # noqa: E501
+        (54, ["chip             a", "ALU / TEX / all  268 / 435 / 456", f"what it is       {'v' * 30}"]),  # noqa: E501
         (34, ["chip", "  a", "ALU / TEX / all", "  268 / 435 / 456", "what it is", f"  {'w' * 30}"]),  # noqa: E501
     ],
 )  # fmt: skip

@@ -220,7 +220,7 @@ class _LoopCounter(KernelMachine):
     def loop(self, statement: For, mask: Mask) -> None:
         self.statements(statement.start, mask)
         is_uniform, body = id(statement) in self.uniform_loops, None
-        while self.scalar(statement.condition, mask).all():
+        while self.value(statement.condition, mask).all():
             before = self.iterations
             self.count(1 + (body or 0))
             if body is None:

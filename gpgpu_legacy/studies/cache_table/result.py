@@ -464,7 +464,7 @@ def _draw_panel(
     colours: dict[int, str],
     bounds: tuple[float, float],
 ) -> None:
-    from gpgpu_legacy.present.labels import Label, label_ends
+    from gpgpu_legacy.present.labels import label_lines
 
     blocks = sorted({block for one in judged for block in one.by_block})
     style_axes(axes)
@@ -473,7 +473,6 @@ def _draw_panel(
     axes.axhline(1.0, color=GREY, linewidth=0.8)
     if DEFAULT_BLOCK in blocks:
         axes.axvline(DEFAULT_BLOCK, color=GREY, linewidth=0.8, linestyle=":")
-    ends = []
     for judgement in sorted(judged, key=lambda judgement: judgement.setting.cache == cache):
         points = [*judgement.shares().items()]
         if judgement.setting.cache != cache:
@@ -481,10 +480,12 @@ def _draw_panel(
             continue
         number = judgement.setting.in_flight
         colour = colours[number]
-        axes.plot(*zip(*points, strict=True), "o-", color=colour, linewidth=1.5, markersize=2.5)
-        ends.append(Label(*points[-1], str(number), colour))
+        axes.plot(
+            *zip(*points, strict=True), "o-", color=colour, linewidth=1.5, markersize=2.5,
+            label=str(number),
+        )  # fmt: skip
     set_powers_of_two(axes, blocks)
     axes.set_ylim(*bounds)
     set_plain_numbers(axes)
     axes.tick_params(labelsize=_SMALL)
-    label_ends(axes, ends)
+    label_lines(axes)
