@@ -51,7 +51,8 @@ METHODS = {
 def products_script() -> str:
     """The text of the script."""
     choices: list[tuple[str, dict[str, Any]]] = [
-        ("larson-mcallister", {"texture_format": format_.name}) for format_ in (R32F, UNORM8)
+        ("larson-mcallister", {"texture_format": R32F.name, "state": "program"}),
+        ("larson-mcallister", {"texture_format": UNORM8.name, "state": "texture-environment"}),
     ]
     choices += [
         (name, {"block": block, "accumulate": mode})

@@ -56,7 +56,8 @@ Scene = dict[str, Any]
 def scene_of(plan: Plan) -> Scene:
     """The scene of a plan.
 
-    `plan`: its record. `programs`: by the plan's names of them, as `decoded_program` gives them.
+    `plan`: its record; texture environments have the text of the program that says the same, with
+    their state beside it. `programs`: by the plan's names of them, as `decoded_program` gives them.
     `state`: for each step the values of GL state that each of its passes reads, by name; a number
     that changes from iteration to iteration is a list. `counts`: for each step what each of its
     passes costs, in the words of Counts (count/traffic.py): `fixed`, and for each fragment or texel
@@ -64,9 +65,12 @@ def scene_of(plan: Plan) -> Scene:
     InputError for a texture of a format that is none of FORMATS.
     """
     names = program_names(plan)
+    record = plain(plan_record(plan))
+    if names:
+        record["programs"] = {name: _text(program) for program, name in names.items()}
     return {
         "name": plan.name,
-        "plan": plain(plan_record(plan)),
+        "plan": record,
         "programs": {name: decoded_program(program) for program, name in names.items()},
         "state": [[_state(pass_, step.count) for pass_ in step.body] for step in plan.repeats()],
         "counts": [[_counts(plan, pass_) for pass_ in step.body] for step in plan.repeats()],
@@ -75,6 +79,17 @@ def scene_of(plan: Plan) -> Scene:
 
 
 # Programs ------------------------------------------------------------------------------------
+
+
+def _text(program: Program) -> str:
+    """A program's text, with the state of each texture environment beside its first instruction."""
+    lines, stages = disassemble(program).splitlines(), program.stages
+    for place, instruction in enumerate(program.instructions, -len(program.instructions) - 1):
+        is_stage = instruction.texture is None
+        if is_stage and (state := stages.pop(instruction.span.line, "")):
+            lines[place] += f"  # {state}"
+    return "\n".join([*lines, ""])
+
 
 _Register = SourceRegister | DestinationRegister
 _Numbers = dict[_Register, int]

@@ -149,13 +149,13 @@ def program_names(plan: Plan) -> dict[Program, str]:
     A name is the program's own without its folder, and is a valid file name.
     """
     drawn = (pass_.program for pass_ in _passes(plan) if isinstance(pass_, FragmentPass))
-    return _named(drawn, ".fp")
+    return _named((program, ".texenv" if program.state else ".fp") for program in drawn)
 
 
 def kernel_names(plan: Plan) -> dict[Kernel, str]:
     """The distinct kernels of a plan and a name for each, as `program_names` gives them."""
     dispatched = (pass_.kernel for pass_ in _passes(plan) if isinstance(pass_, ComputePass))
-    return _named(dispatched, ".comp")
+    return _named((kernel, ".comp") for kernel in dispatched)
 
 
 def _passes(plan: Plan) -> Iterator[Pass]:
@@ -165,10 +165,11 @@ def _passes(plan: Plan) -> Iterator[Pass]:
 _LONGEST_STEM = 60
 
 
-def _named(texts: Iterable[_Text], suffix: str) -> dict[_Text, str]:
+def _named(texts: Iterable[tuple[_Text, str]]) -> dict[_Text, str]:
+    """A name of each distinct text, which comes with its suffix."""
     names: dict[_Text, str] = {}
     taken: set[str] = set()
-    for text in dict.fromkeys(texts):
+    for text, suffix in dict.fromkeys(texts):
         file = re.split(r"[/\\]", text.name)[-1].partition(suffix)[0][:_LONGEST_STEM]
         stem = re.sub(r"[^A-Za-z0-9_-]+", "-", file).strip("-") or "program"
         name, number = stem + suffix, 1

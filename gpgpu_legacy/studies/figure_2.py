@@ -144,12 +144,13 @@ def demonstrate(
 
     p: what builds the product, of 1 to 16 rows and columns; 4×4 without. given: A and B. Without
     them they are random, or the figure's own where these fit and there is no seed.
-    Raises InputError for other sizes, and for parameters other than these and the textures' format.
+    Raises InputError for other sizes, and for parameters other than these, the textures' format,
+    and the state.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_A))
     own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
     drawn = [pass_ for pass_ in passes(plan) if isinstance(pass_, FragmentPass)]
-    free = ("texture_format",)
+    free = ("texture_format", "state")
     operands = matrices_for(p, LARGEST, given, own=own, samples={}, seed=seed, free=free)
     sums: list[F32] = []
 
@@ -357,9 +358,12 @@ class _Page:
         """What is shown. thumbnails: whether A and B are beside the passes."""
         white = self.scale["framebuffer"].white
         is_fixed = self.shown.parameters["texture_format"] == UNORM8.name
+        program = "a program, in 2001 the state of two texture environments,"
+        is_program = self.shown.parameters["state"] == "program"
+        modulates = program if is_program else "the state of two texture environments"
         sentences = {
             "Pass i draws one rectangle as large as the product: texture coordinates replicate "
-            "column i of A and row i of B, the two textures are multiplied, and the framebuffer "
+            f"column i of A and row i of B, {modulates} multiplies the two, and the framebuffer "
             "adds what is drawn to what it holds.": True,
             "Below a pass's number are A and B, with that column and that row framed.": thumbnails,
             "In the paper's picture, results greater than one appear uniformly white; here the "

@@ -34,7 +34,8 @@ def test_shapes_have_their_scenes(modules: Callable[..., Modules]) -> None:
         method = find_product(chosen["method"])
         more = {"block": chosen["block"], "accumulate": chosen["mode"]}
         if method.name == "larson-mcallister":
-            more = {"texture_format": chosen["format"]}
+            state = "program" if chosen["format"] == "r32f" else "texture-environment"
+            more = {"texture_format": chosen["format"], "state": state}
         shapes = PAIRS if method in methods else THIRD
         methods.add(method)
         found = json.loads(page.run(FOUND, {"number": number, "shapes": shapes}))

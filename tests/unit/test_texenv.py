@@ -15,6 +15,8 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import AssemblyError
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.languages.registry import language_of, source_of
+from gpgpu_legacy.page.scenes import scene_of
+from gpgpu_legacy.plan.serialise import plan_as_json, plan_from_json, program_names
 
 MODULATE = "!!texenv1.3\nTEXTURE0 RECT REPLACE\nTEXTURE1 RECT MODULATE\n"
 
@@ -131,6 +133,21 @@ def test_fixed_function_of_8_bits_keeps_a_byte_between_units(seed: int) -> None:
     scene = random_scene(Random(seed))
     drawn = scene.drawn("numpy", arithmetic="ff8")
     assert (np.rint(drawn * 255) == np.rint(scene.expected(levels=255) * 255)).all()
+
+
+def test_a_plan_keeps_the_state_and_the_page_shows_it_beside_the_instruction() -> None:
+    plan = find("larson-mcallister", n=2, state="texture-environment").plan()
+    read = plan_from_json(plan_as_json(plan), "plan.json")
+    assert read == plan
+    (name,) = program_names(read).values()
+    assert name == "modulate.texenv"
+    scene = scene_of(plan)
+    lines = scene["plan"]["programs"][name].splitlines()
+    first = scene["programs"][name]["line"] - 1
+    assert lines[first + 2 : first + 4] == [
+        "MOV stage0, texture0;  # TEXTURE0 RECT REPLACE",
+        "MUL result.color, stage0, texture1;  # TEXTURE1 RECT MODULATE",
+    ]
 
 
 SIGNED = "TEXTURE1 RECT COMBINE RGB = ADD_SIGNED(TEXTURE, PREVIOUS) ALPHA = REPLACE(PREVIOUS)"

@@ -19,18 +19,31 @@ from gpgpu_legacy.isa.ir import Program, TextureTarget
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.runtime.registry import reference
+from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, DEMONSTRATION_B, METHOD
 
 
-def wrong_elements(method: str, size: int, as_printed: bool) -> Value:
+def wrong_elements(method: str, size: int, as_printed: bool, state: str | None = None) -> Value:
     """The number of wrong elements in an n×n product with the texture coordinates as printed.
 
-    as_printed: False uses the corners of texels instead.
+    as_printed: False uses the corners of texels instead. state: what modulates, if one is chosen.
     """
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
     executor = reference().name
-    ours = matmul(rows, columns, method, executor=executor, as_printed=as_printed)
+    chosen = {"as_printed": as_printed, **({} if state is None else {"state": state})}
+    ours = matmul(rows, columns, method, executor=executor, **chosen)
     return int(np.sum(ours != (rows @ columns).astype(np.float32)))
+
+
+def results_below_white(texture_format: str, state: str) -> Value:
+    """The results of Figure 2, as it is drawn here, that exceed one and are drawn as another value.
+
+    The product is that of Larson & McAllister's method, with these textures and this state.
+    """
+    a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
+    chosen = {"texture_format": texture_format, "state": state}
+    ours = matmul(a, b, METHOD.name, executor=reference().name, **chosen)
+    return int(np.sum(ours[a @ b > 1] != 1))
 
 
 def operations_of(equation: str) -> Value:
