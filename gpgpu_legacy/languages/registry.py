@@ -26,11 +26,11 @@ def languages() -> tuple[Language, ...]:
 def language_of(text: str) -> Language:
     """The language whose header the text begins with.
 
-    A text without a known header gets the first language, whose `assemble` then says in an
-    AssemblyError what is wrong with the header.
+    A text of another version is told so by the language's `assemble`, in an AssemblyError, and one
+    without a known header by the first language's.
     """
     for language in languages():
-        if text.startswith(language.header):
+        if text.startswith(language.header.rstrip(".0123456789")):
             return language
     return languages()[0]
 

@@ -169,3 +169,9 @@ def test_a_stage_counts_once_and_a_trace_says_which_it_is() -> None:
     assert (str(first)[:3], str(second)[:3]) == ("1  ", "2  ")
     (stage,) = (place for place, row in enumerate(shown) if str(row).startswith("TEXTURE1"))
     assert str(shown[stage + 1]).startswith("4  ADD")
+
+
+def test_another_version_is_told_apart_from_a_program() -> None:
+    text = "!!texenv1.2\nTEXTURE0 2D ADD\n"
+    with pytest.raises(AssemblyError, match=r"texture environments begin with !!texenv1\.3"):
+        language_of(text).assemble(text, "version")

@@ -75,6 +75,9 @@ def _read(source: Text) -> tuple[dict[Unit, int], bool]:
     text, name = source.text, source.name
     if len(text) > MOST_CHARACTERS:
         raise InputError(f"{name} has {len(text)} characters; give at most {MOST_CHARACTERS}")
+    if not text.startswith(HEADER):
+        problem = f"texture environments begin with {HEADER}, with nothing before it"
+        raise source.error([FaultError(problem, f"write {HEADER}", SECTION, 0)])
     faults: list[FaultError] = []
     units: dict[Unit, int] = {}
     clamped = True

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Sequence
 from itertools import product
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,9 @@ def wrong_elements(method: str, size: int, as_printed: bool, state: str | None =
     rows = np.arange(1.0, size**2 + 1.0).reshape(size, size)
     columns = rows[::-1].T + 0.5
     executor = reference().name
-    chosen = {"as_printed": as_printed, **({} if state is None else {"state": state})}
+    chosen: dict[str, Any] = {"as_printed": as_printed}
+    if state is not None:
+        chosen["state"] = state
     ours = matmul(rows, columns, method, executor=executor, **chosen)
     return int(np.sum(ours != (rows @ columns).astype(np.float32)))
 
@@ -41,7 +44,7 @@ def results_below_white(texture_format: str, state: str) -> Value:
     The product is that of Larson & McAllister's method, with these textures and this state.
     """
     a, b = np.array(DEMONSTRATION_A), np.array(DEMONSTRATION_B)
-    chosen = {"texture_format": texture_format, "state": state}
+    chosen: dict[str, Any] = {"texture_format": texture_format, "state": state}
     ours = matmul(a, b, METHOD.name, executor=reference().name, **chosen)
     return int(np.sum(ours[a @ b > 1] != 1))
 
