@@ -10,9 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.matmul.product import Shape, Sizes
@@ -28,22 +27,8 @@ from gpgpu_legacy.present.grid import Entry, Grid, Numeral
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record
 
-
-class Limited(Enum):
-    """Whose limits a plan must keep."""
-
-    ADVERTISED = "advertised"
-    NATIVE = "native"
-
-
-class Maximised(Enum):
-    """What is made as large as possible: a method's block or, if it has none, the sizes."""
-
-    BLOCK = "block"
-    SIZE = "size"
-
-
-AS_WRITTEN = "as written"
+Limited = Literal["advertised", "native"]
+"""Whose limits a plan must keep: those that the driver advertises, or the chip's own."""
 
 LARGEST_SIDE = 2**17
 """The largest size of a matrix: its plan has thousands of tiles, and takes seconds to make."""
@@ -52,17 +37,16 @@ LARGEST_SIDE = 2**17
 class Largest(Record, kw_only=True):
     """The largest block or size that loads by one kind of limit.
 
-    program: the variant of the method, in words; coordinates_first: the option that chooses it.
-    value: None if nothing loads. answer: what the limits say about it. certain: the largest that
-    loads beyond doubt; None if there is always a limit that is not known. why_no_more: the limits
-    that the next larger one exceeds; empty if there is none. command: the command that checks it;
-    empty if it exceeds a limit of the other side. unknown: the limits of which it is not known
-    whether they are kept.
+    coordinates_first: of the variant of the method that has it; None of the one as written. value:
+    None if nothing loads. answer: what the limits say about it. certain: the largest that loads
+    beyond doubt; None if there is always a limit that is not known. why_no_more: the limits that
+    the next larger one exceeds; empty if there is none. command: the command that checks it; empty
+    if it exceeds a limit of the other side. unknown: the limits of which it is not known whether
+    they are kept.
     """
 
-    program: str = AS_WRITTEN
     limits: Limited
-    value: int | None
+    value: int | None = None
     coordinates_first: int | None = None
     answer: Answer = Answer.DOES_NOT_LOAD
     certain: int | None = None
@@ -73,59 +57,53 @@ class Largest(Record, kw_only=True):
     @property
     def why(self) -> str:
         """Why the next larger one does not load, limit by limit."""
-        return "; ".join(excess(row, getattr(row, self.limits.value)) for row in self.why_no_more)
+        return "; ".join(excess(row, getattr(row, self.limits)) for row in self.why_no_more)
 
 
 class Fit(Result):
     """The largest of a method that loads: by each side's limits, in each variant.
 
-    plan: the method. parameters: that it was asked for with. chip: its name. what: whether the
-    block or, for a method without one, the size was made as large as possible.
+    plan: the method. parameters: that it was asked for with. chip: its name. what: was
+    made as large as possible: the `block` or, for a method without one, the `size`.
     """
 
     plan: str
     parameters: dict[str, Plain]
     chip: str
-    what: Maximised
+    what: str
     largest: tuple[Largest, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The largest that loads by each side's limits, and why the next one does not."""
         chip = find_profile(self.chip)
-        heads = ("program", "limits", self.what.value, "answer", "certain", "why no larger")
+        heads = ("program", "limits", self.what, "answer", "certain", "why no larger")
         rows = tuple(map(self._row, self.largest))
         commands = dict.fromkeys(largest.command for largest in self.largest if largest.command)
         notes = ("To see all its limits:", *commands) if commands else ()
         if any(largest.certain != largest.value for largest in self.largest):
-            notes += (f"Certain: the largest {self.what.value} that loads whatever is not known.",)
+            notes += (f"Certain: the largest {self.what} that loads whatever is not known.",)
         unknown = sorted({limit for largest in self.largest for limit in largest.unknown})
         if unknown:
             notes += (f"Not known for this chip: {', '.join(unknown)}.",)
         shape = _shape(self.parameters)
         size = "×".join(map(str, (shape.m, shape.l, shape.n)))
-        caption = f"{self.plan} on {chip.called}, M×L×N = {size}: the largest {self.what.value}."
+        caption = f"{self.plan} on {chip.called}, M×L×N = {size}: the largest {self.what}."
         return [Grid("fit", caption, heads, rows, (*notes, *chip.notes))]
 
     def _row(self, largest: Largest) -> tuple[Entry, ...]:
         steps = largest.coordinates_first
+        no_larger = {
+            "block": "a larger block is of no use here",
+            "size": "no larger size was asked for",
+        }
         return (
-            largest.program if steps is None else f"{largest.program}, {steps} steps at a time",
-            largest.limits.value,
-            _number(largest.value),
+            "as written" if steps is None else f"coordinates first, {steps} steps at a time",
+            largest.limits,
+            Numeral(str(largest.value or "none")),
             largest.answer.value,
-            _number(largest.certain),
-            largest.why or _NO_LARGER[self.what],
+            Numeral(str(largest.certain or "none")),
+            largest.why or no_larger[self.what],
         )
-
-
-_NO_LARGER = {
-    Maximised.BLOCK: "a larger block is of no use here",
-    Maximised.SIZE: "no larger size was asked for",
-}
-
-
-def _number(value: int | None) -> Numeral:
-    return Numeral("none" if value is None else str(value))
 
 
 def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> Fit:
@@ -154,14 +132,14 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     if largest > side and "largest_texture" in known:
         given["largest_texture"] = min(side, asked["largest_texture"] or LARGEST_TEXTURE)
     # The sides that have limits of their own; the advertised one if no limit is known.
-    sides = [*Limited]
+    limits: list[Limited] = ["advertised", "native"]
     if chip.native == Limits():
-        sides = [Limited.ADVERTISED]
+        limits = ["advertised"]
     elif chip.advertised == Limits() and chip.programs.arb_fragment_program is not None:
-        sides = [Limited.NATIVE]
+        limits = ["native"]
     trial = _Trial(algorithm, chip, shape, given)
     results = []
-    for limited in sides:
+    for limited in limits:
         written = trial.largest(limited, trial.candidates(), lambda n: None)
         results.append(written)
         if any(row.limit == Resource.INDIRECTIONS.value for row in written.why_no_more):
@@ -172,7 +150,7 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
         plan=algorithm.name,
         parameters=asked,
         chip=chip.name,
-        what=trial.what,
+        what="block" if trial.has_block else "size",
         largest=tuple(results),
     )
 
@@ -191,16 +169,15 @@ class _Trial:
     given: Mapping[str, Any]
 
     @property
-    def what(self) -> Maximised:
-        return Maximised.BLOCK if "block" in self.algorithm.parameters else Maximised.SIZE
+    def has_block(self) -> bool:
+        return "block" in self.algorithm.parameters
 
     def candidates(self) -> Sequence[int]:
         """The blocks or sizes to try; a block is no longer than the sum or a texture."""
-        parameters = self.algorithm.parameters
-        if self.what is Maximised.SIZE:
+        if not self.has_block:
             return range(1, max(self.shape.m, self.shape.l, self.shape.n) + 1)
-        if parameters["block"].choices:
-            return tuple(parameters["block"].choices.values())
+        if choices := self.algorithm.parameters["block"].choices:
+            return tuple(choices.values())
         # With a block of 1, one element takes as many passes as its sum has steps.
         one = {"m": 1, "l": self.shape.l, "n": 1, "block": 1}
         plan = self.algorithm.plan(**{**self.given, **one})
@@ -226,16 +203,13 @@ class _Trial:
             return None
         if several is None:
             blocks = range(1, alone + 1)
-        return self.largest(
-            side, blocks, lambda n: n if n <= alone else several, "coordinates first"
-        )
+        return self.largest(side, blocks, lambda n: n if n <= alone else several)
 
     def largest(
         self,
         side: Limited,
         blocks: Sequence[int],
         group: Callable[[int], int | None],
-        variant: str = AS_WRITTEN,
     ) -> Largest:
         """The largest of these by one side's limits. group: see `verdict`, by the block."""
 
@@ -249,25 +223,23 @@ class _Trial:
 
         value = None
         if not over(blocks[0]):  # it needs no padding: if it does not fit, nothing does
-            whole = self.what is Maximised.SIZE
-            value = _last(blocks, lambda n: not over(n, whole=whole))
+            value = _last(blocks, lambda n: not over(n, whole=not self.has_block))
             if value is not None and over(value):
                 value = next(n for n in reversed(blocks) if n < value and not over(n))
         beyond = next((n for n in blocks if value is None or n > value), None)
         why = () if beyond is None else over(beyond)
         if value is None:
-            return Largest(program=variant, limits=side, value=None, why_no_more=why)
+            return Largest(limits=side, why_no_more=why)
 
         def loads(n: int) -> bool:
-            return getattr(self.verdict(n, group(n)), side.value) is Answer.LOADS
+            return getattr(self.verdict(n, group(n)), side) is Answer.LOADS
 
         verdict = self.verdict(value, group(value))
         return Largest(
-            program=variant,
             limits=side,
             value=value,
             coordinates_first=group(value),
-            answer=getattr(verdict, side.value),
+            answer=getattr(verdict, side),
             certain=value if loads(value) else _last(blocks[: blocks.index(value)], loads),
             why_no_more=why,
             command="" if verdict.exceeded else self._command(value, group(value)),
@@ -277,7 +249,7 @@ class _Trial:
     def limits(self, side: Limited, n: int, group: int | None) -> Iterator[tuple[Row, Side]]:
         """What one side's limits say about a block or size; see `verdict`."""
         for row in self.verdict(n, group).limits:
-            if (one := getattr(row, side.value)) is not None:
+            if (one := getattr(row, side)) is not None:
                 yield row, one
 
     def verdict(self, n: int, group: int | None) -> Verdict:
@@ -288,7 +260,7 @@ class _Trial:
     def _request(self, n: int, group: int | None) -> dict[str, Any]:
         """The parameters of a block or size."""
         sizes = {"m": self.shape.m, "l": self.shape.l, "n": self.shape.n}
-        if self.what is Maximised.SIZE:
+        if not self.has_block:
             return {**self.given, **{name: min(n, size) for name, size in sizes.items()}}
         first = {} if group is None else {"coordinates_first": group}
         return {**self.given, **sizes, "block": n, **first}

@@ -24,7 +24,7 @@ from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.runtime.observed import places
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
-from gpgpu_legacy.studies.largest_block import Largest, Limited, fit
+from gpgpu_legacy.studies.largest_block import Largest, fit
 
 # What the answers say -----------------------------------------------------------------------------
 
@@ -232,7 +232,7 @@ def loaded() -> Loaded:
     """The largest blocks, and what binds."""
     chip, method = find_profile(CHIP), find_product(MULTI)
     fitted = fit(method, chip, {"n": LOADED_SIZE})
-    native = [one for one in fitted.largest if one.limits is Limited.NATIVE]
+    native = [one for one in fitted.largest if one.limits == "native"]
     [written] = [one for one in native if one.coordinates_first is None]
     [rearranged] = [one for one in native if one.coordinates_first is not None]
     blocks = range(1, (written.value or 0) + 3)

@@ -21,7 +21,7 @@ from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.published.tables import MeasuredCell
-from gpgpu_legacy.studies.largest_block import AS_WRITTEN, fit
+from gpgpu_legacy.studies.largest_block import fit
 
 # Facts --------------------------------------------------------------------------------------------
 
@@ -134,7 +134,7 @@ def threads_at_a_time(
 def largest_block(profile: Profile, method: str, size: int) -> Value:
     """The largest b whose program, as it is written, loads by a chip's or an API's limits."""
     fits = fit(find_product(method), profile, {"n": size, "accumulate": Accumulate.COPY}).largest
-    return min(largest.value or 0 for largest in fits if largest.program == AS_WRITTEN)
+    return min(largest.value or 0 for largest in fits if largest.coordinates_first is None)
 
 
 def keeps_the_limits(product: Product, profile: Profile) -> Value:
