@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from gpgpu_legacy.arguments import hint
-from gpgpu_legacy.cli.completion import PROGRAM, completion_option
+from gpgpu_legacy.cli.completion import PROGRAM
 from gpgpu_legacy.errors import InputError
 
 SECTIONS: dict[str, dict[str, str]] = {
@@ -103,7 +103,6 @@ app = Commands(
             expose_value=False,
             help="Show the traceback of an error; it may stand anywhere in a call.",
         ),
-        completion_option(),
     ],
     context_settings={"max_content_width": 100},
     help="A historical GPGPU shader emulator: fragment programs and matrix products, from 2001 on."

@@ -1,31 +1,14 @@
-"""Completion by the shell: which names may stand where, and how a shell is taught to ask."""
+"""Completion by the shell: which names may stand where, and how bash is answered."""
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Iterable, Sequence
-from pathlib import Path
-from typing import Any
 
-import click
-from click.shell_completion import (
-    BashComplete,
-    CompletionItem,
-    add_completion_class,
-    get_completion_class,
-)
+from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from gpgpu_legacy.cli.options import Names
-from gpgpu_legacy.errors import InputError
 
 PROGRAM = "gpgpu-legacy"
-VARIABLE = "_GPGPU_LEGACY_COMPLETE"
-"""The environment variable by which a shell asks, as click defines it."""
-
-_STARTED = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish"}
-"""The file in the user's home that each shell reads when it starts."""
-
 
 _AFTER_REPLIES = "    return 0"
 _NO_SPACE = "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
@@ -54,46 +37,6 @@ class _Bash(BashComplete):
         """What bash is told; of NAME=VALUE the value alone."""
         name, equals, value = str(item.value).partition("=")
         return f"{item.type},{value if equals and value else name + equals}"
-
-
-def completion_option() -> click.Option:
-    """The option `--install-completion`, with or without a shell."""
-    return click.Option(
-        ["--install-completion"],
-        metavar="[SHELL]",
-        is_flag=False,
-        flag_value="",
-        is_eager=True,
-        expose_value=False,
-        callback=_install,
-        help=f"Let a shell complete commands, options and names, for {', '.join(_STARTED)} "
-        "(default: the shell that you use).",
-    )
-
-
-def _install(context: click.Context, option: Any, shell: str | None) -> None:
-    """Write the script, and have it read when the shell starts."""
-    if shell is None or context.resilient_parsing:
-        return
-    from gpgpu_legacy.files import data_folder, write_text
-
-    name = shell or Path(os.environ.get("SHELL", "")).name
-    kind = get_completion_class(name) if name in _STARTED else None
-    if kind is None:
-        raise InputError(f"{option.opts[0]} is {name!r}; choose from {', '.join(_STARTED)}")
-    script = data_folder() / f"completion.{name}"
-    script.parent.mkdir(parents=True, exist_ok=True)
-    write_text(script, kind(context.command, {}, PROGRAM, VARIABLE).source())
-    start, line = Path.home() / _STARTED[name], f"source {shlex.quote(str(script))}\n"
-    if name == "zsh":
-        line = f"autoload -Uz compinit && compinit; {line}"
-    start.parent.mkdir(parents=True, exist_ok=True)
-    with start.open("a+", encoding="utf-8") as file:
-        file.seek(0)
-        if line not in file.read():
-            file.write(f"\n{line}")
-    print(f"{name} completion installed in {start}; it works in shells that start from now on")
-    context.exit()
 
 
 # Names ------------------------------------------------------------------------------------------
