@@ -91,18 +91,11 @@ class Frame(Record):
 class PassByPass(Pictured):
     """A Larson-McAllister product, pass by pass.
 
-    a, b: the operands, m×l and l×n float32. frames: one for each pass.
+    a, b: m×l and l×n float32. frames: one for each pass.
     """
 
     parameters: Mapping[str, Plain]
-    a: F32
-    b: F32
     frames: tuple[Frame, ...]
-
-    @property
-    def sizes(self) -> str:
-        """Those of A and B."""
-        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The passes: the column and the row that each takes, and the framebuffer after it."""

@@ -111,12 +111,10 @@ class MultiplyAdd(Record):
 class Multichannel(Pictured):
     """A multichannel product in one pass, instruction by instruction.
 
-    x, y, z: the operands and the product, float32. halves: rows and columns of a quadrant, padding
+    a, b: X and Y. z: the product, float32. halves: rows and columns of a quadrant, padding
     included, of each of the three.
     """
 
-    x: F32
-    y: F32
     z: F32
     halves: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]
     multiply_adds: tuple[MultiplyAdd, ...]
@@ -130,11 +128,6 @@ class Multichannel(Pictured):
     def typical(self) -> tuple[int, int]:
         """A fragment whose row and column differ, if there is one."""
         return self.fragments[min(1, self.halves[2][1] - 1)]
-
-    @property
-    def sizes(self) -> str:
-        """Those of X and Y."""
-        return "{}×{} times {}×{}".format(*self.x.shape, *self.y.shape)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The multiply-adds of the typical fragment."""
@@ -187,8 +180,8 @@ def demonstrate(
     extents = [plan.texture(name).extent for name in ("A", "B", "C")]
     x_half, y_half, z_half = ((extent.height, extent.width) for extent in extents)
     return Multichannel(
-        x=operands["A"],
-        y=operands["B"],
+        a=operands["A"],
+        b=operands["B"],
         z=executor.run(plan, operands, EXACT).outputs["C"],
         halves=(x_half, y_half, z_half),
         multiply_adds=tuple(_multiply_adds(executor, plan, operands)),
@@ -346,7 +339,7 @@ def _draw_matrices(
     factors = [factor for add in shown.multiply_adds for factor in (add.x, add.y)]
     pitch = (_PAGE_WIDTH - 2 * MARGIN - _MATRIX_WIDTH) // 2
     centres = [MARGIN + _MATRIX_WIDTH // 2 + place * pitch for place in range(3)]
-    matrices = {"X": shown.x, "Y": shown.y, "Z": shown.z}
+    matrices = {"X": shown.a, "Y": shown.b, "Z": shown.z}
     for centre, half, (name, values) in zip(centres, shown.halves, matrices.items(), strict=True):
         draw_centred(draw, centre, y, name, Font.TITLE)
         marked = [factor.place(at) for factor in factors if factor.matrix == name] or [at]

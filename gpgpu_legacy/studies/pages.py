@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -46,7 +46,15 @@ Part: TypeAlias = tuple[int, Callable[[ImageDraw, int], None]]
 
 
 class Pictured(Result):
-    """A run that has a picture of pixels, and an animation."""
+    """A run of a product that has a picture of pixels, and an animation. a, b: the operands."""
+
+    a: F32
+    b: F32
+
+    @property
+    def sizes(self) -> str:
+        """Those of the operands."""
+        return "{}×{} times {}×{}".format(*self.a.shape, *self.b.shape)
 
     def picture(self) -> Image.Image:
         """The picture, as an RGB image."""
@@ -82,10 +90,7 @@ def matrices_for(
     free: the parameters that anybody may choose, besides the sizes.
     Raises InputError for other parameters, and for matrices that are too large, or do not fit.
     """
-    known = find_product(p.name).parameters
-    for name, value in p.parameters.items():
-        if name not in {"m", "l", "n", *free} and value != known[name].plain_default:
-            raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
+    check_parameters(p, {"m", "l", "n", *free})
     shapes = {name: matrix.array_shape for name, matrix in p.operands.items()}
     for name, shape in shapes.items():
         if not all(1 <= size <= largest for size in shape):
@@ -97,6 +102,14 @@ def matrices_for(
     if given or (seed is None and fits):
         return as_operands(p.plan(), given or own)
     return sample_inputs(p.plan(), samples, seed or 0)
+
+
+def check_parameters(p: PlanBuilder, free: Container[str]) -> None:
+    """InputError where a product has parameters other than these, which a study leaves alone."""
+    known = find_product(p.name).parameters
+    for name, value in p.parameters.items():
+        if name not in free and value != known[name].plain_default:
+            raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
 
 
 def drawn_alone(

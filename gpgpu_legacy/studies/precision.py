@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.algorithms.registry import find_product, products
+from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.arguments import as_whole
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import decode, encode
@@ -64,6 +64,7 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.studies.pages import check_parameters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,10 +199,7 @@ def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> 
     numbers = [find_arithmetic(name) for name in arithmetics or ARITHMETICS]
     by_format: dict[tuple[str, str], list[tuple[PlanBuilder, Plan]]] = {}
     for p in pipelines:
-        known = find_product(p.name).parameters
-        for name, value in p.parameters.items():
-            if name not in SWEPT and value != known[name].plain_default:
-                raise InputError(f"{name} is the method's own here; leave {name} = {value} out")
+        check_parameters(p, SWEPT)
         size = p.operands["A"].rows
         if not 1 <= size <= LARGEST_TEXTURE:
             raise InputError(f"n is {size}; 1 to {LARGEST_TEXTURE} can be measured")

@@ -8,7 +8,7 @@ over the printed numbers give the scalars, and a run of `mali-sgemm` gives the r
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import starmap
+from operator import eq
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,15 +99,16 @@ def fitted(a: F64, b: F64, before: F64, after: F64) -> tuple[list[float], float]
 
 
 class PrintedMatrix(Record):
-    """A matrix of ours beside the page's, element by element: texts of six digits.
-
-    equal: how many of the 16 elements agree to the last printed digit.
-    """
+    """A matrix of ours beside the page's, element by element: texts of six digits."""
 
     name: str
     ours: tuple[str, ...]
     page: tuple[str, ...]
-    equal: int
+
+    @property
+    def equal(self) -> int:
+        """How many of the 16 elements agree to the last printed digit."""
+        return sum(map(eq, self.ours, self.page))
 
 
 _TITLES = {
@@ -119,13 +120,12 @@ _TITLES = {
 
 
 class Example(Result):
-    """The example, reproduced. seed: of glibc's rand().
+    """The example, reproduced.
 
     alpha, beta: found from the printed matrices, by least squares over the result's 16 elements;
     the run rounds them. residual: the largest error left in an element.
     """
 
-    seed: int
     alpha: float
     beta: float
     residual: float
@@ -168,18 +168,17 @@ def sdk_example(executor: str = AUTO) -> Example:
     result = runs_on.run(plan, {"A": a, "B": b, "C0": c}, Machine()).outputs["C"]
     matrices = {"A": a, "B": b, "C": c, "result": result}
     return Example(
-        seed=SEED,
         alpha=alpha,
         beta=beta,
         residual=residual,
         executor=runs_on.name,
         device=runs_on.device(),
-        matrices=tuple(starmap(compared, matrices.items())),
+        matrices=tuple(
+            PrintedMatrix(
+                name=name,
+                ours=tuple(f"{value:.6g}" for value in matrix.ravel()),
+                page=tuple(PRINTED[name].split()),
+            )
+            for name, matrix in matrices.items()
+        ),
     )
-
-
-def compared(name: str, matrix: F32) -> PrintedMatrix:
-    """A matrix beside the page's of that name."""
-    ours, page = tuple(f"{v:.6g}" for v in matrix.ravel()), tuple(PRINTED[name].split())
-    equal = sum(a == b for a, b in zip(ours, page, strict=True))
-    return PrintedMatrix(name=name, ours=ours, page=page, equal=equal)

@@ -31,8 +31,8 @@ def operands(*shape: int) -> tuple[Any, Any]:
     """Random integers from 0 to 9."""
     m, l, n = shape  # noqa: E741 - the papers' own letter
     found = demonstrate(numpy_executor(), METHOD.builder(m=m, l=l, n=n), seed=9)
-    assert {*found.x.flat, *found.y.flat} <= {*range(10)}
-    return found.x, found.y
+    assert {*found.a.flat, *found.b.flat} <= {*range(10)}
+    return found.a, found.b
 
 
 def shown(x: Any, y: Any) -> Multichannel:

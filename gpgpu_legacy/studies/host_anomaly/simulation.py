@@ -240,35 +240,32 @@ def published_times() -> dict[int, float]:
     return times
 
 
+def sizes_beside(published_ms: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
+    """The sizes that lie beside each, but for the smallest and the largest where none do.
+
+    Where none do, they are the next smaller and the next larger one.
+    """
+    sizes = sorted(published_ms)
+    near = {n: tuple(k for k in sizes if 0 < abs(k - n) <= _BESIDE * n) for n in sizes}
+    nearest = zip(sizes, sizes[1:], sizes[2:], strict=False)
+    return {n: near[n] for n in sizes if near[n]} | {
+        n: (below, above) for below, n, above in nearest if not near[n]
+    }
+
+
 def times_beside(published_ms: Mapping[int, float]) -> dict[int, float]:
     """The time per iteration of each size over that beside it.
 
-    It is the median of the sizes beside it. Where there are none, it is the longer of the times at
-    the next smaller and the next larger size, since times grow with n; the smallest and the largest
-    size are then left out.
+    It is the median of the sizes beside it; of two, the longer, since times grow with n.
     """
-    times = {n: ms / n**3 for n, ms in sorted(published_ms.items())}
-    ratios = {}
-    for size, time in times.items():
-        if near := _near(size, times):
-            ratios[size] = time / median(times[n] for n in near)
-        elif min(times) < size < max(times):
-            ratios[size] = time / max(times[n] for n in _next(size, times))
-    return ratios
+    times = {n: ms / n**3 for n, ms in published_ms.items()}
+    return {
+        n: times[n] / (median if beside[2:] else max)(times[k] for k in beside)
+        for n, beside in sizes_beside(published_ms).items()
+    }
 
 
 def find_outliers(published_ms: Mapping[int, float]) -> dict[int, tuple[int, ...]]:
     """The sizes whose time per iteration is an outlier, each with those beside it."""
-    return {
-        size: _near(size, published_ms) or _next(size, published_ms)
-        for size, ratio in times_beside(published_ms).items()
-        if ratio > _OUTLIER
-    }
-
-
-def _near(size: int, sizes: Mapping[int, float]) -> tuple[int, ...]:
-    return tuple(n for n in sorted(sizes) if 0 < abs(n - size) <= _BESIDE * size)
-
-
-def _next(size: int, sizes: Mapping[int, float]) -> tuple[int, ...]:
-    return max(n for n in sizes if n < size), min(n for n in sizes if n > size)
+    ratios = times_beside(published_ms)
+    return {n: near for n, near in sizes_beside(published_ms).items() if ratios[n] > _OUTLIER}
