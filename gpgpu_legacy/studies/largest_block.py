@@ -123,8 +123,6 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
         name: plainly(given.get(name, one.default)) for name, one in known.items()
     }
     shape = _shape(asked)
-    if min(shape.m, shape.l, shape.n) < 1:
-        raise InputError("a product without elements fits any chip; give a size of at least 1")
     if (largest := max(shape.m, shape.l, shape.n)) > LARGEST_SIDE:
         raise InputError(f"the size is {largest}; give one of at most {LARGEST_SIDE}")
     texels = (chip.formats.largest_texture_texels, chip.formats.largest_target_texels)

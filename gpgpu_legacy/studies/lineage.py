@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import find_product, products
-from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.bench import Attempt, Bench, Timed
@@ -46,10 +45,9 @@ ROUNDS = Rounds(3, round_s=0.25, most_runs=50, longest_s=QUICK_S)
 def benchmark_of(n: int, seed: int = 0, executor: str = AUTO) -> Benchmark:
     """Every method on random n×n matrices, in turn with the libraries that are its ceiling.
 
-    executor: the one to run all methods on; `auto` chooses for each. Raises InputError for a size
-    below 1 and for an executor that cannot run a method.
+    executor: the one to run all methods on; `auto` chooses for each. Raises InputError for one that
+    cannot run a method.
     """
-    as_positive("the size", n)
     cases = [tuned(method.builder(n=n), executor) for method in products()]
     return Benchmark(cases, rounds=ROUNDS, seed=seed)
 

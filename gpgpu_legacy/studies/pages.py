@@ -93,10 +93,10 @@ def matrices_for(
     check_parameters(p, {"m", "l", "n", *free})
     shapes = {name: matrix.array_shape for name, matrix in p.operands.items()}
     for name, shape in shapes.items():
-        if not all(1 <= size <= largest for size in shape):
+        if max(shape) > largest:
             raise InputError(
-                f"{name} is {shape_in_words(shape)}; the picture shows matrices of 1 to {largest} "
-                "rows and columns"
+                f"{name} is {shape_in_words(shape)}; the picture shows matrices of at most "
+                f"{largest} rows and columns"
             )
     fits = all(shapes[name] == np.shape(matrix) for name, matrix in own.items())
     if given or (seed is None and fits):

@@ -266,7 +266,7 @@ def test_the_command_writes_json_csv_and_a_plot(run: Any, tmp_path: Path) -> Non
         (("jacobi",), "jacobi multiplies no matrices"),
         (("mali-sgemm", "n=4"), "mali-sgemm runs kernels, which compute in fp32 alone"),
         (("packed-2x2", "n=4", "transpose_a=true"), "leave transpose_a = True out"),
-        (("packed-2x2", "n=0"), "n is 0; 1 to 8192 can be measured"),
+        (("packed-2x2", "n=0"), "n is 0; it must be at least 1"),
         (("packed-2x2", "n=4", "texture_format=r32f"), "packed-2x2 has no texture_format"),
     ],
 )

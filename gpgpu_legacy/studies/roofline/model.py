@@ -190,8 +190,7 @@ def roofline(chips: Sequence[Profile], size: int, reached: Iterable[RoofProduct]
     """Every method's bound on each chip at n = size, and the times known there at any size.
 
     reached: further times, such as `recorded` or `measured` gives; each is a point on the chips of
-    its executor and, unless that runs on the host, on those of data sheets. Raises InputError for a
-    size of 0.
+    its executor and, unless that runs on the host, on those of data sheets.
     """
     known = tuple(reached)
     panels = [panel for chip in chips for panel in _panels(chip, size, known)]
@@ -267,8 +266,7 @@ def measured(bench: Bench, where: str) -> Iterator[RoofProduct]:
 
 def _point(chip: Profile, product: RoofProduct) -> Point:
     p, plan, flops = product.p, product.p.plan(), product.p.operations
-    if not flops:
-        raise InputError("a product of size 0 has no operations; give a size of at least 1")
+    assert flops is not None
     prediction = predict(plan, chip)
     seconds = prediction.compute_seconds
     bound = 1e-9 * flops / seconds if seconds else None
