@@ -85,7 +85,7 @@ def test_every_number_is_that_of_equations_8_to_11(shape: tuple[int, int, int]) 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("m=9", "n=1"), "A is 9×1; the picture shows matrices of 1 to 8"),
+        (("m=9", "n=1"), "A is 9×1; the picture shows matrices of at most 8"),
         (("transpose_a=true",), "leave transpose_a = True out"),
         (("block=2",), "leave block = 2 out"),
         (("--plot", "m.svg"), "m.svg should end in .png or .gif"),
