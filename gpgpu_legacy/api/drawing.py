@@ -160,23 +160,15 @@ def make_drawing(
         for n in range(max(buffers, program.color_outputs))
     ]  # fmt: skip
     unset = {number: _MISSING for number in program.texcoord_sets if number}
-    values: DrawKeywords = {
-        "local": arguments.local or {},
-        "env": arguments.env or {},
-        "texcoords": unset | dict(arguments.texcoords or {}),
-        "color": arguments.color,
-        "secondary_color": arguments.secondary_color,
-        "fogcoord": arguments.fogcoord,
-        "state": arguments.state or {},
-        "blend": as_member("blend", arguments.blend, Blend),
-    }
+    values: Any = {name: getattr(arguments, name) for name in DrawKeywords.__annotations__}
+    values["texcoords"] = unset | dict(arguments.texcoords or {})
     if fed_back is None:
         p.draw(program, bound, into=targets, **values)
     else:
         fed, _ = bound[fed_back.binding.unit]
-        keeps_clear = program.kills or values["blend"] is not Blend.NONE
+        blends = as_member("blend", arguments.blend, Blend) is not Blend.NONE
         with p.repeat(arguments.passes):
-            for target in targets if keeps_clear else ():
+            for target in targets if blends or program.kills else ():
                 p.clear(target, clear)
             p.draw(program, bound, into=targets, **values)
             p.swap(fed, targets[0])

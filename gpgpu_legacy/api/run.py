@@ -29,7 +29,7 @@ from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
 from gpgpu_legacy.runtime.registry import AUTO
-from gpgpu_legacy.serial import Record
+from gpgpu_legacy.serial import Record, fields_of
 
 
 class OutputRange(Record, kw_only=False):
@@ -133,9 +133,8 @@ class Run(Result, dict=True):
 
     def _parts(self) -> dict[str, float]:
         """The times in ms."""
-        seconds = self.seconds
-        parts = (seconds.prepare_s, seconds.upload_s, seconds.compute_s, seconds.readback_s)
-        return {name: 1e3 * s for name, s in zip(_PARTS, parts, strict=True)}
+        seconds = fields_of(self.seconds).values()
+        return {name: 1e3 * s for name, s in zip(_PARTS, seconds, strict=True)}
 
     def _took(self) -> str:
         rates = ((self.gflops, "GFLOPS"), (self.gigabytes_per_s, "GB/s requested"))

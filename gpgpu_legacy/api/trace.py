@@ -279,8 +279,7 @@ def trace(
     traced = _textures(plan, textures)
     size = _size_with(traced, x, y)
     how = machine or DEFAULT_MACHINE
-    chosen = _Chosen(x, y, how.arithmetic, instructions, every_pass)
-    watcher = _Watcher(plan, given, traced, chosen)
+    watcher = _Watcher(plan, given, traced, x, y, how.arithmetic, instructions, every_pass)
     by, _ = execute(plan, given, executor, how, observer=watcher)
     return Trace(
         plan=plan.name,
@@ -326,47 +325,47 @@ def _size_with(textures: Sequence[Texture], x: int, y: int) -> tuple[int, int]:
     return textures[0].extent.width, textures[0].extent.rows
 
 
-@dataclass(frozen=True)
-class _Chosen:
-    """The texel, and how much of it is kept."""
+@dataclass(eq=False)
+class _Watcher:
+    """An observer that describes the passes that write a texel of some textures; see Trace.
 
+    instructions, every_pass: how much of it is kept. value: after the pass before, in whichever
+    texture.
+    """
+
+    plan: Plan
+    inputs: Mapping[str, F32]
+    textures: tuple[Texture, ...]
     x: int
     y: int
     arithmetic: Arithmetic
     instructions: bool
     every_pass: bool
+    value: Value | None = None
+    seen: int = 0
 
-    def value(self, texels: F32) -> Value:
-        return as_value(texels[self.y, self.x])
-
-
-class _Watcher:
-    """An observer that describes the passes that write the texel; see Trace."""
-
-    def __init__(
-        self, plan: Plan, inputs: Mapping[str, F32], textures: tuple[Texture, ...], chosen: _Chosen
-    ) -> None:
-        self._plan, self._inputs, self._chosen = plan, inputs, chosen
-        self._drawn = drawn_textures(plan)
-        self._unwritten: dict[str, Storage] = {}
-        self._places = places(plan)
-        self._latest = {
-            t.name: chosen.value(initial_storage(plan, inputs, t.name).texels()) for t in textures
-        }
-        self._value: Value | None = None  # after the pass before, in whichever texture
-        self._writing = sum(
-            count
-            for count, pass_ in plan.weighted_passes()
-            if not self._latest.keys().isdisjoint(written_by(pass_))
-        )
-        self.seen = 0
+    def __post_init__(self) -> None:
+        self.drawn, self.places = drawn_textures(self.plan), places(self.plan)
+        self.unwritten: dict[str, Storage] = {}
         self.fates = dict.fromkeys(Fate, 0)
         self.visits: list[Visit] = []
+        self.latest = {
+            t.name: self.value_in(initial_storage(self.plan, self.inputs, t.name).texels())
+            for t in self.textures
+        }
+        self.writing = sum(
+            count
+            for count, pass_ in self.plan.weighted_passes()
+            if not self.latest.keys().isdisjoint(written_by(pass_))
+        )
+
+    def value_in(self, texels: F32) -> Value:
+        return as_value(texels[self.y, self.x])
 
     def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
         """Look at the texel after a pass; see Observer."""
-        place, _ = next(self._places)
-        names = [name for name in written_by(pass_) if name in self._latest]
+        place, _ = next(self.places)
+        names = [name for name in written_by(pass_) if name in self.latest]
         if not names:
             return
         self.seen += 1
@@ -374,15 +373,15 @@ class _Watcher:
         draw = pass_ if isinstance(pass_, FragmentPass) else None
         steps: tuple[Step, ...] = ()
         fate = Fate.WRITTEN
-        if not covers(pass_, self._chosen.x, self._chosen.y):
+        if not covers(pass_, self.x, self.y):
             fate = Fate.OUTSIDE
         elif draw and draw.program.kills:
             steps = self._steps(draw, read)
             fate = Fate.DISCARDED if steps[-1].discards else Fate.WRITTEN
         self.fates[fate] += 1
-        is_new = self._value is None or not _same(written[0].after, self._value)
-        self._value = written[0].after
-        if not (self._chosen.every_pass or is_new or self.seen == self._writing):
+        is_new = self.value is None or not _same(written[0].after, self.value)
+        self.value = written[0].after
+        if not (self.every_pass or is_new or self.seen == self.writing):
             return
         if draw and not steps and fate is Fate.WRITTEN:
             steps = self._steps(draw, read)
@@ -401,30 +400,30 @@ class _Watcher:
                 sources=read_by(pass_) if isinstance(pass_, ComputePass) else (),
                 reads=self._reads(pass_, steps, fate, read),
                 written=written,
-                steps=steps if draw and steps and self._chosen.instructions else None,
+                steps=steps if draw and steps and self.instructions else None,
             )
         )
 
     def _written(self, pass_: Pass, name: str, read: Callable[[str], F32]) -> Written:
-        before = self._latest[name]
-        if covers(pass_, self._chosen.x, self._chosen.y):
-            self._latest[name] = self._chosen.value(read(name))
-        return Written(texture=name, before=before, after=self._latest[name])
+        before = self.latest[name]
+        if covers(pass_, self.x, self.y):
+            self.latest[name] = self.value_in(read(name))
+        return Written(texture=name, before=before, after=self.latest[name])
 
     def _steps(self, pass_: FragmentPass, read: Callable[[str], F32]) -> tuple[Step, ...]:
         """What the fragment executed: a pass leaves the textures that it looks up as they were."""
         rect = constant_rect(pass_.rect)
-        fragment = self._chosen.x - rect.x, self._chosen.y - rect.y
+        fragment = self.x - rect.x, self.y - rect.y
         textures = {name: self._storage(name, read) for name in set(read_by(pass_))}
-        return trace_fragment(pass_, textures, fragment, self._chosen.arithmetic)
+        return trace_fragment(pass_, textures, fragment, self.arithmetic)
 
     def _storage(self, name: str, read: Callable[[str], F32]) -> Storage:
         """The texels of a texture; those of one that no pass writes are kept for other passes."""
-        if name in self._drawn:
-            return stored(self._plan.texture(name), read(name))
-        if name not in self._unwritten:
-            self._unwritten[name] = initial_storage(self._plan, self._inputs, name)
-        return self._unwritten[name]
+        if name in self.drawn:
+            return stored(self.plan.texture(name), read(name))
+        if name not in self.unwritten:
+            self.unwritten[name] = initial_storage(self.plan, self.inputs, name)
+        return self.unwritten[name]
 
     def _reads(
         self, pass_: Pass, steps: tuple[Step, ...], fate: Fate, read: Callable[[str], F32]
@@ -435,7 +434,7 @@ class _Watcher:
                 Read(
                     texture=(name := names[texel.unit or 0]),
                     texel=texel,
-                    value=(step.sampled or ())[: self._plan.texture(name).format.channels],
+                    value=(step.sampled or ())[: self.plan.texture(name).format.channels],
                     line=step.line,
                     coordinates=step.operands[0].value,
                 )
@@ -448,8 +447,8 @@ class _Watcher:
 
     def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> Read:
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
-        x, y = self._chosen.x - here.x + there.x, self._chosen.y - here.y + there.y
-        kind = self._plan.texture(pass_.source).kind
+        x, y = self.x - here.x + there.x, self.y - here.y + there.y
+        kind = self.plan.texture(pass_.source).kind
         return Read(
             texture=pass_.source,
             texel=Texel(unit=None, target=kind, x=x, y=y, layer=0, linear=False),

@@ -184,13 +184,6 @@ def test_nothing_is_drawn_of_what_the_budget_left_out(
     assert not plot.exists()
 
 
-def test_a_product_of_no_size_has_no_heat_map(run: Command, tmp_path: Path) -> None:
-    plot = tmp_path / "none.png"
-    code, _, err = run("cache", SINGLE, "n=0", "--heat-map", str(plot), "--quiet")
-    assert (code, plot.exists()) == (2, False)
-    assert f"{SINGLE} has no passes to map; give a size of at least 1" in err
-
-
 # Heat maps ----------------------------------------------------------------------------------------
 
 
