@@ -44,6 +44,8 @@ class Driver:
     normalised: the relative error of directions that OpenGL derives. fog_of_magnitudes: whether a
     negative fog coordinate counts as a positive one. keeps_order: whether programs and kernels that
     it gets as they are have no multiply-add contracted, and no sum of two terms regrouped.
+    dot3_scales: whether the alpha of DOT3_RGBA is scaled by RGB_SCALE. ARB_texture_env_dot3, issue
+    2, multiplies "the output by RGB_SCALE_ARB and ALPHA_SCALE_ARB".
     """
 
     name: str
@@ -55,6 +57,7 @@ class Driver:
     normalised: float = SPEC
     fog_of_magnitudes: bool = False
     keeps_order: bool = False
+    dot3_scales: bool = False
 
 
 # ARB_shader_precision: "exp, exp2 <= 3 ULP", "log, log2 <= 3 ULP"; NumPy's own are off by half a
@@ -142,6 +145,7 @@ NVIDIA = Driver(
     interpolation=2.0**-22,  # 2^-22.7; level attributes are exact
     normalised=5e-6,  # (0, 0, 1) becomes (0, 0, 0.9999957)
     fog_of_magnitudes=True,
+    dot3_scales=True,
 )
 
 _OTHER = Driver("a driver that is not known", "", _SPECIFIED, misses=_MISSES)

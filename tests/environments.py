@@ -7,7 +7,7 @@ operations. Textures and colours are bytes over 255, as everything was in 2001.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 import numpy as np
