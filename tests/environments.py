@@ -88,11 +88,20 @@ class Scene:
         drawn = self.pipeline(texel_format).run(executor=executor, arithmetic=arithmetic, **inputs)
         return drawn.arrays["C"].astype(np.float64)
 
-    def expected(self, levels: int | None = None) -> F64:
+    def expected(self, levels: int | None = None, *, dot3_scales: bool = False) -> F64:
         """What OpenGL 1.3 says, unrounded; levels: that each unit's result has, from 0 to 1.
 
         A half is then the even one of the two levels beside it; scaled, it is a whole number.
+        dot3_scales: of departures.Driver.
         """
+        if dot3_scales:
+            units = (
+                replace(u, alpha=replace(u.alpha, scale=u.rgb.scale))
+                if u.mode == "COMBINE" and u.rgb.function == "DOT3_RGBA"
+                else u
+                for u in self.units
+            )
+            return replace(self, units=tuple(units)).expected(levels)
         previous = np.broadcast_to(np.array(self.primary), (SIDE, SIDE, 4))
         for unit in self.units:
             previous = self._stage(unit, previous, 0.5 if levels is None else 128 / 255)
