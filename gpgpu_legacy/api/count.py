@@ -123,11 +123,11 @@ def count(p: PlanBuilder, over: Sequence[str] = ()) -> Count:
         total=count_plan(plan),
         passes=tuple(map(_pass_count, count_by_pass(plan))),
         over=tuple(over),
-        formulas=_recovered(p, over) if over else {},
+        formulas=_recovered(p, tuple(dict.fromkeys(over))) if over else {},
     )
 
 
-def _recovered(p: PlanBuilder, over: Sequence[str]) -> dict[str, ClosedForm]:
+def _recovered(p: PlanBuilder, over: tuple[str, ...]) -> dict[str, ClosedForm]:
     algorithm: Any
     algorithm, given = p.family or (None, {})
     known = algorithm.parameters if algorithm else {}
@@ -140,7 +140,7 @@ def _recovered(p: PlanBuilder, over: Sequence[str]) -> dict[str, ClosedForm]:
         lambda **sizes: algorithm.plan(**{**given, **sizes}),
         over,
         at=at if len(at) == len(over) else None,
-    ).formulas
+    )
 
 
 def _pass_count(group: PassCounts) -> PassCount:

@@ -128,57 +128,28 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
             addresses[slot, place] += entries[np.uint64(texel)]
 
 
-@native
 def settle(across: I64, up: I64, in_line: int) -> None:
     """Change tables [slots, places] so that more entries are equal, and all sums keep their lines.
 
     Where all of a slot's entries in one table lie at the same place in a line, that place is moved
     to the other table. Where no two places add up to a whole line, the places are dropped.
     """
-    for slot in range(across.shape[0]):
-        _move_place(across[slot], up[slot], in_line)
-        _move_place(up[slot], across[slot], in_line)
-        if _places(across[slot], in_line)[1] + _places(up[slot], in_line)[1] <= in_line:
-            for entries in (across[slot], up[slot]):
-                for n in range(entries.size):
-                    entries[n] &= ~in_line
-
-
-@native
-def _move_place(here: I64, there: I64, in_line: int) -> None:
-    """Move the place in a line, where all entries of `here` have the same one, to `there`."""
-    least, most = _places(here, in_line)
-    if least == most:
-        for n in range(here.size):
-            here[n] -= least
-        for n in range(there.size):
-            there[n] += least
-
-
-@native
-def _places(entries: I64, in_line: int) -> tuple[int, int]:
-    """The smallest and the largest place of entries in their lines."""
-    least, most = in_line, 0
-    for entry in entries:
-        place = entry & in_line
-        least, most = min(least, place), max(most, place)
-    return least, most
+    for here, there in ((across, up), (up, across)):
+        places = here & in_line
+        least = places.min(axis=1, keepdims=True)
+        least[(places != least).any(axis=1)] = 0
+        here[:] -= least
+        there[:] += least
+    dropped = (across & in_line).max(axis=1) + (up & in_line).max(axis=1) <= in_line
+    across[dropped] &= ~in_line
+    up[dropped] &= ~in_line
 
 
 def stretches(table: I64) -> I64:
     """For a table [places, slots], int64 [places]: equal neighbours have the same number."""
     numbers = np.zeros(len(table), np.int64)
-    _number_stretches(table, numbers)
+    numbers[1:] = (table[1:] != table[:-1]).any(axis=1).cumsum()
     return numbers
-
-
-@native
-def _number_stretches(table: I64, numbers: I64) -> None:
-    for place in range(1, table.shape[0]):
-        alike = True
-        for slot in range(table.shape[1]):
-            alike = alike and table[place, slot] == table[place - 1, slot]
-        numbers[place] = numbers[place - 1] + (not alike)
 
 
 @native

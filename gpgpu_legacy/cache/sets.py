@@ -70,7 +70,7 @@ def set_of(line: int, sets: int, mask: int) -> Any:
 
 
 @inlined
-def touch(  # noqa: PLR0911, PLR0917
+def touch(  # noqa: PLR0917
     entries: NDArray[np.int64],
     row: int,
     line: int,
@@ -93,7 +93,7 @@ def touch(  # noqa: PLR0911, PLR0917
         return HIT
     if policy == LRU and fill:
         return _use(entries, at, line, dirty)
-    if policy >= PLRU:
+    if policy >= RANDOM:
         return _follow(entries, at, line, policy, fill, dirty, state)
     for way in range(1, entries.shape[1]):
         entry = entries[at, way]
@@ -102,21 +102,17 @@ def touch(  # noqa: PLR0911, PLR0917
                 return _use(entries, at, line, dirty)
             entries[at, way] = entry | dirty
             return HIT
-    if not fill:
-        return BYPASS
-    if policy == FIFO:
-        return _arrive(entries, at, (line << 1) | dirty)
-    way = _any_way(entries, at, state)
-    victim = entries[at, way]
-    entries[at, way] = (line << 1) | dirty
-    return victim
+    return _use(entries, at, line, dirty) if fill else BYPASS
 
 
 # Ways are moved one by one, with an early exit from the loop. Copies of a block would be read as
 # vectors right after they were written one by one, and processors stall on that.
 @inlined
 def _use(entries: NDArray[np.int64], at: int, line: int, dirty: int) -> Any:
-    """Move a line to the front of its set, filling it in on a miss; returns what `touch` does."""
+    """Move a line to the front of its set, filling it in on a miss; returns what `touch` does.
+
+    With FIFO it is for misses alone.
+    """
     key = (line << 1) | 1
     held = entries[at, 0]
     for way in range(1, entries.shape[1]):
@@ -130,19 +126,6 @@ def _use(entries: NDArray[np.int64], at: int, line: int, dirty: int) -> Any:
     return held
 
 
-@inlined
-def _arrive(entries: NDArray[np.int64], at: int, new: int) -> Any:
-    """Put a new entry at the front of its set; returns the evicted one, or EMPTY."""
-    held = new
-    for way in range(entries.shape[1]):
-        entry = entries[at, way]
-        entries[at, way] = held
-        held = entry
-        if held == EMPTY:
-            break
-    return held
-
-
 @native
 def _follow(  # noqa: PLR0917
     entries: NDArray[np.int64],
@@ -153,32 +136,36 @@ def _follow(  # noqa: PLR0917
     dirty: int,
     state: NDArray[np.uint64],
 ) -> Any:
-    """`touch` with pseudo-LRU, where the line is not in way 0.
+    """`touch` with pseudo-LRU and random replacement, where the line is not in way 0.
 
-    A line fills an empty way before it evicts another: the last one in order.
+    A line fills an empty way before it evicts another: with pseudo-LRU the last one in order, at
+    random the first.
     """
     ways = entries.shape[1]
     key = (line << 1) | 1
-    empty = -1
+    has_trees = policy >= PLRU
+    empty = 0 if entries[at, 0] == EMPTY else -1
     for way in range(1, ways):
         entry = entries[at, way]
         if entry | 1 == key:
             entries[at, way] = entry | dirty
-            _turn_away(entries, at, way)
+            if has_trees:
+                _turn_away(entries, at, way)
             return HIT
-        if entry == EMPTY:
+        if entry == EMPTY and (has_trees or empty < 0):
             empty = way
     if not fill:
         return BYPASS
-    tree = ways & -ways
+    tree = ways & -ways if has_trees else 1
     way = ways - 1
-    if entries[at, 0] == EMPTY or empty >= 0:
-        way = max(0, empty)
+    if empty >= 0:
+        way = empty
     elif policy != PLRU:
         way = tree * (1 + _random(state, ways // tree)) - 1
     victim = entries[at, way]
     entries[at, way] = (line << 1) | dirty
-    _turn_away(entries, at, way)
+    if has_trees:
+        _turn_away(entries, at, way)
     return victim
 
 
@@ -202,16 +189,6 @@ def _turn_away(entries: NDArray[np.int64], at: int, way: int) -> None:
             held = entries[at, here]
             entries[at, here] = entries[at, here + tree]
             entries[at, here + tree] = held
-
-
-@inlined
-def _any_way(entries: NDArray[np.int64], at: int, state: NDArray[np.uint64]) -> Any:
-    """The first empty way of a set, or else a random one."""
-    ways = entries.shape[1]
-    for way in range(ways):
-        if entries[at, way] == EMPTY:
-            return way
-    return _random(state, ways)
 
 
 @inlined

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Any
 
 from gpgpu_legacy.chips.check import check_counted
 from gpgpu_legacy.chips.profile import Fact, Kind, Profile
@@ -192,12 +193,14 @@ def _float_textures(read: _Textures, chip: Profile) -> Iterator[Row]:
     fact = chip.formats.float_texture_kinds
     used = sorted({t.kind.value for t in read.textures})
     kinds = f"{', '.join(used)} of {', '.join(sorted({t.format.name for t in read.textures}))}"
-    if fact is None:
-        yield make_row("float textures", kinds, both_sides(UNKNOWN_SIDE, chip))
-        return
-    over = read.only(lambda t: t.kind.value not in fact.value)
-    side = make_side(over.outcome, ", ".join(fact.value) or "none", fact)
-    yield _row("float textures", kinds, side, over, chip)
+    over = read.only(lambda t: fact is not None and t.kind.value not in fact.value)
+    words = ", ".join(fact.value) if fact else ""
+    yield _row("float textures", kinds, _side(over, words, fact), over, chip)
+
+
+def _side(over: _Textures, words: str, fact: Fact[Any] | None) -> Side:
+    """What a chip has, in words, as a limit that these textures exceed."""
+    return make_side(over.outcome, words or "none", fact) if fact else UNKNOWN_SIDE
 
 
 def _float_filters(by_filter: dict[Filter, _Textures], chip: Profile) -> Iterator[Row]:
@@ -208,13 +211,12 @@ def _float_filters(by_filter: dict[Filter, _Textures], chip: Profile) -> Iterato
     over = _Textures((), {})
     if list(by_filter) == [Filter.NEAREST]:
         side = make_side(Outcome.WITHIN, ", ".join(fact.value) if fact else filters, fact)
-    elif fact is None:
-        side = UNKNOWN_SIDE
     else:
         # The filters that a chip lacks are of one kind: there are two, and all chips have nearest.
-        others = (textures for kind, textures in by_filter.items() if kind.value not in fact.value)
+        has = fact.value if fact else tuple(kind.value for kind in by_filter)
+        others = (textures for kind, textures in by_filter.items() if kind.value not in has)
         over = next(others, over)
-        side = make_side(over.outcome, ", ".join(fact.value), fact)
+        side = _side(over, ", ".join(has), fact)
     yield _row("float filters", filters, side, over, chip)
 
 
@@ -223,12 +225,9 @@ def _bits(limit: str, used: _Textures, fact: Fact[int] | None, chip: Profile) ->
     if not used:
         return
     bits = f"{max(t.format.bits_per_channel for t in used.textures)} bits"
-    if fact is None:
-        yield make_row(limit, bits, both_sides(UNKNOWN_SIDE, chip))
-        return
-    over = used.only(lambda t: t.format.bits_per_channel > fact.value)
-    side = make_side(over.outcome, f"{fact.value} bits" if fact.value else "none", fact)
-    yield _row(limit, bits, side, over, chip)
+    over = used.only(lambda t: fact is not None and t.format.bits_per_channel > fact.value)
+    words = f"{fact.value} bits" if fact and fact.value else ""
+    yield _row(limit, bits, _side(over, words, fact), over, chip)
 
 
 def _size(limit: str, used: _Textures, fact: Fact[int] | None, chip: Profile) -> Iterator[Row]:

@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
+from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
@@ -84,7 +84,7 @@ RULES = {rule.name: rule for rule in (CC1_1, FERMI)}
 
 
 @dataclass(frozen=True, slots=True)
-class Transactions:
+class Transactions(Additive):
     """The memory transactions of a plan under one rule.
 
     load_transactions, store_transactions: of global memory; load_bytes, store_bytes: what they
@@ -98,14 +98,6 @@ class Transactions:
     store_bytes: int = 0
     shared_requests: int = 0
     shared_replays: int = 0
-
-    def __add__(self, other: Transactions) -> Transactions:
-        """The sum of both."""
-        return Transactions(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
-
-    def times(self, count: int) -> Transactions:
-        """The transactions of `count` repetitions."""
-        return Transactions(*(getattr(self, f.name) * count for f in fields(self)))
 
     @property
     def bytes_transacted(self) -> int:

@@ -8,11 +8,9 @@ one gives all its values, those at sizes held out included.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from inspect import Parameter, signature
 from itertools import count, islice, product, takewhile
-from typing import Any
 
 from gpgpu_legacy.count.closed_form import Point, Power, fit_grid, formula_text, value_at
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, count_plan
@@ -44,36 +42,19 @@ class ClosedForm(Record):
     checked_at: tuple[Point, ...] = ()
 
 
-class Formulas(Record):
-    """The formulas of a family of plans, by the name of the count.
-
-    over: the parameters that the formulas are in. fixed: the values of the others.
-    """
-
-    over: tuple[str, ...]
-    fixed: dict[str, Any]
-    formulas: dict[str, ClosedForm]
-
-
 def formulas(
-    plan_of: PlanOf,
-    over: Sequence[str] = ("n",),
-    fixed: Mapping[str, Any] | None = None,
-    *,
-    at: Point | None = None,
-) -> Formulas:
-    """Recover a formula for each count of a family of plans.
+    plan_of: PlanOf, over: tuple[str, ...] = ("n",), *, at: Point | None = None
+) -> dict[str, ClosedForm]:
+    """Recover a formula for each count of a family of plans, by the name of the count.
 
-    plan_of: called with a keyword for each of `over`, a positive integer, and with those of
-    `fixed`. It may refuse sizes by an InputError or a PlanError. over: of several parameters, the
-    first is made larger than the others. at: the sizes of the plan that is asked about, for which
-    the formulas are checked too, if they are sizes that the formulas are for.
+    plan_of: called with a keyword for each of `over`, a positive integer. It may refuse sizes by an
+    InputError or a PlanError. over: of several parameters, the first is made larger than the
+    others. at: the sizes of the plan that is asked about, for which the formulas are checked too,
+    if they are sizes that the formulas are for.
 
-    Raises InputError if the function has no such parameters, and where it refuses all sizes.
+    Raises InputError where the function refuses all sizes.
     """
-    names, given = tuple(over), dict(fixed or {})
-    _check_parameters(plan_of, names, given)
-    counted = _Counted(plan_of, names, given)
+    counted = _Counted(plan_of, over)
     found: dict[str, ClosedForm] = {}
     for samples in _samples(counted, at):
         for name in ADDITIVE:
@@ -83,42 +64,25 @@ def formulas(
         if len(found) == len(ADDITIVE):
             break
     if not counted.counts:
-        raise counted.refusal or InputError(f"the plan has no sizes {' and '.join(names)}")
-    forms = {name: found.get(name, ClosedForm()) for name in ADDITIVE}
-    return Formulas(over=names, fixed=given, formulas=forms)
-
-
-def _check_parameters(plan_of: PlanOf, names: tuple[str, ...], given: Mapping[str, Any]) -> None:
-    """InputError unless the function has these parameters, and each is given once."""
-    if not names:
-        raise InputError("no parameter is given to find formulas in; give one, such as n")
-    twice = [name for name in names if name in given or names.count(name) > 1]
-    if twice:
-        raise InputError(f"the parameter {twice[0]} is given twice; give it once")
-    parameters = signature(plan_of).parameters
-    if any(p.kind is Parameter.VAR_KEYWORD for p in parameters.values()):
-        return
-    for name in (*names, *given):
-        if name not in parameters:
-            has = ", ".join(parameters) or "none"
-            raise InputError(f"there is no parameter {name}; the parameters are {has}")
+        raise counted.refusal or InputError(f"the plan has no sizes {' and '.join(over)}")
+    return {name: found.get(name, ClosedForm()) for name in ADDITIVE}
 
 
 class _Counted:
     """The counts of the plans of a family, each made once. refusal: of the size refused last."""
 
-    def __init__(self, plan_of: PlanOf, names: tuple[str, ...], given: dict[str, Any]) -> None:
+    def __init__(self, plan_of: PlanOf, names: tuple[str, ...]) -> None:
         self.names = names
         self.counts: dict[Point, Counts] = {}
         self.refusal: InputError | PlanError | None = None
-        self._plan_of, self._given = plan_of, given
+        self._plan_of = plan_of
         self._refused: set[Point] = set()
 
     def takes(self, point: Point) -> bool:
         """Whether there is a plan of these sizes."""
         if point not in self.counts and point not in self._refused:
             try:
-                plan = self._plan_of(**dict(zip(self.names, point, strict=True)), **self._given)
+                plan = self._plan_of(**dict(zip(self.names, point, strict=True)))
                 self.counts[point] = count_plan(plan)
             except (InputError, PlanError) as refusal:
                 self._refused.add(point)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, fields
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -20,6 +21,22 @@ from gpgpu_legacy.kernel.dependence import check_data_independent
 from gpgpu_legacy.kernel.ir import Element, Space, Type
 from gpgpu_legacy.plan.expand import at_iteration, values_of, varies
 from gpgpu_legacy.plan.plan import ComputePass, Plan
+
+
+class Additive:
+    """Counts, a dataclass, that are added up field by field."""
+
+    __slots__ = ()
+    __match_args__: ClassVar[tuple[str, ...]]
+
+    def __add__(self, other: Self) -> Self:
+        """The sum of both."""
+        names = self.__match_args__
+        return type(self)(*(getattr(self, name) + getattr(other, name) for name in names))
+
+    def times(self, count: int) -> Self:
+        """What `count` repetitions cost."""
+        return type(self)(*(getattr(self, name) * count for name in self.__match_args__))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import asdict, dataclass, field, fields, replace
 
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
-from gpgpu_legacy.count.kernels import count_compute_pass, distinct_dispatches
+from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
 from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_passes
@@ -29,7 +29,7 @@ VERTEX_BYTES = 12
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Counts:
+class Counts(Additive):
     """What a plan or a pass costs, in total. Names that end in _bytes are in bytes.
 
     passes: fragment passes, as the paper counts them, without copies and clears.
@@ -83,28 +83,8 @@ class Counts:
         shown = (f"{name}={value}" for name, value, default in values if value != default)
         return f"Counts({', '.join(shown)})"
 
-    def _repr_html_(self) -> str:
-        """What is not 0, as a table for a notebook."""
-        from gpgpu_legacy.present.grid import Grid
-        from gpgpu_legacy.present.html import grids_html
 
-        rows = tuple(
-            (name.replace("_", " "), getattr(self, name))
-            for name in (*ADDITIVE, "vertices")
-            if getattr(self, name)
-        )
-        return grids_html([Grid("counts", "Counted", ("count", "total"), rows)])
-
-    def __add__(self, other: Counts) -> Counts:
-        """The sum of both."""
-        return Counts(*(getattr(self, name) + getattr(other, name) for name in ADDITIVE))
-
-    def times(self, count: int) -> Counts:
-        """The cost of `count` repetitions."""
-        return Counts(*(getattr(self, name) * count for name in ADDITIVE))
-
-
-ADDITIVE = tuple(f.name for f in fields(Counts) if f.init)
+ADDITIVE = Counts.__match_args__
 
 
 def count_plan(plan: Plan) -> Counts:

@@ -22,13 +22,12 @@ _UNORM8_MAX = 255
 
 @dataclass(frozen=True, slots=True)
 class _Codec:
-    """How a format stores a channel. cast: NumPy's conversion to `dtype` is the same as encode."""
+    """How a format stores a channel."""
 
     dtype: type[np.generic]
     encode: Callable[[F32], Stored]
     decode: Callable[[Stored], F32]
     add: Callable[[Stored, Stored], Stored]
-    cast: bool = True
 
 
 def _identity(values: Any) -> Any:
@@ -74,7 +73,7 @@ def _add_half(destination: Stored, source: Stored) -> Stored:
 _CODECS = {
     (Numeric.FLOAT, 16): _Codec(np.float16, _encode_half, _decode_half, _add_half),
     (Numeric.FLOAT, 32): _Codec(np.float32, _identity, _identity, _add_float),
-    (Numeric.UNORM, 8): _Codec(np.uint8, _encode_unorm8, _decode_unorm8, _add_unorm8, cast=False),
+    (Numeric.UNORM, 8): _Codec(np.uint8, _encode_unorm8, _decode_unorm8, _add_unorm8),
 }
 
 
@@ -138,18 +137,13 @@ class Storage:
             part, (rows, columns) = self.planes[channel][slices(rect)], view.shape
             part[rows:] = 0
             part[:rows, columns:] = 0
-            if self._codec.cast:
-                with np.errstate(over="ignore"):
-                    part[:rows, :columns] = view
-            else:
-                part[:rows, :columns] = self._codec.encode(view)
+            part[:rows, :columns] = self._codec.encode(view)
 
     def unload(self, matrix: F32, region: Region, rect: Rect, packing: Packing) -> None:
         """Unpack a rectangle into a region of a matrix; the padding is dropped."""
         for channel, view in enumerate(_views(matrix, region, rect, packing)):
             rows, columns = view.shape
-            part = self.planes[channel][slices(rect)][:rows, :columns]
-            view[...] = part if self._codec.cast else self._codec.decode(part)
+            view[...] = self._codec.decode(self.planes[channel][slices(rect)][:rows, :columns])
 
     def copy(self, where: Slices, source: Storage, source_where: Slices) -> None:
         """Copy a rectangle of another texture of the same format, bit for bit."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from math import ceil
 
 import pytest
@@ -14,7 +15,7 @@ from sorting import sort_plan
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.closed_form import fit, fit_grid, formula_text, value_at
-from gpgpu_legacy.count.formulas import Formulas, formulas
+from gpgpu_legacy.count.formulas import ClosedForm, formulas
 from gpgpu_legacy.count.traffic import ADDITIVE
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import R32F
@@ -80,8 +81,8 @@ MAXIMUM = program(
 )
 
 
-def text_of(found: Formulas, *names: str) -> list[str | None]:
-    return [found.formulas[name].formula for name in names]
+def text_of(found: dict[str, ClosedForm], *names: str) -> list[str | None]:
+    return [found[name].formula for name in names]
 
 
 def steps_of(n: int) -> list[int]:
@@ -118,9 +119,9 @@ def test_a_reduction_has_log_n_passes(plan_of: Callable[[int], Plan]) -> None:
         "log(n, 2)", "n - 1", "2*(n - 1)", "n - 1", "12*(n - 1)",
     ]  # fmt: skip
     assert text_of(found, "geometry_bytes", "clear_bytes") == ["48*log(n, 2)", "8*n"]
-    assert {form.holds_for for form in found.formulas.values()} == {"n a power of 2"}
-    assert (found.over, found.fixed, tuple(found.formulas)) == (("n",), {}, ADDITIVE)
-    passes = found.formulas["passes"]
+    assert {form.holds_for for form in found.values()} == {"n a power of 2"}
+    assert tuple(found) == ADDITIVE
+    passes = found["passes"]
     assert passes.solved_at == tuple((2**k,) for k in range(1, 8))
     assert passes.checked_at == ((256,), (512,))
 
@@ -158,21 +159,21 @@ def test_a_formula_in_several_parameters() -> None:
     assert text_of(found, *names) == [
         "passes", "n**2*passes", "4*n**2*passes", "4*n**2", "48*passes",
     ]  # fmt: skip
-    passes = found.formulas["passes"]
+    passes = found["passes"]
     assert passes.holds_for == "any n and passes"
     assert (100, 50) in passes.checked_at
     assert not set(passes.checked_at) & set(passes.solved_at)
 
 
 def test_where_parity_matters_the_even_sizes_are_named() -> None:
-    found = formulas(filling, ("passes",), {"n": 4, "step": 2})
-    assert (found.formulas["passes"].formula, found.formulas["passes"].holds_for) == (
+    found = formulas(partial(filling, 4, step=2), ("passes",))
+    assert (found["passes"].formula, found["passes"].holds_for) == (
         "passes/2",
         "even passes",
     )
-    assert found.formulas["clear_bytes"].holds_for == "any passes"
-    of_eight = formulas(filling, ("passes",), {"n": 4, "step": 8})
-    assert of_eight.formulas["passes"].holds_for == "passes a multiple of 8"
+    assert found["clear_bytes"].holds_for == "any passes"
+    of_eight = formulas(partial(filling, 4, step=8), ("passes",))
+    assert of_eight["passes"].holds_for == "passes a multiple of 8"
 
 
 def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
@@ -181,30 +182,16 @@ def test_padding_at_small_sizes_is_no_formula_for_all() -> None:
     def plan_of(n: int, b: int = 32) -> Plan:
         return find_product("hall-carr-hart-single").plan(n=n, block=b)
 
-    found = formulas(plan_of, at=(96,)).formulas["passes"]
+    found = formulas(plan_of, at=(96,))["passes"]
     assert (found.formula, found.holds_for) == ("n/32", "n a multiple of 32")
     assert (96,) in found.checked_at
-    both = formulas(plan_of, ("n", "b")).formulas["passes"]
+    both = formulas(plan_of, ("n", "b"))["passes"]
     assert (both.formula, both.holds_for) == ("n/b", "powers of 2 as n and b")
 
 
 @pytest.mark.parametrize("passes", [lambda n: n % 5 + 1, lambda n: n**4 + (n > 400)])
 def test_what_no_formula_gives_has_none(passes: Callable[[int], int]) -> None:
     found = formulas(lambda n: filling(4, passes(n)), at=(1024,))
-    assert found.formulas["passes"].formula is None
-    assert found.formulas["passes"].holds_for == ""
-    assert found.formulas["clear_bytes"].formula == "64"
-
-
-# What is refused ---------------------------------------------------------------------------------
-
-
-def test_a_parameter_that_there_is_not_is_named() -> None:
-    with pytest.raises(InputError, match="no parameter m; the parameters are n, passes, step"):
-        formulas(filling, ("m",))
-    with pytest.raises(InputError, match="no parameter size; the parameters are"):
-        formulas(filling, ("n",), {"size": 3})
-    with pytest.raises(InputError, match="parameter n is given twice"):
-        formulas(filling, ("n",), {"n": 3})
-    with pytest.raises(InputError, match="give one, such as n"):
-        formulas(filling, ())
+    assert found["passes"].formula is None
+    assert found["passes"].holds_for == ""
+    assert found["clear_bytes"].formula == "64"

@@ -245,7 +245,7 @@ def test_closed_forms_come_out_of_counts(
 ) -> None:
     import sympy
 
-    found = formulas(plan_of(name, **fixed)).formulas
+    found = formulas(plan_of(name, **fixed))
     for count, formula in wanted.items():
         text = found[count].formula
         assert text is not None, count
