@@ -27,7 +27,7 @@ from gpgpu_legacy.chips.verdict import (
 from gpgpu_legacy.count.resources import Resources, resources
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.plan.formats import Numeric
-from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_passes, numbers_text
+from gpgpu_legacy.plan.pass_names import numbered_passes, numbers_text
 from gpgpu_legacy.plan.plan import Blend, ComputePass, CopyPass, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Filter, Texture
 from gpgpu_legacy.serial import with_fields
@@ -53,7 +53,7 @@ def check_on_each(plan: Plan, chips: Iterable[Profile]) -> tuple[Verdict, ...]:
     return tuple(_verdict(plan, uses, programs, chip) for chip in chips)
 
 
-_Programs = list[tuple[Program, Resources, list[PassNumbers]]]
+_Programs = list[tuple[Program, Resources, list[range]]]
 """The programs of a plan, what they take, and their passes."""
 
 
@@ -72,23 +72,23 @@ def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Ver
     return make_verdict(plan.name, chip, rows, nodes, expanded, pass_count=plan.pass_count)
 
 
-def _kernels(dispatches: list[PassNumbers], chip: Profile) -> Iterator[Row]:
+def _kernels(dispatches: list[range], chip: Profile) -> Iterator[Row]:
     if dispatches:
         kernels = yes_or_no_sides(chip.programs.kernels, chip)
         yield _with_passes(make_row("compute kernels", "used", kernels), dispatches)
         yield _with_passes(make_row("work groups", "used", (None, UNKNOWN_SIDE)), dispatches)
 
 
-def _with_passes(row: Row, passes: Sequence[PassNumbers]) -> Row:
+def _with_passes(row: Row, passes: Sequence[range]) -> Row:
     """The same row, with the passes that use its program, or what exceeds its limit."""
-    count = sum(numbers.count for numbers in passes)
+    count = sum(map(len, passes))
     return with_fields(row, passes=_text(tuple(passes)), pass_count=count)
 
 
 _text = lru_cache(maxsize=256)(numbers_text)  # one text for all limits and chips
 
 
-_ByTexture = dict[str, list[PassNumbers]]
+_ByTexture = dict[str, list[range]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +98,8 @@ class _Uses:
     read: textures that passes look up, or copy to.
     """
 
-    programs: dict[Program, list[PassNumbers]] = field(default_factory=dict)
-    dispatches: list[PassNumbers] = field(default_factory=list)
+    programs: dict[Program, list[range]] = field(default_factory=dict)
+    dispatches: list[range] = field(default_factory=list)
     read: _ByTexture = field(default_factory=dict)
     drawn: _ByTexture = field(default_factory=dict)
     blended: _ByTexture = field(default_factory=dict)
@@ -109,7 +109,7 @@ class _Uses:
 def _uses(plan: Plan) -> _Uses:
     uses = _Uses()
 
-    def note(by_texture: _ByTexture, names: Iterable[str], numbers: PassNumbers) -> None:
+    def note(by_texture: _ByTexture, names: Iterable[str], numbers: range) -> None:
         for name in dict.fromkeys(names):
             by_texture.setdefault(name, []).append(numbers)
 
@@ -166,10 +166,10 @@ class _Textures:
         return Outcome.EXCEEDED if self.textures else Outcome.WITHIN
 
     @property
-    def numbers(self) -> list[PassNumbers]:
+    def numbers(self) -> list[range]:
         """The passes that use them, in order."""
         used = {n for t in self.textures for n in self.passes[t.name]}
-        return sorted(used, key=lambda numbers: numbers.first)
+        return sorted(used, key=lambda numbers: numbers.start)
 
 
 def _textures(plan: Plan, uses: _Uses, chip: Profile) -> Iterator[Row]:

@@ -20,7 +20,7 @@ from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
-from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_passes
+from gpgpu_legacy.plan.pass_names import numbered_passes
 from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, FragmentPass, Pass, Plan
 from gpgpu_legacy.plan.textures import MovingRect, Rect, Transfer
 
@@ -178,13 +178,13 @@ class PassCounts:
     """
 
     pass_: Pass
-    numbers: tuple[PassNumbers, ...]
+    numbers: tuple[range, ...]
     counts: Counts
 
     @property
     def runs(self) -> int:
         """How many passes they are."""
-        return sum(numbers.count for numbers in self.numbers)
+        return sum(map(len, self.numbers))
 
 
 def count_by_pass(plan: Plan) -> tuple[PassCounts, ...]:
@@ -195,14 +195,14 @@ def count_by_pass(plan: Plan) -> tuple[PassCounts, ...]:
     what transfers and initial values cost, the counts add up to those of the plan. Raises PlanError
     as count_plan does.
     """
-    groups: dict[Hashable, list[tuple[PassNumbers, Pass]]] = {}
+    groups: dict[Hashable, list[tuple[range, Pass]]] = {}
     for numbers, pass_ in numbered_passes(plan):
         groups.setdefault(work_of_pass(pass_), []).append((numbers, pass_))
     return tuple(
         PassCounts(
             group[0][1],
             tuple(numbers for numbers, _ in group),
-            sum((count_repeated(plan, pass_, n.count) for n, pass_ in group), Counts()),
+            sum((count_repeated(plan, pass_, len(n)) for n, pass_ in group), Counts()),
         )
         for group in groups.values()
     )

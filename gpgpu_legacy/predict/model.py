@@ -275,11 +275,11 @@ def _pass_time(group: list[tuple[Part, Prediction]]) -> PassTime:
         if (term := prediction.bottleneck) is not None and term.seconds is not None:
             before = bottlenecks.get(term.name, 0.0)
             bottlenecks[term.name] = before + part.times * term.seconds
-    numbers = sorted((n for part, _ in group for n in part.numbers), key=lambda n: n.first)
+    numbers = sorted((n for part, _ in group for n in part.numbers), key=lambda n: n.start)
     passes = group[0][0].passes
     return PassTime(
         numbers=numbers_text(numbers),
-        runs=sum(n.count for n in numbers),
+        runs=sum(map(len, numbers)),
         what=tuple(f"{kind_of_pass(p)} {name_of_pass(p)}".rstrip() for p in passes),
         seconds=sum(seconds) if len(seconds) == len(times) else None,
         binds=max(bottlenecks, key=bottlenecks.__getitem__, default=None),

@@ -14,7 +14,7 @@ from itertools import chain
 from gpgpu_legacy.lower.analysis.affine import Linear, lookup_coordinates
 from gpgpu_legacy.plan.expand import at_iteration, moves, passes, varies
 from gpgpu_legacy.plan.numbers import Affine, NumberVec4, PerIteration, Table
-from gpgpu_legacy.plan.pass_names import PassNumbers, numbered_steps, passes_of
+from gpgpu_legacy.plan.pass_names import numbered_steps, passes_of
 from gpgpu_legacy.plan.plan import (
     ComputePass,
     Corners,
@@ -40,7 +40,7 @@ class Part:
 
     plan: Plan
     passes: tuple[Pass, ...]
-    numbers: tuple[PassNumbers, ...]
+    numbers: tuple[range, ...]
     times: int
 
 
@@ -49,7 +49,7 @@ def parts_of(plan: Plan, *, apart: bool) -> tuple[Part, ...]:
 
     apart: every pass is a part; if not, a Repeat is one, so that its passes may be fused.
     """
-    found: dict[Plan, list[tuple[tuple[PassNumbers, ...], Step]]] = {}
+    found: dict[Plan, list[tuple[tuple[range, ...], Step]]] = {}
     for numbers, step in _steps(plan, apart=apart):
         found.setdefault(_by_itself(plan, step), []).append((numbers, step))
     return tuple(
@@ -58,7 +58,7 @@ def parts_of(plan: Plan, *, apart: bool) -> tuple[Part, ...]:
     )
 
 
-def _steps(plan: Plan, *, apart: bool) -> Iterator[tuple[tuple[PassNumbers, ...], Step]]:
+def _steps(plan: Plan, *, apart: bool) -> Iterator[tuple[tuple[range, ...], Step]]:
     """The steps of a plan that run, with their passes' numbers; passes of a Repeat one by one."""
     for numbers, step in numbered_steps(plan):
         if apart and isinstance(step, Repeat):

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 
 from gpgpu_legacy.kernel.ir import (
     RANGES,
@@ -35,11 +34,9 @@ from gpgpu_legacy.kernel.ir import (
 MOST_TERMS = 16
 """Symbols of a form that are kept apart; of a longer form only the range is known."""
 
-MOST_FACTS = 16
-"""The latest facts about a form's symbols that are tried on it."""
-
-MOST_TRIALS = 20_000
-"""Facts that are tried in one analysis, a tenth of a second; then only ranges of symbols count."""
+MOST_TRIALS = 100_000
+"""Facts that are looked at in one analysis, a tenth of a second; then only ranges of symbols count.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,80 +102,39 @@ class SymbolRanges:
 
     def range(self, form: LinearForm) -> tuple[int, int]:
         """The least and the largest value that the ranges of the symbols allow."""
-        return form.constant + sum(c * self._ranges[s][c < 0] for s, c in form.terms), self._top(
-            form
-        )
+        return -self._top(form.times(-1)), self._top(form)
 
-    def most(self, form: LinearForm) -> int:
-        """What the form is at most, here."""
-        return self._lowered(form, self._top(form), None)
+    def most(self, form: LinearForm, enough: int | None = None) -> int:
+        """What the form is at most, here: the least bound that is found, or one that is enough.
+
+        Multiples of facts are taken away that make a symbol disappear, one by one. As a fact is at
+        most 0, the form is at most what is left. That is `rest`, divided by `scale`.
+        """
+        rest, scale, best = form, 1, self._top(form)
+        lower: tuple[LinearForm, int] | None = (rest, scale)
+        while lower is not None and self._trials > 0 and (enough is None or best > enough):
+            (rest, scale), lower = lower, None
+            self._trials -= len(self._facts)
+            for fact in reversed(self._facts):
+                for symbol, coefficient in fact.terms:
+                    own, size = rest.of(symbol), abs(coefficient)
+                    if own * coefficient > 0:
+                        left = rest.times(size) - fact.times(abs(own))
+                        bound = self._top(left) // (scale * size)
+                        if bound < best:
+                            best, lower = bound, (left, scale * size)
+        return best
 
     def is_at_most(self, form: LinearForm, bound: int) -> bool:
         """Whether the form is at most that, here."""
-        return self._lowered(form, self._top(form), bound) <= bound
+        return self.most(form, bound) <= bound
 
     def is_within(self, form: LinearForm, low: int, high: int) -> bool:
         """Whether the form is from low to high, here."""
-        least, most = self.range(form)
-        if low <= least and most <= high:
-            return True
         return self.is_at_most(form, high) and self.is_at_most(form.times(-1), -low)
 
     def _top(self, form: LinearForm) -> int:
         return form.constant + sum(c * self._ranges[s][c > 0] for s, c in form.terms)
-
-    def _lowered(self, form: LinearForm, top: int, enough: int | None) -> int:
-        """The least upper bound that is found by taking away multiples of facts, one by one.
-
-        As a fact is at most 0, the form is at most what is left when a multiple of it is taken
-        away. Such multiples are tried that make a symbol disappear.
-        """
-        rest: tuple[Fraction, dict[int, Fraction]]
-        rest = Fraction(form.constant), {s: Fraction(c) for s, c in form.terms}
-        best = Fraction(top)
-        while (enough is None or best > enough) and self._trials > 0:
-            lower: tuple[Fraction, dict[int, Fraction]] | None = None
-            for fact in self._about(rest[1]):
-                for symbol, coefficient in fact.terms:
-                    factor = rest[1].get(symbol, Fraction(0)) / coefficient
-                    if factor <= 0:
-                        continue
-                    self._trials -= 1
-                    tried = _less(rest, fact, factor)
-                    bound = self._highest(tried)
-                    if bound < best:
-                        best, lower = bound, tried
-            if lower is None:
-                break
-            rest = lower
-        return best.numerator // best.denominator
-
-    def _about(self, terms: dict[int, Fraction]) -> list[LinearForm]:
-        about: list[LinearForm] = []
-        for fact in reversed(self._facts):
-            if any(symbol in terms for symbol, _ in fact.terms):
-                about.append(fact)
-                if len(about) == MOST_FACTS:
-                    break
-        return about
-
-    def _highest(self, form: tuple[Fraction, dict[int, Fraction]]) -> Fraction:
-        constant, terms = form
-        return constant + sum(c * self._ranges[s][c > 0] for s, c in terms.items())
-
-
-def _less(
-    form: tuple[Fraction, dict[int, Fraction]], fact: LinearForm, factor: Fraction
-) -> tuple[Fraction, dict[int, Fraction]]:
-    constant, terms = form
-    left = dict(terms)
-    for symbol, coefficient in fact.terms:
-        value = left.get(symbol, Fraction(0)) - factor * coefficient
-        if value:
-            left[symbol] = value
-        else:
-            left.pop(symbol, None)
-    return constant - factor * fact.constant, left
 
 
 MOST_ELEMENTS = 2**31 - 2**24
