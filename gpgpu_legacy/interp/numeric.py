@@ -102,10 +102,10 @@ class Storage:
         """Set all texels to their values at the start of a run."""
         self.clear(self.texture.initial or (0.0, 0.0, 0.0, 0.0))
 
-    def clear(self, value: Sequence[float], rows: slice = slice(None)) -> None:
-        """Set every texel of all rows, or of some, to one value."""
+    def clear(self, value: Sequence[float]) -> None:
+        """Set every texel to one value."""
         for plane, component in zip(self.planes, value, strict=False):
-            plane[rows] = self._codec.encode(np.asarray(component, np.float32))
+            plane[...] = self._codec.encode(np.asarray(component, np.float32))
 
     def decode(self, stored: Stored) -> F32:
         """The float32 values that lookups read where this texture stores these numbers."""

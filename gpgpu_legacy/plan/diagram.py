@@ -6,11 +6,16 @@ with the number of its iterations.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from html import escape
 
-from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbered_steps, numbers_text
+from gpgpu_legacy.plan.pass_names import (
+    kind_of_pass,
+    name_of_pass,
+    numbered_steps,
+    numbers_text,
+    passes_of,
+)
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass, Plan, Repeat, read_by, written_by
 
 BOXES_SHOWN = 24
@@ -22,21 +27,34 @@ _LINE, _CHARACTERS = 18, 22
 _ARROW = 22
 
 
-@dataclass(frozen=True, slots=True)
-class _Box:
-    numbers: str
-    pass_: Pass
-    y: int
-
-
 def plan_svg(plan: Plan) -> str:
     """The diagram, as an SVG element for a page; all names are escaped."""
-    boxes, frames, height = _placed(plan)
-    left_out = sum(1 for _ in plan.weighted_passes()) - len(boxes)
+    frames: list[str] = []
+    boxes: list[str] = []
+    shown, y = 0, 3 * _LINE
+    for numbers, step in numbered_steps(plan):
+        if shown == BOXES_SHOWN:
+            break
+        top = y
+        y += 2 * _LINE if isinstance(step, Repeat) else 0
+        for number, pass_ in list(zip(numbers, passes_of(step), strict=True))[
+            : BOXES_SHOWN - shown
+        ]:
+            boxes += _box(numbers_text((number,)), pass_, y)
+            shown, y = shown + 1, y + _HEIGHT + _GAP
+        if isinstance(step, Repeat):
+            frames += _frame(top, y - _GAP + _GAP // 2, step.count)
+            y += _GAP
+    left_out, height = sum(1 for _ in plan.weighted_passes()) - shown, y + 2 * _LINE
+    given, results = (
+        ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in matrices) or "nothing"
+        for matrices in (plan.operands, plan.results)
+    )
     parts = [
-        *_ends(plan, height),
-        *(part for frame in frames for part in _frame(*frame)),
-        *(part for box in boxes for part in _box(box)),
+        _text(_WIDTH / 2, _LINE, plan.name, "middle", 70),
+        _text(_WIDTH / 2, 2 * _LINE, f"in: {given}", "middle", 70),
+        _text(_WIDTH / 2, height - _LINE / 2, f"out: {results}", "middle", 70),
+        *(*frames, *boxes),
     ]
     if left_out:
         parts.append(_text(_WIDTH / 2, height - 1.5 * _LINE, f"… {left_out} more", "middle"))
@@ -50,35 +68,6 @@ def plan_svg(plan: Plan) -> str:
     )
 
 
-def _placed(plan: Plan) -> tuple[list[_Box], list[tuple[int, int, int]], int]:
-    """The boxes; the Repeats as their tops, bottoms and counts; and the height of all."""
-    boxes: list[_Box] = []
-    frames: list[tuple[int, int, int]] = []
-    y = 3 * _LINE
-    for numbers, step in numbered_steps(plan):
-        if len(boxes) == BOXES_SHOWN:
-            break
-        body = step.body if isinstance(step, Repeat) else (step,)
-        top = y
-        y += 2 * _LINE if isinstance(step, Repeat) else 0
-        for number, pass_ in list(zip(numbers, body, strict=True))[: BOXES_SHOWN - len(boxes)]:
-            boxes.append(_Box(numbers_text((number,)), pass_, y))
-            y += _HEIGHT + _GAP
-        if isinstance(step, Repeat):
-            frames.append((top, y - _GAP + _GAP // 2, step.count))
-            y += _GAP
-    return boxes, frames, y + 2 * _LINE
-
-
-def _ends(plan: Plan, height: int) -> Iterator[str]:
-    """The inputs at the top and the outputs at the bottom."""
-    given = ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in plan.operands)
-    results = ", ".join(f"{m.name} {m.rows}×{m.columns}" for m in plan.results)
-    yield _text(_WIDTH / 2, _LINE, plan.name, "middle", 70)
-    yield _text(_WIDTH / 2, 2 * _LINE, f"in: {given or 'nothing'}", "middle", 70)
-    yield _text(_WIDTH / 2, height - _LINE / 2, f"out: {results or 'nothing'}", "middle", 70)
-
-
 def _frame(top: int, bottom: int, count: int) -> Iterator[str]:
     x, width = _LEFT - _INDENT, _BOX + 2 * _INDENT
     yield (
@@ -88,29 +77,22 @@ def _frame(top: int, bottom: int, count: int) -> Iterator[str]:
     yield _text(_LEFT, top + 1.3 * _LINE, f"repeat {count} times", "start")
 
 
-def _box(box: _Box) -> Iterator[str]:
-    pass_ = box.pass_
-    middle = box.y + _HEIGHT / 2
-    yield f'<rect x="{_LEFT}" y="{box.y}" width="{_BOX}" height="{_HEIGHT}" rx="4"/>'
+def _box(numbers: str, pass_: Pass, y: int) -> Iterator[str]:
+    middle, right, edge = y + _HEIGHT / 2, _LEFT + _BOX, _INDENT + _ARROW
+    yield f'<rect x="{_LEFT}" y="{y}" width="{_BOX}" height="{_HEIGHT}" rx="4"/>'
     what = f"{kind_of_pass(pass_)} {name_of_pass(pass_)}".rstrip()
     adds = isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD
-    word = "pass" if box.numbers.isdecimal() else "passes"
-    numbers = f"{word} {box.numbers}{', added to what is there' if adds else ''}"
-    yield _text(_WIDTH / 2, box.y + _LINE, what, "middle", 44)
-    yield _text(_WIDTH / 2, box.y + 2 * _LINE, numbers, "middle", 44, opacity=0.75)
-    read, written = _listed(read_by(pass_)), _listed(written_by(pass_))
-    right = _LEFT + _BOX
-    edge = _LEFT - _INDENT
+    word = "pass" if numbers.isdecimal() else "passes"
+    text = f"{word} {numbers}{', added to what is there' if adds else ''}"
+    yield _text(_WIDTH / 2, y + _LINE, what, "middle", 44)
+    yield _text(_WIDTH / 2, y + 2 * _LINE, text, "middle", 44, opacity=0.75)
+    read, written = (", ".join(dict.fromkeys(of(pass_))) for of in (read_by, written_by))
     if read:
-        yield _arrow(edge - _ARROW, _LEFT, middle)
-        yield _text(edge - _ARROW - 4, middle + 4, read, "end", _CHARACTERS)
+        yield _arrow(_LEFT - edge, _LEFT, middle)
+        yield _text(_LEFT - edge - 4, middle + 4, read, "end", _CHARACTERS)
     if written:
-        yield _arrow(right, right + _INDENT + _ARROW, middle)
-        yield _text(right + _INDENT + _ARROW + 4, middle + 4, written, "start", _CHARACTERS)
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
+        yield _arrow(right, right + edge, middle)
+        yield _text(right + edge + 4, middle + 4, written, "start", _CHARACTERS)
 
 
 def _arrow(start: float, end: float, y: float) -> str:

@@ -66,38 +66,26 @@ def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> fr
     run: the device's, with the code of exact runs. Each is measured once a process.
     Raises ExecutorUnavailableError where the executor cannot run here.
     """
-    return _measured(run, reference).inexact(names & INSTRUCTIONS)
+    is_exact, wanted = _is_exact(run, reference), names & INSTRUCTIONS
+    new = sorted(wanted - is_exact.keys())
+    opcodes = [name for name in new if name in OPCODES]
+    groups = [opcodes[n : n + _TOGETHER] for n in range(0, len(opcodes), _TOGETHER)]
+    plans = [(group, _opcodes_plan([OPCODES[name] for name in group])) for group in groups]
+    for name in sorted(set(new) - set(opcodes)):
+        option = "" if name in _BLENDS else f"OPTION {name};"
+        plans.append(([name], _plan(option, ["MOV result.color, A;"], 1, _BLENDS.get(name))))
+    operands = _operands()
+    for group, plan in plans:
+        found, expected = run(plan, operands), reference(plan, operands)
+        for name, matrix in zip(group, plan.results, strict=True):
+            is_exact[name] = np.array_equal(found[matrix.name], expected[matrix.name])
+    return frozenset(name for name in wanted if not is_exact[name])
 
 
-class _Measured:
+@cache
+def _is_exact(run: Outputs, reference: Outputs) -> dict[str, bool]:
     """What is known of a device: whether each instruction that was asked for is exact."""
-
-    def __init__(self, run: Outputs, reference: Outputs) -> None:
-        self._run, self._reference = run, reference
-        self._is_exact: dict[str, bool] = {}
-
-    def inexact(self, names: frozenset[str]) -> frozenset[str]:
-        """Those that are not exact, of these."""
-        new = sorted(names - self._is_exact.keys())
-        opcodes = [name for name in new if name in OPCODES]
-        groups = [opcodes[n : n + _TOGETHER] for n in range(0, len(opcodes), _TOGETHER)]
-        for group in groups:
-            self._measure(group, _opcodes_plan([OPCODES[name] for name in group]))
-        for name in sorted(set(new) - set(opcodes)):
-            if name in _BLENDS:
-                self._measure([name], _plan("", ["MOV result.color, A;"], 1, _BLENDS[name]))
-            else:
-                self._measure([name], _plan(f"OPTION {name};", ["MOV result.color, A;"], 1))
-        return frozenset(name for name in names if not self._is_exact[name])
-
-    def _measure(self, names: Sequence[str], plan: Plan) -> None:
-        operands = _operands()
-        found, expected = self._run(plan, operands), self._reference(plan, operands)
-        for name, matrix in zip(names, plan.results, strict=True):
-            self._is_exact[name] = np.array_equal(found[matrix.name], expected[matrix.name])
-
-
-_measured = cache(_Measured)
+    return {}
 
 
 def _operands() -> dict[str, F32]:

@@ -7,7 +7,7 @@ the last bit in an exact run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
@@ -32,9 +32,7 @@ from gpgpu_legacy.lower.fused.content import (
     native_content,
 )
 from gpgpu_legacy.plan.expand import at_iteration, number_at
-from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import (
-    ClearPass,
     ComputePass,
     CopyPass,
     FragmentPass,
@@ -51,7 +49,6 @@ from gpgpu_legacy.runtime.workers import share_out
 if TYPE_CHECKING:
     from gpgpu_legacy.runtime.native import NativeCode
 
-_BAND_BYTES = 1 << 20  # of a texture that is cleared; waking a thread for less costs more
 _CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
 MOST_ANALYSES = 256
@@ -200,25 +197,7 @@ class JitPrepared(HostPrepared):
                 self._analysed.add(pass_)
                 return _Dispatch(pass_, self.textures, count).run
             return _Dispatch(pass_, self.textures, None).run
-        if isinstance(pass_, ClearPass):
-            return partial(_clear, pass_, self.textures)
         return partial(_run_on_reference, (pass_,), self.textures)
-
-
-def _clear(pass_: ClearPass, textures: Textures, first: int, last: int) -> None:
-    """Clear a texture, threads its rows in bands."""
-    storage = textures[pass_.target]
-    rows, size = storage.texture.extent.rows, storage.texture.size_bytes
-    band = -(-rows // max(1, min(thread_count(), size // _BAND_BYTES)))
-    for iteration in range(first, last):
-        now = at_iteration(pass_, iteration)
-        assert isinstance(now, ClearPass)
-        value = constant_vector(now.value)
-
-        def clear_band(_: int, number: int, value: Sequence[float] = value) -> None:
-            storage.clear(value, slice(number * band, (number + 1) * band))
-
-        share_out(clear_band, -(-rows // band))
 
 
 def _first_columns(plan: Plan) -> Iterator[tuple[str, int]]:
