@@ -20,7 +20,7 @@ from gpgpu_legacy.plan.textures import MovingRect, Rect
 
 
 def numbers_of(group: PassCounts) -> list[int]:
-    return [n.first + n.step * at for n in group.numbers for at in range(n.count)]
+    return [number for numbers in group.numbers for number in numbers]
 
 
 @given(plans())
