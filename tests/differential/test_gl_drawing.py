@@ -417,6 +417,20 @@ def test_opcodes_in_other_arithmetics(ready: Ready, name: str, arithmetic: Arith
 
 
 @exactly
+def test_what_is_read_is_rounded(ready: Ready, name: str) -> None:
+    """Parameters, constants and attributes, before they are added."""
+    text = program(
+        "ADD R0, program.local[0], {-3.1, -1.7, 0.3, 2.5};",
+        "SUB result.color, R0, fragment.color;",
+    )
+    color = AttributeCorners(AttributeKind.COLOR, ((0.1, 0.7, 0.33, 0.4),) * 4)
+    local = {0: (3.7, 2.3, 0.1, 3.3)}
+    for arithmetic in ARITHMETICS.values():
+        machine = replace(EXACT, arithmetic=arithmetic)
+        same_drawing(ready(name), text, (1, 1), local=local, attributes=[color], machine=machine)
+
+
+@exactly
 def test_a_product_of_a_negated_component_is_not_taken_for_negative(
     ready: Ready, name: str
 ) -> None:

@@ -186,6 +186,9 @@ def test_values_know_the_axes_along_which_they_vary() -> None:
     by_component = followed("MOV R0.xz, fragment.position;", "MOV R1, R0.z;",
                             "MOV result.color, R1;")  # fmt: skip
     assert by_component[1].value.axes == NOWHERE
+    composed = followed("SWZ R0, fragment.position, 0, x, y, 1;", "MOV R1, R0.y;",
+                        "MOV result.color, R0.x;")  # fmt: skip
+    assert [s.value.axes for s in composed[1:]] == [ALONG_X, NOWHERE]
 
 
 # Expressions -------------------------------------------------------------------------------------
