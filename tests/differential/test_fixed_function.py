@@ -65,6 +65,46 @@ def test_the_product_of_2001_is_the_same_as_the_programs(
         assert wrong_bytes(drawn, np.minimum(exact, 1), rounded=2) == 0
 
 
+@pytest.mark.parametrize("function", ["MODULATE", "ADD", "SUBTRACT"])
+def test_unclamped_colours(function: str, ready: Callable[[str], Executor]) -> None:
+    """OpenGL 3.0, 3.9.13: "If fragment color clamping is disabled, the values are not clamped."
+
+    Mesa clamps what a function other than a product or a mix of its arguments gives.
+    """
+    executor = ready("gl-arbfp")
+    unit = f"TEXTURE0 2D COMBINE RGB = {function}(TEXTURE, CONSTANT) COLOR = (1, 1, 1, 1)"
+    exact = {"MODULATE": 2.5, "ADD": 3.5, "SUBTRACT": 1.5}[function]
+    drawn = {}
+    for name in ("numpy", "gl-arbfp"):
+        p = Pipeline("unclamped")
+        c = p.texture("C", 1, 1, kind="2D")
+        a = {0: p.input("A", 1, 1, kind="2D")}
+        p.draw(
+            f"!!texenv1.3\nCLAMP_FRAGMENT_COLOR FALSE\n{unit}\n",
+            a,
+            into=c,
+            texcoords={0: (0.5, 0.5)},
+        )
+        p.output("C", c)
+        drawn[name] = p.run(A=np.float32([[2.5]]), executor=name).arrays["C"].item()
+    clamps = driver_of(executor) is LLVMPIPE and function != "MODULATE"
+    assert drawn == {"numpy": exact, "gl-arbfp": 1 if clamps else exact}
+
+
+def test_a_constant_of_the_pass_is_clamped(ready: Callable[[str], Executor]) -> None:
+    """OpenGL 1.3, 3.8.13: "All of these color values, including the results, are clamped"."""
+    ready("gl-arbfp")
+    for name in ("numpy", "gl-arbfp"):
+        p = Pipeline("constant")
+        c = p.texture("C", 1, 1, kind="2D")
+        a = {0: p.input("A", 1, 1, kind="2D")}
+        unit = "TEXTURE0 2D COMBINE RGB = SUBTRACT(CONSTANT, TEXTURE)"
+        color = {"texenv[0].color": (3, 0, 0, 0)}
+        p.draw(f"!!texenv1.3\n{unit}\n", a, into=c, state=color, texcoords={0: (0.5, 0.5)})
+        p.output("C", c)
+        assert p.run(A=np.float32([[0.25]]), executor=name).arrays["C"] == 0.75
+
+
 def test_a_unit_that_the_driver_lacks_is_a_plan_error(
     ready: Callable[[str], Executor], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,6 +146,8 @@ class _Stage:
             case "CONSTANT":
                 binding = f"state.texenv[{self.unit.number}].color"
                 register = Parameter(ParameterSpace.STATE, binding=binding)
+                if self.clamped:
+                    register = self._temporary("MOV", Src(register), saturate=True).register
             case crossed:
                 register = Temporary(crossed.lower())
         src = Src(register, _W) if argument.operand.is_alpha else Src(register)
@@ -156,9 +158,10 @@ class _Stage:
     def _scaled(self, src: Src, scale: float) -> Src:
         return src if scale == 1.0 else self._temporary("MUL", src, _constant(scale))
 
-    def _temporary(self, mnemonic: str, *srcs: Src) -> Src:
-        register = Temporary(f"unit{self.unit.number}_{len(self.made)}")
-        self.made.append(Instruction(mnemonic, Dst(register), srcs, span=Span(self.line, 1)))
+    def _temporary(self, mnemonic: str, *srcs: Src, saturate: bool = False) -> Src:
+        register, span = Temporary(f"unit{self.unit.number}_{len(self.made)}"), Span(self.line, 1)
+        made = Instruction(mnemonic, Dst(register), srcs, saturate=saturate, span=span)
+        self.made.append(made)
         return Src(register)
 
     def _emit(self, mnemonic: str, dst: Dst, *srcs: Src) -> None:
