@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from gpgpu_legacy.algorithms.parameters import titled
 from gpgpu_legacy.algorithms.registry import find_algorithm
-from gpgpu_legacy.arguments import as_positive
+from gpgpu_legacy.arguments import as_positive, shape_in_words
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -90,9 +90,16 @@ class Pipeline(PlanBuilder):
         ):
             return self
         algorithm, given = self.family
-        from gpgpu_legacy.api.sizes import Search
+        from gpgpu_legacy.api.sizes import SizeSearch
 
-        return self.of(algorithm, Search(algorithm, dict(given), shapes).settings())
+        sized = self.of(algorithm, SizeSearch(algorithm, dict(given), shapes).settings())
+        for name, shape in shapes.items():
+            if (wanted := sized.operands[name].array_shape) != shape:
+                raise InputError(
+                    f"input {name} is {shape_in_words(shape)}, but {algorithm.name} needs "
+                    f"{shape_in_words(wanted)}; give arrays that fit one another and the parameters"
+                )
+        return sized
 
     def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
         """Inputs by name, checked; samples, which depend on the seed, if none is given."""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpgpu_legacy.algorithms.algorithm import Algorithm
-from gpgpu_legacy.arguments import shape_in_words
-from gpgpu_legacy.errors import GpgpuLegacyError, InputError
+from gpgpu_legacy.errors import GpgpuLegacyError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -22,7 +21,7 @@ _Side = tuple[str, int]
 
 
 @dataclass
-class Search:
+class SizeSearch:
     """The sizes of an algorithm with which its inputs have these shapes, beside what is given."""
 
     algorithm: Algorithm
@@ -30,10 +29,8 @@ class Search:
     shapes: Shapes
 
     def settings(self) -> dict[str, Any]:
-        """What is given, and sizes; InputError where no sizes fit, or where arrays disagree."""
+        """What is given, and sizes; where none fit all arrays, those that some of them ask for."""
         start = self.algorithm.builder(**self.given)
-        if self.fits(start):
-            return self.given
         found: dict[str, dict[_Side, int]] = {}
         for name, parameter in self.algorithm.parameters.items():
             if name in self.given or int not in parameter.kinds:
@@ -52,11 +49,7 @@ class Search:
             if movers:  # of several, the one that moves least besides: rows before rows and columns
                 name = min(movers, key=lambda mover: len(found[mover]))
                 sizes.setdefault(name, found[name][side])
-        settings = self.given | sizes
-        fitted = self.built(settings)
-        if fitted is None or not self.fits(fitted):
-            raise InputError(self.disagreement(fitted or start))
-        return settings
+        return self.given | sizes
 
     def built(self, settings: dict[str, Any]) -> PlanBuilder | None:
         """The builder for these settings; None where the family refuses them."""
@@ -91,21 +84,3 @@ class Search:
                 steps = (size - now) / (after - before) if isinstance(now, int) else 1.0
                 values[name, axis] = round(size + (wanted - after) * steps)
         return values
-
-    def disagreement(self, built: PlanBuilder) -> str:
-        """Which array does not fit, and what would."""
-        for name, shape in self.shapes.items():
-            wanted = built.operands[name].array_shape
-            if wanted != shape:
-                others = ", ".join(
-                    f"{other} is {shape_in_words(s)}"
-                    for other, s in self.shapes.items()
-                    if other != name
-                )
-                beside = f" (beside it {others})" if others else ""
-                return (
-                    f"input {name} is {shape_in_words(shape)}, but {self.algorithm.name} needs "
-                    f"{shape_in_words(wanted)}{beside}; give arrays that fit one another and the "
-                    "parameters"
-                )
-        return f"the inputs fit no sizes of {self.algorithm.name}"

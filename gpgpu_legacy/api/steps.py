@@ -31,7 +31,7 @@ Value = tuple[Spelled, ...]
 """The channels of a texel, or the components of a vector."""
 
 
-class Texel(Record):
+class TracedTexel(Record):
     """The texel that a lookup read, or that a copy takes.
 
     unit: the texture image unit; None for a copy. target: the kind of texture. x, y: its column and
@@ -61,14 +61,14 @@ class Texel(Record):
 _FACES = ("+x", "-x", "+y", "-y", "+z", "-z")
 
 
-class Operand(Record):
+class TracedOperand(Record):
     """A source operand: its text, and its value after swizzle and sign."""
 
     text: str
     value: Value
 
 
-class Step(Record):
+class TracedInstruction(Record):
     """One instruction executed on one fragment.
 
     number: from 1. line: of the source text. state: of the texture environment that it computes a
@@ -82,17 +82,17 @@ class Step(Record):
     line: int
     state: str
     instruction: str
-    operands: tuple[Operand, ...]
+    operands: tuple[TracedOperand, ...]
     destination: str | None
     result: tuple[Spelled | None, ...] | None
-    texel: Texel | None
+    texel: TracedTexel | None
     sampled: Value | None
     discards: bool
 
 
 def trace_fragment(
     pass_: FragmentPass, textures: Textures, fragment: tuple[int, int], arithmetic: Arithmetic
-) -> tuple[Step, ...]:
+) -> tuple[TracedInstruction, ...]:
     """What a pass of an expanded plan executes for one fragment; nothing is written to a texture.
 
     It ends with the program, or with the KIL that discards the fragment. fragment: its column and
@@ -123,7 +123,7 @@ class _Traced:
     width: int
     x: int
 
-    def steps(self, program: Program) -> Iterator[Step]:
+    def steps(self, program: Program) -> Iterator[TracedInstruction]:
         """Every instruction that the fragment executes."""
         stages = program.stages
         for number, instruction in enumerate(program.instructions, 1):
@@ -134,7 +134,7 @@ class _Traced:
             if step.discards:
                 return
 
-    def _step(self, number: int, state: str, instruction: Instruction) -> Step:
+    def _step(self, number: int, state: str, instruction: Instruction) -> TracedInstruction:
         """Execute an instruction, between a look at what it reads and one at what it wrote."""
         texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
         is_lookup = row.form is Form.SAMPLE
@@ -148,12 +148,12 @@ class _Traced:
             sampled = self._values([found[(c,)] for c in ALL])
         execute_instruction(instruction, self.machine)
         alive = self.machine.alive
-        return Step(
+        return TracedInstruction(
             number=number,
             line=instruction.span.line,
             state=state,
             instruction=print_instruction(instruction),
-            operands=tuple(Operand(text=text, value=value) for text, value in operands),
+            operands=tuple(TracedOperand(text=text, value=value) for text, value in operands),
             destination=texts.destination or None,
             result=self._written(instruction),
             texel=texel,
@@ -161,7 +161,7 @@ class _Traced:
             discards=alive is not None and not bool(self._here(alive)),
         )
 
-    def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> Texel:
+    def _texel(self, instruction: Instruction, coordinates: Sequence[F32]) -> TracedTexel:
         """The texel that a lookup reads: looked up in a texture of coordinates."""
         assert instruction.texture is not None
         unit = instruction.texture.unit
@@ -169,7 +169,7 @@ class _Traced:
         nearest = replace(bound.sampler, filter=Filter.NEAREST)
         planes = sample(_coordinates(bound.storage.texture), nearest, *coordinates[:3])
         column, row, layer = (int(self._here(plane)) for plane in planes[:3])
-        return Texel(
+        return TracedTexel(
             unit=unit,
             target=bound.storage.texture.kind,
             x=column,

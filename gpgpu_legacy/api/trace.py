@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gpgpu_legacy.api.run import execute
-from gpgpu_legacy.api.steps import Step, Texel, Value, as_value, trace_fragment
+from gpgpu_legacy.api.steps import TracedInstruction, TracedTexel, Value, as_value, trace_fragment
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.interp.numeric import Storage
@@ -66,7 +66,7 @@ class Fate(Enum):
     DISCARDED = "discarded"
 
 
-class Read(Record):
+class TracedRead(Record):
     """A texel that the fragment looked up, or that a copy takes.
 
     texture: its name. value: its channels; of a filtered lookup, what the filter gave. line: of the
@@ -74,7 +74,7 @@ class Read(Record):
     """
 
     texture: str
-    texel: Texel
+    texel: TracedTexel
     value: Value
     line: int | None = None
     coordinates: Value | None = None
@@ -113,9 +113,9 @@ class Visit(Record, rename={"pass_": "pass"}):
     blends: bool
     fog: str | None
     sources: tuple[str, ...]
-    reads: tuple[Read, ...]
+    reads: tuple[TracedRead, ...]
     written: tuple[Written, ...]
-    steps: tuple[Step, ...] | None
+    steps: tuple[TracedInstruction, ...] | None
 
 
 class Trace(Result):
@@ -232,7 +232,7 @@ def _events(visit: Visit) -> Iterator[tuple[str, Sequence[float | None]]]:
         yield f"→ {written.texture} after{by}", written.after
 
 
-def _step_events(step: Step) -> Iterator[tuple[str, Sequence[float | None]]]:
+def _step_events(step: TracedInstruction) -> Iterator[tuple[str, Sequence[float | None]]]:
     """An instruction, its operands and its result."""
     line = f"  # line {step.line}" if step.line and not step.state else ""
     yield f"{step.number}  {step.instruction}{line}", ()
@@ -371,7 +371,7 @@ class _Watcher:
         self.seen += 1
         written = tuple(self._written(pass_, name, read) for name in names)
         draw = pass_ if isinstance(pass_, FragmentPass) else None
-        steps: tuple[Step, ...] = ()
+        steps: tuple[TracedInstruction, ...] = ()
         fate = Fate.WRITTEN
         if not covers(pass_, self.x, self.y):
             fate = Fate.OUTSIDE
@@ -410,7 +410,9 @@ class _Watcher:
             self.latest[name] = self.value_in(read(name))
         return Written(texture=name, before=before, after=self.latest[name])
 
-    def _steps(self, pass_: FragmentPass, read: Callable[[str], F32]) -> tuple[Step, ...]:
+    def _steps(
+        self, pass_: FragmentPass, read: Callable[[str], F32]
+    ) -> tuple[TracedInstruction, ...]:
         """What the fragment executed: a pass leaves the textures that it looks up as they were."""
         rect = constant_rect(pass_.rect)
         fragment = self.x - rect.x, self.y - rect.y
@@ -426,12 +428,16 @@ class _Watcher:
         return self.unwritten[name]
 
     def _reads(
-        self, pass_: Pass, steps: tuple[Step, ...], fate: Fate, read: Callable[[str], F32]
-    ) -> tuple[Read, ...]:
+        self,
+        pass_: Pass,
+        steps: tuple[TracedInstruction, ...],
+        fate: Fate,
+        read: Callable[[str], F32],
+    ) -> tuple[TracedRead, ...]:
         if isinstance(pass_, FragmentPass):
             names = {binding.unit: binding.texture for binding in pass_.bindings}
             return tuple(
-                Read(
+                TracedRead(
                     texture=(name := names[texel.unit or 0]),
                     texel=texel,
                     value=(step.sampled or ())[: self.plan.texture(name).format.channels],
@@ -445,13 +451,13 @@ class _Watcher:
             return (self._copied(pass_, read),)
         return ()
 
-    def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> Read:
+    def _copied(self, pass_: CopyPass, read: Callable[[str], F32]) -> TracedRead:
         there, here = constant_rect(pass_.source_rect), constant_rect(pass_.target_rect)
         x, y = self.x - here.x + there.x, self.y - here.y + there.y
         kind = self.plan.texture(pass_.source).kind
-        return Read(
+        return TracedRead(
             texture=pass_.source,
-            texel=Texel(unit=None, target=kind, x=x, y=y, layer=0, linear=False),
+            texel=TracedTexel(unit=None, target=kind, x=x, y=y, layer=0, linear=False),
             value=as_value(read(pass_.source)[y, x]),
         )
 
@@ -461,6 +467,6 @@ def _same(one: Value, other: Value) -> bool:
     return np.array_equal(one, other, equal_nan=True)
 
 
-def _line(steps: tuple[Step, ...]) -> int | None:
+def _line(steps: tuple[TracedInstruction, ...]) -> int | None:
     lines = [step.line for step in steps if (step.destination or "").startswith("result.color")]
     return lines[-1] if lines else None

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, Shown
+from gpgpu_legacy.figures.options import AnimationOptions, FigureOptions, TexelsShown
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.textures import Extent, Rect, Texture
@@ -115,9 +115,9 @@ class Figure:
             return (0,)
         shown = self.options.shown
         is_fixed = texture.format.numeric is Numeric.UNORM
-        if shown is Shown.PICTURE or (shown is Shown.AUTO and is_fixed):
+        if shown is TexelsShown.PICTURE or (shown is TexelsShown.AUTO and is_fixed):
             return ()
-        if shown is Shown.CHANNELS:
+        if shown is TexelsShown.CHANNELS:
             return tuple(range(count))
         return self._varying[self.turns.get(texture.name, (texture.name,))]
 

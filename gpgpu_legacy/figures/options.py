@@ -17,7 +17,7 @@ LEAST_PASSES = 2
 """The first and the last."""
 
 
-class Shown(Enum):
+class TexelsShown(Enum):
     """How a texture of four channels is shown: each by itself, or r, g and b as a picture.
 
     AUTO: as a picture where the format is fixed-point; otherwise the channels in which any two
@@ -42,8 +42,8 @@ class FigureOptions:
         tuple[str, ...], "--texture", "NAME", "Show the passes to these textures (default: all)."
     ] = ()
     shown: Annotated[
-        Shown, "Show texels of four channels by channel, or as a picture of r, g and b."
-    ] = Shown.AUTO
+        TexelsShown, "Show texels of four channels by channel, or as a picture of r, g and b."
+    ] = TexelsShown.AUTO
     limits: Annotated[
         tuple[float, float] | None,
         "LOW HIGH", "The ends of the scale of values (default: what occurs).",

@@ -31,8 +31,8 @@ from gpgpu_legacy.measure.bench import Bench, Skipped, Timed
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import (
     Job,
+    JobOutcome,
     Measured,
-    Outcome,
     Ready,
     bytes_of,
     count_steps,
@@ -450,7 +450,7 @@ class Benchmark:
             ),
         )
 
-    def _timed(self, outcome: Outcome) -> Timed:
+    def _timed(self, outcome: JobOutcome) -> Timed:
         entrant, seconds = self.entered[outcome.job], outcome.seconds
         differences, runs = entrant.subject.differences[entrant], entrant.subject.timings[entrant]
         timings = median_timings(runs) if runs else None

@@ -74,7 +74,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobOutcome:
     """A job's result.
 
     samples: seconds of the measured runs, in order. checked: what the job's check gave after its
@@ -115,7 +115,7 @@ class Measured:
     processes took, from 0 to 1; None for a measurement too short to tell.
     """
 
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[JobOutcome, ...]
     not_run: tuple[NotRun, ...]
     spent_s: float
     busy_share: float | None
@@ -211,12 +211,12 @@ class _Contender:
     samples: list[float] = field(default_factory=list)
     error: str | None = None
 
-    def result(self) -> Outcome | NotRun:
+    def result(self) -> JobOutcome | NotRun:
         """Its result by now."""
         if self.error is not None and not self.samples:
             return NotRun(self.job, self.error, is_refused=True)
         samples = tuple(self.samples or self.unmeasured[-1:])
-        return Outcome(self.job, samples, self.checked, not self.samples)
+        return JobOutcome(self.job, samples, self.checked, not self.samples)
 
 
 @dataclass(eq=False)
@@ -235,7 +235,7 @@ class _Measurement:
     room: Callable[[int], int]
     other_work: OtherWork = field(default_factory=OtherWork)
     known: dict[Hashable, _Cost] = field(default_factory=dict)
-    outcomes: list[Outcome] = field(default_factory=list)
+    outcomes: list[JobOutcome] = field(default_factory=list)
     not_run: list[NotRun] = field(default_factory=list)
     contenders: list[_Contender] = field(default_factory=list)
     closing_s: float = 0.0
@@ -246,7 +246,7 @@ class _Measurement:
         known = [*self.outcomes, *self.not_run, *(c.result() for c in self.contenders)]
         known.sort(key=lambda result: self.rank[result.job])
         return Measured(
-            tuple(result for result in known if isinstance(result, Outcome)),
+            tuple(result for result in known if isinstance(result, JobOutcome)),
             tuple(result for result in known if isinstance(result, NotRun)),
             self.budget.spent_s,
             self.other_work.share(),

@@ -93,7 +93,7 @@ class SearchResult:
 
 
 @dataclass
-class Search:
+class WaySearch:
     """Coordinate descent from a way to the fastest one that it leads to.
 
     run: called once for a way before that way is measured. budget: no run starts that is expected
@@ -313,7 +313,7 @@ def tune(
         share = budget.share(len(wanted) - number)
         try:
             with closing(WayRunner(p, seed)) as runner:
-                search = Search(axes, runner.run, share, progress, partial(_keep, p))
+                search = WaySearch(axes, runner.run, share, progress, partial(_keep, p))
                 _keep(p, search.descend(start))
         except RefusedError as error:
             raise InputError(f"{p.name} on {start.executor}: {error}") from None

@@ -28,7 +28,7 @@ WHOLE_CHECK, ROWS_CHECKED = 1024, 64  # up to how many rows each is checked, and
 
 
 @dataclass(frozen=True)
-class Product:
+class PipelineProduct:
     """The product A·B that a pipeline computes. stored: which of the two is given transposed."""
 
     shape: Shape
@@ -72,7 +72,7 @@ class Product:
         return product
 
 
-def product_of(p: PlanBuilder) -> Product | None:
+def product_of(p: PlanBuilder) -> PipelineProduct | None:
     """The product that a pipeline computes; None for one that computes anything else."""
     if p.family is None or p.family[0].field != FIELD:
         return None
@@ -83,10 +83,10 @@ def product_of(p: PlanBuilder) -> Product | None:
         name: given["n"] if given.get(name) is None else given[name] for name in "mln"
     }
     turned = (bool(given.get(f"transpose_{name}")) for name in "ab")
-    return Product(Shape(**sides), Stored(*turned))
+    return PipelineProduct(Shape(**sides), Stored(*turned))
 
 
-def rows_checked(product: Product) -> tuple[Any, int | None]:
+def rows_checked(product: PipelineProduct) -> tuple[Any, int | None]:
     """The rows that are checked, and how many: all (None), or some at random of many."""
     count = product.shape.m
     if count <= WHOLE_CHECK:

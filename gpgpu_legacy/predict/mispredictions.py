@@ -41,7 +41,7 @@ class Origin(Enum):
     MEASURED = "measured"
 
 
-class Case(Record, kw_only=True):
+class LoggedTime(Record, kw_only=True):
     """A square product on a chip, how long it took, and why the prediction differs.
 
     size: n, of n×n matrices. seconds: compute time alone. where: the paper's table, or the file of
@@ -74,7 +74,7 @@ class CaseLog(Record):
 
     tolerance: Share
     reasons: dict[Line, OneLine]
-    case: Several[Case]
+    case: Several[LoggedTime]
 
 
 class Misprediction(Record):
@@ -151,7 +151,7 @@ def log_of(text: str, name: str) -> CaseLog:
     return with_fields(log, case=tuple(_explained(case, log.reasons) for case in log.case))
 
 
-def _explained(case: Case, reasons: dict[str, str]) -> Case:
+def _explained(case: LoggedTime, reasons: dict[str, str]) -> LoggedTime:
     if case.reason not in reasons:
         raise InputError(
             f"mispredictions.toml: {case.method} on {case.chip} has the reason {case.reason!r}; "
@@ -167,7 +167,7 @@ def compare_all() -> Mispredictions:
     return Mispredictions(mispredictions=tuple(rows))
 
 
-def compare(case: Case, tolerance: float) -> Misprediction:
+def compare(case: LoggedTime, tolerance: float) -> Misprediction:
     """A case beside today's prediction, of a chip whose rates are known."""
     plan = _plan(case.method, tuple(case.parameters.items()))
     prediction = predict(plan, find_profile(case.chip))
@@ -181,7 +181,7 @@ def _plan(method: str, parameters: tuple[tuple[str, Plain], ...]) -> Plan:
     return find_product(method).plan(**dict(parameters))
 
 
-def compared(case: Case, predicted_s: float, binds: str, tolerance: float) -> Misprediction:
+def compared(case: LoggedTime, predicted_s: float, binds: str, tolerance: float) -> Misprediction:
     """A case beside a prediction of its seconds, whose bottleneck is the term `binds`."""
     ratio = predicted_s / case.seconds
     return as_record(

@@ -27,14 +27,14 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
 from gpgpu_legacy.plan.plan import ComputePass, Plan, read_by, written_by
 from gpgpu_legacy.predict.auto import MANY, executor_for
-from gpgpu_legacy.predict.parts import Part, parts_of
+from gpgpu_legacy.predict.parts import PlanPart, parts_of
 from gpgpu_legacy.predict.prediction import (
     TRANSFERS,
+    ChipRate,
     PassTime,
     Prediction,
-    Rate,
-    Stage,
     Term,
+    TimeStage,
     make_prediction,
     make_term,
 )
@@ -72,22 +72,24 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
     copy_bytes = work.copy_bytes
     if memory_bytes is not None:
         copy_bytes = 0  # served, too
-        served = make_term("memory behind the cache", Stage.DRAW, memory_bytes, "bytes", memory)
+        served = make_term("memory behind the cache", TimeStage.DRAW, memory_bytes, "bytes", memory)
         terms = [
             with_fields(served, stage=term.stage) if term.name == "memory" and term.count else term
             for term in terms
         ]
     if chip.hardware.run_us is not None:  # which only calibrated profiles have
-        terms.append(make_term("run overhead", Stage.RUN, 1, "runs", rates.of_overhead("run_us")))
+        terms.append(
+            make_term("run overhead", TimeStage.RUN, 1, "runs", rates.of_overhead("run_us"))
+        )
     upload, readback = (
         rates.known(name, "bus_gb_per_s") for name in ("upload_gb_per_s", "readback_gb_per_s")
     )
     terms += [
-        make_term("copies", Stage.COPY, copy_bytes, "bytes", memory),
-        make_term("clears", Stage.CLEAR, work.clear_bytes, "bytes", memory),
-        make_term("passes", Stage.PASS, work.passes, "passes", rates.of_overhead("pass_us")),
-        make_term("upload", Stage.UPLOAD, transfers.upload_bytes, "bytes", upload),
-        make_term("read-back", Stage.READBACK, transfers.readback_bytes, "bytes", readback),
+        make_term("copies", TimeStage.COPY, copy_bytes, "bytes", memory),
+        make_term("clears", TimeStage.CLEAR, work.clear_bytes, "bytes", memory),
+        make_term("passes", TimeStage.PASS, work.passes, "passes", rates.of_overhead("pass_us")),
+        make_term("upload", TimeStage.UPLOAD, transfers.upload_bytes, "bytes", upload),
+        make_term("read-back", TimeStage.READBACK, transfers.readback_bytes, "bytes", readback),
     ]
     return make_prediction(chip.name, plan.name, terms)
 
@@ -95,53 +97,57 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
 # Drawing ----------------------------------------------------------------------------------------
 
 
-def _drawn(work: Work, rates: Rates, memory: Rate) -> Iterator[Term]:
+def _drawn(work: Work, rates: Rates, memory: ChipRate) -> Iterator[Term]:
     yield _arithmetic(work, rates)
     yield _by_bits("lookups", work.lookups, "lookups", rates.lookups)
     shared = _occupied(rates.known("shared_memory_gb_per_s"), work.occupancy)
-    yield make_term("shared memory", Stage.DRAW, work.shared_bytes, "bytes", shared)
-    yield make_term("memory", Stage.DRAW, work.memory_bytes, "bytes", memory)
+    yield make_term("shared memory", TimeStage.DRAW, work.shared_bytes, "bytes", shared)
+    yield make_term("memory", TimeStage.DRAW, work.memory_bytes, "bytes", memory)
     for name, counts in (("fill", work.fills), ("blend", work.blends)):
         written = _by_bits(name, counts, "fragments", partial(rates.writes, f"{name}s"))
-        yield written if rates.writes_overlap else with_fields(written, stage=Stage.WRITE)
+        yield written if rates.writes_overlap else with_fields(written, stage=TimeStage.WRITE)
 
 
 def _arithmetic(work: Work, rates: Rates) -> Term:
     """Multiply-adds and dot products, one after another; instructions on a chip of vectors."""
     rate, dots = rates.fragment_arithmetic(), rates.known("dots_g_per_s")
     if rates.instruction_width > 1:
-        return make_term("arithmetic", Stage.DRAW, work.instructions, "instructions", rate)
+        return make_term("arithmetic", TimeStage.DRAW, work.instructions, "instructions", rate)
     if not work.dots or dots.per_second is None or rate.per_second is None:
         count = work.components + CHANNELS * work.dots
         occupied = _occupied(rate, work.occupancy)
-        return make_term("arithmetic", Stage.DRAW, count, "multiply-adds", occupied)
+        return make_term("arithmetic", TimeStage.DRAW, count, "multiply-adds", occupied)
     count = work.components + work.dots
     seconds = work.components / rate.per_second + work.dots / dots.per_second
-    mixed = Rate(count / seconds, (*rate.facts, *dots.facts), "multiply-adds and dot products")
+    mixed = ChipRate(count / seconds, (*rate.facts, *dots.facts), "multiply-adds and dot products")
     return make_term(
-        "arithmetic", Stage.DRAW, count, "operations", _occupied(mixed, work.occupancy)
+        "arithmetic", TimeStage.DRAW, count, "operations", _occupied(mixed, work.occupancy)
     )
 
 
-def _occupied(rate: Rate, occupancy: float) -> Rate:
+def _occupied(rate: ChipRate, occupancy: float) -> ChipRate:
     """The rate of a chip that is busy in part."""
     if rate.per_second is None or occupancy >= 1.0:
         return rate
     why = f"tiles occupy {100 * occupancy:.0f} % of the chip"
-    return Rate(rate.per_second * occupancy, rate.facts, f"{rate.why}, {why}" if rate.why else why)
+    return ChipRate(
+        rate.per_second * occupancy, rate.facts, f"{rate.why}, {why}" if rate.why else why
+    )
 
 
-def _by_bits(name: str, counts: Counter[int], unit: str, rate_of: Callable[[int], Rate]) -> Term:
+def _by_bits(
+    name: str, counts: Counter[int], unit: str, rate_of: Callable[[int], ChipRate]
+) -> Term:
     """A term of texels of several sizes, which one unit serves one after another."""
     total = counts.total()
     parts = [(count, rate_of(bits)) for bits, count in sorted(counts.items()) if count]
-    rates = [rate for _, rate in parts] or [Rate(None)]
+    rates = [rate for _, rate in parts] or [ChipRate(None)]
     rate = next((rate for rate in rates if rate.per_second is None), rates[0])
     if rate.per_second is not None and len(parts) > 1:
         seconds = sum(count / rate.per_second for count, rate in parts if rate.per_second)
         facts = tuple(dict.fromkeys(fact for rate in rates for fact in rate.facts))
-        rate = Rate(total / seconds, facts, "texels of two sizes")
-    return make_term(name, Stage.DRAW, total, unit, rate)
+        rate = ChipRate(total / seconds, facts, "texels of two sizes")
+    return make_term(name, TimeStage.DRAW, total, unit, rate)
 
 
 # Dispatches -------------------------------------------------------------------------------------
@@ -156,18 +162,20 @@ def _dispatches_alone(plan: Plan) -> Plan:
     return replace(plan, steps=tuple(steps))
 
 
-def _dispatched(plan: Plan, rates: Rates, memory: Rate) -> Iterator[Term]:
+def _dispatched(plan: Plan, rates: Rates, memory: ChipRate) -> Iterator[Term]:
     counts = count_plan(plan)
     if counts.dispatches == counts.invocations:
-        unknown = Rate(None, why="the rate of a single invocation is not known")
-        yield make_term("arithmetic", Stage.DISPATCH, counts.arithmetic, "operations", unknown)
-        yield make_term("memory", Stage.DISPATCH, counts.bytes_requested, "bytes", unknown)
+        unknown = ChipRate(None, why="the rate of a single invocation is not known")
+        yield make_term("arithmetic", TimeStage.DISPATCH, counts.arithmetic, "operations", unknown)
+        yield make_term("memory", TimeStage.DISPATCH, counts.bytes_requested, "bytes", unknown)
         return
     arithmetic = rates.kernel_arithmetic()
-    yield make_term("arithmetic", Stage.DISPATCH, counts.arithmetic, "operations", arithmetic)
+    yield make_term("arithmetic", TimeStage.DISPATCH, counts.arithmetic, "operations", arithmetic)
     if rates.hardware.accesses_per_clock is not None:
         accesses = counts.global_loads + counts.global_stores
-        yield make_term("loads and stores", Stage.DISPATCH, accesses, "numbers", rates.accesses())
+        yield make_term(
+            "loads and stores", TimeStage.DISPATCH, accesses, "numbers", rates.accesses()
+        )
     rule = RULES.get(rates.hardware.coalescing.value) if rates.hardware.coalescing else None
     try:
         moved = transactions(plan, rule) if rule else None
@@ -179,14 +187,14 @@ def _dispatched(plan: Plan, rates: Rates, memory: Rate) -> Iterator[Term]:
             for times, pass_ in plan.weighted_passes()
             for name in {*read_by(pass_), *written_by(pass_)}
         )
-        yield make_term("memory", Stage.DISPATCH, buffers, "bytes", memory)
-        unknown = Rate(None, why="the chip's coalescing rule is not known")
+        yield make_term("memory", TimeStage.DISPATCH, buffers, "bytes", memory)
+        unknown = ChipRate(None, why="the chip's coalescing rule is not known")
         accesses = counts.shared_loads + counts.shared_stores
-        yield make_term("shared memory", Stage.DISPATCH, accesses, "accesses", unknown)
+        yield make_term("shared memory", TimeStage.DISPATCH, accesses, "accesses", unknown)
         return
-    yield make_term("memory", Stage.DISPATCH, moved.bytes_transacted, "bytes", memory)
+    yield make_term("memory", TimeStage.DISPATCH, moved.bytes_transacted, "bytes", memory)
     served = moved.shared_requests + moved.shared_replays
-    yield make_term("shared memory", Stage.DISPATCH, served, "requests", rates.shared_memory())
+    yield make_term("shared memory", TimeStage.DISPATCH, served, "requests", rates.shared_memory())
 
 
 # This machine, and a simulated cache ------------------------------------------------------------
@@ -259,7 +267,7 @@ def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
     all work may overlap. They are timed without a simulated cache, without transfers and without
     the overhead of a run.
     """
-    groups: dict[Hashable, list[tuple[Part, Prediction]]] = {}
+    groups: dict[Hashable, list[tuple[PlanPart, Prediction]]] = {}
     for part in parts_of(plan, apart=not Rates(chip.hardware).fuses_passes):
         work = tuple(work_of_pass(pass_) for _, pass_ in part.plan.weighted_passes())
         group = groups.setdefault((work, part.plan.textures), [])
@@ -267,7 +275,7 @@ def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
     return tuple(map(_pass_time, groups.values()))
 
 
-def _pass_time(group: list[tuple[Part, Prediction]]) -> PassTime:
+def _pass_time(group: list[tuple[PlanPart, Prediction]]) -> PassTime:
     times = [(part.times, _seconds(prediction)) for part, prediction in group]
     seconds = [times_ * one for times_, one in times if one is not None]
     bottlenecks: dict[str, float] = {}
@@ -288,8 +296,8 @@ def _pass_time(group: list[tuple[Part, Prediction]]) -> PassTime:
 
 def _seconds(prediction: Prediction) -> float | None:
     """Seconds of a part: without transfers, and without the overhead of a run."""
-    there = {term.stage for term in prediction.terms} - TRANSFERS - {Stage.RUN}
-    times = {stage: prediction.stage_seconds(stage) for stage in Stage if stage in there}
-    if any(seconds is None for stage, seconds in times.items() if stage is not Stage.PASS):
+    there = {term.stage for term in prediction.terms} - TRANSFERS - {TimeStage.RUN}
+    times = {stage: prediction.stage_seconds(stage) for stage in TimeStage if stage in there}
+    if any(seconds is None for stage, seconds in times.items() if stage is not TimeStage.PASS):
         return None
     return sum(seconds for seconds in times.values() if seconds is not None)

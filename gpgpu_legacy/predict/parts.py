@@ -31,7 +31,7 @@ from gpgpu_legacy.plan.plan import (
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanPart:
     """Steps of a plan that do the same work.
 
     plan: of one of them, by itself. passes: of the first of them, as the whole plan writes them.
@@ -44,7 +44,7 @@ class Part:
     times: int
 
 
-def parts_of(plan: Plan, *, apart: bool) -> tuple[Part, ...]:
+def parts_of(plan: Plan, *, apart: bool) -> tuple[PlanPart, ...]:
     """The parts of a plan, in the order in which they first run.
 
     apart: every pass is a part; if not, a Repeat is one, so that its passes may be fused.
@@ -53,7 +53,7 @@ def parts_of(plan: Plan, *, apart: bool) -> tuple[Part, ...]:
     for numbers, step in _steps(plan, apart=apart):
         found.setdefault(_by_itself(plan, step), []).append((numbers, step))
     return tuple(
-        Part(part, passes_of(same[0][1]), tuple(chain(*(n for n, _ in same))), len(same))
+        PlanPart(part, passes_of(same[0][1]), tuple(chain(*(n for n, _ in same))), len(same))
         for part, same in found.items()
     )
 

@@ -13,7 +13,7 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record, with_fields
 
 
-class Stage(Enum):
+class TimeStage(Enum):
     """What follows one another; the terms of one stage overlap."""
 
     DRAW = "drawing"
@@ -27,7 +27,7 @@ class Stage(Enum):
     READBACK = "read-back"
 
 
-TRANSFERS = frozenset({Stage.UPLOAD, Stage.READBACK})
+TRANSFERS = frozenset({TimeStage.UPLOAD, TimeStage.READBACK})
 
 MEMORY = frozenset({"memory", "memory behind the cache", "copies", "clears"})
 """The names of the terms that the chip's own memory serves."""
@@ -42,7 +42,7 @@ class RateFact(Record):
     confidence: Confidence
 
 
-class Rate(Record, kw_only=False):
+class ChipRate(Record, kw_only=False):
     """How many per second, and the facts of the profile that it follows from.
 
     why: how it follows from them or, if `per_second` is None, what is missing.
@@ -56,12 +56,12 @@ class Rate(Record, kw_only=False):
 class Term(Record):
     """One lower bound: a count of something, at a rate.
 
-    unit: of the count. per_second, facts, why: of the rate, as Rate has them. seconds: count over
-    rate; None if the rate is not known. binds: whether it is the bottleneck.
+    unit: of the count. per_second, facts, why: of the rate, as ChipRate has them. seconds: count
+    over rate; None if the rate is not known. binds: whether it is the bottleneck.
     """
 
     name: str
-    stage: Stage
+    stage: TimeStage
     count: float
     unit: str
     per_second: float | None
@@ -86,7 +86,7 @@ class Term(Record):
         return f"{self.why}{': ' * bool(self.why)}{'; '.join(facts)}"
 
 
-def make_term(name: str, stage: Stage, count: float, unit: str, rate: Rate) -> Term:
+def make_term(name: str, stage: TimeStage, count: float, unit: str, rate: ChipRate) -> Term:
     """A term of that count at that rate."""
     seconds = None if rate.per_second is None else count / rate.per_second
     return as_record(Term, rate, name=name, stage=stage, count=count, unit=unit, seconds=seconds)
@@ -142,7 +142,7 @@ class Prediction(Result, kw_only=True):
         """The term that takes most of the compute time; None if no rate is known."""
         return next((term for term in self.terms if term.binds), None)
 
-    def stage_seconds(self, stage: Stage) -> float | None:
+    def stage_seconds(self, stage: TimeStage) -> float | None:
         """Seconds of one stage; None if it has no term or no known one."""
         term = _longest(term for term in self.terms if term.stage is stage)
         return None if term is None else term.seconds
@@ -158,8 +158,8 @@ class Prediction(Result, kw_only=True):
         entries: dict[str, Entry] = {
             "compute, ms": _milliseconds(compute),
             **({} if self.gflops is None else {"GFLOPS": self.gflops}),
-            "upload, ms": _milliseconds(self.stage_seconds(Stage.UPLOAD)),
-            "read-back, ms": _milliseconds(self.stage_seconds(Stage.READBACK)),
+            "upload, ms": _milliseconds(self.stage_seconds(TimeStage.UPLOAD)),
+            "read-back, ms": _milliseconds(self.stage_seconds(TimeStage.READBACK)),
             "total, ms": _milliseconds(total),
             "transfers, %": 100.0 * (total - compute) / total
             if total and compute is not None
@@ -223,10 +223,10 @@ class Prediction(Result, kw_only=True):
 def make_prediction(chip: str, plan: str, terms: Iterable[Term]) -> Prediction:
     """What these terms say together; those with a count of 0 are left out."""
     counted = [term for term in terms if term.count]
-    longest = {s: _longest(term for term in counted if term.stage is s) for s in Stage}
+    longest = {s: _longest(term for term in counted if term.stage is s) for s in TimeStage}
     computed = [term for stage, term in longest.items() if term and stage not in TRANSFERS]
     bottleneck = _longest(computed)
-    is_known = longest[Stage.DRAW] or longest[Stage.DISPATCH]
+    is_known = longest[TimeStage.DRAW] or longest[TimeStage.DISPATCH]
     compute = sum(term.seconds or 0.0 for term in computed) if is_known else None
     times = [term.seconds for term in counted if term.stage in TRANSFERS]
     known = [seconds for seconds in times if seconds is not None]

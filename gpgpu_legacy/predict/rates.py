@@ -9,7 +9,7 @@ from math import inf, prod
 from typing import TypeVar
 
 from gpgpu_legacy.chips.profile import Fact, Hardware
-from gpgpu_legacy.predict.prediction import Rate, RateFact
+from gpgpu_legacy.predict.prediction import ChipRate, RateFact
 from gpgpu_legacy.serial import as_record
 
 T = TypeVar("T")
@@ -37,23 +37,23 @@ class Rates:
 
     # Arithmetic ---------------------------------------------------------------------------------
 
-    def fragment_arithmetic(self) -> Rate:
+    def fragment_arithmetic(self) -> ChipRate:
         """Instructions of fragments per second; the units of kernels compute them, too."""
         width = None if self.hardware.arithmetic_width is None else "arithmetic_width"
         names = ("fragment_peak_gflops", "compute_peak_gflops", "fragment_peak_gflops")
         return _first(*(self._rate(name, scale=0.5e9, over=width) for name in names))
 
-    def kernel_arithmetic(self) -> Rate:
+    def kernel_arithmetic(self) -> ChipRate:
         """Operations of kernels per second; the same units compute fragments."""
         return self.known("compute_peak_gflops", "fragment_peak_gflops")
 
     # Textures and targets -----------------------------------------------------------------------
 
-    def lookups(self, bits: int) -> Rate:
+    def lookups(self, bits: int) -> ChipRate:
         """Lookups per second of texels of that many bits."""
         size = _size_class(bits)
         if size is None:
-            return Rate(None, why=f"the rate of lookups of {bits} bits is not known")
+            return ChipRate(None, why=f"the rate of lookups of {bits} bits is not known")
         why = "texture units × clock / clocks per lookup"
         clocks = f"lookup_clocks_{size}_bits"
         return _first(
@@ -61,19 +61,19 @@ class Rates:
             self._rate("texture_units", "core_clock_mhz", scale=1e6, over=clocks, why=why),
         )
 
-    def writes(self, kind: str, bits: int) -> Rate:
+    def writes(self, kind: str, bits: int) -> ChipRate:
         """Fragments written per second, or added to what the target holds: "fills" or "blends".
 
         The measured rate; without one, one fragment per pipeline and clock.
         """
         size = _size_class(bits)
-        measured = Rate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
+        measured = ChipRate(None) if size is None else self.known(f"{kind}_{size}_bits_g_per_s")
         why = "one per pipeline and clock"
         return _first(measured, self._rate("pixel_pipelines", "core_clock_mhz", scale=1e6, why=why))
 
     # Memory -------------------------------------------------------------------------------------
 
-    def memory(self, texture_bytes: float = inf) -> Rate:
+    def memory(self, texture_bytes: float = inf) -> ChipRate:
         """Bytes per second of the chip's own memory, or of a cache that holds all textures.
 
         texture_bytes: of all textures together.
@@ -82,40 +82,40 @@ class Rates:
         is_cached = mib is not None and texture_bytes <= mib.value << 20
         return self.known(*["cached_gb_per_s"] * is_cached, "memory_gb_per_s")
 
-    def shared_memory(self) -> Rate:
+    def shared_memory(self) -> ChipRate:
         """Steps of kernels' requests to shared memory per second."""
         names = ("multiprocessors", "shader_clock_mhz")
         return self._rate(*names, scale=1e6, over="shared_memory_clocks")
 
-    def accesses(self) -> Rate:
+    def accesses(self) -> ChipRate:
         """Numbers per second that kernels load and store, by whole vector registers."""
         names = ("cores", "core_clock_mhz", "accesses_per_clock", "register_bits")
         return self._rate(*names, scale=1e6 / WORD_BITS, why="a register for each core and clock")
 
     # From facts ---------------------------------------------------------------------------------
 
-    def known(self, *names: str) -> Rate:
+    def known(self, *names: str) -> ChipRate:
         """The first of these rates that the profile has, in 10⁹ per second."""
         return _first(*(self._rate(name, scale=1e9) for name in names))
 
-    def of_overhead(self, name: str) -> Rate:
+    def of_overhead(self, name: str) -> ChipRate:
         """How often per second what takes a number of microseconds can be done."""
         return self._rate(scale=1e6, over=name)
 
-    def _rate(self, *names: str, scale: float, over: str | None = None, why: str = "") -> Rate:
+    def _rate(self, *names: str, scale: float, over: str | None = None, why: str = "") -> ChipRate:
         """The product of several numbers, each of them the highest of its range, over another."""
         divisors = [] if over is None else [over]
         facts = {name: getattr(self.hardware, name) for name in (*names, *divisors)}
         unknown = [name for name, fact in facts.items() if fact is None]
         if missing := [name for name in divisors if name in unknown] or unknown:
-            return Rate(None, why=f"the profile has no {' and no '.join(missing)}")
+            return ChipRate(None, why=f"the profile has no {' and no '.join(missing)}")
         values = {n: fact.value if n == over else fact.most for n, fact in facts.items()}
         start = scale / prod(values[name] for name in divisors)
         taken = (as_record(RateFact, facts[name], name=name, value=values[name]) for name in facts)
-        return Rate(prod((values[name] for name in names), start=start), tuple(taken), why)
+        return ChipRate(prod((values[name] for name in names), start=start), tuple(taken), why)
 
 
-def _first(*rates: Rate) -> Rate:
+def _first(*rates: ChipRate) -> ChipRate:
     """The first rate that is known; if none is, the last, which says why."""
     return next((rate for rate in rates if rate.per_second is not None), rates[-1])
 

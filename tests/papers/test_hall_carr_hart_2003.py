@@ -13,7 +13,7 @@ import pytest
 from gpgpu_legacy import sources
 from gpgpu_legacy.algorithms.matmul import hall_carr_hart, larson_mcallister
 from gpgpu_legacy.algorithms.matmul.product import Accumulate, Stored
-from gpgpu_legacy.algorithms.matmul.tiles import Layout
+from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
@@ -247,8 +247,8 @@ HALF_FLOATS = Format("rgba16f", 4, 16, Numeric.FLOAT)
 def test_another_texture_format_is_noticed(
     monkeypatch: pytest.MonkeyPatch, method: str, module: Any, channels: int, other: Format
 ) -> None:
-    def layout(split: int, block: int, texels: Format, stored: Stored) -> Layout:
-        return Layout(split, block, other if texels.channels == channels else texels, stored)
+    def layout(split: int, block: int, texels: Format, stored: Stored) -> TexelLayout:
+        return TexelLayout(split, block, other if texels.channels == channels else texels, stored)
 
     monkeypatch.setattr(module, "Layout", layout)
     assert agreement() == all_but((TABLE_1, method))

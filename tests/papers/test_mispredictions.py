@@ -9,7 +9,7 @@ import pytest
 
 from gpgpu_legacy.algorithms.parameters import plainly
 from gpgpu_legacy.algorithms.registry import find_product
-from gpgpu_legacy.predict.mispredictions import Case, Origin, compare, read_log
+from gpgpu_legacy.predict.mispredictions import LoggedTime, Origin, compare, read_log
 from gpgpu_legacy.published.papers import papers
 
 ROOT = Path(__file__).parents[2]
@@ -20,7 +20,7 @@ FRAGMENTS = {
 }  # fmt: skip
 
 
-def name(case: Case) -> str:
+def name(case: LoggedTime) -> str:
     how = f"-{case.accumulate.value}" if case.accumulate else ""
     return f"{case.chip}-{case.method}-{case.size}{how}"
 
@@ -28,7 +28,7 @@ def name(case: Case) -> str:
 @pytest.mark.parametrize(
     "case", [c for c in CASES if c.size <= LONGEST.get(c.method, c.size)], ids=name
 )
-def test_the_ratio_is_the_recorded_one(case: Case) -> None:
+def test_the_ratio_is_the_recorded_one(case: LoggedTime) -> None:
     row = compare(case, TOLERANCE)
     assert row.ratio == pytest.approx(case.ratio, rel=0.02)
     assert row.holds and row.binds
@@ -36,7 +36,7 @@ def test_the_ratio_is_the_recorded_one(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.kind is Origin.PUBLISHED], ids=name)
-def test_published_times_are_the_papers(case: Case) -> None:
+def test_published_times_are_the_papers(case: LoggedTime) -> None:
     table_id, label = case.where.split(", ")
     table = next(t for p in papers() for t in p.measured if t.id == table_id)
     cell = table.find(label).at(case.size, case.block)
@@ -45,7 +45,7 @@ def test_published_times_are_the_papers(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.kind is Origin.MEASURED], ids=name)
-def test_measured_times_are_the_recorded_ones(case: Case) -> None:
+def test_measured_times_are_the_recorded_ones(case: LoggedTime) -> None:
     data = json.loads((ROOT / case.where).read_text("utf-8"))
     if "results" in data:
         step = next(r for r in data["results"] if r["plan"] == case.method)

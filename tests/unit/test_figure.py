@@ -21,7 +21,7 @@ from gpgpu_legacy.figures.figure import Figure
 from gpgpu_legacy.figures.options import (
     AnimationOptions,
     FigureOptions,
-    Shown,
+    TexelsShown,
 )
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -232,15 +232,15 @@ def test_cells_have_two_colours_and_given_limits_are_kept() -> None:
 @pytest.mark.parametrize(
     ("texel_format", "shown", "blue", "expected"),
     [
-        ("rgba32f", Shown.AUTO, 0.0, (0,)),
-        ("rgba32f", Shown.AUTO, CELLS, (0, 2)),
-        ("rgba32f", Shown.CHANNELS, 0.0, (0, 1, 2, 3)),
-        ("rgba32f", Shown.PICTURE, 0.0, ()),
-        ("rgba8", Shown.AUTO, 0.0, ()),
+        ("rgba32f", TexelsShown.AUTO, 0.0, (0,)),
+        ("rgba32f", TexelsShown.AUTO, CELLS, (0, 2)),
+        ("rgba32f", TexelsShown.CHANNELS, 0.0, (0, 1, 2, 3)),
+        ("rgba32f", TexelsShown.PICTURE, 0.0, ()),
+        ("rgba8", TexelsShown.AUTO, 0.0, ()),
     ],
 )
 def test_which_channels_are_shown(
-    texel_format: str, shown: Shown, blue: Any, expected: tuple[int, ...], tmp_path: Path
+    texel_format: str, shown: TexelsShown, blue: Any, expected: tuple[int, ...], tmp_path: Path
 ) -> None:
     """Those that are the same everywhere are not."""
     image = np.zeros((3, 4, 4), np.float32)

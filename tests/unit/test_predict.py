@@ -12,7 +12,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.prediction import Prediction, Stage
+from gpgpu_legacy.predict.prediction import Prediction, TimeStage
 from gpgpu_legacy.predict.rates import Rates
 
 N, B = 256, 32
@@ -75,7 +75,7 @@ def test_a_warp_reads_shared_memory_in_two_clocks() -> None:
     least = 2 * 512**3 / 32 * 2 / (8 * 950e6)
     took = seconds(found, "shared memory")
     assert took is not None and least <= took <= 1.1 * least
-    assert found.bottleneck is not None and found.bottleneck.stage is Stage.DISPATCH
+    assert found.bottleneck is not None and found.bottleneck.stage is TimeStage.DISPATCH
 
 
 def test_a_core_starts_an_access_of_four_numbers_a_clock() -> None:

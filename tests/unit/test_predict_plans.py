@@ -23,7 +23,7 @@ from gpgpu_legacy.plan.plan import Binding, CopyPass, FragmentPass, Repeat
 from gpgpu_legacy.plan.textures import MovingRect, Rect
 from gpgpu_legacy.predict.model import CacheModel, predict, predict_passes, predict_plan
 from gpgpu_legacy.predict.parts import parts_of
-from gpgpu_legacy.predict.prediction import Stage
+from gpgpu_legacy.predict.prediction import TimeStage
 from gpgpu_legacy.predict.rates import Rates
 from gpgpu_legacy.predict.work import Work, count_work
 
@@ -155,10 +155,10 @@ def test_what_is_drawn_and_what_is_dispatched_are_added() -> None:
     )
     chip = find_profile("quadro-4000")
     alone, mixed = predict(kernels, chip), predict(both, chip)
-    dispatched = [t for t in mixed.terms if t.stage is Stage.DISPATCH]
-    assert dispatched == [t for t in alone.terms if t.stage is Stage.DISPATCH] != []
-    assert not [t for t in alone.terms if t.stage is Stage.DRAW]
-    assert {t.name: t.count for t in mixed.terms if t.stage is Stage.DRAW} == {
+    dispatched = [t for t in mixed.terms if t.stage is TimeStage.DISPATCH]
+    assert dispatched == [t for t in alone.terms if t.stage is TimeStage.DISPATCH] != []
+    assert not [t for t in alone.terms if t.stage is TimeStage.DRAW]
+    assert {t.name: t.count for t in mixed.terms if t.stage is TimeStage.DRAW} == {
         "arithmetic": 16 * (4 + 4 + 4 + 1), "memory": 64, "fill": 16,
     }  # fmt: skip
 
@@ -180,8 +180,8 @@ def test_a_cache_serves_kernels_once() -> None:
     cache = CacheModel(Memory((parse_cache("1K,direct,64B"),)), DEFAULT_ACCESS)
     p = find_product("dobravec-bulic-global").builder(n=32)
     terms = predict_plan(p, "quadro-4000", cache).terms
-    assert [t.stage for t in terms if t.name == "memory behind the cache"] == [Stage.DISPATCH]
-    assert not [t for t in terms if t.stage is Stage.DRAW]
+    assert [t.stage for t in terms if t.name == "memory behind the cache"] == [TimeStage.DISPATCH]
+    assert not [t for t in terms if t.stage is TimeStage.DRAW]
 
 
 def test_passes_that_read_neighbours_are_served_once_where_tiles_may_run_several() -> None:

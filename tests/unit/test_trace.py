@@ -16,7 +16,7 @@ from strategies import RECTANGLES, Scene, whole_scenes
 from gpgpu_legacy import Machine, Pipeline, assemble, run_program
 from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import trace_drawing
-from gpgpu_legacy.api.steps import Step
+from gpgpu_legacy.api.steps import TracedInstruction
 from gpgpu_legacy.api.trace import MOST_VISITS, Fate, Trace, trace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
@@ -303,7 +303,7 @@ def traced(*given: Any, at: tuple[int, int] = (0, 0), **more: Any) -> Trace:
     return trace_drawing(make_drawing(*given, **more), *at)
 
 
-def steps_of(found: Trace) -> tuple[Step, ...]:
+def steps_of(found: Trace) -> tuple[TracedInstruction, ...]:
     """What a program of one pass executed."""
     [visit] = found.visits
     assert visit.steps is not None

@@ -27,7 +27,7 @@ from gpgpu_legacy.measure import engine, tuned
 from gpgpu_legacy.measure import tune as tuning
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.platform import Platform, this_platform
-from gpgpu_legacy.measure.tune import RefusedError, Search, axes_of, tune
+from gpgpu_legacy.measure.tune import RefusedError, WaySearch, axes_of, tune
 from gpgpu_legacy.measure.tuned import (
     Choice,
     Tuned,
@@ -106,7 +106,7 @@ def test_the_best_way_of_a_valley_is_found(
     executor: str, block: int, tile: tuple[int, int], start: int
 ) -> None:
     land = Landscape(valley(executor, block, tile))
-    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", start))
+    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", start))
     reached = land.seconds(found.way)
     assert reached == 1.0
     assert found.seconds == reached
@@ -117,7 +117,7 @@ def test_the_best_way_of_a_valley_is_found(
 def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
     land = Landscape(valley("jit", 128, (8, 4)))
     start = Way("jit", 8)
-    found = Search(axes, land.run, Budget(60.0, land.clock)).descend(start)
+    found = WaySearch(axes, land.run, Budget(60.0, land.clock)).descend(start)
     longest = max(land.seconds(way) for way in land.runs)
     assert land.now < 60.0 + longest
     assert not found.finished
@@ -145,7 +145,7 @@ def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
         return 1.0 - way.block / 1000
 
     land = Landscape(seconds)
-    search = Search(axes, land.run, Budget(1e9, land.clock))
+    search = WaySearch(axes, land.run, Budget(1e9, land.clock))
     found = search.descend(Way("jit", 8))
     assert found.way.block == 64
     assert found.trials == len(search.tried)
@@ -154,7 +154,7 @@ def test_ways_that_are_refused_are_passed_over_and_told_of() -> None:
 
 def test_a_gain_within_the_noise_is_none() -> None:
     land = Landscape(lambda way: 1.0 if way == Way("jit", 8) else 0.99)
-    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
+    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
     assert found.way == Way("jit", 8)
 
 
@@ -168,7 +168,7 @@ def test_what_seemed_to_gain_by_luck_is_dropped_at_the_end() -> None:
         return 1.0
 
     land = Landscape(seconds)
-    found = Search(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
+    found = WaySearch(axes, land.run, Budget(1e9, land.clock)).descend(Way("jit", 8))
     assert found.way == Way("jit", 8)
     assert found.seconds == found.default_seconds == 1.0
 

@@ -23,7 +23,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     Stored,
     check_block,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import Layout, Tiling
+from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tiling
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -53,7 +53,7 @@ def govindaraju_tiled(
     coordinates_first: CoordinatesFirst = None,
 ) -> PlanBuilder:
     """The multichannel program, square by square."""
-    layout = Layout(2, check_block(block, stored), RGBA32F, stored)
+    layout = TexelLayout(2, check_block(block, stored), RGBA32F, stored)
     side = _side(tile, layout.tiling(sizes.shape), layout.stored.side)
     return in_blocks(ALGORITHM.name, sizes, layout, accumulate, coordinates_first, side=side)
 

@@ -20,7 +20,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     check_block,
     product,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import Layout, Tile, TiledProduct
+from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, Tile, TiledProduct
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.languages.shaders import load_program
@@ -43,7 +43,7 @@ def _method(name: str, split: int, texels: Format) -> Callable[..., PlanBuilder]
         accumulate: AccumulateBy = Accumulate.COPY,
         coordinates_first: CoordinatesFirst = None,
     ) -> PlanBuilder:
-        layout = Layout(split, check_block(block, stored), texels, stored)
+        layout = TexelLayout(split, check_block(block, stored), texels, stored)
         return in_blocks(name, sizes, layout, accumulate, coordinates_first)
 
     return build
@@ -52,7 +52,7 @@ def _method(name: str, split: int, texels: Format) -> Callable[..., PlanBuilder]
 def in_blocks(
     name: str,
     sizes: Sizes,
-    layout: Layout,
+    layout: TexelLayout,
     accumulate: Accumulate,
     coordinates_first: int | None,
     *,

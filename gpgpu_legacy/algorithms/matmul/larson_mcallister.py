@@ -20,7 +20,7 @@ from gpgpu_legacy.algorithms.matmul.product import (
     Stored,
     product,
 )
-from gpgpu_legacy.algorithms.matmul.tiles import Layout, TiledProduct
+from gpgpu_legacy.algorithms.matmul.tiles import TexelLayout, TiledProduct
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -46,7 +46,7 @@ def larson_mcallister(
     `as_printed` keeps the figure's numbers. Texture environments clamp to [0, 1] in 8 bits, and in
     r32f as ARB_color_buffer_float lets them, not at all.
     """
-    layout = Layout(1, 1, FORMATS[texture_format], stored)
+    layout = TexelLayout(1, 1, FORMATS[texture_format], stored)
     is_unorm = layout.format.numeric is Numeric.UNORM
     if is_unorm and sizes.scales:
         raise InputError("alpha, beta and C0 need float textures; set texture_format to r32f")

@@ -69,7 +69,7 @@ def region(rows: Segment, columns: Segment) -> Region:
 
 
 @dataclass(frozen=True)
-class Layout:
+class TexelLayout:
     """How matrices are stored in textures.
 
     split: 1 for one element per texel; 2 if a texel holds elements of two rows and two columns.
@@ -183,7 +183,7 @@ class TiledProduct(PlanBuilder):
     warns = False  # a block of one iteration has no use for the steps between iterations
 
     def __init__(
-        self, name: str, shape: Shape, layout: Layout, tiling: Tiling | None = None
+        self, name: str, shape: Shape, layout: TexelLayout, tiling: Tiling | None = None
     ) -> None:
         """The operands and their textures; what is drawn is the method's."""
         super().__init__(name)

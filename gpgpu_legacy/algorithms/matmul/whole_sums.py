@@ -27,8 +27,8 @@ from gpgpu_legacy.algorithms.matmul.product import (
     product,
 )
 from gpgpu_legacy.algorithms.matmul.tiles import (
-    Layout,
     Segment,
+    TexelLayout,
     TiledProduct,
     Tiling,
     region,
@@ -49,7 +49,7 @@ _SPLIT = 2  # elements of a row, and of a column, in such a texel
 def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuilder:
     """Four elements of a row in a texel; B is stored transposed."""
     stored = Stored(largest_texture=largest_texture)
-    layout, side = Layout(1, 1, RGBA32F, stored, ROW_OF_FOUR), stored.side
+    layout, side = TexelLayout(1, 1, RGBA32F, stored, ROW_OF_FOUR), stored.side
     shape, columns = sizes.shape, side // CHANNELS * CHANNELS or side
     # B has one column per row of texels; A and C have four columns per texel.
     tiling = Tiling(
@@ -62,7 +62,7 @@ def row_packed(sizes: Sizes, largest_texture: LargestTexture = None) -> PlanBuil
 
 def packed_2x2(sizes: Sizes, stored: Stored) -> PlanBuilder:
     """2×2 neighbouring elements in a texel; the whole sum in a pass."""
-    layout, shape = Layout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS), sizes.shape
+    layout, shape = TexelLayout(_SPLIT, 1, RGBA32F, stored, NEIGHBOURS), sizes.shape
     most = _SPLIT * min(stored.side, MOST_UNROLLED)
     inner = segments(shape.l, most, _SPLIT)
     tiling = Tiling(layout.segments(shape.m), inner, layout.segments(shape.n))

@@ -38,7 +38,14 @@ from gpgpu_legacy.chips.profile import (
 )
 from gpgpu_legacy.files import check_writable, make_folder, write_text
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.calibration.plans import ARITHMETIC, CACHED_MIB, TILE, TILES, Task, tasks
+from gpgpu_legacy.measure.calibration.plans import (
+    ARITHMETIC,
+    CACHED_MIB,
+    TILE,
+    TILES,
+    CeilingTask,
+    tasks,
+)
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
 from gpgpu_legacy.plan.plan import ComputePass
@@ -198,7 +205,7 @@ class _Trial:
     took, transfers included. samples: seconds of its measured runs.
     """
 
-    task: Task
+    task: CeilingTask
     iterations: int
     prepared: Prepared
     operands: dict[str, F32]
@@ -225,7 +232,7 @@ class _Trial:
 
 
 def _prepare(
-    executor: Executor, task: Task, run_s: float, limit: Budget, held: ExitStack
+    executor: Executor, task: CeilingTask, run_s: float, limit: Budget, held: ExitStack
 ) -> _Trial:
     """A task whose run is as long as it should be, after its first run; `held` closes it."""
     iterations = 1
@@ -242,7 +249,7 @@ def _prepare(
         iterations = longer
 
 
-def _open(executor: Executor, task: Task, iterations: int, held: ExitStack) -> _Trial:
+def _open(executor: Executor, task: CeilingTask, iterations: int, held: ExitStack) -> _Trial:
     plan = task.plan(iterations)
     generator = np.random.default_rng(0)
     operands = {

@@ -35,7 +35,7 @@ Build = Callable[[PlanBuilder, int], object]
 
 
 @dataclass(frozen=True)
-class Task:
+class CeilingTask:
     """What measures one ceiling.
 
     name: of its field in the profile. build: the plan, of a number of iterations. work: of an
@@ -59,7 +59,7 @@ class Task:
         return p.plan()
 
 
-def tasks(*, tiled: bool) -> tuple[Task, ...]:
+def tasks(*, tiled: bool) -> tuple[CeilingTask, ...]:
     """Every ceiling, by the name of its field in the profile; arithmetic in two ways."""
     sides, most = (TILED_SIDE, _LONG) if tiled else (SIDE, MOST_ITERATIONS)
     side = sides[RGBA32F]
@@ -72,31 +72,33 @@ def tasks(*, tiled: bool) -> tuple[Task, ...]:
     transforms = partial(_arithmetic, program=dots, side=side, local=dict.fromkeys(range(4), 0.25))
     columns = partial(_columns, side=side)
 
-    def walk(name: str, side: int, tiled: bool, most: int) -> Task:
+    def walk(name: str, side: int, tiled: bool, most: int) -> CeilingTask:
         """A walk whose multiply-adds take most of the time."""
         build = partial(_lookups, texels=RGBA32F, side=side, walk=_Walk(MANY, advances=not tiled))
         work = MANY * step_gflop * side**2
-        return Task(name, build, work, most_iterations=most, of_tiles=name == TILES)
+        return CeilingTask(name, build, work, most_iterations=most, of_tiles=name == TILES)
 
-    def lookups(bits: int, texels: Format) -> Task:
+    def lookups(bits: int, texels: Format) -> CeilingTask:
         apart = _Walk(advances=not tiled, shared=not tiled)
         build = partial(_lookups, texels=texels, side=sides[texels], walk=apart)
         work = 2 * STEPS * sides[texels] ** 2 / 1e9
-        return Task(f"lookups_{bits}_bits_g_per_s", build, work, most_iterations=most)
+        return CeilingTask(f"lookups_{bits}_bits_g_per_s", build, work, most_iterations=most)
 
-    def copies(name: str, side: int) -> Task:
+    def copies(name: str, side: int) -> CeilingTask:
         work = 2 * side**2 * RGBA32F.texel_bytes / 1e9
-        return Task(name, partial(_copies, side=side), work)
+        return CeilingTask(name, partial(_copies, side=side), work)
 
     return (
-        Task(ARITHMETIC, peak, 4 * step_gflop * SIDE[RGBA32F] ** 2),
+        CeilingTask(ARITHMETIC, peak, 4 * step_gflop * SIDE[RGBA32F] ** 2),
         walk(ARITHMETIC, side, tiled, most),
         walk(TILES, TILE.tile[0], tiled=True, most=_LONG),
-        Task("dots_g_per_s", transforms, step_gflop * side**2),
+        CeilingTask("dots_g_per_s", transforms, step_gflop * side**2),
         *(lookups(bits, texels) for bits, texels in _SIZES.items()),
-        Task("shared_memory_gb_per_s", columns, columns_gb, most_iterations=_LONG, of_tiles=True),
+        CeilingTask(
+            "shared_memory_gb_per_s", columns, columns_gb, most_iterations=_LONG, of_tiles=True
+        ),
         *(
-            Task(
+            CeilingTask(
                 f"{kind}_{bits}_bits_g_per_s",
                 partial(_fills, side=SIDE[texels], texels=texels, blend=blend),
                 SIDE[texels] ** 2 / 1e9,
@@ -106,10 +108,10 @@ def tasks(*, tiled: bool) -> tuple[Task, ...]:
         ),
         copies("memory_gb_per_s", COPY_SIDE),
         copies("cached_gb_per_s", CACHED_SIDE),
-        Task("pass_us", _short_passes, _SHORT_PASSES / 1e6, slowness=True),
-        Task("run_us", partial(_fills, side=1), 1 / 1e6, most_iterations=1, slowness=True),
-        Task("upload_gb_per_s", _transfers, 2 * transfer_gb, lambda t: t.upload_s, 1),
-        Task("readback_gb_per_s", _transfers, transfer_gb, lambda t: t.readback_s, 1),
+        CeilingTask("pass_us", _short_passes, _SHORT_PASSES / 1e6, slowness=True),
+        CeilingTask("run_us", partial(_fills, side=1), 1 / 1e6, most_iterations=1, slowness=True),
+        CeilingTask("upload_gb_per_s", _transfers, 2 * transfer_gb, lambda t: t.upload_s, 1),
+        CeilingTask("readback_gb_per_s", _transfers, transfer_gb, lambda t: t.readback_s, 1),
     )
 
 

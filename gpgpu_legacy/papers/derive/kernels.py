@@ -11,7 +11,7 @@ from gpgpu_legacy.kernel.ir import Assign, Component, Element, For, Kernel, Node
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.prediction import Stage
+from gpgpu_legacy.predict.prediction import TimeStage
 from gpgpu_legacy.published.schema import ProgramChange
 
 # Loads --------------------------------------------------------------------------------------------
@@ -163,7 +163,7 @@ def predicted_time(product: Product, profile: Profile) -> Value:
 
 @cache
 def _least_ms(product: Product, profile: Profile) -> float:
-    seconds = predict(product.plan, profile).stage_seconds(Stage.DISPATCH)
+    seconds = predict(product.plan, profile).stage_seconds(TimeStage.DISPATCH)
     assert seconds is not None
     return 1e3 * seconds
 

@@ -7,7 +7,7 @@ from math import inf
 
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, Outcome, count_steps, measure
+from gpgpu_legacy.measure.engine import Job, JobOutcome, count_steps, measure
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import ROUNDS, MethodNotRun, MethodTime, MethodTimes
@@ -54,7 +54,7 @@ def _jobs(size: int, block: int) -> list[Job]:
     ]
 
 
-def _measured(outcome: Outcome, block: int) -> MethodTime:
+def _measured(outcome: JobOutcome, block: int) -> MethodTime:
     method, executor = outcome.job.series
     size, seconds = outcome.job.size, outcome.seconds
     requested = Product(method, size, block).counts.bytes_requested
