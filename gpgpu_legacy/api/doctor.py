@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from gpgpu_legacy.algorithms.registry import find_algorithm
 from gpgpu_legacy.code_cache import why_nothing_is_kept
@@ -123,25 +124,16 @@ def _abilities(executor: ExecutorRecord) -> str:
     return ", ".join(word for word, holds in words.items() if holds)
 
 
-def _flushed(executor: Executor) -> frozenset[DataPath] | None:
-    """The ways on which denormals become 0; None where the driver refuses the plan that tells."""
-    try:
-        return flushed_by(executor.run)
-    except PlanError:
-        return None
-
-
-def _inexact(executor: Executor) -> tuple[str, ...]:
-    """The instructions that exact runs refuse; none where the driver refuses what tells them."""
-    try:
-        return tuple(sorted(executor.inexact_among(INSTRUCTIONS)))
-    except PlanError:
-        return ()
-
-
 def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
     capabilities = executor.capabilities
-    flushed = _flushed(executor) if works else None
+    flushed: frozenset[DataPath] | None = None
+    inexact: tuple[str, ...] = ()
+    if works:
+        with suppress(PlanError):  # of a driver that refuses the plan that tells
+            flushed = flushed_by(executor.run)
+    if works and capabilities.exact:
+        with suppress(PlanError):
+            inexact = tuple(sorted(executor.inexact_among(INSTRUCTIONS)))
     return as_record(
         ExecutorRecord,
         executor,
@@ -151,7 +143,7 @@ def _record(executor: Executor, works: bool, detail: str) -> ExecutorRecord:
         passes=tuple(sorted(names_of(frozenset({kind})) for kind in capabilities.passes)),
         arithmetics=tuple(sorted(capabilities.arithmetics)),
         exact=capabilities.exact and (not flushed if flushed is not None else not works),
-        inexact=_inexact(executor) if works and capabilities.exact else (),
+        inexact=inexact,
         denormals=None if flushed is None else in_words(flushed),
         tuning=tuple(sorted(capabilities.tuning)),
     )

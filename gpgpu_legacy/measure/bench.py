@@ -193,8 +193,6 @@ class Bench(RecordedResult, kw_only=True):
             columns += [
                 ("fastest", lambda r: _ms(r.spread[0])),
                 ("slowest", lambda r: _ms(r.spread[1])),
-                ("over fastest", lambda r: self._over(r, lambda other: other.is_own)),
-                ("over function", lambda r: self._over(r, lambda other: other.is_reference)),
                 ("prepare, ms", lambda r: _ms(r.prepare_s)),
                 ("transfers, ms", lambda r: _ms(r.transfers_s)),
             ]
@@ -202,15 +200,6 @@ class Bench(RecordedResult, kw_only=True):
         one = f", {next(iter(cases))}" if len(cases) == 1 and self.plans != (*cases,) else ""
         caption = f"{', '.join(self.plans)}{one}, on {self.where}."
         return _grid("bench", caption, columns, self.results, tuple(self._notes(whole)))
-
-    def _over(self, result: Timed, is_other: Callable[[Timed], bool]) -> float | None:
-        """A result's time over the fastest of others of its case and plan."""
-        same = [
-            other.seconds
-            for other in self.results
-            if (other.case, other.plan) == (result.case, result.plan) and is_other(other)
-        ]
-        return result.seconds / min(same) if same and min(same) > 0.0 else None
 
     def _notes(self, whole: bool) -> Iterator[str]:
         timed = "whole calls, from inputs in memory to outputs there" if self.whole else "computing"

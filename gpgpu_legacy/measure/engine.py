@@ -359,7 +359,7 @@ class _Measurement:
         try:
             yield
         except Exception as error:  # a driver or a library raises what it likes
-            self.not_run.append(NotRun(job, _reason(error), is_refused=True))
+            self.not_run.append(NotRun(job, why(error), is_refused=True))
 
     # Probes --------------------------------------------------------------------------------------
 
@@ -437,7 +437,7 @@ class _Measurement:
             try:
                 self.sample(contender)
             except Exception as error:  # as in `errors_of`
-                contender.error = _reason(error)
+                contender.error = why(error)
         self.progress(str(contender.job))
 
     def sample(self, contender: _Contender) -> None:
@@ -462,8 +462,8 @@ class _Measurement:
             contender.run_s = self.budget.clock() - started
 
 
-def _reason(error: Exception) -> str:
-    """An error in words."""
+def why(error: Exception) -> str:
+    """An error in words, in one line."""
     if isinstance(error, MemoryError):
         return f"this machine has too little memory for it ({error})"
-    return str(error) or type(error).__name__
+    return " ".join(str(error).split()) or type(error).__name__

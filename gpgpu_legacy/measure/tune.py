@@ -26,7 +26,7 @@ from gpgpu_legacy.lower.analysis.register_tile import MOST_ROWS, MOST_VECTORS
 from gpgpu_legacy.lower.fused.content import group_content
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import bytes_of, fit_at_once
+from gpgpu_legacy.measure.engine import bytes_of, fit_at_once, why
 from gpgpu_legacy.measure.other_work import OtherWork
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.rounds import take_rounds
@@ -391,12 +391,9 @@ class WayRunner:
         """Seconds of computing; RefusedError where a way is refused or gives other outputs."""
         try:
             result = self.result(way)
-        except MemoryError:
-            self.drop(way)
-            raise RefusedError("too little memory") from None
         except Exception as error:  # a driver that finds a shader too large raises what it likes
             self.drop(way)
-            raise RefusedError(" ".join(str(error).split()) or type(error).__name__) from None
+            raise RefusedError(why(error)) from None
         self.first = self.first or result.outputs
         if not all(self.agrees(name, array) for name, array in result.outputs.items()):
             self.drop(way)

@@ -250,7 +250,7 @@ def test_another_texture_format_is_noticed(
     def layout(split: int, block: int, texels: Format, stored: Stored) -> TexelLayout:
         return TexelLayout(split, block, other if texels.channels == channels else texels, stored)
 
-    monkeypatch.setattr(module, "Layout", layout)
+    monkeypatch.setattr(module, "TexelLayout", layout)
     assert agreement() == all_but((TABLE_1, method))
 
 

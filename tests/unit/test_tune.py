@@ -127,11 +127,11 @@ def test_the_budget_ends_a_search_with_the_best_so_far() -> None:
 def test_an_interrupt_leaves_the_fastest_way_so_far(
     monkeypatch: pytest.MonkeyPatch, kept: Path
 ) -> None:
-    def interrupted(search: tuning.Search, _: Way) -> None:
+    def interrupted(search: tuning.WaySearch, _: Way) -> None:
         search.improved(tuning.SearchResult(JIT_TILE, 1.0, 2.0, 7, finished=False))
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tuning.Search, "descend", interrupted)
+    monkeypatch.setattr(tuning.WaySearch, "descend", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tune([MULTI.builder(n=8)], Budget(60.0), executors=["jit"])
     assert [tuned.way for tuned in tuned_here().values()] == [JIT_TILE]
