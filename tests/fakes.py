@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.denormals import DataPath
+from gpgpu_legacy.runtime.exactness import DataPath
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import ALL_PASSES, Capabilities, Machine
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result

@@ -12,8 +12,7 @@ from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.auto import executor_for
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
-from gpgpu_legacy.runtime.denormals import DataPath, flushed_by, in_words
-from gpgpu_legacy.runtime.exactness import INSTRUCTIONS
+from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, DataPath, flushed_by, in_words
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import names_of
 from gpgpu_legacy.runtime.registry import AUTO, survey

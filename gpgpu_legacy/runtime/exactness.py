@@ -1,32 +1,53 @@
-"""Which instructions a device computes to other bits than the reference, measured by running them.
+"""What a device computes to other bits than the reference, measured by running small plans on it.
 
-OpenGL promises the nearest float32 of sums, differences and products alone. What is built of these
-can be exact on any device; approximations of functions are each driver's own. No device is known by
-its name here: one fragment program after another computes random numbers, once a process.
+Instructions: OpenGL promises the nearest float32 of sums, differences and products alone. What is
+built of these can be exact on any device; approximations of functions are each driver's own. One
+fragment program after another computes random numbers.
+
+Denormal numbers: a GPU may flush them to 0, and so may a CPU: llvmpipe makes the threads that draw
+do so (FTZ and DAZ in x86's MXCSR), and a library compiled with -ffast-math the whole process. A
+device may flush on one data path and not on another, so each is measured.
+
+No device is known by its name here. All is measured once a process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from enum import Enum
 from functools import cache
 
 import numpy as np
 
-from gpgpu_legacy.isa.ir import AttributeKind, Fog
+from gpgpu_legacy.isa.ir import AttributeKind, Fog, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, Form, Opcode, OperandKind
-from gpgpu_legacy.plan.formats import FORMATS, RGBA32F, Format
+from gpgpu_legacy.plan.formats import FORMATS, R32F, RGBA32F, Format
+from gpgpu_legacy.plan.numbers import NumberVec4
 from gpgpu_legacy.plan.plan import (
     AttributeCorners,
     Binding,
     Blend,
+    ComputePass,
     Corners,
     FragmentPass,
+    ParameterValue,
     Plan,
     StateValue,
+    Texcoords,
 )
-from gpgpu_legacy.plan.textures import Rect
-from gpgpu_legacy.runtime.measuring_plan import measuring_plan
-from gpgpu_legacy.runtime.prepared import F32
+from gpgpu_legacy.plan.textures import (
+    Extent,
+    Matrix,
+    Packing,
+    Rect,
+    Region,
+    Texture,
+    TextureKind,
+    Transfer,
+)
+from gpgpu_legacy.runtime.prepared import F32, Result
+
+# Instructions ------------------------------------------------------------------------------------
 
 Outputs = Callable[[Plan, Mapping[str, F32]], Mapping[str, F32]]
 """Runs a plan on operands by name, and gives its outputs by name."""
@@ -73,7 +94,9 @@ def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> fr
     plans = [(group, _opcodes_plan([OPCODES[name] for name in group])) for group in groups]
     for name in sorted(set(new) - set(opcodes)):
         option = "" if name in _BLENDS else f"OPTION {name};"
-        plans.append(([name], _plan(option, ["MOV result.color, A;"], 1, _BLENDS.get(name))))
+        plans.append(
+            ([name], _instructions_plan(option, ["MOV result.color, A;"], 1, _BLENDS.get(name)))
+        )
     operands = _operands()
     for group, plan in plans:
         found, expected = run(plan, operands), reference(plan, operands)
@@ -111,7 +134,7 @@ def instructions_of(plan: Plan) -> frozenset[str]:
 def _opcodes_plan(rows: Sequence[Opcode]) -> Plan:
     """A program with an instruction of each opcode, each with a target of its own."""
     lines = [f"{row.mnemonic} result.color[{n}], {_sources(row)};" for n, row in enumerate(rows)]
-    return _plan("OPTION ARB_draw_buffers;", lines, len(rows))
+    return _instructions_plan("OPTION ARB_draw_buffers;", lines, len(rows))
 
 
 _SUFFIXES = {OperandKind.VECTOR: "", OperandKind.REGISTER: "", OperandKind.SCALAR: ".x"}
@@ -126,7 +149,9 @@ def _sources(row: Opcode) -> str:
     )
 
 
-def _plan(option: str, lines: Sequence[str], count: int, blended: Format | None = None) -> Plan:
+def _instructions_plan(
+    option: str, lines: Sequence[str], count: int, blended: Format | None = None
+) -> Plan:
     """One pass that reads all operands and draws to so many targets.
 
     blended: the format of the targets, where what is drawn is added to what they hold.
@@ -146,4 +171,180 @@ def _plan(option: str, lines: Sequence[str], count: int, blended: Format | None 
         state=(StateValue("state.fog.params", (0.3, 0.1, 2.3, 0.0)),),
     )
     formats = dict.fromkeys(_OPERANDS, RGBA32F) | dict.fromkeys(targets, blended or RGBA32F)
-    return measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, pass_)
+    return _measuring_plan("exactness", SIDE, formats, _OPERANDS, _HELD, pass_)
+
+
+def _measuring_plan(
+    name: str,
+    side: int,
+    formats: Mapping[str, Format],
+    operands: Collection[str],
+    initial: Vec4,
+    *passes: FragmentPass,
+) -> Plan:
+    """A few small square textures, drawn to by a pass or two.
+
+    formats: of the textures, by name. Each is a matrix too, with its channels one below another:
+    an operand, or else a result.
+    """
+
+    def matrix(texture: str) -> Matrix:
+        return Matrix(texture, formats[texture].channels * side, side)
+
+    def transfer(texture: str) -> tuple[str, Region, str, Rect, Packing]:
+        rows = range(0, formats[texture].channels * side, side)
+        region, packing = Region(0, 0, rows.stop, side), Packing(tuple((row, 0) for row in rows))
+        return texture, region, texture, Rect(0, 0, side, side), packing
+
+    results = [texture for texture in formats if texture not in operands]
+    return Plan(
+        name,
+        tuple(map(matrix, operands)),
+        tuple(map(matrix, results)),
+        tuple(
+            Texture(texture, TextureKind.RECT, Extent(side, side), texel_format, initial)
+            for texture, texel_format in formats.items()
+        ),
+        tuple(Transfer(*transfer(texture)) for texture in operands),
+        passes,
+        tuple(Transfer(*transfer(texture)) for texture in results),
+    )
+
+
+# Denormal numbers --------------------------------------------------------------------------------
+
+Run = Callable[[Plan, Mapping[str, F32]], Result]
+"""Runs a plan on operands by name."""
+
+_DENORMAL, _ROOT, _UP = 2.0**-140, 2.0**-70, 2.0**120
+
+
+class DataPath(Enum):
+    """A path of a denormal through a fragment program; the value names it in messages."""
+
+    TEXEL = "operations on texels"
+    PARAMETER = "operations on parameters"
+    CONSTANT = "operations on constants"
+    ATTRIBUTE = "operations on attributes"
+    BETWEEN = "results of operations"
+    WRITTEN = "colours that are computed"
+    COMPARED = "comparisons"
+    MOVED = "moves and transfers"
+    BLENDED = "blends"
+
+
+_OPERATIONS_ALONE = frozenset(DataPath) - {DataPath.MOVED, DataPath.BLENDED}
+
+# As the program draws them: two targets of four components, then the one that is blended.
+_FIRST = (DataPath.TEXEL, DataPath.PARAMETER, DataPath.CONSTANT, DataPath.ATTRIBUTE)
+_SECOND = (DataPath.BETWEEN, DataPath.WRITTEN, DataPath.COMPARED, DataPath.MOVED)
+_EXPECTED = (*(_DENORMAL * _UP,) * 5, _DENORMAL, 1.0, _DENORMAL, _DENORMAL)
+
+_OPERATIONS = f"""!!ARBfp1.0
+OPTION ARB_draw_buffers;
+PARAM denormal = {_DENORMAL!r};
+PARAM given = program.local[0];
+PARAM root = program.local[1];
+PARAM up = program.local[2];
+TEMP texel, product, shown;
+TEX texel, fragment.position, texture[0], RECT;
+MUL shown.x, texel.x, up.x;
+MUL shown.y, given.x, up.x;
+MUL shown.z, denormal.x, up.x;
+MUL shown.w, fragment.texcoord[0].x, up.x;
+MOV result.color[0], shown;
+MUL product, root.x, root.x;
+MUL shown.x, product.x, up.x;
+MOV shown.y, product.x;
+SLT shown.z, 0, texel.x;
+MOV shown.w, texel.x;
+MOV result.color[1], shown;
+END
+"""
+_BLENDED = "!!ARBfp1.0 MOV result.color, program.local[0]; END"
+
+
+def paths_of(plan: Plan) -> frozenset[DataPath]:
+    """The data paths that a plan uses; a kernel uses all but blends."""
+    paths = {DataPath.MOVED}
+    for _, pass_ in plan.weighted_passes():
+        if isinstance(pass_, FragmentPass | ComputePass):
+            paths |= frozenset(DataPath) - {DataPath.BLENDED}
+        if isinstance(pass_, FragmentPass) and pass_.blend is Blend.ADD:
+            paths.add(DataPath.BLENDED)
+    return frozenset(paths)
+
+
+@cache
+def flushed_by(run: Run) -> frozenset[DataPath]:
+    """The data paths on which a device flushes denormals; measured once a process.
+
+    run: an executor's. Raises ExecutorUnavailableError where the executor cannot run here.
+    """
+    operand = np.array([[_DENORMAL]], np.float32)
+    operand.view(np.uint32)[:] = _bits(_DENORMAL)  # whatever this thread does to denormals
+    outputs = run(_denormals_plan(), {"given": operand}).outputs
+    values = np.concatenate([outputs[name].reshape(-1) for name in ("first", "second", "blended")])
+    paths, measured = (*_FIRST, *_SECOND, DataPath.BLENDED), values.view(np.uint32).tolist()
+    results = zip(paths, measured, map(_bits, _EXPECTED), strict=True)
+    return frozenset(path for path, bits, expected in results if bits != expected)
+
+
+def in_words(flushed: frozenset[DataPath]) -> str:
+    """What the device does to denormals: `kept`, `flushed`, or where it flushes them."""
+    if not flushed:
+        return "kept"
+    if flushed >= _OPERATIONS_ALONE:
+        return "flushed" if DataPath.BLENDED in flushed else "flushed but in blends"
+    return f"flushed in {' and '.join(path.value for path in DataPath if path in flushed)}"
+
+
+def thread_keeps_denormals() -> bool:
+    """Whether the CPU keeps denormals in the calling thread: code on the CPU inherits its mode."""
+    product: np.float32 = _HALVED[0] * _UP_32
+    return bool(product)
+
+
+_HALVED = np.frombuffer(np.uint32(2 ** (149 - 140)).tobytes(), np.float32)
+_UP_32 = np.float32(_UP)
+
+
+def _bits(value: float) -> int:
+    """A power of two as the bits of a float32, without arithmetic on denormals."""
+    return 1 << 9 if value == _DENORMAL else int(np.float32(value).view(np.uint32))
+
+
+def _denormals_plan() -> Plan:
+    """One fragment: the operations, drawn to two textures, and a colour blended to a third."""
+    from gpgpu_legacy.languages.arb.parser import assemble
+
+    def everywhere(x: float) -> NumberVec4:
+        return (x, 0.0, 0.0, 1.0)
+
+    parameters = tuple(
+        ParameterValue(index, everywhere(x)) for index, x in enumerate((_DENORMAL, _ROOT, _UP))
+    )
+    texel, formats = Rect(0, 0, 1, 1), {"given": R32F, "first": RGBA32F, "second": RGBA32F}
+    return _measuring_plan(
+        "denormals",
+        1,
+        formats | {"blended": R32F},
+        ("given",),
+        (0.0, 0.0, 0.0, 0.0),
+        FragmentPass(
+            assemble(_OPERATIONS, name="denormals"),
+            (Binding(0, "given"),),
+            ("first", "second"),
+            texel,
+            (Texcoords(0, (everywhere(_DENORMAL),) * 4),),
+            parameters,
+        ),
+        FragmentPass(
+            assemble(_BLENDED, name="denormals"),
+            (),
+            ("blended",),
+            texel,
+            locals=parameters[:1],
+            blend=Blend.ADD,
+        ),
+    )

@@ -18,14 +18,15 @@ from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import without_tables
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.validate import validate
-from gpgpu_legacy.runtime.denormals import (
+from gpgpu_legacy.runtime.exactness import (
     DataPath,
     flushed_by,
     in_words,
+    inexact_among,
+    instructions_of,
     paths_of,
     thread_keeps_denormals,
 )
-from gpgpu_legacy.runtime.exactness import inexact_among, instructions_of
 from gpgpu_legacy.runtime.machine import Capabilities, Device, Machine, Pace, names_of
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result
 

@@ -11,7 +11,7 @@ from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
 from gpgpu_legacy.plan.plan import ClearPass, CopyPass, Pass, Plan
 from gpgpu_legacy.plan.textures import Texture, constant_rect, full_rect
-from gpgpu_legacy.runtime.denormals import thread_keeps_denormals
+from gpgpu_legacy.runtime.exactness import thread_keeps_denormals
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.prepared import F32, Observer, Prepared, Result, zero_results
 from gpgpu_legacy.runtime.transfers import cleared_first

@@ -116,7 +116,7 @@ def _pool_of(_: int) -> ThreadPoolExecutor | None:
     one, when nobody waits for it any more. Threads inherit whether the CPU flushes denormals, so a
     thread in which it does starts none: that is a FloatingPointError, and the next caller tries.
     """
-    from gpgpu_legacy.runtime.denormals import thread_keeps_denormals
+    from gpgpu_legacy.runtime.exactness import thread_keeps_denormals
 
     if not thread_keeps_denormals():
         raise FloatingPointError

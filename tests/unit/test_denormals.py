@@ -18,8 +18,8 @@ from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
-from gpgpu_legacy.runtime import denormals, workers
-from gpgpu_legacy.runtime.denormals import DataPath, flushed_by
+from gpgpu_legacy.runtime import exactness, workers
+from gpgpu_legacy.runtime.exactness import DataPath, flushed_by
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import FRAGMENT_PASSES, Capabilities, Device, Machine, Pace
 from gpgpu_legacy.runtime.prepared import Result
@@ -43,8 +43,8 @@ def test_a_flushing_thread_is_found_out() -> None:
     with flushing():
         for name in ("numpy", "jit"):
             assert measured(find_executor(name).run) == frozenset(DataPath) - {DataPath.MOVED}
-        assert not denormals.thread_keeps_denormals()
-    assert denormals.thread_keeps_denormals()
+        assert not exactness.thread_keeps_denormals()
+    assert exactness.thread_keeps_denormals()
 
 
 @needs_x86
@@ -97,7 +97,7 @@ def test_drawing_leaves_the_cpu_as_it_was(ready: Callable[[str], Executor]) -> N
     for name in ("gl-raster", "gl-compute", "gl-arbfp"):
         ready(name)
         g.matmul(A, B, executor=name)
-        assert denormals.thread_keeps_denormals()
+        assert exactness.thread_keeps_denormals()
         for method in ("hall-carr-hart-multi", "opengl-compute-tiled"):
             found = g.matmul(A, B, method, executor="jit", exact=True)
             np.testing.assert_allclose(found, PRODUCT, rtol=1e-5)
