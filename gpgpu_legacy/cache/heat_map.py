@@ -95,8 +95,8 @@ class _FragmentCounter:
         if not drawn:
             arrays = ", ".join(texture.name for texture in plan.textures)
             raise InputError(
-                f"{plan.name} draws no fragments; name one of its arrays, {arrays}, with "
-                "--heat-map-of"
+                f"{plan.name} draws no fragments; name one of its arrays, {arrays}, as in "
+                f"--heat-map {plan.textures[0].name}=FILE.png"
             )
         self.quads, self.counted = access.quads, 0
         self.pass_: PassTrace | None = None

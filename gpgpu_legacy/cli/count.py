@@ -202,12 +202,9 @@ def cache_command(
     budget: AnyTime = None,
     curve: Annotated[bool, "Count the misses of fully associative caches of every size."] = False,
     heat_map: Annotated[
-        Path | None,
-        PICTURE,
-        "Draw a heat map: where the reads hit, by fragment.",
-    ] = None,
-    heat_map_of: Annotated[
-        str | None, "TEXTURE", "Draw it by the texels of this texture instead."
+        str | None,
+        f"[TEXTURE=]{PICTURE}",
+        "Draw a heat map: where the reads hit, by fragment, or by the texels of a texture.",
     ] = None,
     report: Report,
 ) -> CacheRun | CacheSweep | CacheCurve:
@@ -220,8 +217,6 @@ def cache_command(
     from gpgpu_legacy.api.cache_plot import across_of
     from gpgpu_legacy.figures.heat_map_plot import draw_heat_map, heat_map_caption
 
-    if heat_map_of is not None and heat_map is None:
-        raise InputError("--heat-map-of names a texture; name the picture with --heat-map")
     if heat_map is not None and report.plot is not None:
         raise InputError("--heat-map draws one run, which has no other plot; leave --plot out")
     if curve and (heat_map or every_pass or memories.second_level or memories.per_texture):
@@ -249,7 +244,8 @@ def cache_command(
             return cache.cache_curves(cases, within, watch)
         if heat_map is None:
             return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
-        run, heat = cache.cache_map(cases[0], heat_map_of, within, watch(cases[0]))
-    draw_heat_map(heat, heat_map_caption(heat, run.title(), exact=run.exact), heat_map)
-    print(f"wrote {heat_map}", file=sys.stderr)
+        texture, _, picture = heat_map.rpartition("=")
+        run, heat = cache.cache_map(cases[0], texture or None, within, watch(cases[0]))
+    draw_heat_map(heat, heat_map_caption(heat, run.title(), exact=run.exact), Path(picture))
+    print(f"wrote {picture}", file=sys.stderr)
     return run

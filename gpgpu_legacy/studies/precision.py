@@ -30,7 +30,7 @@ overflows or saturates, and if the coordinates that a program computes are numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import nan
@@ -110,6 +110,11 @@ class Accuracy(Record):
     saturated: int
     addresses: bool
 
+    @property
+    def kind(self) -> tuple[str, str]:
+        """The method and the texture format."""
+        return self.method, self.texture_format
+
 
 class Precision(Result):
     """The errors, in the order of measurement. seed: of the random matrices."""
@@ -119,8 +124,12 @@ class Precision(Result):
 
     def fitting(self) -> list[Accuracy]:
         """Those of data that fit: the scaled ones where a format was measured with both kinds."""
-        scaled = {_key(row) for row in self.measurements if row.data is Data.SCALED}
-        return [r for r in self.measurements if r.data is Data.SCALED or _key(r) not in scaled]
+        kinds = {(row.kind, row.arithmetic, row.data) for row in self.measurements}
+        return [
+            row
+            for row in self.measurements
+            if row.data is Data.SCALED or (row.kind, row.arithmetic, Data.SCALED) not in kinds
+        ]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """The errors at the largest size, of data that fit. whole: at all sizes, of all data."""
@@ -150,10 +159,6 @@ class Precision(Result):
     def plot(self, path: Path) -> None:
         """Draw error and bound against n, a panel for each method and texture format."""
         _draw(self, path)
-
-
-def _key(row: Accuracy) -> tuple[str, str, str]:
-    return row.method, row.texture_format, row.arithmetic
 
 
 def _entries(row: Accuracy) -> tuple[Entry, ...]:
@@ -389,16 +394,17 @@ def _draw(precision: Precision, path: Path) -> None:
     Raises InputError if nothing is left to draw or the file cannot be written.
     """
     shown = [row for row in precision.fitting() if row.bound is not None]
-    measured, panels = _by_format(precision.measurements), _by_format(shown)
+    panels = [*dict.fromkeys(row.kind for row in shown)]
     if not panels:
         raise InputError("no error has a bound, so there is nothing to plot; see the table")
     figure, places = new_panels(len(panels), _COLUMNS, 3.2)
     names = list(dict.fromkeys(row.arithmetic for row in shown))
-    for axes, (kind, rows) in zip(places.flat, panels.items(), strict=False):
-        _draw_panel(axes, rows, names)
+    for axes, kind in zip(places.flat, panels, strict=False):
+        _draw_panel(axes, [row for row in shown if row.kind == kind], names)
         # The arithmetics in which the method reads the wrong texels at every size.
-        right = {row.arithmetic for row in measured[kind] if row.addresses}
-        lost = dict.fromkeys(r.arithmetic for r in measured[kind] if r.arithmetic not in right)
+        alike = [row for row in precision.measurements if row.kind == kind]
+        right = {row.arithmetic for row in alike if row.addresses}
+        lost = dict.fromkeys(row.arithmetic for row in alike if row.arithmetic not in right)
         title = ", ".join(kind) + (f"\nwrong texels: {', '.join(lost)}" if lost else "")
         axes.set_title(title, loc="left", fontsize=_SMALL)
     for axes in places.flat[: len(panels)][-_COLUMNS:]:  # those with no panel below
@@ -411,14 +417,6 @@ def _draw(precision: Precision, path: Path) -> None:
         "Solid: measured, on the NumPy machine. Dashed: the bound that was computed before.",
     )
     save_figure(figure, path)
-
-
-def _by_format(measured: Iterable[Accuracy]) -> dict[tuple[str, str], list[Accuracy]]:
-    """Errors by method and texture format."""
-    found: dict[tuple[str, str], list[Accuracy]] = {}
-    for row in measured:
-        found.setdefault((row.method, row.texture_format), []).append(row)
-    return found
 
 
 def _draw_panel(axes: Axes, rows: Sequence[Accuracy], names: Sequence[str]) -> None:

@@ -258,12 +258,11 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
         (("bitonic-sort",), "not exactly affine"),
         ((LM, "--heat-map", "{tmp}/none/x.png"), "there is no folder"),
         ((LM, "--heat-map", "{tmp}/x.png", "n=4,5"), "--heat-map draws one run"),
-        ((LM, "--heat-map", "{tmp}/x.png", "--heat-map-of", "Q"), "no texture Q; choose from A"),
-        ((LM, "--heat-map-of", "A"), "name the picture with --heat-map"),
+        ((LM, "--heat-map", "Q={tmp}/x.png"), "no texture Q; choose from A"),
         ((LM, "--plot", "{tmp}/x.png"), "a parameter, as in n=256,512, or of --cache, --in-flight"),
         ((LM, "--curve", "--per-texture"), "leave --heat-map, --every-pass"),
         ((LM, "--in-flight", "0"), "in_flight is 0; it must be at least 1"),
-        (("mali-sgemm", "--heat-map", "{tmp}/x.png", "n=4"), "with --heat-map-of"),
+        (("mali-sgemm", "--heat-map", "{tmp}/x.png", "n=4"), "as in --heat-map A=FILE.png"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_line(

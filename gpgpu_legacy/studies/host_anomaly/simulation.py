@@ -76,10 +76,10 @@ def make_cases(
     names = [find_host(name).name for name in machines] or [host.name for host in hosts()]
     kinds = [str(parse_paging(text, seed)) for text in pagings or PAGINGS]
     replaced = [as_member("policy", text.strip().lower(), Policy) for text in policies]
-    every = list(product(replaced or [Policy.LRU], kinds))
-    more = () if pagings or policies else product(PSEUDO_POLICIES, [PSEUDO_PAGING])
-    combined = [(names[0], *one) for one in (*every, *more)]
-    combined += [(name, *one) for name in names[1:] for one in every]
+    combined = [*product(names, replaced or [Policy.LRU], kinds)]
+    if not (pagings or policies):
+        more = [(names[0], policy, PSEUDO_PAGING) for policy in PSEUDO_POLICIES]
+        combined[len(kinds) : len(kinds)] = more
     return [
         HostCase(machine=name, paging=kind, policy=policy, seed=seed)
         for name, policy, kind in combined

@@ -176,11 +176,10 @@ def _draw_roofs(axes: Axes, flats: Sequence[Roof], slopes: Sequence[Roof]) -> li
 
 def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
     """What was reached by each method, the smallest intensity first."""
-    series: dict[str, list[Point]] = {}
-    for point in sorted(points, key=lambda point: (point.flops_per_byte, point.size)):
-        if point.gflops is not None:
-            series.setdefault(point.plan, []).append(point)
-    return series
+    reached = [point for point in points if point.gflops is not None]
+    reached.sort(key=lambda point: (point.flops_per_byte, point.size))
+    plans = dict.fromkeys(point.plan for point in reached)
+    return {plan: [point for point in reached if point.plan == plan] for plan in plans}
 
 
 def _draw_points(
