@@ -123,6 +123,7 @@ class KernelMachine:
             self.uniforms = {u.name: _scalar(uniforms[u.name], u.type) for u in kernel.uniforms}
         self.variables: dict[str, Array] = {}
         self.groups = (grid.count[1], grid.count[0])
+        self.group_indices = np.ogrid[: self.groups[0], : self.groups[1], :1, :1][:2]
         self.shape = (*self.groups, kernel.local_size[1], kernel.local_size[0])
         self.shared = {
             array.name: np.zeros((*self.groups, *array.extents), _DTYPES[array.type])
@@ -203,9 +204,8 @@ class KernelMachine:
             self.listener.access(element, index, mask, store=store)
         if element.space is Space.BUFFER:
             return self.buffers[element.array], (index,)
-        y, x = np.ogrid[: self.groups[0], : self.groups[1]]
-        groups = y[:, :, None, None], x[:, :, None, None]
-        return self.shared[element.array].reshape(*self.groups, -1), (*groups, index)
+        shared = self.shared[element.array].reshape(*self.groups, -1)
+        return shared, (*self.group_indices, index)
 
     def index(self, element: Element, mask: Mask) -> Array:
         """The index into the flattened array, checked; 0 for inactive invocations."""
@@ -358,7 +358,7 @@ def _scalar(value: Any, kind: Type) -> Array:
 
 def _components(vector: Array) -> list[Array]:
     """The four components of a vec4; 0, which variables begin with, is kept as one number."""
-    return [*np.broadcast_to(vector, (4, *vector.shape[-4:]))]
+    return [*vector] if vector.ndim > 4 else [vector] * 4
 
 
 def _vector(parts: Sequence[Array]) -> Array:
