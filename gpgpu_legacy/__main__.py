@@ -6,7 +6,7 @@ import sys
 
 def main() -> None:
     """Run the command line; an interrupt, even while it is imported, is one line."""
-    gc.disable()  # what is imported stays: looking through it, now and later, takes long
+    gc.disable()  # imported modules stay: collecting them, now and later, is slow
     try:
         from gpgpu_legacy.cli import main as run
 

@@ -1,8 +1,8 @@
 """Checks of arguments, and numbers that people write.
 
-An error in one line names the argument, what it is and what it must be.
+An error of one line names the argument, its value and what it must be.
 
-An integer may be NumPy's, and is Python's from then on.
+NumPy's integers become Python's.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from gpgpu_legacy.errors import InputError
 E = TypeVar("E", bound=Enum)
 
 LONGEST_VALUE = 40
-"""Characters of a value that messages quote; of a longer one they name the type."""
+"""Characters of a value that messages quote; for a longer one they name the type."""
 
 
 def as_integer(name: str, value: Any) -> int:
-    """The value as an int. Floats are refused, 3.0 among them."""
+    """The value as an int. Floats are refused, even 3.0."""
     try:
         return index(value)
     except TypeError:
@@ -56,13 +56,13 @@ def as_member(name: str, value: object, kind: type[E]) -> E:
 
 
 def hint(name: str, known: Collection[str], otherwise: str = "") -> str:
-    """What to give instead of an unknown name: the nearest, or else, by default, one of all."""
+    """Advice for an unknown name: the nearest name, or else, by default, a list of all."""
     close = get_close_matches(name, known, n=1)
     return f"did you mean {close[0]}?" if close else otherwise or f"choose from {', '.join(known)}"
 
 
 def described(value: object) -> str:
-    """The value as a message quotes it: its repr, or for a long one its type."""
+    """The value for a message: its repr, or for a long one its type."""
     quoted = repr(value)
     return kind_of(value) if "\n" in quoted or len(quoted) > LONGEST_VALUE else quoted
 
@@ -82,10 +82,10 @@ def kind_of(value: object) -> str:
     return f"an {name}" if name[0] in "aeiouAEIOU" or name == "ndarray" else f"a {name}"
 
 
-# Numbers that people write ------------------------------------------------------------------------
+# Numbers in texts -------------------------------------------------------------------------------
 
 MOST_DIGITS = 20
-"""Digits of a whole number that is read: 64 bits have no more, and no size is as large."""
+"""Digits of a whole number in a text: 64 bits have no more, and no size is as large."""
 
 _WHOLE = re.compile(rf" *[+-]?[0-9]{{1,{MOST_DIGITS}}} *")
 _REAL = re.compile(
@@ -94,12 +94,12 @@ _REAL = re.compile(
 
 
 def integer_in(text: str) -> int | None:
-    """The whole number that a text is, of at most 20 digits; None for another text."""
+    """The whole number in a text, of at most 20 digits; None for another text."""
     return int(text) if _WHOLE.fullmatch(text) else None
 
 
 def natural_in(text: str) -> int | None:
-    """The whole number, 0 or more and without a sign, that a text is; None for another text."""
+    """The whole number in a text, 0 or more and without a sign; None for another text."""
     return None if text.strip(" ")[:1] in {"+", "-"} else integer_in(text)
 
 
@@ -111,5 +111,5 @@ def naturals_in(text: str, count: int) -> tuple[int, ...] | None:
 
 
 def real_in(text: str) -> float | None:
-    """The number that a text is, NaN and the infinities among them; None for another text."""
+    """The number in a text, which may be NaN or an infinity; None for another text."""
     return float(text) if _REAL.fullmatch(text) else None

@@ -1,12 +1,12 @@
 """Generated code on disk, for later processes: machine code and the tables of parsers.
 
-What is read back is executed, so it is believed only in a folder that is this user's own, which
-nobody else can write to, and only whole. A file is named by a digest of its key, which lists all
-that its content depends on, and begins with a digest of the key and the content: a damaged file is
-none, and is written anew.
+Files that are read back are executed. So they are trusted only in a folder that this user owns and
+nobody else can write to, and only if they are whole. A file's name is a digest of its key, which
+lists everything that its content depends on. The file begins with a digest of the key and the
+content; a damaged file is ignored and written again.
 
-Whatever fails here means that nothing is kept, and never an error: every process then generates
-its code anew. When there is too much, the least recently used files go.
+A failure here is never an error: nothing is kept, and every process generates its code again. When
+the folder is full, the least recently used files go.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from gpgpu_legacy.errors import InputError, reason_of
 from gpgpu_legacy.files import cache_folder
 
 FOLDER = "generated"
-"""In the user's cache folder; a folder of its own, so that its mode can be."""
+"""The name of its folder in the user's cache folder: its own, so that it can have its own mode."""
 
 MOST_BYTES = 256 << 20
-"""All files together; the machine code of a thousand kernels and programs has about 50 MB."""
+"""Of all files together; the machine code of a thousand kernels and programs has about 50 MB."""
 
 MOST_FILES = 4096
-"""A folder of so many is listed in a few milliseconds."""
+"""Files in the folder: that many are listed in a few milliseconds."""
 
 _LEFT = 0.75  # the share of these limits that pruning leaves
 _WRITES_PER_CHECK = 64  # about one write in so many checks the size of the folder
@@ -35,7 +35,7 @@ _DIGEST_BYTES = sha256().digest_size
 
 
 def read(key: str) -> bytes | None:
-    """What was kept under that key, whole; None where nothing is that can be believed."""
+    """The content kept under that key; None if there is no trustworthy file."""
     try:
         folder = cache_folder() / FOLDER
         _check_own(folder)
@@ -47,7 +47,7 @@ def read(key: str) -> bytes | None:
     content = data[_DIGEST_BYTES:]
     if data[:_DIGEST_BYTES] != _digest(key, content):
         return None
-    with suppress(OSError):  # the disk can only be read
+    with suppress(OSError):  # the disk is read-only
         os.utime(path)
     return content
 
@@ -59,7 +59,7 @@ def keep(key: str, content: bytes) -> None:
 
 
 def why_nothing_is_kept() -> str:
-    """Why this user's processes keep nothing, in a sentence; empty where they do keep."""
+    """The reason that this user's processes keep nothing, in a sentence; empty if they do."""
     try:
         _keep("whether anything is kept", b"")
     except InputError as error:
@@ -70,7 +70,7 @@ def why_nothing_is_kept() -> str:
 
 
 def file_name(key: str) -> str:
-    """The name of the file that keeps what has this key."""
+    """The name of the file for this key."""
     return sha256(_bytes(key)).hexdigest()
 
 
@@ -83,7 +83,7 @@ def _bytes(key: str) -> bytes:
 
 
 def _check_own(path: Path) -> None:
-    """InputError where others may have written a file, or may write to a folder; links are none."""
+    """Raise InputError if others could write to a file or folder, or if it is a link."""
     status = path.lstat()
     if status.st_uid != os.geteuid():
         raise InputError(
@@ -119,7 +119,7 @@ def _private(path: str, flags: int) -> int:
 
 
 def prune(most_bytes: int = MOST_BYTES, most_files: int = MOST_FILES) -> None:
-    """Remove what was used longest ago, where there is more than these limits allow."""
+    """Remove the least recently used files, if these limits are exceeded."""
     files = []
     for path in (cache_folder() / FOLDER).iterdir():
         with suppress(OSError):  # another process was faster

@@ -1,4 +1,4 @@
-"""The errors of the package: nearly all are a user's to cause and to mend.
+"""The errors of the package: nearly all are errors that a user can cause and mend.
 
 Every message is one line that says what was wrong, what was expected and how to mend it. A program
 with several faults has a message for each. The command line prints them and exits with code 2.
@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from unicodedata import category
 
 LONGEST_LINE = 1000
-"""Characters of a message; of a longer one, which quotes what was given, the middle is left out."""
+"""Characters of a message; a longer one, which quotes an input, loses its middle."""
 
 
 def printable(text: str) -> str:
-    """The text as one line for a terminal, which obeys control characters: they are escaped."""
+    """The text as one line for a terminal, with control characters escaped."""
     if len(text) > LONGEST_LINE:
         half = LONGEST_LINE // 2
         text = f"{text[:half]} … {text[-half:]}"
@@ -31,7 +31,7 @@ _CONTROLS = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
 def reason_of(error: Exception) -> str:
-    """What the system says, in the middle of a sentence."""
+    """The system's message, for the middle of a sentence."""
     text = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return text[:1].lower() + text[1:]
 
@@ -48,7 +48,7 @@ class GpgpuLegacyError(Exception):
 class Diagnostic:
     """A fault in a program's text.
 
-    line, column: where it is, in characters, both from 1. position: the same as an offset in bytes
+    line, column: its position in characters, both from 1. position: the same as an offset in bytes
     of the UTF-8 text, from 0, as PROGRAM_ERROR_POSITION reports it; the length of the text for a
     fault of the text as a whole. expected: what was expected and how to mend it. section: of the
     specification; empty if no section applies.
@@ -68,7 +68,7 @@ class Diagnostic:
 
 
 class AssemblyError(GpgpuLegacyError):
-    """A program that does not assemble: what is wrong with its text, and where.
+    """A program that does not assemble, with the faults in its text and their positions.
 
     diagnostics: all faults found, in the order of the text. problem: the first of them in one line.
     line, column, position, expected, section: those of the first fault. name: of the program.
@@ -86,8 +86,8 @@ class AssemblyError(GpgpuLegacyError):
     ) -> None:
         """problem: what is wrong at `line` and `column` (both from 1) of `text`.
 
-        name: what messages call the program. diagnostics: the faults, if there are several or they
-        say more than `problem`.
+        name: of the program in messages. diagnostics: the faults, if there are several or they say
+        more than `problem`.
         """
         lines = text.split("\n")
         if not diagnostics:
@@ -126,10 +126,10 @@ def _shown(diagnostic: Diagnostic, lines: list[str], name: str) -> str:
 
 
 class PlanError(GpgpuLegacyError):
-    """A plan that no executor, or not the chosen one, can execute.
+    """A plan that no executor can run, or not the chosen one.
 
-    problem: what is wrong, without the plan's name. place: where in the plan, as plan.json has it,
-    such as `steps[3].body[0]`; empty where that is not known.
+    problem: what is wrong, without the plan's name. place: in plan.json, such as
+    `steps[3].body[0]`; empty if it is not known.
     """
 
     def __init__(self, problem: str, *, plan: str | None = None, place: str = "") -> None:
@@ -147,7 +147,7 @@ class NoDeviceRoomError(PlanError):
 
 
 class NoRoomError(InputError):
-    """What needs more memory than this machine has left; nothing was allocated."""
+    """A request for more memory than this machine has left; nothing was allocated."""
 
 
 class ExecutorUnavailableError(GpgpuLegacyError):
@@ -155,10 +155,10 @@ class ExecutorUnavailableError(GpgpuLegacyError):
 
 
 class GpgpuLegacyWarning(UserWarning):
-    """Something that is allowed and probably a mistake; the message is one line."""
+    """Something that is allowed but probably a mistake; the message is one line."""
 
 
 def is_of_opengl(error: BaseException) -> bool:
-    """Whether moderngl raised it; who has not imported it has none of its errors."""
+    """Whether moderngl raised it; without importing moderngl."""
     moderngl = sys.modules.get("moderngl")
     return moderngl is not None and isinstance(error, moderngl.Error)

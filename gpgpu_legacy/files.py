@@ -1,7 +1,7 @@
-"""Files: read up to a limit, and written whole or not at all; and where the user's folders are.
+"""Files, read up to a limit and written whole or not at all; and the user's folders.
 
-What is written is written beside the place that it will take, and is moved there when it is whole.
-Nothing is forced to the disk: that takes longer than many a command, and results can be made again.
+A file is written under a temporary name beside its own, and renamed when it is whole. Nothing is
+synced to the disk: that takes longer than many commands, and results can be computed again.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from typing import IO, BinaryIO
 from gpgpu_legacy.errors import InputError, reason_of
 
 MOST_TEXT_BYTES = 2**24
-"""Of a text file, where its reader gives no smaller number: more than any of them has, and little
-beside a machine's memory."""
+"""Bytes of a text file, unless its reader sets a smaller limit: more than any real one has, and
+little beside a machine's memory.
+"""
 
 Write = Callable[[IO[bytes]], object]
-"""What fills a file that is open for writing."""
+"""A function that writes into an open file."""
 
 _KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
 _STREAMS = ("/dev/std", "/dev/fd/", "/proc/")
 
 
 def _kind(mode: int) -> str:
-    """What there is in place of a file, in words; empty for a file."""
+    """The kind of thing at a path that is not a file, in words; empty for a file."""
     return "" if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "a device")
 
 
@@ -38,9 +39,9 @@ def _kind(mode: int) -> str:
 
 
 def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:
-    """The text of a file, with its line ends as they are.
+    """The text of a file, with its own line ends.
 
-    Text that is not UTF-8 is read as Latin-1, which shaders of the time have in their comments.
+    Text that is not UTF-8 is read as Latin-1, which shaders of the time use in comments.
     Otherwise as `read_text_bytes`.
     """
     return _decoded(read_text_bytes(path, most))
@@ -49,24 +50,24 @@ def read_text(path: Path, most: int = MOST_TEXT_BYTES) -> str:
 def read_text_bytes(path: Path, most: int = MOST_TEXT_BYTES) -> bytes:
     """The bytes of a text file, for a reader that knows its encoding.
 
-    most: the bytes that it may have. Raises InputError, in one line, where the file is longer or
-    not text, and where `open_data` does.
+    most: the bytes that it may have. Raises InputError, in one line, if the file is longer or not
+    text, and as `open_data` does.
     """
     with open_data(path) as file:
         return _text(file, str(path), most)
 
 
 def read_standard_input(most: int = MOST_TEXT_BYTES) -> str:
-    """The text on standard input, up to its end; errors as `read_text` has them."""
+    """The text on standard input, up to its end; errors as in `read_text`."""
     if sys.stdin is None:
         raise InputError("standard input is closed; give the name of a file")
     return _decoded(_text(sys.stdin.buffer, "standard input", most))
 
 
 def open_data(path: Path) -> BinaryIO:
-    """A file, opened for reading; InputError where there is none, or it cannot be read.
+    """A file, opened for reading; InputError if there is none, or it cannot be read.
 
-    No reader waits for a pipe, or reads a device without end: these are none.
+    Pipes and devices are refused, so that no reader waits or reads forever.
     """
     try:
         kind = _kind(path.stat().st_mode)
@@ -100,11 +101,11 @@ def _decoded(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-# What is found out before ------------------------------------------------------------------------
+# Checks before writing --------------------------------------------------------------------------
 
 
 def check_writable(path: Path) -> None:
-    """InputError where a file cannot be written, as far as that can be found out before it is.
+    """Raise InputError if a file cannot be written, as far as is known in advance.
 
     Its folder is missing or read-only; it is itself a folder, a device, a pipe or a socket; it is
     write-protected; its name is too long, or a link in a circle.
@@ -114,7 +115,7 @@ def check_writable(path: Path) -> None:
 
 
 def check_distinct(files: Mapping[str, Path]) -> None:
-    """InputError where two of these, by what they are for, are one file."""
+    """Raise InputError if two of these files, named by their purpose, are the same."""
     known: dict[str, str] = {}
     for name, path in files.items():
         other = known.setdefault(os.path.realpath(path), name)
@@ -123,17 +124,15 @@ def check_distinct(files: Mapping[str, Path]) -> None:
 
 
 def check_not_read(output: Path, inputs: Mapping[str, Path | None]) -> None:
-    """InputError where an output is one of the files that the same command reads."""
+    """Raise InputError if an output is one of the files that the same command reads."""
     for name, path in inputs.items():
-        with suppress(OSError):  # one that is not there, or that cannot be read, is no output
+        with suppress(OSError):  # a missing or unreadable file is not an output
             if path is not None and path.samefile(output):
-                raise InputError(
-                    f"{output} is also read, as {name}; give another name for what is written"
-                )
+                raise InputError(f"{output} is also read, as {name}; give the output another name")
 
 
 def check_output_folder(folder: Path, names: tuple[str, ...] = ()) -> None:
-    """InputError where files cannot be written to a folder, which is made where it is missing.
+    """Raise InputError if files cannot be written to a folder, which is made if it is missing.
 
     names: the files that will be written there.
     """
@@ -149,7 +148,7 @@ def check_output_folder(folder: Path, names: tuple[str, ...] = ()) -> None:
 
 
 def _target(path: Path) -> Path:
-    """The file that a path names, behind all links; InputError where it cannot be written."""
+    """The file that a path names, after all links; InputError if it cannot be written."""
     if str(path.absolute()).startswith(_STREAMS):
         _refuse(path, "a stream")
     target = Path(os.path.realpath(path))
@@ -166,7 +165,7 @@ def _target(path: Path) -> Path:
             _refuse(path, kind)
         if not os.access(target, os.W_OK, effective_ids=True):
             raise InputError(
-                f"{path} is write-protected; give another name, or permit writing to it first"
+                f"{path} is write-protected; give another name, or allow writing to it first"
             )
     _check_folder(folder)
     return target
@@ -178,16 +177,14 @@ def _check_folder(folder: Path) -> None:
 
 
 def _refuse(path: Path, kind: str) -> None:
-    raise InputError(
-        f"{path} is {kind}; give the name of a file, or redirect what the command prints"
-    )
+    raise InputError(f"{path} is {kind}; give the name of a file, or redirect the command's output")
 
 
 # Writing -----------------------------------------------------------------------------------------
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, where they are missing; InputError where that fails."""
+    """Make a folder and its missing parents; InputError if that fails."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -197,9 +194,9 @@ def make_folder(folder: Path) -> None:
 def write_whole(path: Path, write: Write) -> None:
     """Let `write` fill a file, and give it this path when it is whole.
 
-    Whatever interrupts this, `path` holds either its old content or all of the new one. Where it is
-    a link, the file that it points to is replaced. A file that is replaced leaves its permissions
-    to the new one. Raises InputError where `check_writable` does, and where the disk is full.
+    Even if this is interrupted, `path` holds either its old content or all of the new one. If it is
+    a link, the file that it points to is replaced. The new file keeps the permissions of the old.
+    Raises InputError as `check_writable` does, and if the disk is full.
     """
     _write_all({path: write})
 
@@ -210,16 +207,16 @@ def write_text(path: Path, text: str) -> None:
 
 
 def text_writer(text: str) -> Write:
-    """What fills a file with this text, in UTF-8."""
+    """A function that writes this text into a file, in UTF-8."""
     return lambda to: to.write(text.encode("utf-8"))
 
 
 def write_folder(folder: Path, files: Mapping[str, Write]) -> None:
-    """Write files of a folder: first all of them beside their places, and then all take these.
+    """Write files of a folder: first all under temporary names, and then rename them all.
 
-    A folder that is not there appears with all its files at once. In one that is there, the files
-    are replaced in their order, and its other files stay. Raises InputError where
-    `check_output_folder` does, and where the disk is full.
+    A new folder appears with all its files at once. In an existing one, the files are replaced in
+    their order, and its other files stay. Raises InputError as `check_output_folder` does, and if
+    the disk is full.
     """
     check_output_folder(folder, tuple(files))
     if folder.is_dir():
@@ -233,7 +230,7 @@ def write_folder(folder: Path, files: Mapping[str, Write]) -> None:
 
 
 def _write_all(files: Mapping[Path, Write]) -> None:
-    """Write all files beside their places, and then move each to its own."""
+    """Write all files under temporary names, and then rename each."""
     moves = []
     with ExitStack() as drafts:
         for path, write in files.items():
@@ -252,7 +249,7 @@ def _write_all(files: Mapping[Path, Write]) -> None:
 
 @contextmanager
 def _draft(folder: Path) -> Iterator[Path]:
-    """A name in this folder, for what is not whole yet; what has it at the end is removed."""
+    """A temporary name in this folder; a file that still has it at the end is removed."""
     draft = folder / f".gpgpu-legacy-{os.urandom(8).hex()}"
     try:
         yield draft
@@ -264,15 +261,14 @@ def _draft(folder: Path) -> Iterator[Path]:
 
 
 class _Stream(io.FileIO):
-    """A file that keeps its number to itself, so that NumPy and Pillow write through it.
+    """A file that hides its descriptor, so that NumPy and Pillow write through its methods.
 
-    By themselves they say of a full disk that fewer numbers were written, or that there was an
-    encoder error -2.
+    With a descriptor, they report a full disk as too few numbers written, or as encoder error -2.
     """
 
     def fileno(self) -> int:
-        """There is none to be had."""
-        raise io.UnsupportedOperation("this file has no number")
+        """Raises OSError."""
+        raise io.UnsupportedOperation("this file has no descriptor")
 
 
 def _fill(draft: Path, write: Write) -> None:
@@ -282,7 +278,7 @@ def _fill(draft: Path, write: Write) -> None:
 
 @contextmanager
 def _explained(path: Path) -> Iterator[None]:
-    """InputError, in one line, for whatever the system refuses in the block."""
+    """Turns whatever the system refuses in the block into an InputError of one line."""
     try:
         yield
     except OSError as error:
@@ -295,7 +291,7 @@ NAME = "gpgpu-legacy"
 
 
 def cache_folder() -> Path:
-    """The folder for what can be made again, such as machine code; it may not exist yet.
+    """The folder for files that can be made again, such as machine code; it may not exist yet.
 
     Raises InputError where the user has no home.
     """
@@ -305,7 +301,7 @@ def cache_folder() -> Path:
 
 
 def data_folder() -> Path:
-    """The folder for what was found out on this machine, such as tuning; it may not exist yet.
+    """The folder for results about this machine, such as tuning; it may not exist yet.
 
     Raises InputError where the user has no home.
     """
@@ -317,7 +313,7 @@ def data_folder() -> Path:
 def _folder(path_of: Callable[..., Path], variable: str) -> Path:
     try:
         folder = path_of(NAME, appauthor=False)
-    except RuntimeError:  # platformdirs, where there is no home; its older versions go on without
+    except RuntimeError:  # from platformdirs, if there is no home; its older versions ignore that
         folder = Path()
     if not folder.is_absolute():
         raise InputError(f"you have no home folder; set HOME, or {variable}, to one")

@@ -1,8 +1,8 @@
-"""How much memory this process may still take, and the refusal of what needs more.
+"""The memory that this process may still take, and the refusal of requests for more.
 
-Systems promise more memory than they have, and end the process that uses it. So whatever is about
-to take much asks here first, with an estimate that stands beside the code that allocates. The
-answer is of this moment: another process may take the same memory a second later.
+Systems promise more memory than they have, and kill the process that uses it. So code that is about
+to take much asks here first, with an estimate that stands beside the allocation. The answer is a
+snapshot: another process may take the same memory a second later.
 """
 
 from __future__ import annotations
@@ -15,11 +15,14 @@ from pathlib import Path
 from gpgpu_legacy.errors import ExecutorUnavailableError, NoRoomError
 
 SURELY_THERE = 2**25
-"""Bytes that nobody asks for: what Python and its libraries take is more, and asking costs time."""
+"""Requests up to this many bytes are not checked: Python and its libraries take more, and a check
+costs time.
+"""
 
 ADDRESSES_KEPT = 2**28
-"""Bytes of a limited address space (`ulimit -v`) that are left alone: libraries, stacks of threads
-and compilers take them, and LLVM ends the process where it gets none."""
+"""Bytes of a limited address space (`ulimit -v`) that stay reserved: libraries, stacks of threads
+and compilers take them, and LLVM ends the process if it gets none.
+"""
 
 COMPILER_ADDRESSES = 2**28
 """Bytes of addresses that compiling one function takes, measured with LLVM 15 to 20."""
@@ -31,26 +34,26 @@ DRIVER_ADDRESSES = 2**30 - 2**28
 
 @dataclass(frozen=True)
 class Room:
-    """Memory that may still be taken. size_bytes: at least 0. owner: who has it, as in "X has"."""
+    """Memory that may still be taken. size_bytes: at least 0. owner: the subject of "X has"."""
 
     size_bytes: int
     owner: str
 
     def __str__(self) -> str:
-        """The room as messages tell of it."""
+        """The room in words for a message."""
         return f"{self.owner} {in_words(self.size_bytes)} free"
 
 
 def free_memory() -> Room:
-    """What this process may still take: of the machine, its container and its own limits."""
+    """The memory that the machine, the container and the process's own limits still leave."""
     rooms = (_of_machine(), *_of_container(), *_of_process())
     return min(rooms, key=lambda room: room.size_bytes)
 
 
 def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
-    """NoRoomError where that many bytes are not there.
+    """Raise NoRoomError if that many bytes are not available.
 
-    what: that needs them, in words, in the singular. remedy: how to need less.
+    what: the thing that needs them, in words, in the singular. remedy: how to need less.
     """
     if needed_bytes <= SURELY_THERE:
         return
@@ -60,9 +63,9 @@ def require_memory(needed_bytes: int, what: str, remedy: str) -> None:
 
 
 def require_addresses(needed_bytes: int, what: str) -> None:
-    """ExecutorUnavailableError where the process may not map that many bytes more.
+    """Raise ExecutorUnavailableError if the process may not map that many bytes more.
 
-    Drivers and compilers end the process where mapping fails, so what loads them asks first.
+    Drivers and compilers end the process if mapping fails, so their callers ask first.
     """
     for room in _of_process(kept=0):
         if needed_bytes > room.size_bytes:
@@ -83,7 +86,7 @@ def in_words(size_bytes: int) -> str:
     return f"{value:,.{digits}f} {unit}"
 
 
-# What there is ---------------------------------------------------------------------------------
+# Sources ---------------------------------------------------------------------------------------
 
 
 def _of_machine() -> Room:
@@ -99,13 +102,13 @@ _FILES = {
     "": ("memory.max", "memory.current", "inactive_file"),
     "memory": ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
 }
-"""For version 2 and version 1 of cgroups: the limit, the use, and what of it can be dropped."""
+"""For versions 2 and 1 of cgroups: the files of the limit, the use, and its reclaimable part."""
 
 
 def _of_container() -> Iterator[Room]:
-    """What the control groups of this process, and those above them, leave it.
+    """The memory that this process's control groups and their parents leave it.
 
-    A container may see its own group at the root, under the path that the host has for it.
+    A container may see its own group at the root, under the host's path for it.
     """
     try:
         lines = _OWN_CGROUPS.read_text().splitlines()
@@ -127,7 +130,7 @@ def _room_of_group(group: Path, limit: str, use: str, dropped: str) -> Room:
 
 
 def _of_process(kept: int = ADDRESSES_KEPT) -> Iterator[Room]:
-    """What `ulimit -v` leaves it, less what is kept for others."""
+    """The addresses that `ulimit -v` leaves, less the reserved ones."""
     import resource
 
     most, _ = resource.getrlimit(resource.RLIMIT_AS)

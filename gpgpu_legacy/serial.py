@@ -1,8 +1,8 @@
-"""JSON and TOML, written and read in one place, strictly, by msgspec.
+"""JSON and TOML, written and strictly read in one place, by msgspec.
 
-What a command writes is a `Record`; what it keeps for later is a `Recorded`, which says who wrote
-it, with what, and when. A field that a record does not have is an error, and so is a value of
-another type: the message names the file and the path in it.
+A command's output is a `Record`; a result in a file is a `Recorded`, which says who wrote it, with
+what, and when. An unknown field is an error, and so is a value of another type: the message names
+the file and the path in it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,18 @@ from gpgpu_legacy.sources import commit, package_version
 T = TypeVar("T")
 
 MOST_ITEMS = 2**14
-"""Items of a list: rows of a table that somebody could still look at."""
+"""Items of a list: the rows of a table that people could still read."""
 
 LARGEST = 1e15
-"""Of a number: of any time, rate or ratio. Its inverse is the smallest. So quotients and products
-of a few of them stay far from the ends of a double's range."""
+"""The largest time, rate or ratio; its inverse is the smallest. So quotients and products of a few
+of them stay far from the ends of a double's range.
+"""
 
 LARGEST_COUNT = 2**63 - 1
-"""Of a whole number: what 64 bits hold."""
+"""The largest count: the largest signed 64-bit integer."""
 
 LARGEST_SIZE = 2**31 - 1
-"""Of a size, an index or a count."""
+"""The largest size or index."""
 
 Meta = msgspec.Meta
 """Bounds of a value: `Annotated[int, Meta(ge=1, le=8)]`."""
@@ -52,7 +53,7 @@ NotNegative = Annotated[float, Meta(ge=0, le=LARGEST)]
 """A number, 0 or more."""
 
 Limit = Annotated[float, Meta(ge=0)]
-"""What somebody asked for, such as a budget: nothing is computed of it."""
+"""A user's number, such as a budget: nothing is computed from it."""
 
 Spread = tuple[NotNegative, NotNegative]
 """The least and the largest of several numbers."""
@@ -73,7 +74,7 @@ Whole = Annotated[int, Meta(ge=0, le=LARGEST_COUNT)]
 """A whole number, 0 or more."""
 
 Several = Annotated[tuple[T, ...], Meta(max_length=MOST_ITEMS)]
-"""A list that is not endless: `Several[Row]`."""
+"""A list of limited length: `Several[Row]`."""
 
 ONE_LINE = r"^[^\x00-\x1f\x7f-\x9f\u2028\u2029]*(?![\s\S])"
 """The pattern of text without line breaks and control characters."""
@@ -85,7 +86,7 @@ MOST_CHARACTERS = 500
 """Characters of a name or a title."""
 
 Line = Annotated[OneLine, Meta(max_length=MOST_CHARACTERS)]
-"""A name, a title or a reason: not endless, and of one line."""
+"""A name, a title or a reason: of limited length, on one line."""
 
 
 # JSON and TOML, written and read in one place, strictly, by msgspec -------------------------------
@@ -101,7 +102,7 @@ MOST_TOML_BYTES = 2**20
 
 
 class Spelled(float):
-    """A number in records that say which one: NaN and the infinities are words in JSON."""
+    """A number in records that keep NaN and the infinities: they are words in JSON."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -114,18 +115,18 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 define_record = msgspec.defstruct
-"""Makes a record of a list of its fields."""
+"""Makes a record from a list of its fields."""
 
 
 class Recorded(Record, kw_only=True):
     """A result that is kept in a file.
 
     schema: of the file's layout. package: the version of gpgpu_legacy. commit: of its checkout,
-    with a + where files differ from it; None in an installed package. driver: of OpenGL, where the
+    with a + where files differ from it; None in an installed package. driver: of OpenGL, if the
     result depends on it. date: ISO 8601, UTC.
 
-    WHAT: such a file in words, for messages about a file of another kind. HAS_LONG_LISTS: whether
-    every item of a list has one line in it.
+    WHAT: the kind of file in words, for messages. HAS_LONG_LISTS: whether every item of a list gets
+    a line of its own.
     """
 
     WHAT: ClassVar[str] = "a recorded result"
@@ -149,12 +150,12 @@ def provenance(driver: str | None = None) -> dict[str, Any]:
 
 
 def fields_of(record: Record) -> dict[str, Any]:
-    """The fields of a record by name, in order, as they are: for a record of a larger type."""
+    """The fields of a record by name, in order, unconverted: for a record of a larger type."""
     return {name: getattr(record, name) for name in record.__struct_fields__}
 
 
 def as_record(kind: type[S], /, *sources: object, **fields: Any) -> S:
-    """A record of these fields and, for the others, of the first source that has each."""
+    """A record from these fields; each other field comes from the first source that has it."""
     for name in kind.__struct_fields__:
         for source in sources:
             if name not in fields and hasattr(source, name):
@@ -186,12 +187,12 @@ def _encoded(value: Any) -> bytes:
     """A record as JSON."""
     try:
         return msgspec.json.encode(value, enc_hook=_plain)
-    except UnicodeEncodeError:  # of a file's name that is not UTF-8
+    except UnicodeEncodeError:  # from a file's name that is not UTF-8
         return msgspec.json.encode(_in_utf8(msgspec.to_builtins(value, enc_hook=_plain)))
 
 
 def _in_utf8(value: Any) -> Any:
-    """Builtins in which what no UTF-8 has is written as Python writes it."""
+    """Builtins in which characters that UTF-8 lacks are escaped as in Python."""
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     if isinstance(value, dict):
@@ -203,12 +204,12 @@ _WIDTH = 100
 
 
 def json_fitted_text(value: Any) -> str:
-    """A record as JSON in which whatever fits into a line of 100 characters has one line."""
+    """A record as JSON in which every value that fits into 100 characters is on one line."""
     return _fitted(plain(value), "") + "\n"
 
 
 def _fitted(value: Any, pad: str, before: int = 0) -> str:
-    """before: how many characters stand before the value in its line, besides `pad`."""
+    """before: the number of characters before the value in its line, besides `pad`."""
     line = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(pad) + before + len(line) < _WIDTH:
         return line
@@ -249,8 +250,8 @@ def toml_text(value: Any) -> str:
 def from_json(text: str, kind: type[T], name: str, *, once: bool = False) -> T:
     """The record in a JSON text. name: of the text in messages, such as its file.
 
-    Raises InputError, in one line, for text that is no JSON or that does not fit the record; and,
-    with `once`, where a field of an object is given twice.
+    Raises InputError, in one line, for text that is not JSON or does not fit the record; and, with
+    `once`, if a field of an object is given twice.
     """
     record = _checked(lambda: msgspec.json.decode(text, type=kind), kind, name)
     if once:
@@ -259,10 +260,10 @@ def from_json(text: str, kind: type[T], name: str, *, once: bool = False) -> T:
 
 
 def from_toml(text: str, kind: type[T], name: str, *, decimals: bool = False) -> T:
-    """The record in a TOML text, as `from_json` gives one of JSON.
+    """The record in a TOML text; see `from_json`.
 
-    decimals: fields of type Decimal keep the digits that the text has, and a class with a
-    `from_plain` reads its fields' values by that; it raises ValueError for one that does not fit.
+    decimals: fields of type Decimal keep the digits of the text, and a class with a `from_plain`
+    converts its values with it; it raises ValueError for a value that does not fit.
     """
     hook = _from_plain if decimals else None
     types = (Decimal, datetime, date, time)
@@ -280,17 +281,17 @@ def _from_plain(kind: type[Any], value: Any) -> Any:
 
 
 def from_attributes(kind: type[T], value: object) -> T:
-    """A record of what an object has by the names of the fields, and so on for objects in it."""
+    """A record from the attributes of an object, by the fields' names, and of nested objects."""
     return msgspec.convert(value, kind, from_attributes=True)
 
 
 def read_toml(path: Path, kind: type[T]) -> T:
-    """The record in a TOML file; InputError, in one line, where there is none."""
+    """The record in a TOML file; InputError, in one line, if there is none."""
     return from_toml(_text_of(path, MOST_TOML_BYTES), kind, str(path))
 
 
 def _text_of(path: Path, most: int) -> str:
-    """The text of a file that is UTF-8, and not longer than that."""
+    """The text of a UTF-8 file of at most that length."""
     try:
         return read_text_bytes(path, most).decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -303,20 +304,20 @@ def read_recorded(path: Path, kind: type[R]) -> R:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a record whole; InputError where it cannot be written."""
+    """Write a record whole; InputError if it cannot be written."""
     has_long_lists = isinstance(value, Recorded) and value.HAS_LONG_LISTS
     write_text(path, json_lines_text(value) if has_long_lists else json_text(value))
 
 
 class _Twice:
-    """Stands for an object that has a field twice."""
+    """Marks an object that has a field twice."""
 
     def __init__(self, field: str) -> None:
         self.field = field
 
 
 def _refuse_fields_given_twice(text: str, name: str) -> None:
-    """InputError where an object of a JSON text has two fields of one name; msgspec takes the last.
+    """Raise InputError if an object in a JSON text has a field twice; msgspec takes the last.
 
     The text is known to be JSON of a record, so it is not nested deeply.
     """
@@ -332,7 +333,7 @@ def _refuse_fields_given_twice(text: str, name: str) -> None:
 
     data = json.loads(text, object_pairs_hook=made, parse_int=len, parse_float=len)
     if found:
-        # The outermost is found where others are inside of it.
+        # Of nested ones, the outermost is reported.
         place, twice = next(_places_of(data, ""))
         raise InputError(f"{name}{f', {place}' if place else ''}: the field `{twice.field}` is "
                          "given twice; give it once")  # fmt: skip
@@ -356,7 +357,7 @@ _DEFINITION = "#/$defs/{name}"
 def json_schema(kind: type[Record], url: str, named: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON Schema, of draft 2020-12, of a record's files; its classes' docstrings describe it.
 
-    url: the schema's own name. named: types that are no records and have definitions all the same.
+    url: the schema's own name. named: other types that have definitions.
     """
     kinds = (kind, *named.values())
     schemas, records = plain(msgspec.json.schema_components(kinds, ref_template=_DEFINITION))
@@ -372,7 +373,7 @@ def json_schema(kind: type[Record], url: str, named: Mapping[str, Any]) -> dict[
 
 
 def _with_references(schema: Any, own: Mapping[str, Any]) -> Any:
-    """A schema in which what has a definition is a reference to it."""
+    """A schema in which types with definitions are references to them."""
     for name, definition in own.items():
         if schema == definition:
             return {"$ref": _DEFINITION.format(name=name)}
@@ -409,7 +410,7 @@ def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
         problem = problem.replace(f"`str` matching regex {ONE_LINE!r}", "text of one line")
         problem = _lower(problem) + _hint(problem, kind, place)
         if not place and isinstance(kind, type) and issubclass(kind, Recorded):
-            problem += f"; expected {kind.WHAT}"  # most likely it is a file of another kind
+            problem += f"; expected {kind.WHAT}"  # probably a file of another kind
         raise InputError(f"{name}{f', {place}' if place else ''}: {problem}") from None
     except msgspec.DecodeError as error:
         raise InputError(f"{name} cannot be read: {_lower(str(error))}") from None
@@ -420,7 +421,7 @@ def _checked(decode: Callable[[], T], kind: type[T], name: str) -> T:
 
 
 def _hint(problem: str, kind: type[Any], place: str) -> str:
-    """How to mend a value that no enum has, or a field that no record has."""
+    """Advice for a value that is not in its enum, or an unknown field."""
     candidates = _types_at(kind, place)
     if problem.startswith("Invalid enum value"):
         return f"; choose from {', '.join(dict.fromkeys(_choices(candidates)))}"
@@ -434,7 +435,7 @@ def _hint(problem: str, kind: type[Any], place: str) -> str:
 
 
 def _types_at(kind: type[Any], place: str) -> list[Any]:
-    """The types that a value at a place may have, such as `points[0].colour` of a record."""
+    """The types that a record allows at a place such as `points[0].colour`."""
     candidates: list[Any] = [msgspec.inspect.type_info(kind)]
     for step in re.findall(r"\[[^\]]*\]|[^.\[]+", place):
         candidates = [member for known in candidates for member in _members(known)]
@@ -463,13 +464,13 @@ def _fields(kind: Any) -> dict[str, Any]:
 
 def _choices(kinds: list[Any]) -> Iterator[str]:
     for kind in kinds:
-        yield from map(str, getattr(kind, "values", ()))  # of a Literal
+        yield from map(str, getattr(kind, "values", ()))  # for a Literal
         if isinstance(kind, msgspec.inspect.EnumType):
             yield from (str(member.value) for member in kind.cls)
 
 
 def _lower(text: str) -> str:
-    """A message that goes on in a sentence; `JSON` at its beginning stays as it is."""
+    """A message for the middle of a sentence; a leading `JSON` stays upper case."""
     return text if text[:2].isupper() else text[:1].lower() + text[1:]
 
 
@@ -480,7 +481,7 @@ MOST_KEY_PARTS = 16
 
 
 def toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
-    """What a TOML text has; DecodeError where it is none, or would take too long to read."""
+    """The content of a TOML text; DecodeError if it is not one, or would take too long to read."""
     import tomllib
 
     if any(
@@ -493,14 +494,14 @@ def toml_data(text: str, *, decimals: bool) -> dict[str, Any]:
         raise msgspec.DecodeError(str(error)) from None
     except msgspec.DecodeError:
         raise
-    except ValueError:  # of Python's int, which takes the square of the time
+    except ValueError:  # from Python's int, which takes quadratic time
         raise msgspec.DecodeError("A whole number has too many digits") from None
     _refuse_long_integers(data.values())
     return data
 
 
 def _refuse_long_integers(values: Iterable[Any]) -> None:
-    """DecodeError for a whole number that TOML promises to no reader: one of more than 64 bits."""
+    """Raise DecodeError for a whole number of more than 64 bits, which TOML does not guarantee."""
     for value in values:
         kind = type(value)  # tomllib's own types; isinstance would take twice as long
         if kind is dict:

@@ -1,4 +1,4 @@
-"""What a checkout has beside the package: shaders/ and benchmarks/; and which checkout it is."""
+"""Files of a checkout beside the package: shaders/ and benchmarks/; and the checkout's commit."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def shader_folder() -> Path:
 
 
 def recorded_file(name: str) -> Path:
-    """A file of benchmarks/, where recorded measurements are, as in `lineage-h100.json`."""
+    """A file of recorded measurements in benchmarks/, such as `lineage-h100.json`."""
     return _folder("benchmarks") / name
 
 
@@ -29,7 +29,7 @@ def _folder(name: str) -> Path:
 def shader_text(path: str, **parameters: int | str | bool) -> str:
     """The text of a shader; a template (.j2), which unrolls loops, is rendered.
 
-    path: relative to shaders/, as in `hall_carr_hart_2003/multi.fp.j2`. parameters: the variables
+    path: relative to shaders/, such as `hall_carr_hart_2003/multi.fp.j2`. parameters: the variables
     of the template; jinja2 raises an error for a missing one.
     """
     text = (shader_folder() / path).read_text(encoding="utf-8")
@@ -46,12 +46,12 @@ def _template(text: str) -> Template:
     return environment.from_string(text)
 
 
-# Which gpgpu_legacy made a result -----------------------------------------------------------------
+# The origin of a result ---------------------------------------------------------------------------
 
 
 @cache
 def package_version() -> str | None:
-    """The version of gpgpu_legacy; None where it runs without being installed."""
+    """The version of gpgpu_legacy; None if it runs without being installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -61,14 +61,14 @@ def package_version() -> str | None:
 
 
 def checkout() -> Path | None:
-    """The checkout of the project that the package runs from; None where it is installed."""
+    """The checkout of the project that the package runs from; None if it is installed."""
     root = Path(__file__).resolve().parent.parent
     return root if (root / ".git").exists() else None
 
 
 @cache
 def commit() -> str | None:
-    """The commit of the checkout that the package runs from; None where it is installed."""
+    """The commit of the checkout that the package runs from; None if it is installed."""
     import subprocess
 
     root = checkout()

@@ -1,1 +1,3 @@
-"""What `import gpgpu_legacy` gives: products, programs, traces."""
+"""The functions that `import gpgpu_legacy` offers: the pipeline and its verbs, products, programs.
+The results of verbs live here; drawing pictures and parsing a command line do not.
+"""

@@ -1,6 +1,6 @@
-"""Arrays in files that anyone may have written: .npy, .csv, .mtx and pictures.
+"""Arrays in untrusted files: .npy, .csv, .mtx and pictures.
 
-What a file asks for is known before memory is taken for it, from its header or from a look at it.
+A file's size in memory is found from its header or a scan before memory is taken for it.
 """
 
 from __future__ import annotations
@@ -46,16 +46,16 @@ LONGEST_LINE = 2**26
 def read_with(path: Path, reader: Reader, what: str) -> Array:
     """Read a file. Raises InputError, in one line, if it is missing or damaged.
 
-    what: what the file should hold, in words.
+    what: the expected content, in words.
     """
     try:
         with open_data(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # readers tell of oddities; what comes out is checked
+            warnings.simplefilter("ignore")  # readers warn about oddities; the result is checked
             return reader(file, path)
     except InputError:
         raise
     except OSError as error:
-        if error.strerror is None:  # of a reader, about what is in the file
+        if error.strerror is None:  # of a reader, about the file's content
             raise InputError(f"{path} cannot be read as {what}: {error}") from None
         raise InputError(f"{path} cannot be read: {reason_of(error)}") from None
     except UnicodeDecodeError:
@@ -69,7 +69,7 @@ def read_with(path: Path, reader: Reader, what: str) -> Array:
 
 
 def check_elements(path: Path, shape: tuple[int, ...], most: int, bytes_each: int) -> None:
-    """InputError where an array of that shape is too large, for this package or this machine."""
+    """Raise InputError if an array of that shape is too large, for this package or this machine."""
     count, sizes = math.prod(shape), "×".join(map(str, shape))
     if count > most:
         raise InputError(f"{path} describes {sizes} elements; at most {most} are read")
@@ -111,10 +111,10 @@ def _size(file: BinaryIO) -> int:
 
 
 def check_text(file: BinaryIO, path: Path) -> None:
-    """InputError where a file, a line of it or its matrix is too large."""
+    """Raise InputError if a file, one of its lines or its matrix is too large."""
     if _size(file) > MOST_BYTES_OF_TEXT:
         raise InputError(f"{path} has more than {MOST_BYTES_OF_TEXT} bytes; write it as .npy")
-    if _size(file) > LONGEST_LINE:  # a smaller one is harmless, whatever is in it
+    if _size(file) > LONGEST_LINE:  # a smaller one is harmless, whatever it contains
         _check_lines(file, path)
 
 
@@ -122,7 +122,7 @@ _BLOCK = 2**20
 
 
 def _check_lines(file: BinaryIO, path: Path) -> None:
-    """InputError where a line, or the matrix, is too large: a look at commas and ends of lines."""
+    """Raise InputError if a line, or the matrix, is too large: scans commas and ends of lines."""
     elements = open_line = 0
     while block := file.read(_BLOCK):
         first = block.find(b"\n")
@@ -138,12 +138,12 @@ def _check_lines(file: BinaryIO, path: Path) -> None:
 
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 _MIRRORED = {"general": 0.0, "symmetric": 1.0, "hermitian": 1.0, "skew-symmetric": -1.0}
-"""What an element below the diagonal is multiplied by above it; 0 where it is not repeated."""
+"""The factor of an element below the diagonal for its mirror above; 0 if it is not mirrored."""
 
 
 @dataclass(frozen=True)
 class _Header:
-    """What comes before the entries. lines: how many these are, with comments and empty ones."""
+    """The part before the entries. lines: its lines, including comments and empty ones."""
 
     is_sparse: bool
     has_values: bool
@@ -160,7 +160,7 @@ class _Header:
 
 
 def read_mtx(file: BinaryIO, path: Path) -> Array:
-    """A matrix; what a sparse one leaves out is 0."""
+    """A matrix; elements that a sparse one leaves out are 0."""
     check_text(file, path)
     file.seek(0)
     text = io.TextIOWrapper(file, encoding="utf-8")
@@ -171,7 +171,7 @@ def read_mtx(file: BinaryIO, path: Path) -> Array:
     found = len(first.split())
     if first and found != header.numbers:
         raise _damaged(path, f"its entries have {found} numbers, and not {header.numbers}")
-    # One entry more than there are, so that none too many is overlooked.
+    # One entry more than promised, so that a surplus is noticed.
     entries = np.loadtxt(
         path, skiprows=header.lines, max_rows=header.entries + 1, comments=None, ndmin=2
     ).reshape(-1, header.numbers)
@@ -243,9 +243,9 @@ _READERS: dict[str, Reader] = {
 def read_array(path: Path, axes: int = 3) -> Array:
     """An array from a .npy, .csv or .mtx file, or from a picture: 0 is black, and 1 white.
 
-    axes: how many are wanted. Of a picture, three are (H, W, 4), and two the grey of (H, W), with
-    the lowest row first; of a matrix, one is all of its elements.
-    Raises InputError, in one line, if the file is missing, damaged or of another kind.
+    axes: the number wanted. For a picture, three are (H, W, 4), and two the grey of (H, W), with
+    the lowest row first; for a matrix, one is all of its elements. Raises InputError, in one line,
+    if the file is missing, damaged or of another kind.
     """
     suffix = path.suffix.lower()
     if suffix not in _READERS:
@@ -267,7 +267,7 @@ def array_writer(
     .npy holds every shape, .csv and .mtx matrices. .png shows (H, W) in grey and (H, W, 4) in r, g
     and b, as a window would: clamped to 0 … 1, NaN as 0, the last row at the top, each texel as
     scale × scale pixels. what: the array in messages. Raises InputError for another suffix, a
-    missing folder, and a scale of what is no picture.
+    missing folder, and a scale without a picture.
     """
     suffix = path.suffix.lower()
     writers: dict[str, Callable[[IO[bytes], F32], object]] = {".npy": np.save}

@@ -1,4 +1,4 @@
-"""What a cache takes from memory for a plan: one simulation, a sweep of them, or all sizes at once.
+"""A plan through caches: one simulation, a sweep of them, or all sizes at once.
 
 A sweep is every combination of plans, caches and orders of accesses.
 """
@@ -61,7 +61,7 @@ _WRITES = (
 
 
 class Traced(Result, kw_only=True):
-    """A plan whose accesses are traced, and in which order.
+    """A plan whose accesses are traced, and the order of the accesses.
 
     raster, layout, in_flight: None for kernels, which have none.
     """
@@ -75,7 +75,7 @@ class Traced(Result, kw_only=True):
 
     @property
     def varied(self) -> dict[str, Plain]:
-        """What a sweep may vary, by the heads of its columns."""
+        """The properties that a sweep may vary, by the heads of its columns."""
         return {
             "plan": self.plan,
             **self.parameters,
@@ -87,11 +87,11 @@ class Traced(Result, kw_only=True):
 
     @property
     def through(self) -> str | None:
-        """The cache in words; None where there is no single one."""
+        """The cache in words; None if there is no single one."""
         return None
 
     def title(self, varying: Sequence[str] = ()) -> str:
-        """All that it is of, in words, but for what varies."""
+        """Its case in words, without the varying properties."""
         known = {name: value for name, value in self.varied.items() if name not in varying}
         fixed = {name: value for name, value in known.items() if name in self.parameters}
         plan = titled(self.plan, fixed) if "plan" in known else "several plans"
@@ -99,12 +99,12 @@ class Traced(Result, kw_only=True):
 
     @property
     def order(self) -> str:
-        """The raster order, the layout and how many are in flight; empty for kernels."""
+        """The raster order, the layout and the number in flight; empty for kernels."""
         return ", ".join(_texts(self.varied, _ORDER))
 
     @property
     def conventions(self) -> str:
-        """How the accesses follow one another."""
+        """The conventions about the order of accesses."""
         if self.raster is None:
             return KERNEL_CONVENTIONS
         units = "quads" if self.quads else "fragments"
@@ -120,7 +120,7 @@ _ORDER = ("raster order", "layout", "in flight")
 
 
 def text_of(name: str, value: Plain) -> str:
-    """What varies, as people read it."""
+    """The varying properties, for people."""
     if name == "in flight":
         return f"{value} in flight"
     return str(value) if name in {"plan", "cache", *_ORDER} else f"{name} = {value}"
@@ -211,7 +211,7 @@ class CacheRun(Traced, kw_only=True):
         )
 
     def left_out(self) -> Iterator[str]:
-        """What the budget left out, if anything."""
+        """The part that the budget left out, if any."""
         if self.iterations_left_out:
             yield (
                 f"The budget left out {self.iterations_left_out:,} of {self.iterations:,} "
@@ -227,7 +227,7 @@ _PROVEN = (
 
 
 class Unsimulated(Traced, kw_only=True):
-    """A case without a result, and why."""
+    """A case without a result, and the reason."""
 
     cache: str
     reason: str
@@ -245,7 +245,7 @@ class CacheSweep(Result):
     not_run: tuple[Unsimulated, ...] = ()
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A row for each run, with columns for what differs; each curve; what was not run."""
+        """A row for each run, with columns for the differences; each curve; the cases not run."""
         runs, curves = _parted(self.runs)
         grids = [_sweep_grid(runs, whole=whole)] if runs else []
         for curve in curves:
@@ -253,7 +253,7 @@ class CacheSweep(Result):
         return [*grids, *not_run_grids((one.title(), one.reason) for one in self.not_run)]
 
     def plot(self, path: Path) -> None:
-        """Draw bytes from memory and hit ratios over what varies, or the curves."""
+        """Draw bytes from memory and hit ratios over the varying property, or the curves."""
         from gpgpu_legacy.api.cache_plot import draw_curves, draw_sweep
 
         runs, curves = _parted(self.runs)
@@ -332,7 +332,7 @@ class CacheCurve(Traced, kw_only=True):
 
 
 def varying_of(results: Sequence[Traced]) -> list[str]:
-    """What differs between results, by the heads of columns."""
+    """The differences between results, by the heads of columns."""
     names = dict.fromkeys(chain.from_iterable(result.varied for result in results))
     known = [result.varied for result in results]
     return [name for name in names if len({one[name] for one in known if name in one}) > 1]
@@ -376,7 +376,7 @@ def _percent(part: int, whole: int) -> Numeral | None:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """A plan in a memory, and how it is accessed."""
+    """A plan with a memory and an order of accesses."""
 
     builder: PlanBuilder
     memory: Memory
@@ -396,7 +396,7 @@ class Simulation:
         return plan_trace(self.builder.plan(), self.line_bytes, self.access)
 
     def fields(self) -> dict[str, Any]:
-        """The fields of results that say which case they are of."""
+        """The fields of results that identify their case."""
         of_kernels = self.builder.plan().dispatches
         access = self.access
         return {
@@ -451,17 +451,17 @@ Progress = Callable[[float], None] | None
 Outcome = CacheRun | CacheCurve | Unsimulated
 
 Watch = Callable[[Simulation], Progress]
-"""Called with each case; returns what its simulation calls."""
+"""Called with each case; returns the progress function of its simulation."""
 
 
 class CacheKeywords(TypedDict, total=False):
-    """How a plan goes through a cache.
+    """The options of a simulation.
 
-    in_flight: how many fragments are in flight, with quads how many quads. raster, layout: the
-    order of fragments, and where texels are stored. second_level: a cache behind it, shared by all
-    textures. per_texture: each texture has a first level of its own. allocate: whether a write that
-    misses fills a line. seed: of random replacement. every_pass: also simulate iterations that
-    provably repeat others. budget_s: seconds; the result says what was left out.
+    in_flight: the number of fragments, or of quads, in flight. raster, layout: the order of
+    fragments and the texture layout. second_level: a cache behind it, shared by all textures.
+    per_texture: each texture has a first level of its own. allocate: whether a write that misses
+    fills a line. seed: of random replacement. every_pass: also simulate iterations that provably
+    repeat others. budget_s: seconds; the result says what was left out.
     """
 
     in_flight: int
@@ -524,7 +524,7 @@ def cache_curves(
 ) -> CacheSweep | CacheRun | CacheCurve:
     """The curves of plans, as far as the budget goes; only the line size of a memory matters.
 
-    A single one that is complete is the curve alone.
+    A single complete one is returned as the curve itself.
     """
 
     def curve(case: Simulation) -> CacheCurve | Unsimulated:
@@ -559,7 +559,7 @@ def cache_curves(
 def _swept(
     cases: Iterable[Simulation], budget: Budget, run: Callable[[Simulation], Outcome]
 ) -> CacheSweep | CacheRun | CacheCurve:
-    """The outcomes of cases, of which the budget may refuse some."""
+    """The results of cases, some of which the budget may refuse."""
     outcomes = [
         run(case) if (refusal := budget.refusal()) is None else case.not_run(refusal)
         for case in cases
@@ -592,11 +592,11 @@ def cache_map(
 
 
 class _BudgetSpentError(Exception):
-    """The budget is spent in the middle of a curve, and a part of a curve is of no use."""
+    """Raised if the budget is spent in the middle of a curve: a part of a curve is useless."""
 
 
 def _until(budget: Budget, progress: Progress) -> Callable[[float], None]:
-    """A progress that stops what reports to it once the budget is spent."""
+    """A progress function that stops its caller once the budget is spent."""
 
     def report(done: float) -> None:
         if done < 1.0 and budget.is_over:

@@ -1,4 +1,4 @@
-"""Pictures of what caches do: sweeps and miss-ratio curves."""
+"""Pictures of caches: sweeps and miss-ratio curves."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _LABELS = {"in flight": "fragments or quads in flight"}
 
 
 def _value(run: Traced, name: str) -> Any:
-    """What a run has of something that varies."""
+    """A run's value of a varying property."""
     if name in {_CAPACITY, _KIND}:
         cache = str(run.through).partition(" ")[0]
         return parse_cache(cache).size_bytes if name == _CAPACITY else cache.partition(",")[2]
@@ -54,10 +54,10 @@ def _value(run: Traced, name: str) -> Any:
 
 
 def across_of(runs: Sequence[Traced]) -> tuple[str, list[str]]:
-    """What the x axis of a sweep is of, and what else varies: a line for each combination.
+    """The property on the x axis of a sweep, and the other varying ones: a line per combination.
 
     It is the last of the plan's parameters that is a number and varies, or else the size of the
-    cache, and so on. InputError where nothing varies.
+    cache, and so on. InputError if nothing varies.
     """
     varying = varying_of(runs)
 
@@ -86,8 +86,8 @@ def _is_number(runs: Sequence[Traced], name: str) -> bool:
 def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) -> None:
     """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
 
-    One line for each combination of what else varies. Runs that the budget cut short are left out.
-    Raises InputError where nothing varies, or no run is complete.
+    One line for each combination of other varying properties. Runs that the budget cut short are
+    left out. Raises InputError if nothing varies, or no run is complete.
     """
     from gpgpu_legacy.present.labels import label_lines
 
@@ -144,9 +144,9 @@ def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) 
 
 
 def draw_curves(curves: Sequence[CacheCurve], path: Path) -> None:
-    """Miss ratio over the size of a fully associative cache, a line a plan.
+    """Miss ratio over the size of a fully associative cache, a line for each plan.
 
-    Raises InputError where there is none.
+    Raises InputError if there is none.
     """
     from gpgpu_legacy.present.labels import label_lines
 

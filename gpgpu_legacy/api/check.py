@@ -37,7 +37,7 @@ def check(p: PlanBuilder, chip: str) -> Verdict:
 
 
 class Taken(Record):
-    """How much a program uses of each resource that chips limit, by the resource's name.
+    """A program's use of each resource that chips limit, by the resource's name.
 
     nodes: why each node of its texture dependency chain begins, after the first.
     """
@@ -46,14 +46,14 @@ class Taken(Record):
     nodes: tuple[str, ...]
 
     def grid(self, program: str) -> Grid:
-        """What it uses. program: its name."""
+        """Its resources. program: its name."""
         rows = tuple((one.value, n) for one in Resource if (n := self.resources.get(_key(one))))
         caption = f"The resources that {program} uses"
         return Grid("resources", caption, ("resource", "number"), rows, self.nodes)
 
 
 def taken_by(program: Program) -> Taken:
-    """What a program uses."""
+    """The resources of a program."""
     taken = resources(program)
     return Taken(
         resources={_key(usage.resource): usage.count for usage in taken.usages},
@@ -66,7 +66,7 @@ def _key(resource: Resource) -> str:
 
 
 class CheckedProgram(Record):
-    """A program: its faults, in the order of the text, or what it uses. verdict: of a chip."""
+    """A program: its faults, in the order of the text, or its resources. verdict: of a chip."""
 
     program: str
     diagnostics: tuple[Diagnostic, ...] = ()
@@ -88,7 +88,7 @@ class CheckedPrograms(Result):
         )
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The verdicts or, without a chip, what the programs use."""
+        """The verdicts or, without a chip, the programs' resources."""
         grids: list[Grid] = []
         for one in self.programs:
             if one.verdict is not None:
@@ -101,9 +101,9 @@ class CheckedPrograms(Result):
 def check_programs(
     programs: Iterable[Program | AssemblyError], chip: str | None = None
 ) -> CheckedPrograms:
-    """What each of these programs uses, and whether it would have loaded on a chip.
+    """The resources of each program, and whether it would have loaded on a chip.
 
-    programs: those that do not assemble as the errors that say why.
+    programs: for one that does not assemble, the error.
     """
     from gpgpu_legacy.chips.check import check_program
 
@@ -130,7 +130,7 @@ TARGET = "target"
 class FragmentCounts(Record):
     """Instructions by cost class, and bytes, of one fragment.
 
-    A lookup requests one texel of its texture's format; each colour written, one of the target's.
+    A lookup requests a texel of its texture's format, and each written colour one of the target's.
     """
 
     arithmetic: int
@@ -153,9 +153,9 @@ class UnitCounts(Record):
 
 
 class ProgramCount(Result):
-    """What a fragment of a program executes and requests, and the resources that it uses.
+    """The instructions and bytes of a fragment of a program, and the program's resources.
 
-    opcodes: the instructions of each; of texture environments, in the program that says the same.
+    opcodes: the instructions of each; of texture environments, in the equivalent program.
     stages: the state of each texture environment.
     """
 

@@ -1,4 +1,4 @@
-"""What a plan costs: in total, by pass, and as formulas."""
+"""The cost of a plan: in total, by pass, and as formulas."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 
 class PassCount(Record):
-    """Passes of a plan that do the same work, and what they cost together.
+    """Passes of a plan that do the same work, and their total cost.
 
     numbers: of the passes, from 1, in words. kind: draw, copy, clear or dispatch. program: the file
-    name of the program or kernel. size: of the rectangle in texels, `8×varying` where it changes in
-    a Repeat; empty for a clear and a dispatch.
+    name of the program or kernel. size: of the rectangle in texels, `8×varying` if it changes in a
+    Repeat; empty for a clear and a dispatch.
     """
 
     numbers: str
@@ -40,7 +40,7 @@ class PassCount(Record):
 
 
 class Count(Result):
-    """What a plan costs. parameters: that it was built with.
+    """The cost of a plan. parameters: of the plan.
 
     operations: those that the algorithm states, such as 2n³; None if it states none. formulas: by
     the name of the count, in the parameters of `over`; both are empty if none were asked for.
@@ -112,8 +112,8 @@ def count(p: PlanBuilder, over: Sequence[str] = ()) -> Count:
     """Count a plan, in total and by pass.
 
     over: parameters of the algorithm that built it, in which formulas are recovered: its plans are
-    made and counted at several sizes. Raises what count_plan raises, and InputError for parameters
-    that there are not.
+    made and counted at several sizes. Raises as count_plan does, and InputError for unknown
+    parameters.
     """
     plan = p.plan()
     return Count(

@@ -1,4 +1,4 @@
-"""Which executors run here, what they can do, and which one `auto` takes."""
+"""The executors that run here, their abilities, and the one that `auto` takes."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _AUTO_CASES = {
     "jacobi": (64, 2048),
     "opengl-compute-tiled": (64, 1024),
 }
-"""Algorithms and sizes for which it is told what `auto` takes."""
+"""The algorithms and sizes for which the choice of `auto` is shown."""
 
 
 class ExecutorRecord(Record):
-    """An executor: whether it runs here, on which device or why not, and what it can do.
+    """An executor: whether it runs here, on which device or why not, and its abilities.
 
     exact: whether it takes exact runs of drawing plans, here if it runs here. inexact: the
     opcodes, options of fog and blends that such runs refuse, as measured: the driver's own.
-    denormals: what becomes of denormals on the device, as measured: `kept`, `flushed`, or where
-    they are flushed; None where the executor does not run, or refuses to measure it.
+    denormals: as measured on the device: `kept`, `flushed`, or the operations that flush them; None
+    if the executor does not run, or refuses to measure it.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Diagnosis(Result):
     """Every executor, and those that `auto` takes.
 
     auto: by an algorithm and its size, such as `jacobi n=64`. not_kept: why generated code is not
-    kept for later runs; empty where it is.
+    kept for later runs; empty if it is.
     """
 
     auto: dict[str, str]
@@ -76,7 +76,7 @@ class Diagnosis(Result):
             "--executor auto takes what `tune` has found here; without that, what is expected to "
             f"be done first, starting and compiling included: now {choices}."
         )
-        kept = f"Code is generated anew by every command: {self.not_kept}."
+        kept = f"Every command generates code again: {self.not_kept}."
         notes = (auto, *_refusals(self.executors), *((kept,) if self.not_kept else ()))
         return [Grid("executors", "The executors on this machine.", heads, rows, notes)]
 
@@ -100,7 +100,7 @@ def executor_records() -> tuple[ExecutorRecord, ...]:
 
 
 def _refusals(executors: Sequence[ExecutorRecord]) -> Iterator[str]:
-    """What exact runs refuse, a line for all executors that refuse the same."""
+    """The operations that exact runs refuse, a line for all executors that refuse the same."""
     names: dict[tuple[str, ...], list[str]] = {}
     for executor in executors:
         if executor.inexact:
@@ -113,7 +113,7 @@ def _refusals(executors: Sequence[ExecutorRecord]) -> Iterator[str]:
 
 
 def _abilities(executor: ExecutorRecord) -> str:
-    """What an executor can do beyond drawing in float32, in words."""
+    """The abilities of an executor beyond drawing in float32, in words."""
     words = {
         "kernels": names_of(frozenset({ComputePass})) in executor.passes,
         "fused passes": executor.fuses_passes,

@@ -1,4 +1,4 @@
-"""A program on a rectangle of pixels with all that it reads, checked: a plan.
+"""A program on a rectangle of pixels as a plan, with checked arguments.
 
 The plan has one pass, or as many as `passes` says, in which the output replaces a texture.
 """
@@ -36,10 +36,10 @@ MOST_FRAGMENTS = LARGEST_TEXTURE**2
 
 @dataclass(frozen=True, eq=False)
 class Drawing:
-    """A program on a rectangle with everything that it reads: a plan and the plan's operands.
+    """A program on a rectangle with all its inputs: a plan and the plan's operands.
 
     builder: of the plan. operands: float32, one for each texture that the program looks up, by the
-    texture's name. arguments: what it was made with.
+    texture's name. arguments: of the call.
     """
 
     builder: PlanBuilder
@@ -59,7 +59,7 @@ class Drawing:
 
     @property
     def passes(self) -> int:
-        """How often the program draws the rectangle."""
+        """The number of times that the program draws the rectangle."""
         return self.arguments.passes or 1
 
     @property
@@ -80,14 +80,14 @@ class Drawing:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DrawArguments:
-    """What a fragment program reads when it is drawn on a rectangle, and what it is drawn over.
+    """The inputs of a fragment program on a rectangle, and the background.
 
     textures: {unit: (target, array)} or {unit: (target, array, sampler)}.
     target: 1D, 2D, RECT, 3D or CUBE, as the program looks the unit up.
     array: [W, 4] for 1D, [H, W, 4] for 2D and RECT, [D, H, W, 4] for 3D, and [6, N, N, 4] for CUBE,
     its faces in the order +x, -x, +y, -y, +z, -z. Any real numbers, converted to float32. The last
     axis may have 1 to 4 channels, or be absent for one channel; missing channels read as 0, 0, 1.
-    sampler: a filter and a wrap by GL's names, as in `"GL_LINEAR GL_REPEAT"`, or
+    sampler: a filter and a wrap by GL's names, such as `"GL_LINEAR GL_REPEAT"`, or
     `("linear", "repeat", "clamp")` with a wrap for each coordinate, or
     `{"filter": "GL_LINEAR", "wrap_s": "GL_CLAMP"}`. The default is nearest and clamp to edge.
     There are no mipmaps. A RECT texture cannot repeat; a CUBE always clamps to the edges of a face.
@@ -106,11 +106,11 @@ class DrawArguments:
     state: {name: four numbers, or a 4×4 matrix}, as in {"state.fog.color": (1, 0, 0, 1)}. State
     that is not given has GL's initial value.
 
-    clear: the colour that the rectangle holds before, and keeps where KIL discards a fragment.
+    clear: the initial colour of the rectangle, which discarded fragments keep.
     blend: `add` adds the program's colour to it; `none` replaces it.
     draw_buffers: n keeps result.color[0] to result.color[n - 1]; None keeps result.color alone.
 
-    passes, feedback: draw the rectangle so many times. After each pass, result.color replaces the
+    passes, feedback: draw the rectangle `passes` times. After each pass, result.color replaces the
     texture of unit `feedback`, a RECT or 2D one of the rectangle's size, which keeps its sampler.
     """
 
@@ -137,7 +137,7 @@ def make_drawing(
     arguments: DrawArguments | None = None,
     **keywords: Any,
 ) -> Drawing:
-    """What run_program would run, checked: see there for the parameters and the errors."""
+    """The checked drawing of a run_program call: see there for the parameters and the errors."""
     arguments = replace(arguments or DrawArguments(), **keywords)
     if textures is not None:
         arguments = replace(arguments, textures=textures)
@@ -148,7 +148,7 @@ def make_drawing(
     textures_read = bound_textures(program, arguments.textures or {})
     fed_back = _fed_back(arguments, textures_read, rect)
     p = PlanBuilder(program.name)
-    p.warns = False  # it does not know of the textures that are left out
+    p.warns = False  # it does not know the textures that are left out
     bound = {t.binding.unit: (_upload(p, t), t.binding.sampler) for t in textures_read}
     kind = TextureKind.RECT if fed_back is None else fed_back.texture.kind
     clear = Values(None).vector("clear", arguments.clear)
@@ -187,7 +187,7 @@ _MISSING = ATTRIBUTE_DEFAULTS[AttributeKind.TEXCOORD]
 def fed_back_size(arguments: DrawArguments) -> tuple[int, int] | None:
     """The width and height of the texture that is fed back; None if there is no feedback.
 
-    Raises InputError where no texture is given for its unit.
+    Raises InputError if no texture is given for its unit.
     """
     if arguments.feedback is None:
         return None
@@ -215,7 +215,7 @@ def _upload(p: PlanBuilder, bound: BoundTexture) -> Texture:
 def _fed_back(
     arguments: DrawArguments, textures: Sequence[BoundTexture], rect: Rect
 ) -> BoundTexture | None:
-    """The texture that the output replaces after each pass; None if there is but one pass."""
+    """The texture that the output replaces after each pass; None if there is only one pass."""
     passes = None if arguments.passes is None else as_positive("passes", arguments.passes)
     if arguments.feedback is None:
         if passes not in (None, 1):

@@ -1,4 +1,4 @@
-"""A plan as files: the plan itself, its texts for reading, and the GLSL that gl-raster compiles."""
+"""A plan as files: plan.json, its texts for reading, and the GLSL that gl-raster compiles."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from gpgpu_legacy.plan.serialise import kernel_names, plan_as_json, program_name
 def dump(plan: Plan, folder: Path, *, exact: bool) -> list[Path]:
     """Write plan.json, its programs and kernels, and each shader that gl-raster compiles.
 
-    plan.json holds all of the plan, and the texts beside it are for reading. folder: created if it
+    plan.json holds the whole plan; the texts beside it are for reading. folder: created if it
     does not exist; its parent must exist. exact: whether the shaders contract no multiply-add.
     Returns the paths of the files, in order.
     """
@@ -31,7 +31,7 @@ def _texts(plan: Plan, *, exact: bool) -> dict[str, str]:
     files = {"plan.json": plan_as_json(plan)}
     files |= {name: source_of(program) for program, name in program_names(plan).items()}
     files |= {name: kernel.text for kernel, name in kernel_names(plan).items()}
-    run = without_tables(plan)  # as executors get it
+    run = without_tables(plan)  # in the form that executors get
     draws = [pass_ for _, pass_ in run.weighted_passes() if isinstance(pass_, FragmentPass)]
     keys = dict.fromkeys(shader_key(run, pass_, decide(run, pass_), exact=exact) for pass_ in draws)
     for number, key in enumerate(keys):

@@ -1,4 +1,4 @@
-"""The verb `figure`: a plan is run, and what its passes write is kept for pictures."""
+"""The verb `figure`: runs a plan, and keeps the output of its passes for pictures."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ def figure(
     machine: Machine | None = None,
     seed: int = 0,
 ) -> Figure:
-    """Run a plan, and keep what its passes write, for pictures.
+    """Run a plan, and keep the output of its passes for pictures.
 
     inputs, executor, machine, seed: as for `run`. A figure keeps MOST_BYTES of texels, and
     therefore fewer passes of large textures.
 
-    Raises InputError for a texture that no pass writes, and where no pass writes any.
+    Raises InputError for a texture that no pass writes, and if no pass writes any.
     """
     how, plan = (options or FigureOptions()).checked(), p.plan()
     given = operands_of(p, plan, inputs, seed)
@@ -65,7 +65,7 @@ def figure(
 
 
 class _Watcher:
-    """An observer that keeps what the chosen passes write.
+    """An observer that keeps the output of the chosen passes.
 
     inputs: the textures with inputs that passes read. panels, on_sheet: see Figure.
     """
@@ -99,7 +99,7 @@ class _Watcher:
         self.panels: list[Panel] = []
 
     def __call__(self, number: int, pass_: Pass, read: Callable[[str], F32]) -> None:
-        """Keep what a pass wrote; see Observer."""
+        """Keep the output of a pass; see Observer."""
         place, _ = next(self._places)
         names = [name for name in written_by(pass_) if name in self._names]
         if not names:
@@ -118,7 +118,7 @@ class _Watcher:
 
 
 def _cropped(panels: Sequence[Panel]) -> Iterator[Panel]:
-    """The panels: where parts of textures that are alike differ in size, they alone are shown."""
+    """The panels: if parts of similar textures differ in size, only the parts are shown."""
     sizes: dict[tuple[object, ...], set[tuple[int, int]]] = {}
     for panel in panels:
         rect = panel.rect
@@ -139,7 +139,7 @@ def _input_panel(plan: Plan, operands: Mapping[str, F32], texture: Texture) -> P
 
 
 def chosen(count: int, most: int) -> list[int]:
-    """At most so many of the numbers from 0 to count - 1: the first, the last, and some between."""
+    """At most `most` of the numbers from 0 to count - 1: the first, the last, and some between."""
     if count <= most:
         return list(range(count))
     return [round(i * (count - 1) / (most - 1)) for i in range(most)]

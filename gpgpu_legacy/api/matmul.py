@@ -24,8 +24,7 @@ from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import AUTO
 
 MOST_PRODUCTS = 16
-"""How many products are kept with their plans, so that a repeated call looks its own up and runs
-it."""
+"""The number of products kept with their plans, so that a repeated call reuses its own."""
 
 
 def matmul(
@@ -43,13 +42,12 @@ def matmul(
     Returns the (m, n) product, float32.
     a, b: (m, l) and (l, n), real numbers, converted to float32. With `transpose_a` or `transpose_b`
     the operand is given transposed. c: (m, n), added beta times, or once. It is read even if beta
-    is 0, so that a NaN in it shows; BLAS would not read it.
-    method: a name or an alias; `gpgpu-legacy algorithms` lists them.
-    executor, machine: as for a pipeline's `run`. parameters: of the method, such as block or alpha,
-    and fields of a Machine, such as exact.
+    is 0, so that a NaN in it propagates; BLAS would not read it. method: a name or an alias;
+    `gpgpu-legacy algorithms` lists them. executor, machine: as for a pipeline's `run`. parameters:
+    of the method, such as block or alpha, and fields of a Machine, such as exact.
 
-    Raises InputError for an argument that does not fit, PlanError where the executor cannot run the
-    plan, and ExecutorUnavailableError where the executor cannot run on this machine.
+    Raises InputError for an argument that does not fit, PlanError if the executor cannot run the
+    plan, and ExecutorUnavailableError if the executor cannot run on this machine.
 
     >>> matmul([[1.0, 2.0]], [[3.0], [4.0]], executor="numpy")
     array([[11.]], dtype=float32)
@@ -71,7 +69,7 @@ def matmul(
 
 
 class _Given(dict[str, Any]):
-    """Parameters as they are spelled: 0 and -0 are equal, and so are 1 and True."""
+    """Parameters with their types and signs: 0 and -0 would be equal, and so would 1 and True."""
 
     def __hash__(self) -> int:  # type: ignore[override]
         return hash(repr(self))
@@ -81,7 +79,7 @@ class _Given(dict[str, Any]):
 
 
 class _Product(NamedTuple):
-    """A product that may be computed again. executors: those for so many runs."""
+    """A product that may be computed again. executors: for the number of runs so far."""
 
     plan: Plan
     machine: Machine

@@ -1,4 +1,4 @@
-"""A pipeline: a builder of plans together with all that can be done with the plan."""
+"""A pipeline: a builder of plans together with all verbs for the plan."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ RESERVED = frozenset(
         *("exact", "arithmetic", "tuning", "denormals"),
     )
 )
-"""The keywords of `run`, which no input may be called."""
+"""The keywords of `run`, which are not allowed as names of inputs."""
 
 
 class Pipeline(PlanBuilder):
-    """Anyone's algorithm in passes: built call by call, then run, counted, checked and drawn.
+    """An algorithm in passes: built call by call, then run, counted, checked and drawn.
 
     >>> p = Pipeline("double")
     >>> x, y = p.input("x", 1, 3), p.texture("y", 3, 1)
@@ -74,13 +74,13 @@ class Pipeline(PlanBuilder):
     def operand(
         self, name: str, rows: int, columns: int, *, shape: tuple[int, ...] | None = None
     ) -> Matrix:
-        """See PlanBuilder; no input has the name of one of run's keywords."""
+        """See PlanBuilder; an input may not be named like a keyword of `run`."""
         return super().operand(_check_name(name), rows, columns, shape=shape)
 
     def sized(self, inputs: Mapping[str, ArrayLike]) -> Self:
-        """The pipeline with the sizes of its inputs, where an algorithm built it; else itself.
+        """The pipeline with the sizes of its inputs, if an algorithm built it; else itself.
 
-        Raises InputError for arrays that no sizes fit, and for those that disagree.
+        Raises InputError for arrays that fit no sizes, or disagree.
         """
         shapes = {
             name: np.shape(values) for name, values in inputs.items() if name in self.operands
@@ -102,7 +102,7 @@ class Pipeline(PlanBuilder):
         return sized
 
     def inputs(self, given: Mapping[str, ArrayLike] | None = None, seed: int = 0) -> dict[str, F32]:
-        """Inputs by name, checked; samples, which depend on the seed, if none is given."""
+        """The given inputs by name, checked, or samples that depend on the seed."""
         return operands_of(self, self.plan(), given, seed)
 
     def run(self, inputs: Mapping[str, ArrayLike] | None = None, **more: Any) -> Run:
@@ -118,7 +118,7 @@ class Pipeline(PlanBuilder):
         return run(self.sized(given), given, **more)
 
     def count(self, over: Sequence[str] = ()) -> Count:
-        """What the plan costs: passes, fragments, instructions and bytes.
+        """The cost of the plan: passes, fragments, instructions and bytes.
 
         over: parameters of the algorithm in which formulas are recovered, such as `["n"]`.
         """
@@ -133,9 +133,9 @@ class Pipeline(PlanBuilder):
         return check(self, chip)
 
     def predict(self, chip: str, cache: CacheModel | None = None) -> Prediction:
-        """The least time that it can take on a chip, and what limits it; `this` is this machine.
+        """The least time that it can take on a chip, and its bottleneck; `this` is this machine.
 
-        cache: simulated, in front of the chip's memory.
+        cache: a simulated one in front of the chip's memory.
         """
         from gpgpu_legacy.predict.model import predict_plan
 
@@ -167,7 +167,7 @@ class Pipeline(PlanBuilder):
         options: FigureOptions | None = None,
         **more: Any,
     ) -> Figure:
-        """What each pass wrote, as pictures: `p.figure().plot("sheet.png")`.
+        """The output of each pass, as pictures: `p.figure().plot("sheet.png")`.
 
         `animate("film.gif")` shows the passes one after another. more: executor, machine and seed.
         """
@@ -198,7 +198,7 @@ class Pipeline(PlanBuilder):
         return bench.measure(Budget(budget_s))
 
     def dump(self, folder: Path | str, *, exact: bool = False) -> list[Path]:
-        """Write plan.json, the programs and generated GLSL to a folder; the paths written.
+        """Write plan.json, the programs and generated GLSL to a folder; returns their paths.
 
         exact: whether the GLSL contracts no multiply-add.
         """
@@ -214,7 +214,7 @@ def _check_name(name: str) -> str:
 
 
 def find(what: str, /, **parameters: Any) -> Pipeline:
-    """An algorithm, built: `find("jacobi", n=64).run()`.
+    """Build an algorithm: `find("jacobi", n=64).run()`.
 
     what: its name or alias (`gpgpu-legacy algorithms` lists them), FILE.py[:function], whose code
     is executed, or a plan.json. The parameters that are left out have their defaults, but sizes

@@ -1,9 +1,9 @@
-"""Plans that stay prepared from one call to the next, so that a second run costs its passes alone.
+"""Plans that stay prepared between calls, so that a second run costs only its passes.
 
-Preparing validates a plan, compiles its programs and allocates its textures. A few of the plans
-that were run last keep all that until somebody asks for an equal plan on the same executor and
-machine. Results do not depend on it: a run computes them from its operands alone. Where there is
-too little memory for another plan, those that wait give theirs up.
+Preparing validates a plan, compiles its programs and allocates its textures. The last few plans
+keep all that until an equal plan is requested on the same executor and machine. Results do not
+depend on it: a run computes them from its operands alone. If another plan needs the memory, waiting
+plans release theirs.
 """
 
 from __future__ import annotations
@@ -34,23 +34,23 @@ from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Held, Prepared
 
 MOST_PLANS = 4
-"""How many plans stay prepared that nobody is running."""
+"""The most plans that wait prepared."""
 
 MOST_BYTES = 256 << 20
-"""How much of the host's memory they hold together, at most."""
+"""The most host memory that they hold together."""
 
 MOST_DEVICE_BYTES = 2 << 30
-"""How much of a GPU's own memory they hold together, at most."""
+"""The most memory of a GPU that they hold together."""
 
 MOST_STEPS = 4096
-"""The steps that executors have made of such a plan, at most; each has arguments of its own."""
+"""The most steps of a waiting plan, as made by executors; each has its own arguments."""
 
 _Trait = str | float
 
 
 @dataclass(frozen=True)
 class _Idle:
-    """A prepared plan that nobody is running. plan: as it was given to the executor."""
+    """A waiting prepared plan. plan: as given to the executor."""
 
     executor: Executor
     plan: Plan
@@ -71,7 +71,7 @@ class _Idle:
 
 
 class PreparedPlans:
-    """Prepared plans that wait for their next run. Any thread may ask; two never get the same."""
+    """Prepared plans that wait for their next run. Thread-safe: two threads never share one."""
 
     def __init__(self) -> None:
         self._idle: list[_Idle] = []  # the last used at the end
@@ -91,11 +91,11 @@ class PreparedPlans:
     def prepared(
         self, plan: Plan, executors: Sequence[Executor], machine: Machine = DEFAULT_MACHINE
     ) -> Iterator[tuple[Executor, Prepared]]:
-        """The plan, prepared, for the caller alone until the block ends.
+        """The plan, prepared, for the caller only until the block ends.
 
-        executors: the first that takes the plan prepares it, and is given beside it. Its
-        `prepare_s` is what this call took: next to nothing where the plan was waiting. A block that
-        raises closes it. Raises what `Executor.prepare` of the last one raises.
+        executors: the first that takes the plan prepares it, and is returned beside it. Its
+        `prepare_s` is the time of this call: almost 0 if the plan was waiting. A block that raises
+        closes it. Raises the error of the last executor's `prepare`.
         """
         idle = self._first(plan, executors, machine)
         try:
@@ -106,7 +106,7 @@ class PreparedPlans:
         self._put(idle)
 
     def close(self) -> None:
-        """Close all plans that wait. Those that are in use wait again when they are done."""
+        """Close all waiting plans. Plans in use wait again when they are done."""
         with self._lock:
             waiting, self._idle = self._idle, []
         for idle in waiting:
@@ -148,7 +148,7 @@ class PreparedPlans:
         return None
 
     def _put(self, idle: _Idle) -> None:
-        """Let a plan wait, and close what was used longest ago until the bounds hold."""
+        """Let a plan wait, and close the least recently used ones until the limits hold."""
         if len(idle.prepared.plan.steps) > MOST_STEPS or not self._fit([idle]):
             idle.prepared.close()
             return
@@ -170,7 +170,7 @@ class PreparedPlans:
 
 
 def _beyond_equality(plan: Plan) -> Iterator[_Trait]:
-    """What equal plans may differ in, and observers or results show.
+    """The visible differences between equal plans.
 
     The names of programs and kernels, and the signs of zeros: RCP of -0 is -∞.
     """

@@ -1,7 +1,7 @@
-"""Any fragment program on any textures: one rectangle drawn, and what came of it.
+"""Any fragment program on any textures: draws one rectangle and describes the result.
 
 The program, its textures and its parameters become a plan, of one pass or of many that feed one
-texture back, and an executor runs that plan as it would any other.
+texture back, and an executor runs that plan like any other.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record, fields_of
 
 _BEFORE = "before"
-"""What the rectangle holds before, where that is an operand."""
+"""The name of the rectangle's initial content, if that is an operand."""
 
 
 def run_program(
@@ -59,16 +59,15 @@ def run_program(
     {0: ("RECT", array)} or {0: ("2D", array, "GL_LINEAR GL_REPEAT")}.
     arguments: everything that the program reads; see DrawArguments. Its fields may be given as
     keywords too: local, env, texcoords, color, secondary_color, fogcoord, state, clear, blend,
-    draw_buffers, passes and feedback. With passes=n and feedback=u, the program is run n times, and
-    what it drew replaces the texture of unit u before it is run again.
-    executor: its name. `auto` chooses the reference machine for small work, else the fastest
-    executor that can run the program.
-    machine: how the run computes. Its fields may be given as keywords: `exact=True` gives the
-    reference's bits or refuses; `arithmetic` names the format that each instruction's result is
+    draw_buffers, passes and feedback. With passes=n and feedback=u, the program runs n times, and
+    its output replaces the texture of unit u before the next run. executor: its name. `auto`
+    chooses the reference machine for small work, else the fastest executor that can run the
+    program. machine: how the run computes. Its fields may be given as keywords: `exact=True` gives
+    the reference's bits or refuses; `arithmetic` names the format that each instruction's result is
     rounded to, one of fp32, fp24, fp16, fx12, rc9, ff8.
 
     Raises AssemblyError for a text that does not assemble, InputError for an argument that does not
-    fit, and PlanError where the executor cannot run the program.
+    fit, and PlanError if the executor cannot run the program.
 
     >>> run_program("!!ARBfp1.0 MUL result.color, fragment.position, 2; END", 2, 1)[0, 1]
     array([3., 1., 1., 2.], dtype=float32)
@@ -81,7 +80,7 @@ def run_program(
 
 
 def warn_about(drawing: Drawing) -> None:
-    """Issue a GpgpuLegacyWarning for what is probably a mistake in what a program is given."""
+    """Issue a GpgpuLegacyWarning for each probable mistake in a program's inputs."""
     given = drawing.arguments
     for text in program_warnings(
         drawing.program,
@@ -99,7 +98,7 @@ def run_drawing(
     machine: Machine = DEFAULT_MACHINE,
     observer: Observer | None = None,
 ) -> tuple[Executor, F32, Timings]:
-    """Run a drawing: which executor ran it, the colours (buffers, H, W, 4), and the times.
+    """Run a drawing: returns the executor, the colours (buffers, H, W, 4), and the times.
 
     executor: as for run_program. observer: called after each pass.
     """
@@ -129,7 +128,7 @@ def frames_of(drawing: Drawing, path: Path, scale: int = 1) -> tuple[Observer, C
 def last_pass(
     drawing: Drawing, executor: str = AUTO, machine: Machine = DEFAULT_MACHINE
 ) -> Drawing:
-    """The last pass by itself, with what the passes before it fed back."""
+    """The last pass by itself, with the texture that the passes before it fed back."""
     arguments = drawing.arguments
     if arguments.feedback is None or arguments.textures is None:
         return drawing
@@ -145,7 +144,7 @@ def last_pass(
 
 
 def discarded(drawing: Drawing, executor: Executor, machine: Machine = DEFAULT_MACHINE) -> int:
-    """How many fragments KIL discards in the last pass: those that keep two clear colours."""
+    """The number of fragments that KIL discards in the last pass: they keep two clear colours."""
     if not drawing.program.kills:
         return 0
     drawing = last_pass(drawing, executor.name, machine)
@@ -178,7 +177,7 @@ def trace_drawing(
     )
 
 
-# What `exec` says --------------------------------------------------------------------------------
+# The result of `exec` ---------------------------------------------------------------------------
 
 
 class Channel(Record):
@@ -230,7 +229,7 @@ class ProgramRun(Result):
 def program_run(
     drawing: Drawing, images: F32, executor: Executor, timings: Timings, machine: Machine
 ) -> ProgramRun:
-    """What is known of a run of a drawing. images: (buffers, height, width, 4)."""
+    """Describe a run of a drawing. images: (buffers, height, width, 4)."""
     return ProgramRun(
         program=drawing.program.name,
         executor=executor.name,

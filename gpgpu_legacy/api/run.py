@@ -1,4 +1,4 @@
-"""A run of a plan: its outputs, what it took and cost, and how far it is from a reference."""
+"""A run of a plan: its outputs, times, counts, and errors against a reference."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from gpgpu_legacy.serial import Record, fields_of
 
 
 class OutputRange(Record, kw_only=False):
-    """An output as it is written. min, max: None for one with a NaN or an infinity."""
+    """An output in a file. min, max: None for one with a NaN or an infinity."""
 
     shape: tuple[int, ...]
     min: float | None
@@ -41,18 +41,18 @@ class OutputRange(Record, kw_only=False):
 
 
 class Run(Result, dict=True):
-    """What a plan computed, and what is known about how it did.
+    """The outputs of a plan, with times, counts and errors.
 
-    plan: its name. parameters: that it was built with. executor, device: what it ran on, by name
-    and in words. choice: why on that; empty where it was named. arithmetic: the name of the format
-    that operations were rounded to. seconds: of preparing the plan, next to nothing where it was
-    prepared already (api/prepared.py), and the medians over all measured runs of the others.
-    operations: see PlanBuilder. gflops: those over the seconds of computing, in 10⁹/s.
-    gigabytes_per_s: bytes requested over the same, in 10⁹ bytes. counts: of the plan, on any
-    executor; None where they depend on data. errors: of each output against the reference function;
-    None where none was asked for, or there is none.
+    plan: its name. parameters: of the plan. executor, device: by name and in words. choice: the
+    reason for the executor; empty if it was named. arithmetic: the name of the format that
+    operations were rounded to. seconds: of preparing the plan, almost 0 if it was prepared already
+    (api/prepared.py), and for the other phases the medians over all measured runs. operations: see
+    PlanBuilder. gflops: those over the seconds of computing, in 10⁹/s. gigabytes_per_s: bytes
+    requested over the same, in 10⁹ bytes. counts: of the plan, on any executor; None if they depend
+    on data. errors: of each output against the reference function; None if not requested, or
+    without a reference.
 
-    An output is an attribute, as in `run.x`; `arrays` has all of them.
+    An output is an attribute, such as `run.x`; `arrays` has all of them.
     """
 
     plan: str
@@ -87,7 +87,7 @@ class Run(Result, dict=True):
 
     @property
     def inputs(self) -> Mapping[str, F32]:
-        """The inputs, likewise."""
+        """The inputs, in the same form."""
         inputs: Mapping[str, F32] = self.__dict__["inputs"]
         return inputs
 
@@ -100,11 +100,11 @@ class Run(Result, dict=True):
 
     @property
     def max_error(self) -> float | None:
-        """The largest error of an output; NaN where a NaN or an infinity takes part."""
+        """The largest error of an output; NaN if a NaN or an infinity is involved."""
         return None if self.errors is None else worst(self.errors)
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Its outputs, what they took and what was counted. whole: as tables, with all counts."""
+        """Its outputs, times and counts. whole: as tables, with all counts."""
         shown = [self._outputs(() if whole else (self._took(), self._cost()))]
         if whole:
             shown.append(Grid("seconds", "Times", ("part", "ms"), tuple(self._parts().items())))
@@ -144,7 +144,7 @@ class Run(Result, dict=True):
 
     def _cost(self) -> str:
         if self.counts is None:
-            return "What it costs depends on the data."
+            return "Its cost depends on the data."
         counts = ((words, getattr(self.counts, name)) for name, words in _DECIDING.items())
         return (
             f"Counted: {', '.join(f'{words} {plain(n)}' for words, n in counts if n) or 'nothing'}."
@@ -182,19 +182,17 @@ def run(
     """Run a plan on arrays, by name, of the shapes of its operands; they become float32.
 
     inputs: without any, samples that depend on `seed`. named: inputs too, and fields of a Machine.
-    executor: its name. `auto` takes what `gpgpu-legacy tune` has found; else the one that is
-    expected to be done first (predict/auto.py).
-    machine: how the run computes. `exact=True` gives the reference's bits or refuses; `arithmetic`
-    names the format that every operation is rounded to: fp32, fp24, fp16, fx12, rc9 or ff8.
-    repeat: how often the plan, prepared once, is run for the medians of its times; if it is more
-    than once, another run precedes them and is not measured.
-    observer: called after each pass. Observed passes are not fused, so if there are several runs
-    the observer gets one of its own, which is not measured.
-    check: whether to compare the outputs with the reference function.
-    progress: called when the plan is prepared and after each run; see `steps_of`.
+    executor: its name. `auto` takes the one that `gpgpu-legacy tune` has found; otherwise the one
+    that is expected to finish first (predict/auto.py). machine: how the run computes. `exact=True`
+    gives the reference's bits or refuses; `arithmetic` names the format that every operation is
+    rounded to: fp32, fp24, fp16, fx12, rc9 or ff8. repeat: the number of runs of the prepared plan
+    for the medians of its times; if it exceeds 1, one unmeasured run comes first. observer: called
+    after each pass. Observed passes are not fused, so if there are several runs the observer gets
+    one of its own, which is not measured. check: whether to compare the outputs with the reference
+    function. progress: called when the plan is prepared and after each run; see `steps_of`.
 
-    Raises InputError for arrays that do not fit, PlanError where the executor cannot run the plan,
-    and ExecutorUnavailableError where the executor cannot run on this machine.
+    Raises InputError for arrays that do not fit, PlanError if the executor cannot run the plan, and
+    ExecutorUnavailableError if the executor cannot run on this machine.
     """
     how, arrays = with_machine(machine, named)
     arrays = {**(inputs or {}), **arrays}
@@ -250,7 +248,7 @@ def run(
 
 
 def steps_of(repeat: int, *, is_observed: bool = False) -> int:
-    """How often a run reports progress: when the plan is prepared, and after each run."""
+    """The number of progress reports: one when the plan is prepared, and one after each run."""
     return 1 + repeat + (1 + is_observed) * (repeat > 1)
 
 
@@ -275,7 +273,7 @@ def execute(
     observer: Observer | None = None,
     progress: Callable[[], object] | None = None,
 ) -> tuple[Executor, Computed]:
-    """Run a plan on its operands: what ran it, its outputs in their own shapes, and its times.
+    """Run a plan on its operands: returns the executor, the outputs in their shapes, and the times.
 
     Those are the medians of all runs; see `run`.
     """
@@ -301,7 +299,7 @@ def execute(
 
 
 def _rate(count: int | None, seconds: float) -> float | None:
-    """So many of something in a time, in 10⁹/s; None if either is 0."""
+    """The rate of a number in a time, in 10⁹/s; None if either is 0."""
     return 1e-9 * count / seconds if count and seconds > 0.0 else None
 
 

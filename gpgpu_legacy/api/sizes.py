@@ -1,7 +1,7 @@
-"""Sizes that follow the inputs: the parameters with which a family's plan takes arrays as they are.
+"""Sizes that follow the inputs: finds the parameters whose plan fits the given arrays.
 
-Nothing says which parameter is which size: the family is built with other values, and the shapes of
-its inputs tell.
+No declaration links parameters to sizes: the family is built with other values, and the shapes of
+its inputs show the link.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _Side = tuple[str, int]
 
 @dataclass
 class SizeSearch:
-    """The sizes of an algorithm with which its inputs have these shapes, beside what is given."""
+    """The sizes of an algorithm for inputs of these shapes, in addition to the given parameters."""
 
     algorithm: Algorithm
     given: dict[str, Any]
@@ -46,13 +46,13 @@ class SizeSearch:
         sizes: dict[str, int] = {}
         for side in self.sides():
             movers = [name for name, solved in found.items() if side in solved]
-            if movers:  # of several, the one that moves least besides: rows before rows and columns
+            if movers:  # of several, the one that moves least else: rows before rows and columns
                 name = min(movers, key=lambda mover: len(found[mover]))
                 sizes.setdefault(name, found[name][side])
         return self.given | sizes
 
     def built(self, settings: dict[str, Any]) -> PlanBuilder | None:
-        """The builder for these settings; None where the family refuses them."""
+        """The builder for these settings; None if the family refuses them."""
         try:
             return self.algorithm.builder(**settings)
         except GpgpuLegacyError:
@@ -70,9 +70,9 @@ class SizeSearch:
     def solved(
         self, start: PlanBuilder, tried: PlanBuilder, now: object, size: int
     ) -> dict[_Side, int]:
-        """For each axis that a parameter moves, its value with which the axis has the wanted size.
+        """For each axis that a parameter changes, the value that gives the axis the wanted size.
 
-        It is `now` at the start, and `size` where it was tried; the axis grows evenly with it.
+        It is `now` at the start, and `size` when it was tried; the axis grows linearly with it.
         """
         values = {}
         for (name, axis), wanted in self.sides().items():

@@ -1,7 +1,7 @@
 """One fragment of a pass, instruction by instruction.
 
 The reference machine runs the program on the fragment's row of the rectangle, and its registers are
-read before and after each instruction. That changes nothing that the machine computes.
+read before and after each instruction, which does not change the results.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Value = tuple[Spelled, ...]
 
 
 class TracedTexel(Record):
-    """The texel that a lookup read, or that a copy takes.
+    """The texel that a lookup or a copy read.
 
     unit: the texture image unit; None for a copy. target: the kind of texture. x, y: its column and
     row. layer: the slice of a 3D texture, or the face of a cube. linear: whether the lookup
@@ -74,7 +74,7 @@ class TracedInstruction(Record):
     number: from 1. line: of the source text. state: of the texture environment that it computes a
     part of. instruction: in canonical form. destination: its text,
     and result: the components that were written, None for the others; both None for KIL. texel: the
-    one that a lookup read. sampled: what the lookup gave, whatever the write mask. discards:
+    one that a lookup read. sampled: the lookup's result before the write mask. discards:
     whether a KIL discarded the fragment.
     """
 
@@ -93,7 +93,8 @@ class TracedInstruction(Record):
 def trace_fragment(
     pass_: FragmentPass, textures: Textures, fragment: tuple[int, int], arithmetic: Arithmetic
 ) -> tuple[TracedInstruction, ...]:
-    """What a pass of an expanded plan executes for one fragment; nothing is written to a texture.
+    """The instructions that a pass of an expanded plan executes for one fragment, without writing
+    it.
 
     It ends with the program, or with the KIL that discards the fragment. fragment: its column and
     row in the pass's rectangle.
@@ -107,7 +108,7 @@ def trace_fragment(
 
 
 def as_value(values: Any) -> Value:
-    """Numbers as a trace has them."""
+    """Numbers in the form of a trace."""
     return tuple(Spelled(value) for value in values)
 
 
@@ -135,7 +136,7 @@ class _Traced:
                 return
 
     def _step(self, number: int, state: str, instruction: Instruction) -> TracedInstruction:
-        """Execute an instruction, between a look at what it reads and one at what it wrote."""
+        """Execute an instruction, and record its operands before and its result after."""
         texts, row = operand_texts(instruction), OPCODES[instruction.mnemonic]
         is_lookup = row.form is Form.SAMPLE
         sources = [vector(src, self.machine, coordinate=is_lookup) for src in instruction.srcs]

@@ -1,7 +1,7 @@
 """One texel traced through the passes of a plan.
 
-An executor runs the plan, and after each pass that writes the texel its value is read. What the
-fragment looked up and executed there is found on the reference machine, from the textures as the
+An executor runs the plan, and after each pass that writes the texel its value is read. The
+reference machine then shows the fragment's lookups and instructions there, from the textures as the
 executor left them.
 """
 
@@ -51,11 +51,11 @@ from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record
 
 MOST_VISITS = 100
-"""Passes that a table describes in short."""
+"""Passes in a short table."""
 
 
 class Fate(Enum):
-    """What a pass does to the texel.
+    """The effect of a pass on the texel.
 
     WRITTEN: it writes it; a dispatch may. OUTSIDE: it draws or copies to other texels alone.
     DISCARDED: a KIL discards the fragment there.
@@ -67,9 +67,9 @@ class Fate(Enum):
 
 
 class TracedRead(Record):
-    """A texel that the fragment looked up, or that a copy takes.
+    """A texel that the fragment looked up, or that a copy reads.
 
-    texture: its name. value: its channels; of a filtered lookup, what the filter gave. line: of the
+    texture: its name. value: its channels; for a filtered lookup, the filter's result. line: of the
     lookup in the program's text. coordinates: its operand. Both are None for a copy.
     """
 
@@ -100,7 +100,8 @@ class Visit(Record, rename={"pass_": "pass"}):
     Repeats. kind: draw, copy, clear or dispatch. program: the file name of its program or kernel.
     line: of the instruction that wrote the colour last, None for other kinds. blends: whether what
     is drawn is added to the texel. fog: the OPTION that then mixes fog into the colour. sources:
-    the textures that a dispatch may read. steps: what the fragment executed; None unless asked for.
+    the textures that a dispatch may read. steps: the fragment's instructions; None unless
+    requested.
     """
 
     pass_: int
@@ -171,7 +172,7 @@ class Trace(Result):
                 yield "", what, values
 
     def _summary(self) -> str:
-        """How many passes write the textures, and what those did that are not shown."""
+        """The number of passes that write the textures, and the effects of those not shown."""
         rest = {
             "outside of it": self.outside,
             "with its fragment discarded": self.discarded,
@@ -183,7 +184,7 @@ class Trace(Result):
 
 
 def _cell(values: Sequence[float | None], place: int) -> Entry:
-    """The shortest text that gives the same float32; a point where nothing was written."""
+    """The shortest text for the same float32; a point if nothing was written."""
     if place >= len(values):
         return Numeral("")
     value = values[place]
@@ -208,7 +209,7 @@ def _title(visit: Visit) -> str:
 
 
 def _events(visit: Visit) -> Iterator[tuple[str, Sequence[float | None]]]:
-    """What a pass did there, with numbers."""
+    """The effect of a pass there, with numbers."""
     if visit.fate is Fate.OUTSIDE:
         yield "its rectangle does not cover the texel", ()
         return
@@ -267,12 +268,11 @@ def trace(
     """Trace the texel of column x and row y through the passes that write it. Row 0 is the bottom.
 
     textures: names; by default, all textures of the first output's size that its values pass
-    through, so that textures which take turns are one trace. inputs, executor, machine, seed: as
-    for `run`. instructions: whether to keep what the fragment executes in each pass. every_pass:
-    whether to describe every pass, and not only the first, the last, and those after which the
-    value is another than before them.
+    through, so that ping-pong textures make one trace. inputs, executor, machine, seed: as for
+    `run`. instructions: whether to keep what the fragment executes in each pass. every_pass:
+    whether to describe every pass, not only the first, the last, and those that change the value.
 
-    Raises InputError where there is no such texel or texture, and where no pass writes it.
+    Raises InputError for an unknown texel or texture, or one that no pass writes.
     """
     plan = p.plan()
     given = operands_of(p, plan, inputs, seed)

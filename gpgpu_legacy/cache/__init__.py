@@ -1,1 +1,3 @@
-"""Traces of the memory accesses of plans, and caches that simulate them."""
+"""Traces of the memory accesses of plans, and the caches in which they are simulated. No plan runs
+here, and no time is predicted.
+"""

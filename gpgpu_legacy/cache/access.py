@@ -1,10 +1,10 @@
-"""How fragments touch textures: where texels are stored, and the order of the fragments.
+"""How fragments access textures: the addresses of texels, and the order of the fragments.
 
 A GPU hides the latency of memory behind other fragments: it starts many, and each waits for its
-lookup while the next makes the same one. Fragments in flight are that interleaving, without times:
-so many fragments, neighbours in raster order, start together; each makes its first access in turn,
-then each its second, and lastly each its write. When all are done, the next ones start. With quads
-so many quads start together, and a quad's four fragments still make each access in turn.
+lookup while the next makes the same one. Fragments in flight model that interleaving, without
+times: a number of neighbours in raster order start together. All make their first access in turn,
+then their second, and so on up to their writes; then the next ones start. With quads, that number
+of quads starts together, and a quad's four fragments still make each access in turn.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MOST_IN_FLIGHT = 1 << 16
 class Access:
     """A texture layout and a raster order.
 
-    quads: rasterise 2×2 quads, whose four fragments take each access in turn. in_flight: how many
-    fragments, or quads, are in flight, from 1 to MOST_IN_FLIGHT; with 1 each is done before the
-    next. Raises InputError for any other number, and where quads do not fill the tiles of the
-    raster order.
+    quads: rasterise 2×2 quads, whose four fragments take each access in turn. in_flight: the number
+    of fragments, or quads, in flight, from 1 to MOST_IN_FLIGHT; with 1 each is done before the
+    next. Raises InputError for any other number, and if quads do not fill the tiles of the raster
+    order.
     """
 
     layout: Layout = LINEAR
@@ -42,7 +42,7 @@ class Access:
             )
 
     def __str__(self) -> str:
-        """The raster order and the layout, by their names, and how many are in flight."""
+        """The raster order and the layout, by name, and the number in flight."""
         quads = " in quads" if self.quads else ""
         in_flight = f", {self.in_flight} in flight" if self.in_flight > 1 else ""
         return f"{self.raster.name}{quads}, {self.layout.name}{in_flight}"
@@ -59,7 +59,7 @@ def parse_access(
     quads: bool = False,
     in_flight: int = 1,
 ) -> Access:
-    """An Access from the spellings of a layout and of a raster order; InputError for unknown ones.
+    """An Access from the spellings of a layout and a raster order; InputError for unknown ones.
 
     None chooses that of DEFAULT_ACCESS. quads, in_flight: as in Access.
     """

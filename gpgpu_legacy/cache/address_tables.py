@@ -1,4 +1,4 @@
-"""The addresses of a pass as tables: one of columns and one of rows, whose sums they are."""
+"""The addresses of a pass as sums of two tables: one of columns and one of rows."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ QUAD = ((0, 0), (1, 0), (0, 1), (1, 1))
 OUTSIDE = 1 << 60  # bytes; no address reaches it, and two of it do not overflow
 
 Tables = tuple[I64, I64, I64, I64]
-"""Two tables [positions along an axis, slots]: an entry of the one plus an entry of the other is an
-address, or another address in the same line. Then, for each position of either axis, the number of
-its stretch of equal entries."""
+"""Two tables [positions along an axis, slots]: the sum of an entry of each is an address, or
+another address in the same line. Then, for each position of either axis, the number of its stretch
+of equal entries.
+"""
 
 
 # Slots: the accesses of a fragment or quad as arrays ---------------------------------------------
 
 
 class Axis(NamedTuple):
-    """The columns, or the rows, that slots touch; every array has one entry per slot.
+    """The columns, or the rows, that slots access; every array has one entry per slot.
 
     forms: int64 [4, slots], the constant and the coefficients of x, y and the iteration. The texel
     is this form over `denominators`, rounded down, and clamped to `sizes` or, if it `repeats`,
@@ -54,7 +55,7 @@ class Axis(NamedTuple):
     def moves(self, table: I64, size: tuple[int, int], iteration: int) -> list[int] | None:
         """The bytes between each slot's offsets in iteration 0 and those in another iteration.
 
-        size: of the rectangle. None where the distance is not proven to be the same in all
+        size: of the rectangle. None if the distance is not proven to be the same in all
         fragments: a texel that moves may not be clamped or wrap around, and all texels between the
         first and the last that the slot touches must move by the same distance in the table.
         """
@@ -75,7 +76,7 @@ class Axis(NamedTuple):
 
 
 def _distance(table: I64, first: int, last: int, texels: int) -> int | None:
-    """The distance between entries `texels` apart in a table; None where it differs."""
+    """The distance between entries `texels` apart in a table; None if it varies."""
     if first == last:
         return int(table[first + texels]) - int(table[first])
     apart = table[first + texels : last + texels + 1] - table[first : last + 1]
@@ -131,8 +132,8 @@ def add_offsets(  # noqa: PLR0917 - numba takes them by position
 def settle(across: I64, up: I64, in_line: int) -> None:
     """Change tables [slots, places] so that more entries are equal, and all sums keep their lines.
 
-    Where all of a slot's entries in one table lie at the same place in a line, that place is moved
-    to the other table. Where no two places add up to a whole line, the places are dropped.
+    If all of a slot's entries in one table have the same offset in a line, that offset is moved to
+    the other table. If no two offsets add up to a whole line, the offsets are dropped.
     """
     for here, there in ((across, up), (up, across)):
         places = here & in_line

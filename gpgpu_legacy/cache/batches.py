@@ -1,4 +1,4 @@
-"""Rows in flight, in native code: the batches of a chunk, whose rows access slot by slot.
+"""Rows in flight, in native code: the batches of a chunk, whose rows advance slot by slot.
 
 A batch is split into parts: its rows, and the slots of one access. Simulators execute a part as if
 it were a chunk, row by row, and the parts one after another. With one row in flight the whole chunk
@@ -18,7 +18,7 @@ I32 = NDArray[np.int32]
 
 
 class Flight(NamedTuple):
-    """How the rows of a chunk come in parts.
+    """The division of a chunk's rows into parts.
 
     in_flight: repetitions of rows in a batch. lanes: slots of a part. weights: int32, room for the
     repetitions of each row of a batch.
@@ -32,7 +32,7 @@ class Flight(NamedTuple):
 class Batch(NamedTuple):
     """The rows from `first` up to `end`.
 
-    begun: how many repetitions of row `first` came before. left: how many of row `end` - 1 come
+    begun: the repetitions of row `first` that came before. left: those of row `end` - 1 that come
     after.
     """
 
@@ -46,13 +46,13 @@ class Part(NamedTuple):
     """The slots from `slot` up to `slot_end` of a batch, with the number of repetitions a row."""
 
     batch: Batch
-    slot: np.uint64  # unsigned: an index from the end is not looked for
+    slot: np.uint64  # unsigned: no check for an index from the end
     slot_end: np.uint64
     weights: I32
 
 
 def new_flight(times: I32, slots: int, in_flight: int, lanes: int) -> Flight:
-    """The parts of a chunk with these repetitions of rows, and so many slots."""
+    """The parts of a chunk with these repetitions of rows, and that many slots."""
     if in_flight == 1:
         return Flight(1, max(1, slots), times)
     return Flight(in_flight, lanes, np.empty(min(in_flight, len(times)), np.int32))
@@ -68,7 +68,7 @@ def first_batch(times: I32, flight: Flight) -> Any:
 
 @inlined
 def next_batch(before: Batch, times: I32, flight: Flight) -> Any:
-    """The batch after another one, with its weights filled in; without rows after the last one."""
+    """The batch after another one, with its weights filled in; it has no rows after the last."""
     first = before.end - (before.left > 0)
     free, left, end = flight.in_flight, before.left, first
     begun = int(times[first]) - left if left > 0 else 0
@@ -90,7 +90,7 @@ def part_of(batch: Batch, slot: int, flight: Flight) -> Any:
 
 @inlined
 def equal_batches(batch: Batch, flight: Flight) -> Any:
-    """How many repetitions come after a batch of one row, in whole batches of that row."""
+    """The repetitions after a batch of one row, in whole batches of that row."""
     if batch.end - batch.first > 1:
         return 0
     return batch.left // flight.in_flight * flight.in_flight
@@ -98,5 +98,5 @@ def equal_batches(batch: Batch, flight: Flight) -> Any:
 
 @inlined
 def after_equal(batch: Batch, repetitions: int) -> Any:
-    """The last one of equal batches, which have so many repetitions of the row."""
+    """The last of equal batches with that many repetitions of the row."""
     return Batch(batch.first, batch.end, batch.begun + repetitions, batch.left - repetitions)

@@ -18,13 +18,13 @@ _SIZES = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
 class Policy(Enum):
-    """Which line of a full set is evicted.
+    """The rule for the line of a full set that is evicted.
 
     LRU: the least recently used. FIFO: the oldest. RANDOM: any. PLRU, tree pseudo-LRU: each node of
     a binary tree over the ways has a bit that points away from the half used last, and the bits
-    lead to the line that is evicted. Where the ways are an odd number times a power of two, there
-    is a tree for each such power, and the least recently used tree gives the line (24 ways are 3
-    trees of 8, 7 ways are plain LRU). RANDOM_PLRU: the same, but any of the trees gives the line.
+    lead to the line that is evicted. If the ways are an odd number times a power of two, there is a
+    tree for each such power, and the least recently used tree evicts (24 ways are 3 trees of 8, 7
+    ways are plain LRU). RANDOM_PLRU: the same, but a random tree evicts.
     """
 
     LRU = "lru"
@@ -48,8 +48,7 @@ class Policy(Enum):
 class Cache:
     """A set-associative cache; line l belongs to set `l % sets`, for any number of sets.
 
-    Raises InputError where the size is not a whole number of sets, or the line is not a power of
-    two.
+    Raises InputError if the size is not a whole number of sets, or the line is not a power of two.
     """
 
     size_bytes: int
@@ -145,7 +144,7 @@ def parse_cache(text: str) -> Cache:
 
 
 def _part(part: str, text: str) -> tuple[str, int]:
-    """What a part of a cache's spelling gives, and its number (for a policy, its index)."""
+    """The property that a part of a spelling sets, and its number (for a policy, its index)."""
     if match := _LINE.fullmatch(part):
         return "line", int(match[1])
     if match := _SIZE.fullmatch(part):

@@ -6,13 +6,13 @@ of that many lines or more. Writes count as accesses like reads, so the misses a
 `simulate` with allocation.
 
 Writes that do not allocate, the simulator's default, have no stack distances: such a write is a use
-of its line in the caches that are large enough to still hold it, and not in the smaller ones. Each
-cache still holds all lines of a smaller one, but lines leave it in another order, so that no number
-of lines since an access is its distance.
+of its line only in the caches that still hold it. Each cache still holds all lines of a smaller
+one, but lines leave it in another order, so that no number of lines since an access is its
+distance.
 
 Each line has a bit at the time of its last access; a distance is the number of bits from its line's
 time to now, counted by words and by blocks of words. When times run out, they are renumbered in the
-same order. Repetitions of a row cost next to nothing: after the first one its lines are the most
+same order. Repetitions of a row cost almost nothing: after the first one its lines are the most
 recent, in the order of their last accesses, and stay so. Every further repetition therefore has the
 distances of the second; if all its lines differ, each distance is the number of lines.
 """
@@ -33,16 +33,16 @@ from gpgpu_legacy.lower.numba_code import inlined, native
 from gpgpu_legacy.memory import require_memory
 
 _WORD, _BLOCK = 6, 12
-"""The bits of a time that are its place in a word, and in a block of words."""
+"""The bits of a time that index a word, and a block of words."""
 
 
 _BYTES_A_LINE = 21
-"""Of the address space: an entry of the histogram, its last time, and two times with their bits."""
+"""Bytes for each line: an entry of the histogram, its last time, and two times with their bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Distances:
-    """How many accesses have each distance.
+    """The number of accesses at each distance.
 
     histogram: int64 [most lines + 1], by distance in the trace's lines, of `line_bytes`; entry 0 is
     0. cold: first accesses to a line, which miss in every cache.
@@ -61,7 +61,7 @@ class Distances:
         return self.cold + int(self.histogram[max(0, lines) + 1 :].sum())
 
     def curve(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Sizes in lines, 1 and those at which the misses fall, and the misses from there on."""
+        """Sizes in lines, 1 and each at which the misses fall, with the misses from there on."""
         beyond = self.cold + np.concatenate([np.cumsum(self.histogram[::-1])[::-1][1:], [0]])
         sizes = np.union1d([1], np.flatnonzero(self.histogram)).astype(np.int64)
         return sizes, np.append(beyond, self.cold)[np.minimum(sizes, len(beyond))]
@@ -71,8 +71,8 @@ def stack_distances(trace: Trace, progress: Callable[[float], None] = lambda _: 
     """The distances of a trace's accesses, exactly, in one pass over it.
 
     progress: called with the fraction done, after each chunk and each iteration.
-    It takes _BYTES_A_LINE bytes of memory for each line of the address space. Raises InputError
-    where an access is in no region.
+    It takes _BYTES_A_LINE bytes of memory for each line of the address space. Raises InputError for
+    an access outside all regions.
     """
     stack = _Stack(trace)
     total = sum(step.count for step in trace.steps) or 1
@@ -80,7 +80,7 @@ def stack_distances(trace: Trace, progress: Callable[[float], None] = lambda _: 
     for step in trace.steps:
         for iteration in range(step.count):
             whole = step.accesses(iteration)
-            slots = 0  # those without an access among them, so `whole` may come early
+            slots = 0  # including slots without an access, so `whole` may come early
             for pass_ in step.passes(iteration):
                 for chunk in pass_.chunks():
                     stack.run(chunk)
@@ -161,7 +161,7 @@ def _new_times(last: NDArray[np.int32], times: int) -> _Times:
 
 @inlined
 def _bits(word: int) -> Any:
-    """How many bits are set (Warren, Hacker's Delight, 5-1)."""
+    """The number of set bits (Warren, Hacker's Delight, 5-1)."""
     twos = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     low = twos & np.uint64(0x3333333333333333)
     fours = low + ((twos >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -178,7 +178,7 @@ def _flip(time: int, words: NDArray[np.uint64], blocks: NDArray[np.int32], by: i
 
 @inlined
 def _since(time: int, now: int, words: NDArray[np.uint64], blocks: NDArray[np.int32]) -> Any:
-    """How many bits are set from a time to the last one before now."""
+    """The number of set bits from a time to the last one before now."""
     first, last = time >> _WORD, (now - 1) >> _WORD
     bits = _bits(words[first] >> np.uint64(time & 63))
     word = first + 1
@@ -224,7 +224,7 @@ def _repeat_row(  # noqa: PLR0917
     """Execute one repetition of a row's slots, and count it `weight` times.
 
     start: the first time of this repetition. Returns the next time, or -1 if a line is in no
-    region; the number of accesses; and how many of them are the repetition's first to their line.
+    region; the number of accesses; and the number that are the repetition's first to their line.
     """
     last, at, words, blocks = times
     histogram, cold = tally.histogram, tally.cold

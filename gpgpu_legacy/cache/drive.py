@@ -1,13 +1,14 @@
-"""Chunks through levels of cache, in native code.
+"""Simulates chunks in levels of cache, in native code.
 
 Repeated rows are not simulated again. A repetition of a row that fills no line in any level leaves
 the same lines resident; hits and misses depend on nothing else, so the next repetition has the same
 outcome. It also leaves the same state: with LRU and pseudo-LRU the order afterwards is that of the
 row's last uses, which the next repetition reproduces; FIFO and random replacement change nothing on
 a hit; dirty lines stay dirty. So a row is simulated until a repetition fills nothing; the remaining
-ones, and equal rows after it, have the same outcome. So do the parts of a batch (batches.py), which
-are shorter rows, and a batch of one repeated row, which is such a row with more repetitions of each
-access. An access that is a part on its own hits when it is repeated, if it is one that fills lines.
+repetitions, and equal rows after it, have the same outcome. The same holds for the parts of a batch
+(batches.py), which are shorter rows, and for a batch of one repeated row, which is such a row with
+more repetitions of each access. An access that is a part on its own hits when it is repeated, if it
+fills lines.
 """
 
 from __future__ import annotations
@@ -33,12 +34,12 @@ READ, KEEP, THROUGH = 0, 1, 2
 """The kinds of access: a read, a write that allocates, a write that goes through."""
 
 USES, ABSENT, MISSES, USES_2, MISSES_2, FILLS, BACKS = range(7)
-"""Columns of the counts, int64 [kinds, 7]: slots × times, and those without an access; misses of
+"""Columns of the counts, int64 [kinds, 7]: slots × times, and the ones without an access; misses of
 level 1; lookups and misses of level 2; lines filled from memory; lines written back to memory."""
 
 
 class Slots(NamedTuple):
-    """The slots of a chunk; every array is int64 and has one entry per slot, but for `through`.
+    """The slots of a chunk; every array except `through` is int64 and has one entry per slot.
 
     kinds: the columns of the counts. acts: READ, KEEP or THROUGH. copies: which cache of level 1 it
     accesses. through: the slots that write through. last: room for their outcomes.
@@ -52,7 +53,7 @@ class Slots(NamedTuple):
 
 
 class Ledger(NamedTuple):
-    """The counts, and whose they are.
+    """The counts, and the regions that they belong to.
 
     counts: int64 [kinds, 7]. starts, owners: the first line of each region in the order of
     addresses, and the region's number.
@@ -95,8 +96,8 @@ def _again(  # noqa: PLR0917
 ) -> None:
     """Count repetitions of a row's slots with the outcome of the last one, which filled nothing.
 
-    Reads and allocating writes hit level 1. `slots.last` says of the slots that write through
-    whether they missed level 1 (1) and level 2 (2). absent: whether any slot has no access.
+    Reads and allocating writes hit level 1. For slots that write through, `slots.last` says whether
+    they missed level 1 (1) and level 2 (2). absent: whether any slot has no access.
     """
     for slot in slots.through:
         if between[0] <= slot < between[1] and lines[row, slot] >= 0:
@@ -122,7 +123,7 @@ def _below(  # noqa: PLR0917
     dirty: int,
     ledger: Ledger,
 ) -> Any:
-    """A lookup in level 2; 1 where it missed."""
+    """A lookup in level 2; returns 1 on a miss."""
     counts = ledger.counts
     outcome = look(second, 0, granule, fill, dirty, policy, wide)
     counts[kind, USES_2] += 1
@@ -148,7 +149,7 @@ def _drive(  # noqa: PLR0912, PLR0915, PLR0917
     two: bool,
     mapped: bool,
 ) -> Any:
-    """Simulate a part of a chunk; returns how many lines its slots fill in any level."""
+    """Simulate a part of a chunk; returns the number of lines that its slots fill in any level."""
     (first_row, end, _, _), slot_1, slot_end, weights = part
     kinds, acts, copies, last = slots.kinds, slots.acts, slots.copies, slots.last
     counts = ledger.counts

@@ -5,13 +5,13 @@ its write. With quads the four fragments of a quad make each access in turn, in 
 (1, 0), (0, 1), (1, 1); those outside the rectangle make none. A blended write is a read, then a
 write. Several targets are written in turn. A fragment that KIL may discard counts as if
 it lived. With several fragments (or quads) in flight all of a batch make their first access, then
-their second, and so on; a pass begins when the one before it is done. A copy executes no fragment
-program: it reads, then writes each texel, one by one in row order, whatever the raster order and
-however many fragments are in flight. Clears, uploads and initial values make no accesses.
+their second, and so on; a pass begins when the one before it is done. A copy runs no program: it
+reads, then writes each texel, one by one in row order, whatever the raster order and the number in
+flight. Clears, uploads and initial values make no accesses.
 
-Nothing is executed: texel_accesses.py finds out what each fragment touches, and address_tables.py
-turns that into a table for each axis of the rectangle, in which every address of a pass is a sum of
-two entries.
+Nothing is executed: texel_accesses.py finds the texels that each fragment accesses, and
+address_tables.py makes a table for each axis of the rectangle, so that every address of a pass is a
+sum of two entries.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ def trace_fragments(plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: 
     Its regions are all textures of the plan in their order; buffers are always linear. A row of a
     chunk is a fragment, a quad, or a texel of a copy. Chunks have at most MOST_ROWS rows and
     MOST_LINES lines, or two batches if that is more, and own their arrays: a chunk may be used
-    after the next one is made. A Repeat is a step of as many iterations. A pass whose rectangle or
-    lookups are not affine in the iteration is analysed for each iteration.
+    after the next one is made. A Repeat is a step with the same number of iterations. A pass whose
+    rectangle or lookups are not affine in the iteration is analysed for each iteration.
 
     Raises InputError for a lookup whose texel is not known without executing the program, for
-    dispatches, and for `line_bytes` that is no power of two or smaller than a texel.
+    dispatches, and if `line_bytes` is not a power of two or is smaller than a texel.
     """
     space = address_space(plan, access.layout, line_bytes)
     steps = []
@@ -83,7 +83,7 @@ class _Pass:
     """A pass of a step, in all of its iterations.
 
     axes: of a fragment's slots. kinds: of the slots of a row, a fragment's or a quad's. in_flight:
-    how many rows are in flight, at most as many as there are.
+    the number of rows in flight, at most all of them.
     """
 
     size: tuple[int, int]
@@ -136,9 +136,9 @@ class _Pass:
     def tables(self, iteration: int) -> Iterator[tuple[Positions, Tables]]:
         """Positions in order, with tables for them.
 
-        Where tables for the whole rectangle would be too large, each stretch of positions gets
-        tables of its own columns and rows. Where a slot's column or row depends on both x and y,
-        one table instead holds every address of a few positions.
+        If tables for the whole rectangle would be too large, each stretch of positions gets tables
+        of its own columns and rows. If a slot's column or row depends on both x and y, one table
+        instead holds every address of a few positions.
         """
         share = 2 if self.quads else 1
         width, height = (-(-side // share) for side in self.size)
@@ -214,7 +214,7 @@ class _Changing:
 
 
 def _rows_of_chunk(slots: int, in_flight: int) -> int:
-    """The rows that a chunk has room for; if one batch does not fit, two."""
+    """The rows that fit a chunk; if one batch does not fit, two batches."""
     two_batches = 2 * in_flight if in_flight > 1 else 1
     return max(two_batches, min(MOST_ROWS, MOST_LINES // slots))
 
@@ -244,7 +244,7 @@ def _repeated(
     if not moves(pass_):
         try:
             return _pass(plan, pass_, count, space, access)
-        except InputError:  # not affine over all iterations: it may be in each of them
+        except InputError:  # not affine over all iterations, but perhaps in each of them
             if not varies(pass_):
                 raise
     known: dict[object, _Pass] = {}
@@ -259,7 +259,7 @@ def _repeated(
 
 
 def _access_key(pass_: Pass) -> object:
-    """Everything that may vary in a pass and makes a difference to its accesses."""
+    """Everything that may vary in a pass and changes its accesses."""
     if isinstance(pass_, FragmentPass):
         return pass_.rect, pass_.texcoords, pass_.locals, pass_.env
     return pass_

@@ -1,4 +1,4 @@
-"""Where the reads of a plan hit a cache: by the fragment that makes them, or by what they read."""
+"""Where the reads of a plan hit a cache: by the reading fragment, or by the texel read."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ I64 = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HeatMap:
-    """How many reads each place had, and how many of them hit.
+    """The reads of each place, and the number of them that hit.
 
-    of: what the places are, for people. reads, hits: int64 [rows, columns], row 0 the lowest.
+    of: the kind of places, for people. reads, hits: int64 [rows, columns], row 0 the lowest.
     all_reads, all_hits: sums in which places that share a line count once.
     """
 
@@ -74,7 +74,7 @@ def heat_map(
 
 
 _BYTES_A_PLACE = 48
-"""Of a fragment or a texel: where it is, as int32 and int64 in both directions, reads and hits."""
+"""Bytes for a fragment or texel: its x and y as int32 and as int64, its reads and hits."""
 
 
 def _require_memory(places: int, noun: str) -> None:
@@ -106,7 +106,7 @@ class _FragmentCounter:
         side = 2 if self.quads else 1
         self.xs = side * np.concatenate([x for x, _ in positions]).astype(np.int64)
         self.ys = side * np.concatenate([y for _, y in positions]).astype(np.int64)
-        # With room beyond the edges, for the fragments of a quad outside the rectangle.
+        # With a margin for the fragments of a quad outside the rectangle.
         self.reads = np.zeros((height + self.quads, width + self.quads), np.int64)
         self.hits = np.zeros_like(self.reads)
 

@@ -1,18 +1,18 @@
-"""A processor's memory as a program meets it: pages, DTLB, page walks, and two levels of cache.
+"""A processor's memory hierarchy: pages, DTLB, page walks, and two levels of cache.
 
 An access takes these steps. The DTLB looks up its virtual page. On a DTLB miss the page walk loads
 the page's entry of the page table, through the caches like any load; the upper levels of the page
-table are assumed to be in the processor, in caches like Core 2's paging-structure caches. Then the
+table are assumed to be cached in the processor, as in Core 2's paging-structure caches. Then the
 access itself looks up level 1 and, on a miss, level 2, by its physical address. Both levels
 allocate on writes and write back: a dirty line that level 1 evicts is written into level 2 after
 the miss has been served. Each cache has its own replacement policy. There is no prefetching.
 
-Virtual addresses are the trace's, from 0. The page table takes as many whole pages as it needs;
-they have frames like all others and are numbered after them.
+Virtual addresses are the trace's, from 0. The page table takes whole pages; they have frames like
+all others and are numbered after them.
 
 Bits within a page choose the sets of level 1, so the DTLB and level 1 behave the same for every
-mapping of pages to frames. They are simulated once (Core), and each machine and paging serves what
-they request of level 2 (Level2).
+mapping of pages to frames. They are simulated once (Core), and each machine and paging serves their
+requests to level 2 (Level2).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """What lies between a core and its memory.
+    """The hierarchy between a core and its memory.
 
     l1, l2: write-allocate, write-back, with lines of one size. dtlb: a cache whose lines are pages.
     entry_bytes: of the page table. memory_bytes: the RAM that provides the frames.
@@ -62,7 +62,7 @@ class Hierarchy:
 
     @property
     def core(self) -> tuple[Cache, Cache, int]:
-        """What Core depends on."""
+        """The properties that Core depends on."""
         return self.dtlb, self.l1, self.entry_bytes
 
     @property
@@ -163,7 +163,7 @@ class _Core:
         )
         self._dtlb, self._l1 = _new_sets(hierarchy.dtlb), _new_sets(hierarchy.l1)
         self.counts = np.zeros(4, np.int64)
-        """Accesses, misses of level 1 and the DTLB, misses of walks in level 1."""
+        """Accesses, misses of level 1 and the DTLB, misses of page walks in level 1."""
 
     def access(self, units: Int64s, kinds: NDArray[np.int16], unit_bytes: int) -> Int64s:
         """Simulate accesses in order (see `measure`); returns their requests for Level2.serve.
@@ -187,7 +187,7 @@ class _Level2:
         self._frames = paging.map(hierarchy.pages(bytes_in_use))
         self._l2 = _new_sets(hierarchy.l2, paging.seed)
         self.counts = np.zeros(3, np.int64)
-        """Misses, those of walks, dirty lines evicted."""
+        """Misses, misses of page walks, dirty lines evicted."""
 
     def serve(self, requests: Int64s) -> None:
         """Serve the requests of level 1. It releases Python's lock."""
@@ -200,7 +200,7 @@ def _pages(page_bytes: int, bytes_in_use: int) -> int:
 
 
 class _Sets(NamedTuple):
-    """A cache: entries as in sets.py, the mask of `set_of`, the policy, and its random numbers'."""
+    """A cache: entries as in sets.py, the mask for `set_of`, the policy, and its random state."""
 
     entries: Int64s
     mask: int

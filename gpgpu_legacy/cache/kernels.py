@@ -1,10 +1,10 @@
-"""Dispatches as traces: where kernels load and store, work group by work group.
+"""Dispatches as traces: the loads and stores of kernels, work group by work group.
 
 Work groups come one after another, x first. The invocations of a work group, numbered x first, take
-each access in turn, in the order of the program; those that a guard or a branch masks make none.
-Buffers are regions in the plan's order, as `lay_out` has them. The shared arrays of each
-kernel are regions after them: one copy, which the work groups use one after another. Shared memory
-is in RAM, as on the Mali-T604: its loads and stores are accesses like all others.
+each access in turn, in the order of the program; masked ones make none. Buffers are regions in the
+plan's order, from `lay_out`. The shared arrays of each kernel are regions after them: one copy,
+which the work groups use one after another. Shared memory is in RAM, as on the Mali-T604: its loads
+and stores are ordinary accesses.
 
 The addresses come from the reference machine without data (interp/dataless.py), for many work
 groups at once, or from native code (lower/emit/numba_kernel.py) for kernels of one invocation a
@@ -57,9 +57,8 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> Trace:
     """All accesses of a plan's dispatches to its buffers and shared arrays.
 
     line_bytes: the granule of the trace's lines.
-    Raises PlanError for a plan with other passes than dispatches, for a kernel whose control flow
-    or addresses depend on data, and where an invocation accesses an element outside an array;
-    InputError as `lay_out` does.
+    Raises PlanError for a plan with passes other than dispatches, for a kernel whose control flow
+    or addresses depend on data, and for an access outside an array; InputError as `lay_out` does.
     """
     dispatches = [pass_ for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)]
     if len(dispatches) < sum(1 for _ in plan.weighted_passes()):
@@ -75,7 +74,7 @@ _ELEMENT_BYTES = {Type.DOUBLE: 8, Type.VEC4: 16}  # of the others, 4
 class _Place(NamedTuple):
     """Where an array of a kernel lies.
 
-    base: its first byte. kind: of a load; a store's is one more.
+    base: its first byte. kind: of a load; that of a store is one more.
     """
 
     base: int
@@ -85,7 +84,7 @@ class _Place(NamedTuple):
 
 
 class _Maker:
-    """Makes steps and passes; counts each different dispatch once.
+    """Makes steps and passes; counts each distinct dispatch once.
 
     regions: those of the plan, then the shared arrays of each kernel.
     """
@@ -226,7 +225,7 @@ def first_dispatch_addresses(
 
 
 class _TooLargeError(Exception):
-    """A batch with more accesses than LARGEST_RECORD."""
+    """Raised for a batch with more accesses than LARGEST_RECORD."""
 
 
 class _Record:
@@ -256,7 +255,7 @@ class _Record:
         self.kinds.append(place.kind + store)
 
     def chunks(self, grid: WorkGroups, local_size: tuple[int, int]) -> Iterator[Chunk]:
-        """A row for each work group if that is short, else for each of its repetitions."""
+        """A row for each work group if the row is short, else one for each of its repetitions."""
         if not self.lines:
             return
         threads, accesses = prod(local_size), len(self.lines)
@@ -298,8 +297,8 @@ def _parts(kinds: Kinds, threads: int) -> Iterator[tuple[int, int, int]]:
 def repetitions(kinds: Kinds, longest: int) -> Iterator[tuple[int, int, int]]:
     """A sequence cut into stretches that repeat: start, period and repeats of each, in order.
 
-    Readers are fast where many rows have the same kinds. longest: of a period. Stretches without
-    repetition come as periods that occur once.
+    Readers are fast if many rows have the same kinds. longest: of a period. Stretches without
+    repetition are periods that occur once.
     """
     start = at = 0
     stride = 0
@@ -307,7 +306,7 @@ def repetitions(kinds: Kinds, longest: int) -> Iterator[tuple[int, int, int]]:
         period, repeats = _repetition(kinds[at:], longest)
         if repeats < 2:
             stride += 1
-            at += max(1, stride // _PATIENCE)  # longer and longer strides, where nothing repeats
+            at += max(1, stride // _PATIENCE)  # longer and longer strides while nothing repeats
             continue
         yield from _once(start, at, longest)
         yield at, period, repeats

@@ -1,4 +1,4 @@
-"""Where the texels of a texture lie: linear, blocked, in Morton order, in blocks of blocks.
+"""Texture layouts: linear, blocked, in Morton order, in blocks of blocks.
 
 All layouts are separable: texel (i, j) lies x[i] + y[j] bytes after the texture's first byte, so
 two short tables are enough. Row 0 comes first; the layers of a 3D texture or of a cube map lie one
@@ -43,7 +43,7 @@ class Placement:
 class Layout:
     """A texture layout by its canonical name.
 
-    blocks: the sides of the blocks, small ones first, each a multiple of the one before; none for
+    blocks: the sides of the blocks, small ones first, each a multiple of the one before; empty for
     linear. morton: in Morton order instead.
     """
 
@@ -96,7 +96,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Spelling(Generic[T]):
-    """One way to write a choice: its form and what it means, for people, and its reader.
+    """One way to write a choice: its form and its meaning, for people, and its reader.
 
     read: returns None for a text of another form, and raises InputError for impossible numbers.
     """
@@ -107,7 +107,7 @@ class Spelling(Generic[T]):
 
 
 def read_spelling(what: str, text: str, spellings: Iterable[Spelling[T]]) -> T:
-    """The choice that a text spells, by the first form that fits; InputError if none does."""
+    """The choice with that spelling, by the first form that fits; InputError if none does."""
     wanted = text.strip().lower()
     for spelling in spellings:
         choice = spelling.read(wanted)
@@ -153,7 +153,7 @@ SIX_D = Layout("6d", ((4, 4), (32, 32)))
 
 LAYOUTS: tuple[Spelling[Layout], ...] = (
     Spelling("linear", "row after row", {LINEAR.name: LINEAR}.get),
-    Spelling("WxH", "blocks of that size, as 4x4 or 8x8, row by row", _read_blocks),
+    Spelling("WxH", "blocks of that size, such as 4x4 or 8x8, row by row", _read_blocks),
     Spelling("morton", "the bits of x and y interleaved", {MORTON.name: MORTON}.get),
     Spelling("6d", "4x4 blocks in 32x32 blocks", {SIX_D.name: SIX_D}.get),
     Spelling("6d:WxH,WxH", "small blocks in large blocks, of those sizes", _read_blocks_in_blocks),
@@ -162,5 +162,5 @@ LAYOUTS: tuple[Spelling[Layout], ...] = (
 
 
 def parse_layout(text: str) -> Layout:
-    """The layout of a spelling, which its `name` is too; InputError for an unknown one."""
+    """The layout with that spelling, such as its `name`; InputError for an unknown one."""
     return read_spelling("texture layout", text, LAYOUTS)

@@ -28,7 +28,7 @@ from gpgpu_legacy.cache.sets import LRU, new_level, read_ordered, write_ordered
 from gpgpu_legacy.cache.trace import Chunk, Trace
 
 _SHORT, _SLOTS = 3, 64
-"""Shorter rows than this, without repetitions, are joined to rows of about so many slots."""
+"""Rows without repetitions that have fewer slots are joined to rows of about this many."""
 
 
 class Caches:
@@ -147,11 +147,11 @@ class Caches:
         periods: int = 1,
         stay: Sequence[NDArray[np.bool_]] | None = None,
     ) -> list[NDArray[np.int64]] | None:
-        """States with each region's lines moved `periods` times; None where that is impossible.
+        """States with each region's lines moved `periods` times; None if that is impossible.
 
         moves: in bytes, by region; other regions stay. stay: entries that keep their lines, though
-        they move with their set. It is impossible where a line would leave its region, or be in a
-        set twice.
+        they move with their set. It is impossible if a line would leave its region, or be in a set
+        twice.
         """
         moved_states = []
         for number, (cache, state) in enumerate(zip(self.memory.levels, states, strict=True)):

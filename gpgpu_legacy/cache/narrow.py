@@ -1,7 +1,7 @@
-"""The commonest cache in native code: one level of few ways, LRU, writes going through it.
+"""The commonest cache in native code: one level with few ways, LRU, write-through.
 
-It gives the same counts as drive.py, faster: the number of ways is a constant, so that a set is
-searched and reordered without a branch that depends on where a line is found.
+It gives the same counts as drive.py, faster: the number of ways is a constant, so that searching
+and reordering a set takes no branch on a line's position.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _read(entries: NDArray[np.int64], at: int, entry: int, ways: int) -> Any:
     if entries[at, 0] == entry:
         return 0
     # All bits are set from the way of the entry on, where the others stay in place. A condition
-    # would become a branch that no processor can predict.
+    # would become an unpredictable branch.
     after, held = np.int64(0), entry
     for way in range(ways):
         there = entries[at, way]

@@ -1,23 +1,23 @@
-"""Which frame of memory each page of a program has: its mapping by an operating system.
+"""The frame of memory of each page of a program: its mapping by an operating system.
 
 Frames of one colour share their sets of a physically addressed cache.
 
 `xnu` is the mapping of OS X 10.9, as read in its kernel's source (xnu-2422.115.4, in Apple's
-apple-oss-distributions/xnu). A processor's cpuid.c counts the colours, line × sets over the page,
-for the cache that has the most; vm_page_set_colors in vm_resident.c caps them at 128. There is a
-list of free frames for each colour, in ascending order after the start, since pmap_startup releases
-them from the end. vm_page_grab gives a processor's own frames out in turn and gets it new ones, 4
-for each colour, one from each colour's list after another, beginning after the colour of the last.
-So a page's colour follows from when it is first touched, whatever its address: pages that one
-processor takes one after another have successive colours. A page of the page table is taken in the
-same way, by pmap_expand in pmap.c, after the first page touched of those that it describes
-(vm_fault takes a page before it enters it). Superpages are for those who ask for them.
+apple-oss-distributions/xnu). cpuid.c counts the colours, line × sets over the page, for the cache
+that has the most; vm_page_set_colors in vm_resident.c caps them at 128. There is a list of free
+frames for each colour, in ascending order after the start, since pmap_startup releases them from
+the end. vm_page_grab gives a processor's own frames out in turn and gets it new ones, 4 for each
+colour, one from each colour's list after another, beginning after the colour of the last. So a
+page's colour follows from when it is first touched, whatever its address: pages that one processor
+takes one after another have successive colours. A page of the page table is taken in the same way,
+by pmap_expand in pmap.c, after the first page touched of those that it describes (vm_fault takes a
+page before it enters it). Superpages are used only on request.
 
 Assumed are: pages are first touched in the order of their addresses, as by a program that fills its
 matrices one after another; by one processor, which takes no others meanwhile (or, with `xnu:F`, F
 of them for each page, at random, for other programs and the kernel itself); and the lists are still
-in order, which affects frames but no colours. Where in its group of pages a program begins is not
-known; `xnu@N` begins at the Nth of those that a page of the page table describes.
+in order, which affects frames but no colours. The page at which a program begins within its group
+is not known; `xnu@N` begins at the Nth page that a page of the page table describes.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _MOST_COLOURS = 128  # MAX_COLORS of vm_page.h
 
 
 class Pages(NamedTuple):
-    """The pages to map, and what memory has for them.
+    """The pages to map, and the frames of memory.
 
-    used: those of the program. described: how many of them a page of the page table describes.
-    frames: of memory. colours: of the cache.
+    used: the program's pages. described: the number of them that a page of the page table
+    describes. frames: of memory. colours: of the cache.
     """
 
     used: int
@@ -90,7 +90,7 @@ class Paging:
         return kind + first + (f":{self.fraction:g}" if self.fraction else "")
 
     def tables(self, pages: Pages) -> int:
-        """How many pages the page table takes; they are numbered after the program's."""
+        """The number of pages of the page table; they are numbered after the program's."""
         return -(-(self.first % pages.described + pages.used) // pages.described)
 
     def map(self, pages: Pages) -> NDArray[np.int64]:
@@ -113,7 +113,7 @@ class Paging:
         return _first_free(colours, pages.colours)
 
     def _as_taken(self, pages: Pages, draw: np.random.Generator) -> NDArray[np.int64]:
-        """The frames that XNU gives: the colour of a page is when it is taken."""
+        """The frames that XNU gives: the order in which pages are taken decides their colours."""
         colours = min(pages.colours, _MOST_COLOURS)
         if colours & (colours - 1):
             raise InputError(f"xnu needs a power of two of page colours; the cache has {colours}")
@@ -127,7 +127,7 @@ class Paging:
 
 
 def parse_paging(text: str, seed: int = 0) -> Paging:
-    """A paging from its spelling: a kind, xnu@N, and :F after miscoloured or xnu. Or InputError."""
+    """A paging from its spelling: a kind or xnu@N, and :F after miscoloured or xnu."""
     match = _SPELLING.fullmatch(text.strip().lower())
     kind, first, given = match.group("kind", "first", "fraction") if match else ("", None, None)
     fraction = real_in(given) if given else 0.0

@@ -45,7 +45,7 @@ class Raster:
     tile: Side = (1, 1)
 
     def check(self, *, quads: bool) -> None:
-        """Raise InputError where quads do not fill the tiles."""
+        """Raise InputError if quads do not fill the tiles."""
         if quads and self.order is Order.TILED and (self.tile[0] % 2 or self.tile[1] % 2):
             raise InputError(
                 f"quads of 2x2 fragments do not fill tiles of {self.tile[0]}x{self.tile[1]}; "
@@ -55,9 +55,9 @@ class Raster:
     def positions(self, width: int, height: int, *, quads: bool = False) -> Iterator[Positions]:
         """The positions of a rectangle's fragments in order, at most CHUNK_POSITIONS at a time.
 
-        With quads, those of its quads: quad (i, j) holds the fragments from (2i, 2j) on, except
-        those outside the rectangle. Each array is int32 and must not be written to. Raises
-        InputError where quads do not fill the tiles.
+        With quads, the positions of its quads: quad (i, j) holds the fragments from (2i, 2j) on,
+        except those outside the rectangle. Each array is int32 and must not be written to. Raises
+        InputError if quads do not fill the tiles.
         """
         self.check(quads=quads)
         share = 2 if quads else 1
@@ -99,7 +99,7 @@ def _enclosing(size: Side) -> int:
 
 @native
 def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
-    """Fill in the positions from number `first` on; returns how many there are.
+    """Fill in the positions from number `first` on; returns their number.
 
     Tiles at the right and upper edges are cut off, so `first` is located by rows of tiles, then
     tiles, then rows in the tile.
@@ -130,10 +130,11 @@ def _in_tiles(first: int, size: Side, tile: Side, xs: I32, ys: I32) -> int:
 
 @native
 def _along_curve(place: int, hilbert: bool, size: Side, xs: I32, ys: I32) -> tuple[int, int]:
-    """Fill in the positions from a place on the curve on; returns the next place, and how many.
+    """Fill in the positions from an index on the curve on; returns the next index, and their
+    number.
 
-    Where a position lies outside, the whole aligned square that begins there may lie outside too;
-    it is skipped in one step.
+    If a position lies outside, the whole aligned square that begins there may lie outside too; it
+    is skipped in one step.
     """
     (width, height), side, count = size, _enclosing(size), 0
     while place < side * side and count < xs.size:
@@ -200,7 +201,7 @@ _MORTON, _HILBERT = Raster("morton", Order.MORTON), Raster("hilbert", Order.HILB
 
 RASTERS: tuple[Spelling[Raster], ...] = (
     Spelling("scan", "row after row", {SCAN.name: SCAN}.get),
-    Spelling("tiled:WxH", "tiles of that size, as tiled:8x8, row by row", _read_tiles),
+    Spelling("tiled:WxH", "tiles of that size, such as tiled:8x8, row by row", _read_tiles),
     Spelling("morton", "along a Z curve", {_MORTON.name: _MORTON}.get),
     Spelling("hilbert", "along a Hilbert curve", {_HILBERT.name: _HILBERT}.get),
 )
@@ -208,5 +209,5 @@ RASTERS: tuple[Spelling[Raster], ...] = (
 
 
 def parse_raster(text: str) -> Raster:
-    """The order of a spelling, which its `name` is too; InputError for an unknown one."""
+    """The order with that spelling, such as its `name`; InputError for an unknown one."""
     return read_spelling("raster order", text, RASTERS)

@@ -1,29 +1,27 @@
-"""Iterations of a step that repeat earlier ones: when that is proven, and what follows from it.
+"""Iterations of a step that repeat earlier ones: the proof, and its consequences.
 
 Let d be the shift, in bytes, of each region's addresses from iteration i to iteration i + p (from
 `Step.shifts`). Let the map that moves each region's lines by its d send whole lines to whole lines
-and sets to sets: each d is a multiple of the line, and where regions share a cache all d are the
-same modulo its sets × line. Assume that the state after iteration i + p is the state after
-iteration i moved by this map (lines in order, dirty bits), that iteration i + p + 1 is iteration
-i + 1 moved, and so on. Then every lookup of these iterations has the outcome of the one p
-iterations earlier, and leaves the state of p iterations earlier, moved: the map is one to one on
-the lines (each stays in its region, which is checked) and commutes with lookup, order of use, order
-of arrival and eviction. So the counts of whole periods of p iterations are multiplied, and the
-state is moved accordingly.
+and sets to sets: each d is a multiple of the line, and if regions share a cache all d are the same
+modulo its sets × line. Assume that the state after iteration i + p is the state after iteration i
+moved by this map (lines in order, dirty bits), that iteration i + p + 1 is iteration i + 1 moved,
+and so on. Then every lookup of these iterations has the outcome of the one p iterations earlier,
+and leaves that iteration's state, moved: the map is one to one on the lines (each stays in its
+region, which is checked) and commutes with lookup, order of use, order of arrival and eviction. So
+the counts of whole periods of p iterations are multiplied, and the state is moved accordingly.
 
-Fragments in flight change nothing here. They permute the accesses of a pass, in a way that depends
-on its rectangle, its raster order and how many are in flight, not on addresses and so not on the
-iteration. Two iterations that are each other's copies, moved, are so in any such order.
+Fragments in flight do not change this. They permute the accesses of a pass, in a way that depends
+on its rectangle, its raster order and the number in flight, not on addresses and so not on the
+iteration. Two iterations that are moved copies of each other stay so in any such order.
 
-Lines that nothing will touch again need not agree, since it no longer matters which lines they are.
-Their only effect is to stand before others in their set, so it is enough that the two states have
-such a line in the same place; and behind the last line that will be touched, where they are the
-next to be evicted, an empty way is equivalent (but not with pseudo-LRU, whose empty ways lie
-anywhere). This holds for clean lines only, since dirty lines are written back. When the state is
-moved, these lines stay as they are. `Futures` knows which lines they are, from the lines that the
-first iterations touch, moved by the shifts.
+Lines that no later access touches need not agree. Their only effect is to come before others in
+their set, so it is enough that the two states have such a line in the same place. After the last
+line that will be touched, where they are the next to be evicted, an empty way is equivalent (but
+not with pseudo-LRU, whose empty ways lie anywhere). This holds only for clean lines, since dirty
+lines are written back. When the state is moved, these lines stay as they are. `Futures` finds them
+from the lines that the first iterations touch, moved by the shifts.
 
-Where evictions are random every iteration is simulated.
+If evictions are random, every iteration is simulated.
 """
 
 from __future__ import annotations
@@ -40,10 +38,10 @@ from gpgpu_legacy.cache.trace import Chunk, Step
 from gpgpu_legacy.lower.numba_code import native
 
 _SEARCHES = 16
-"""How many pairs of iterations are compared for a period, for each iteration of a step."""
+"""The most pairs of iterations compared for a period, for each iteration of a step."""
 
 _DEAD = -4
-"""An entry of a state, in place of a clean line that nothing will touch again."""
+"""An entry of a state that replaces a clean line that no later access touches."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,10 +56,10 @@ class Anchor:
 
 
 class Periods:
-    """Which iterations of a step are shifted copies of others, by its `shifts`."""
+    """Finds iterations of a step that are shifted copies of others, by its `shifts`."""
 
     def __init__(self, step: Step, caches: Caches, check: Callable[[], None]) -> None:
-        """check: called while iterations are compared; it may raise to stop that."""
+        """check: called while iterations are compared; it may raise to stop."""
         self.step, self.caches, self.check = step, caches, check
         self.searches_left = _SEARCHES * step.count
         self.known: dict[int, dict[int, int] | None] = {}
@@ -84,7 +82,7 @@ class Periods:
         return None
 
     def repeated(self, iteration: int, period: int, moves: Mapping[int, int]) -> int:
-        """How many iterations after this one are the one a period earlier, moved in this way."""
+        """The number of iterations after this one that repeat those a period earlier, moved so."""
         after = iteration + 1
         while after < self.step.count and self._moves(after - period, period) == moves:
             after += 1
@@ -106,14 +104,14 @@ class Periods:
 
 
 class Futures:
-    """Which lines later iterations of a step touch, and later steps.
+    """Finds the lines that later iterations of a step touch, and later steps.
 
-    An iteration touches the lines that an earlier one does, moved, where the two shifts of a region
-    differ by whole lines. So the first iteration of each remainder is watched.
+    An iteration touches the lines of an earlier one, moved, if the two shifts of a region differ by
+    whole lines. So the first iteration of each remainder is watched.
     """
 
     def __init__(self, periods: Periods, later: frozenset[int] | None, caches: Caches) -> None:
-        """later: the regions that later steps access; None where nothing is known of one."""
+        """later: the regions that later steps access; None if one of them is unknown."""
         self.periods, self.caches = periods, caches
         self.line_bytes = caches.trace.line_bytes
         self.later = later
@@ -132,7 +130,7 @@ class Futures:
         return [n for n, by in shifts.items() if (n, by % self.line_bytes) not in self.touched]
 
     def watch(self, chunk: Chunk) -> None:
-        """Note what an iteration touches; call it with each chunk."""
+        """Record the lines that an iteration touches; call it with each chunk."""
         _mark(np.ascontiguousarray(chunk.lines, np.int64), self.marks)
 
     def watched(self, iteration: int, regions: Sequence[int]) -> None:
@@ -146,7 +144,7 @@ class Futures:
         self.marks[:] = 0
 
     def seen(self, states: Sequence[NDArray[np.int64]], iteration: int) -> list[NDArray[np.int64]]:
-        """The states after an iteration, without what no later iteration can tell apart."""
+        """The states after an iteration, without differences that no later iteration can see."""
         if self.last is None:
             self.last = self._last_iterations()
         return [self._seen(number, state, iteration) for number, state in enumerate(states)]
@@ -176,7 +174,7 @@ class Futures:
     def _last_iterations(self) -> NDArray[np.int32]:
         """The last iteration that touches each line of the trace, int32 [lines]; -1 for none.
 
-        It is the step's count where later steps may touch the line, or nothing is known.
+        It is the step's count if later steps may touch the line, or are unknown.
         """
         last = np.full(len(self.marks), -1, np.int32)
         count = self.periods.step.count
@@ -199,7 +197,7 @@ class Futures:
 def regions_after(steps: Sequence[Step]) -> list[frozenset[int] | None]:
     """The regions that the steps after each one access, by their shifts.
 
-    None where one of them has no shifts.
+    None if one of them has no shifts.
     """
     after: list[frozenset[int] | None] = [frozenset()]
     for step in reversed(steps[1:]):

@@ -1,4 +1,4 @@
-"""A plan through a cache: its trace, and the result of simulating that trace in a memory."""
+"""A plan through a cache: makes its trace and simulates it in a memory."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> 
     """The accesses of a validated plan, in lines of `line_bytes` bytes.
 
     A plan of dispatches has no raster order, no texture layout and no fragments in flight. Raises
-    InputError where `access` chooses any for such a plan, and where the plan's accesses depend on
-    data.
+    InputError if `access` chooses any for such a plan, and if the plan's accesses depend on data.
     """
     if not plan.dispatches:
         return trace_fragments(plan, access, line_bytes=line_bytes)
@@ -53,7 +52,7 @@ def cache_run(
 
 
 def memory_bytes(result: Simulated) -> int:
-    """Bytes to and from memory, in place of those that instructions request."""
+    """Bytes to and from memory, as opposed to bytes that instructions request."""
     return result.bytes_from_memory + result.bytes_to_memory
 
 

@@ -5,16 +5,16 @@ one shape, one cache's rows after the other's). An entry is twice the line, plus
 or EMPTY. Rows of LRU are in order of use, those of FIFO in order of arrival, the latest first; with
 random replacement entries stay in place.
 
-Rows of pseudo-LRU need no bits of the trees, for the order of the entries says the same: the way of
-an entry has a bit for each level of its tree, the root's the highest, which is 1 where the tree's
-bit points to the half that the entry is in. So the line used last is in way 0, and that which the
-tree would evict in its last way. A use of a line turns all bits on its path away from it, which
-swaps the two halves of each node whose bit pointed to it. The trees lie one behind the other, in
-order of use.
+Rows of pseudo-LRU need no bits of the trees, since the order of the entries holds the same
+information: the way of an entry has a bit for each level of its tree, the root's the highest, which
+is 1 if the tree's bit points to the half that the entry is in. So the line used last is in way 0,
+and the line that the tree would evict in its last way. A use of a line turns all bits on its path
+away from it, which swaps the two halves of each node whose bit pointed to it. The trees lie one
+after the other, in order of use.
 
 `touch` is the primitive for such sets; host.py builds its hierarchy from it. Sets of more than WIDE
-ways, where a search from the front would be slow, have an index beside the entries (`Level`), but
-for those of pseudo-LRU. `look` handles both kinds, with the same outcome.
+ways, where a search from the front would be slow, have an index beside the entries (`Level`),
+except with pseudo-LRU. `look` handles both kinds, with the same outcome.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ LRU, FIFO, RANDOM, PLRU = (
 EMPTY = -1
 BYPASS = -2
 HIT = -3
-"""What `touch` returns but for evicted entries: filled an empty way, missed and not filled, hit."""
+"""Results of `touch` other than evicted entries: filled an empty way, missed unfilled, hit."""
 
 WIDE = 32
 
@@ -57,7 +57,7 @@ def new_state(seed: int) -> NDArray[np.uint64]:
 
 
 def set_mask(cache: Cache) -> int:
-    """The mask for `set_of`, or -1 where the number of sets is not a power of two."""
+    """The mask for `set_of`, or -1 if the number of sets is not a power of two."""
     return cache.sets - 1 if cache.sets & (cache.sets - 1) == 0 else -1
 
 
@@ -85,7 +85,7 @@ def touch(  # noqa: PLR0917
     of random replacement. Returns HIT, BYPASS (a miss, not filled in), EMPTY (a miss that filled an
     empty way) or the entry that was evicted.
     """
-    at = np.uint64(row)  # unsigned: an index from the end is not looked for
+    at = np.uint64(row)  # unsigned: no check for an index from the end
     key = (line << 1) | 1
     first = entries[at, 0]
     if first | 1 == key:
@@ -109,7 +109,7 @@ def touch(  # noqa: PLR0917
 # vectors right after they were written one by one, and processors stall on that.
 @inlined
 def _use(entries: NDArray[np.int64], at: int, line: int, dirty: int) -> Any:
-    """Move a line to the front of its set, filling it in on a miss; returns what `touch` does.
+    """Move a line to the front of its set, filling it in on a miss; returns like `touch`.
 
     With FIFO it is for misses alone.
     """
@@ -206,9 +206,9 @@ class Level(NamedTuple):
     """Caches of one shape, as native code needs them.
 
     entries: int64 [copies × sets, ways]. granule_shift: log2 of the trace's lines in a line of this
-    cache. Wide sets have an index: table, the places in `entries` (counted row by row) by a hash of
-    row and line, -1 where free; links, the next newer and the next older place in the set; ends,
-    the newest and the oldest place of each row, and how many are in use. Other sets have arrays of
+    cache. Wide sets have an index: table, the indices in `entries` (counted row by row) by a hash
+    of row and line, -1 if free; links, the next newer and the next older index in the set; ends,
+    the newest and the oldest index of each row, and the number in use. Other sets have arrays of
     one element there.
     """
 
@@ -285,7 +285,7 @@ def _look_wide(level: Level, row: int, line: int, fill: int, dirty: int) -> Any:
     if victim != EMPTY:
         _forget(level, row, victim >> 1)
         _unlink(level, row, place)
-        slot = _slot(level, row, line)  # places in the table have moved
+        slot = _slot(level, row, line)  # slots of the table have moved
     level.entries[row, way] = (line << 1) | dirty
     level.table[slot] = place
     _link(level, row, place)

@@ -1,4 +1,4 @@
-"""A trace's accesses through one or two levels of cache, one after another, exactly.
+"""Simulates a trace in one or two levels of cache, access by access, exactly.
 
 Repeated rows are counted instead of simulated (drive.py), and so are iterations that are proven to
 repeat earlier ones (repeats.py).
@@ -26,7 +26,7 @@ OnMisses = Callable[[PassTrace, Chunk, NDArray[np.uint8]], None]
 """Called with a pass, a chunk of it, and whether each access hit level 1: uint8 [rows, slots], 1 or
 0 (also 0 where there is no access). Repeated rows of the pass are written out."""
 
-_MOST_LINES = 1 << 18  # of a chunk whose repeated rows are written out: 2 MB, as makers have it
+_MOST_LINES = 1 << 18  # of a chunk whose repeated rows are written out: 2 MB, like a maker's chunk
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class RegionTally:
     """The outcome of a region's accesses; hits are those in level 1.
 
     bytes_requested: element_bytes for each access. bytes_from_memory: of the lines that its
-    accesses fill. bytes_to_memory: written through, or of its lines that are written back.
+    accesses fill. bytes_to_memory: written through, or of its lines written back.
     """
 
     name: str
@@ -69,11 +69,11 @@ class LevelTally:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """The outcome of a trace. It counts what was simulated or proven to repeat, nothing else.
+    """The outcome of a trace. It counts only accesses that were simulated or proven to repeat.
 
     iterations: of all steps. `iterations_repeated` of them were proven to repeat others and
-    multiplied; `iterations_left_out` were not finished because the budget was spent, and likewise
-    the passes and accesses left out.
+    multiplied; `iterations_left_out` were not finished because the budget was spent; so were the
+    passes and accesses left out.
     """
 
     regions: tuple[RegionTally, ...]
@@ -131,10 +131,10 @@ def simulate(
 ) -> Simulated:
     """Simulate a trace in caches that are empty at its start.
 
-    every_pass: also simulate iterations that are proven to repeat others. budget_s: stop between
-    two chunks once so many seconds have passed; the result says what was left out. progress: called
-    with the fraction done, from 0 to 1. misses: called with each chunk's hits; every pass is then
-    simulated. Raises InputError where a cache's lines are shorter than the trace's.
+    every_pass: also simulate iterations that are proven to repeat others. budget_s: seconds after
+    which to stop between two chunks; the result says what was left out. progress: called with the
+    fraction done, from 0 to 1. misses: called with each chunk's hits; every pass is then simulated.
+    Raises InputError if a cache's lines are shorter than the trace's.
     """
     shortest = memory.levels[0].line_bytes
     if shortest < trace.line_bytes:
@@ -164,8 +164,8 @@ def simulate(
 def _simulation_bytes(trace: Trace, memory: Memory, *, watched: bool) -> int:
     """About how many bytes a simulation takes.
 
-    watched: iterations that repeat others are looked for, which takes a mark, a number and at times
-    a list of its own for every line of the trace.
+    watched: whether to look for iterations that repeat others, which takes a mark, a number and
+    sometimes a list of its own for every line of the trace.
     """
     copies = max(1, len(trace.regions)) if memory.per_texture else 1
     lines = sum(
@@ -184,8 +184,8 @@ _LEVEL_BYTES, _WATCHED_BYTES = 64, 13  # a line
 class _Run:
     """A simulation in progress.
 
-    done, share: the fraction before this step, and of this step. reached: how many of its
-    iterations were simulated, multiplied, or begun when the budget was spent.
+    done, share: the fraction before this step, and of this step. reached: the number of its
+    iterations that were simulated, multiplied, or begun when the budget was spent.
     """
 
     caches: Caches
@@ -239,7 +239,7 @@ class _Run:
                     anchor = Anchor(iteration, period, moves, self.caches.state(), counts)
 
     def _leave_out(self, step: Step) -> None:
-        """Count what the iterations from the one reached on would have been."""
+        """Count the iterations from the one reached on as left out."""
         for iteration in range(self.reached, step.count):
             self.passes_left_out += len(step.passes(iteration))
             self.accesses_left_out += step.accesses(iteration)
@@ -328,11 +328,11 @@ class _Run:
 
 
 class _TimeIsOverError(Exception):
-    """The budget was spent while iterations were compared."""
+    """Raised if the budget is spent while iterations are compared."""
 
 
 def _unrolled(chunk: Chunk) -> Iterator[Chunk]:
-    """A chunk with repeated rows written out, in several where it is long."""
+    """A chunk with repeated rows written out, as several chunks if it is long."""
     rows = np.repeat(np.arange(len(chunk.times)), chunk.times)
     batches = _MOST_LINES // max(1, len(chunk.kinds)) // chunk.in_flight
     most = max(1, batches) * chunk.in_flight
@@ -342,7 +342,7 @@ def _unrolled(chunk: Chunk) -> Iterator[Chunk]:
 
 
 def _tally(caches: Caches, number: int, region: Region, dirty_lines: int) -> RegionTally:
-    """The outcome of a region's accesses; dirty_lines: those still to be written back."""
+    """The outcome of a region's accesses; dirty_lines: lines still to be written back."""
     read, write = caches.counts[2 * number], caches.counts[2 * number + 1]
     reads, writes = (int(counts[USES] - counts[ABSENT]) for counts in (read, write))
     line_bytes = caches.memory.levels[-1].line_bytes

@@ -1,4 +1,4 @@
-"""What each fragment of a pass touches, and where in memory that lies.
+"""The texels that each fragment of a pass accesses, and their addresses in memory.
 
 lower/analysis/affine.py gives the coordinates of a program's lookups as affine forms of the
 fragment's position and the iteration. A texture's layout gives the bytes of each column and of each
@@ -25,7 +25,7 @@ from gpgpu_legacy.plan.textures import Filter, Rect, Texture, TextureKind, Wrap,
 
 I64 = NDArray[np.int64]
 
-_MOST_REGIONS = 1 << 14  # of which an int16 holds twice the number
+_MOST_REGIONS = 1 << 14  # so that an int16 holds twice the number
 
 
 # The address space -------------------------------------------------------------------------------
@@ -48,7 +48,7 @@ class AddressSpace:
 
 
 _ENTRY_BYTES = 24
-"""For each column and row of texels: where it begins, in a texture's table and in that of all."""
+"""For each column and row of texels: its start in a texture's table and in the common table."""
 
 
 def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
@@ -78,7 +78,7 @@ def address_space(plan: Plan, layout: Layout, line_bytes: int) -> AddressSpace:
 
 
 def place_texture(texture: Texture, layout: Layout) -> Placement:
-    """Where the texels of a texture lie; a buffer is linear in any layout."""
+    """The addresses of a texture's texels; a buffer is linear in any layout."""
     lies = LINEAR if texture.kind is TextureKind.BUFFER else layout
     return lies.place(texture.extent.width, texture.extent.rows, texture.format.texel_bytes)
 
@@ -160,7 +160,7 @@ _LAYERED = (TextureKind.T3D, TextureKind.CUBE)
 
 
 def _in_texels(texture: Texture, coordinates: tuple[Value, Value]) -> tuple[Value, Value]:
-    """Coordinates in texels; t of a 1D texture is that of its only row."""
+    """Coordinates in texels; for a 1D texture, t is that of its only row."""
     s, t = coordinates
     if coordinate_count(texture.kind) == 1:
         t = Linear(Fraction(0))

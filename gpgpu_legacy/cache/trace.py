@@ -1,10 +1,9 @@
-"""What a plan does to memory, in order: the contract between those who make it and who read it.
+"""The memory accesses of a plan, in order: the contract between makers and readers of traces.
 
 A Trace is an address space of regions (one for each texture or buffer) and steps. A step has one or
-more iterations (those of a Repeat); an iteration is one or more passes; a pass gives its accesses
+more iterations (those of a Repeat); an iteration is one or more passes; a pass yields its accesses
 in Chunks, so that no whole trace is ever in memory. fragments.py and kernels.py make traces of
-plans, and anything else may fill in the same data. simulate.py, distances.py and heat_map.py read
-them.
+plans, and other code may make its own. simulate.py, distances.py and heat_map.py read them.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ REGION_ALIGNMENT = 4096
 class Region:
     """A texture or buffer in the address space: its first byte, and its size with padding.
 
-    element_bytes: what one access moves, the size of a texel or of an array's element.
+    element_bytes: the bytes of one access, a texel or an array's element.
     """
 
     name: str
@@ -40,9 +39,9 @@ class Region:
 
 
 def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[Region, ...]:
-    """Regions one after another, each of a name, a size and the size of an element.
+    """Regions one after another, each with a name, a size and the size of an element.
 
-    Raises InputError for lines that are no power of two or do not hold an element.
+    Raises InputError for lines that are not a power of two or do not hold an element.
     """
     regions, base = [], 0
     for name, size_bytes, element_bytes in arrays:
@@ -61,18 +60,17 @@ def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[Re
 class Chunk:
     """Accesses in order: the rows of `lines` one after another, each repeated `times` times.
 
-    With more rows in flight (repetitions counted) they come in batches of so many, from the chunk's
-    first row on; only a pass's last batch may be smaller. The rows of a batch access their first
-    `lanes` slots in turn, then the next, and so on.
+    With more rows in flight (counting repetitions), they come in batches of that many, from the
+    chunk's first row on; only a pass's last batch may be smaller. The rows of a batch access their
+    first `lanes` slots in turn, then the next, and so on.
 
     lines: int64 [rows, slots], the line of each access: its address over the trace's `line_bytes`.
-    NO_ACCESS where a row has no access in a slot (an invocation that is guarded out, a fragment
-    outside its rectangle).
-    kinds: int16 [slots], twice the number of the region, plus one if the access is a write.
-    times: int32 [rows], at least 1. A repeated row stands for several fragments (or quads, or
-    whatever a row is) that all access the same lines in the same order.
-    in_flight: the rows of a batch, at least 1. lanes: the neighbouring slots that make one access
-    of a row (4 in a quad, for its fragments); it divides the number of slots.
+    NO_ACCESS if a row has no access in a slot (a masked invocation, a fragment outside its
+    rectangle). kinds: int16 [slots], twice the number of the region, plus one if the access is a
+    write. times: int32 [rows], at least 1. A repeated row stands for several fragments (quads, work
+    groups) that access the same lines in the same order. in_flight: the rows of a batch, at least
+    1. lanes: the neighbouring slots that make one access of a row (4 in a quad, for its fragments);
+    it divides the number of slots.
     """
 
     lines: NDArray[np.int64]
@@ -88,7 +86,7 @@ class PassTrace:
 
     accesses: their number, in all chunks. chunks: makes the chunks, again at
     each call; each but the last holds whole batches. drawn: width and height of the rectangle of
-    fragments that it draws, in raster order; None of what draws none.
+    fragments that it draws, in raster order; None if it draws none.
     """
 
     accesses: int
@@ -98,11 +96,11 @@ class PassTrace:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Passes that are executed `count` times, one iteration after another.
+    """Passes that run `count` times, one iteration after another.
 
     passes: those of the given iteration, which counts from 0.
-    shifts: for the given iteration, how many bytes each region's addresses lie beyond those of
-    iteration 0, by the number of the region; regions without accesses are left out. None where the
+    shifts: for the given iteration, the bytes by which each region's addresses exceed those of
+    iteration 0, by the number of the region; regions without accesses are left out. None if the
     iteration is not iteration 0 shifted. Shifts are proven from coordinates and layout, never
     observed.
     """
@@ -112,7 +110,7 @@ class Step:
     shifts: Callable[[int], dict[int, int] | None] = lambda iteration: {} if not iteration else None
 
     def accesses(self, iteration: int) -> int:
-        """Those of all passes of an iteration."""
+        """The accesses of all passes of an iteration."""
         return sum(pass_.accesses for pass_ in self.passes(iteration))
 
 

@@ -1,4 +1,4 @@
-"""The chips as they are listed: one after the other, or everything known about one."""
+"""Lists of chips: one row each, or everything known about one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SECTIONS = "hardware", "formats", "programs", "fixed_function", "advertised", "n
 
 
 class Chip(Result, omit_defaults=True):
-    """Everything known about a chip or an API; what is unknown is absent."""
+    """Everything known about a chip or an API."""
 
     name: str
     title: str
@@ -58,7 +58,7 @@ class Chip(Result, omit_defaults=True):
         )
         also = (f"Also called {', '.join(self.aliases)}.",) if self.aliases else ()
         notes = (
-            "What is not listed is not known.",
+            "Facts that are not listed are not known.",
             *also,
             *self.notes,
             *source_notes(fact.source for _, fact in self.facts),
@@ -66,13 +66,13 @@ class Chip(Result, omit_defaults=True):
         return [Grid(self.name, f"{self.title}.", heads, rows, notes)]
 
     def limit(self, name: str) -> str:
-        """A limit of programs, for a table: the native one if it is known, else as advertised."""
+        """A limit of programs, for a table: the native one if known, else the advertised one."""
         known = {**(self.advertised or {}), **(self.native or {})}
         return fact_text(known[name]) if name in known else "?"
 
 
 class Chips(Result):
-    """Chips and APIs. sources: by the tags that the facts have."""
+    """Chips and APIs. sources: by the tags of the facts."""
 
     chips: tuple[Chip, ...]
     sources: dict[str, str]
@@ -93,7 +93,7 @@ class Chips(Result):
             for chip in self.chips
         )
         notes = (
-            "Limits are native ones where they are known, else those advertised. "
+            "Limits are native ones if known, else advertised ones. "
             "`gpgpu-legacy chips NAME` shows everything, with sources.",
         )
         return [Grid("chips", "Chips and API profiles.", heads, rows, notes)]
@@ -160,5 +160,5 @@ def _in_words(field: str) -> str:
 
 
 def source_notes(tags: Iterable[str]) -> list[str]:
-    """What these tags stand for, each once."""
+    """The sources behind these tags, each once."""
     return [f"{tag}: {all_sources()[tag]}." for tag in sorted(set(tags))]

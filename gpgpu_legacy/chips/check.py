@@ -33,13 +33,13 @@ from gpgpu_legacy.serial import as_record, with_fields
 
 
 def check_program(program: Program, chip: Profile) -> Verdict:
-    """Compare what a program takes with what a chip has."""
+    """Compare the resources of a program with those of a chip."""
     return check_counted(program, resources(program), chip)
 
 
 def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
-    """The same for a program of which is known what it takes."""
-    known = chip.programs.instruction_set  # of a chip that lacks swizzles
+    """The same for a program whose resources are known."""
+    known = chip.programs.instruction_set  # for a chip that lacks swizzles
     native = None if known is None or program.state else _count(program, known.value)
     nodes = tuple(
         as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
@@ -84,7 +84,7 @@ def _environment(usage: Usage, chip: Profile) -> Row:
 
 
 def _language(program: Program, chip: Profile) -> Row:
-    """Whether the chip has fragment programs or, if not, an equivalent of this one."""
+    """Whether the chip has fragment programs, or else an equivalent of this one."""
     fact, language = chip.programs.arb_fragment_program, chip.programs.language
     allowed = language.value if language else None
     advice = ""
@@ -137,7 +137,7 @@ def _is_swizzled(instruction: Instruction) -> bool:
     return any(src.swizzle != IDENTITY and len({*src.swizzle}) > 1 for src in instruction.srcs)
 
 
-# Resources of which GL has a single limit, with no native one beside it.
+# Resources with a single limit in GL, without a native one.
 _ONE_LIMIT = {
     Resource.COORDINATE_SETS,
     Resource.IMAGE_UNITS,
@@ -147,7 +147,7 @@ _ONE_LIMIT = {
 }
 
 
-# Resources of which a chip that lacks swizzles uses more than the program's text says.
+# Resources that a chip without swizzles uses more of than the program's text says.
 _COUNTED_NATIVELY = {Resource.ALU_INSTRUCTIONS, Resource.INSTRUCTIONS}
 
 
@@ -164,7 +164,7 @@ def _limit(usage: Usage, taken: Resources, chip: Profile) -> Row:
 
 
 def _sides(usage: Usage, chip: Profile) -> Sides:
-    name = usage.resource.name.lower()  # as the fields of Limits are called
+    name = usage.resource.name.lower()  # named like the fields of Limits
     has_programs = chip.programs.arb_fragment_program
     advertised: Fact[Number] | None = getattr(chip.advertised, name)
     native: Fact[Number] | None = getattr(chip.native, name)
@@ -183,7 +183,7 @@ def _sides(usage: Usage, chip: Profile) -> Sides:
 
 @cache
 def _minima() -> Limits:
-    """What every implementation of ARB_fragment_program offers."""
+    """The minima of every implementation of ARB_fragment_program."""
     return find_profile("arbfp1.0-minimum").advertised
 
 
@@ -220,7 +220,7 @@ def _native_limits(native: NativeCount, taken: Resources, chip: Profile) -> Iter
 
 
 def _expanded(program: Program, native: NativeCount | None) -> tuple[Expanded, ...]:
-    """The instructions that are more natively, each kind with all lines that have it."""
+    """The instructions that take several native ones, each kind with all its lines."""
     kinds: dict[object, list[NativeUse]] = {}
     for use in native.uses if native is not None else ():
         if use.most > (OPCODES[use.instruction.mnemonic].cost is CostClass.ARITHMETIC):
@@ -239,7 +239,7 @@ def _expanded(program: Program, native: NativeCount | None) -> tuple[Expanded, .
 
 
 def _kind(use: NativeUse) -> object:
-    """What instructions have in common that differ in registers alone."""
+    """The common form of instructions that differ only in registers."""
     instruction = use.instruction
     target = instruction.texture.target if instruction.texture else None
     swizzles = tuple((src.swizzle, src.negate) for src in instruction.srcs)
@@ -264,7 +264,7 @@ def _place(usage: Usage, use: Use | None) -> str:
 
 
 def _hoisting(taken: Resources, allowed: float) -> str:
-    """What to do about too many indirections."""
+    """Advice about too many indirections."""
     least = taken.least_indirections
     if least >= len(taken.nodes):
         return "each depends on lookups of the node before; no order of instructions needs fewer"

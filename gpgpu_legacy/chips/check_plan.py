@@ -1,4 +1,4 @@
-"""Would this plan have loaded on that chip? Its programs, and one row per limit besides."""
+"""Would this plan have loaded on that chip? Checks its programs, and one row per other limit."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from gpgpu_legacy.serial import with_fields
 MIB = 2**20
 
 TEXTURE_SIZE, TARGET_SIZE = "texture size", "framebuffer size"
-"""The limits of a texture's width and height: of those that are read, and of those drawn to."""
+"""The limits of width and height: of textures that are read, and of textures drawn to."""
 
 
 def check_plan(plan: Plan, chip: Profile) -> Verdict:
-    """Compare all that a plan uses with what a chip has: programs, textures, blending, memory.
+    """Compare the needs of a plan with a chip: programs, textures, blending, memory.
 
     A row names the passes that use its program, or the textures that exceed its limit.
     """
@@ -47,14 +47,14 @@ def check_plan(plan: Plan, chip: Profile) -> Verdict:
 
 
 def check_on_each(plan: Plan, chips: Iterable[Profile]) -> tuple[Verdict, ...]:
-    """The verdicts on a plan on several chips; what its programs take is counted once."""
+    """The verdicts on a plan on several chips; its programs' resources are counted once."""
     uses = _uses(plan)
     programs = [(program, resources(program), passes) for program, passes in uses.programs.items()]
     return tuple(_verdict(plan, uses, programs, chip) for chip in chips)
 
 
 _Programs = list[tuple[Program, Resources, list[range]]]
-"""The programs of a plan, what they take, and their passes."""
+"""The programs of a plan, their resources, and their passes."""
 
 
 def _verdict(plan: Plan, uses: _Uses, programs: _Programs, chip: Profile) -> Verdict:
@@ -80,7 +80,7 @@ def _kernels(dispatches: list[range], chip: Profile) -> Iterator[Row]:
 
 
 def _with_passes(row: Row, passes: Sequence[range]) -> Row:
-    """The same row, with the passes that use its program, or what exceeds its limit."""
+    """The same row, with the passes that use its program, or that exceed its limit."""
     count = sum(map(len, passes))
     return with_fields(row, passes=_text(tuple(passes)), pass_count=count)
 
@@ -132,14 +132,14 @@ def _uses(plan: Plan) -> _Uses:
 
 @dataclass(frozen=True, slots=True)
 class _Textures:
-    """Textures that passes use in one way, with the passes."""
+    """Textures that are used in one way, with the passes that do so."""
 
     textures: tuple[Texture, ...]
     passes: _ByTexture
 
     @classmethod
     def of(cls, plan: Plan, used: _ByTexture) -> _Textures:
-        """Those of a plan that are used so."""
+        """The plan's textures that are used in this way."""
         return cls(tuple(map(plan.texture, used)), used)
 
     def __bool__(self) -> bool:
@@ -156,13 +156,13 @@ class _Textures:
 
     @property
     def names(self) -> str:
-        """Their names in words: four at most, and how many more there are."""
+        """Up to four of their names in words, and the number of others."""
         names = list(dict.fromkeys(t.name for t in self.textures))
         return ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "")
 
     @property
     def outcome(self) -> Outcome:
-        """What it means that these exceed a limit."""
+        """The advice if these exceed a limit."""
         return Outcome.EXCEEDED if self.textures else Outcome.WITHIN
 
     @property
@@ -212,7 +212,7 @@ def _float_filters(by_filter: dict[Filter, _Textures], chip: Profile) -> Iterato
     if list(by_filter) == [Filter.NEAREST]:
         side = make_side(Outcome.WITHIN, ", ".join(fact.value) if fact else filters, fact)
     else:
-        # The filters that a chip lacks are of one kind: there are two, and all chips have nearest.
+        # A chip can lack only one filter: there are two, and all chips have nearest.
         has = fact.value if fact else tuple(kind.value for kind in by_filter)
         others = (textures for kind, textures in by_filter.items() if kind.value not in has)
         over = next(others, over)
@@ -246,13 +246,13 @@ def _side_of(texture: Texture) -> int:
 def _row(
     limit: str, found: int | str, side: Side, over: _Textures, chip: Profile, *, advice: str = ""
 ) -> Row:
-    """A row on textures. over: those that exceed the limit."""
+    """A row about textures. over: the ones that exceed the limit."""
     row = make_row(limit, found, both_sides(side, chip), where=over.names, advice=advice)
     return _with_passes(row, over.numbers)
 
 
 def _memory(plan: Plan, chip: Profile) -> Iterator[Row]:
-    """The memory of the board or, where a chip uses the host's, the share reserved for it."""
+    """The memory of the board or, if the chip uses the host's, the share reserved for it."""
     if not plan.textures or chip.kind is Kind.API:
         return
     mib = -(-plan.texture_bytes // MIB)

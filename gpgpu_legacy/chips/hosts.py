@@ -23,9 +23,9 @@ from gpgpu_legacy.serial import Line, Several
 class Host(Named):
     """A processor. l1 (of data), l2: caches, in `parse_cache`'s notation.
 
-    about: what speaks for this processor and against it. prefetch_stride_bytes: the longest stride
-    that its prefetchers follow, which is not simulated. double_add_clocks: from an addition of
-    doubles to one that needs its result.
+    about: the evidence for and against this processor. prefetch_stride_bytes: the longest stride
+    that its prefetchers follow, which is not simulated. double_add_clocks: the latency of an
+    addition of doubles.
     """
 
     title: Line
@@ -44,7 +44,7 @@ class Host(Named):
 
     @property
     def hierarchy(self) -> Hierarchy:
-        """What is simulated."""
+        """The simulated memory hierarchy."""
         page = self.page_bytes.value
         return Hierarchy(
             l1=parse_cache(self.l1.value),

@@ -1,18 +1,18 @@
-"""How many native instructions a program takes on a chip that lacks swizzles.
+"""The number of native instructions of a program on a chip that lacks swizzles.
 
-A chip names its instruction set, a file of instruction_sets/. Where an operand has a swizzle that
-the set lacks, a compiler copies the operand piece by piece, with moves before the instruction, or
-it splits the instruction, so that each part of it reads native swizzles. What the drivers of the
-time did is not known, so there are two counts:
+A chip names its instruction set, a file of instruction_sets/. If an operand has a swizzle that the
+set lacks, a compiler copies the operand piece by piece, with moves before the instruction, or it
+splits the instruction so that each part reads native swizzles. How the drivers of the time did it
+is not known, so there are two counts:
 
 - the most: a move for every piece, as Mesa's compiler does. (Lately it also packs coordinates
   before, and then moves more than the text asks for.)
-- the fewest: whichever of both is less, for each instruction by itself. Copies are free, for what
-  reads them can read their source; scalar parts share instructions with vector parts. A compiler
-  that works across instructions otherwise may do with still fewer.
+- the fewest: the cheaper way for each instruction by itself. Copies are free, since their readers
+  can read the source; scalar parts share instructions with vector parts. A compiler that optimises
+  across instructions may need still fewer.
 
-What reaches no result is not counted. Literal constants need no moves, because a compiler stores
-them in the order that it needs.
+Instructions that do not reach a result are not counted. Literal constants need no moves, because a
+compiler stores them in the order that it needs.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _COPIES = {"MOV", "SWZ", "ABS"}
 
 
 class LookupExtras(Record):
-    """Instructions besides a lookup, by what makes them necessary."""
+    """Extra instructions of a lookup, by the feature that needs them."""
 
     rectangle: Range
     saturated_or_result: Range
@@ -67,11 +67,11 @@ class LookupExtras(Record):
 
 
 class InstructionSet(Record):
-    """What a fragment processor executes as one instruction.
+    """The operations that a fragment processor executes as one instruction.
 
-    swizzles: that its vector part, of x, y and z, reads from an operand; components of one piece
-    have one sign. Its scalar part reads any component. instructions: of the opcodes that are not
-    one instruction. position: those that compute fragment.position.
+    swizzles: the ones of x, y and z that its vector part reads from an operand; components of one
+    piece have one sign. Its scalar part reads any component. instructions: the numbers for opcodes
+    that take other than one. position: the instructions that compute fragment.position.
     """
 
     name: Line
@@ -82,7 +82,7 @@ class InstructionSet(Record):
     lookups: LookupExtras
 
     def pieces(self, src: Src, components: Components) -> Pieces:
-        """An operand's components in the fewest pieces that are native; w is part of the first."""
+        """An operand's components in the fewest native pieces; w is part of the first."""
         vector = tuple(c for c in components if c != _W)
         found = _pieces(src.swizzle, src.negate, vector, self.swizzles)
         if _W not in components:
@@ -90,7 +90,7 @@ class InstructionSet(Record):
         return ((*found[0], _W), *found[1:]) if found else ((_W,),)
 
     def moves(self, src: Src, components: Components) -> Pieces:
-        """The pieces that are moved one by one; none where an operand needs no moves."""
+        """The pieces to move one by one; none if an operand needs no moves."""
         pieces = self.pieces(src, components)
         return pieces if len(pieces) > 1 and not _is_literal(src) else ()
 
@@ -116,10 +116,10 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class NativeUse:
-    """What one instruction takes natively.
+    """The native cost of one instruction.
 
-    vector, scalar: parts of instructions, at the fewest. most: instructions. moved: the operands
-    that are moved in these.
+    vector, scalar: parts of instructions, in the fewest. most: instructions. moved: the operands
+    that the most moves.
     """
 
     instruction: Instruction
@@ -135,15 +135,15 @@ class NativeUse:
 
     @property
     def moves(self) -> int:
-        """How many moves there are at the most."""
+        """The number of moves in the most."""
         return sum(len(moved.pieces) for moved in self.moved)
 
 
 @dataclass(frozen=True, slots=True)
 class NativeCount:
-    """The arithmetic instructions that a program takes natively, one use for each of its own.
+    """The native arithmetic instructions of a program, one use for each instruction of its text.
 
-    lookups: its texture instructions, which need no more natively.
+    lookups: its texture instructions, which stay one each.
     """
 
     uses: tuple[NativeUse, ...]
@@ -151,16 +151,16 @@ class NativeCount:
 
     @property
     def fewest(self) -> int:
-        """At the fewest: vector and scalar parts share instructions as far as their numbers go."""
+        """The fewest: vector and scalar parts share as many instructions as possible."""
         return max(sum(use.vector for use in self.uses), sum(use.scalar for use in self.uses))
 
     @property
     def most(self) -> int:
-        """With a move for every piece, and nothing shared."""
+        """The most: a move for every piece, and nothing shared."""
         return sum(use.most for use in self.uses)
 
     def first_beyond(self, limit: float) -> NativeUse | None:
-        """The first instruction with which even the fewest exceed a limit; else the most do."""
+        """The first instruction at which the fewest exceed a limit, or else the most."""
         numbers = (
             [use.vector for use in self.uses],
             [use.scalar for use in self.uses],
@@ -222,7 +222,7 @@ class _Counter:
     written: dict[str, frozenset[int]]
 
     def use(self, instruction: Instruction, live: Components) -> NativeUse:
-        """What an instruction takes of which these components are used."""
+        """The cost of an instruction of which these components are used."""
         if not live:
             return NativeUse(instruction, 0, 0, 0)
         row = OPCODES[instruction.mnemonic]
@@ -243,7 +243,7 @@ class _Counter:
     def _parts(
         self, instruction: Instruction, live: Components, fewest: int, moves: int
     ) -> tuple[int, int]:
-        """The vector and scalar parts that an instruction takes at the fewest."""
+        """The fewest vector and scalar parts of an instruction."""
         form = OPCODES[instruction.mnemonic].form
         vector, w = tuple(c for c in live if c != _W), int(_W in live)
         if _is_copy(instruction):
@@ -251,7 +251,7 @@ class _Counter:
         if form is Form.SCALAR:  # the scalar part computes, and the vector part copies from it
             return int(bool(vector)), fewest
         if form is Form.VECTOR:
-            both = instruction.mnemonic in {"DP4", "DPH"}  # of four components: w has a share
+            both = instruction.mnemonic in {"DP4", "DPH"}  # sums of four: w needs a part
             return fewest + moves, max(w, int(both))
         operands = tuple((s.swizzle, s.negate) for s in instruction.srcs if not _is_literal(s))
         return fewest * _split(operands, vector, self.known.swizzles), w * fewest
@@ -270,7 +270,7 @@ class _Counter:
         return NativeUse(instruction, vector + extras[0], w, len(pieces) + extras[1], moved)
 
     def _extras(self, instruction: Instruction) -> Iterator[Range]:
-        """Instructions before and after a lookup."""
+        """The instructions before and after a lookup."""
         extras, dst, texture = self.known.lookups, instruction.dst, instruction.texture
         if texture is not None and texture.target is TextureTarget.RECT:
             yield extras.rectangle
@@ -283,14 +283,14 @@ class _Counter:
 
 
 def _is_copy(instruction: Instruction) -> bool:
-    """Whether what reads the result could as well read the source."""
+    """Whether readers of the result could read the source instead."""
     if instruction.mnemonic not in _COPIES or instruction.saturate or instruction.dst is None:
         return False
     return isinstance(instruction.dst.register, Temporary)
 
 
 def _coordinates(instruction: Instruction) -> Components:
-    """The components that a lookup reads of its coordinates; all of what KIL tests."""
+    """The components of its coordinates that a lookup reads; all components for KIL."""
     if instruction.texture is None:
         return (0, 1, 2, 3)
     last = () if instruction.mnemonic == "TEX" else (_W,)
@@ -312,7 +312,7 @@ _Signs = tuple[bool, ...]
 def _pieces(
     swizzle: _Selectors, negate: _Signs, components: Components, known: tuple[str, ...]
 ) -> Pieces:
-    """The fewest pieces of up to three components that are native each."""
+    """The fewest native pieces of up to three components."""
     return next(
         parts
         for parts in _partitions(components)
@@ -352,7 +352,7 @@ def _split(
 
 @cache
 def _partitions(components: Components) -> Sequence[Pieces]:
-    """All ways to part up to three components, those of few parts first."""
+    """All ways to split up to three components, those with few parts first."""
     if not components:
         return ((),)
     first, found = components[0], []

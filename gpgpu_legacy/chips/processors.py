@@ -1,4 +1,4 @@
-"""What graphics chips are compared with: processors, and NVIDIA's compute capabilities.
+"""Processors that graphics chips are compared with, and NVIDIA's compute capabilities.
 
 The records of processors.toml and capabilities.toml.
 """
@@ -12,7 +12,7 @@ from gpgpu_legacy.serial import Line, Several
 
 
 class Processor(Named):
-    """A processor. flops_per_clock_*: at most, in vector instructions. cache_kib: the largest."""
+    """A processor. flops_per_clock_*: with vector instructions. cache_kib: the largest cache."""
 
     title: Line
     clock_ghz: Fact[Rate]
@@ -40,7 +40,7 @@ def find_processor(name: str) -> Processor:
 
 
 class Capability(Named):
-    """A compute capability. chips: whose multiprocessors have it.
+    """A compute capability. chips: those whose multiprocessors have it.
 
     cores: of a multiprocessor, for operations on floats. block_threads: most threads of a block.
     resident_threads, resident_warps, resident_blocks: most of each that a multiprocessor has at a
@@ -64,7 +64,7 @@ class _CapabilitiesFile(NamedFile):
 
 @cache
 def capabilities() -> tuple[Capability, ...]:
-    """All compute capabilities that are known here, in the file's order."""
+    """All known compute capabilities, in the file's order."""
     return read_named(_CapabilitiesFile, "capabilities.toml").capability
 
 

@@ -1,8 +1,7 @@
 """Chips and API profiles: the records of profiles/*.toml, and how they are found.
 
-One file per chip or API. Every number stands beside its source and how reliable it is; what is
-unknown is absent, in the file and here (None). What a driver advertises and what the chip does
-natively are kept apart.
+One file per chip or API. Every number stands beside its source and how reliable it is. Unknown
+numbers are absent in the file and None here. Advertised limits and native ones are kept apart.
 """
 
 from __future__ import annotations
@@ -36,22 +35,22 @@ from gpgpu_legacy.serial import (
 T_co = TypeVar("T_co", covariant=True)
 
 Number = int | float
-"""A number as its file has it: 325 stays an int."""
+"""A number of its type in the file: 325 stays an int."""
 
 LARGEST_FACT = 10**9
-"""Of a number of a chip, in its field's unit: far beyond any chip. Its inverse is the smallest."""
+"""A number of a chip, in its field's unit: far beyond any chip. Its inverse is the smallest."""
 
 Rate = (
     Annotated[int, Meta(ge=1, le=LARGEST_FACT)]
     | Annotated[float, Meta(ge=1 / LARGEST_FACT, le=LARGEST_FACT)]
 )
-"""A number above 0 of which times are computed."""
+"""A number above 0 from which times are computed."""
 
 Amount = Annotated[int, Meta(ge=1, le=LARGEST_FACT)]
-"""How many there are of something that a chip has."""
+"""A number of parts of a chip."""
 
 Bits = Annotated[int, Meta(ge=0, le=128)]
-"""Of a channel; 0 where there is none."""
+"""Bits of a channel; 0 if there is none."""
 
 Most = Annotated[int, Meta(ge=0, le=2**53)] | Annotated[float, Meta(ge=0)]
 """A limit, which may be UNLIMITED."""
@@ -61,7 +60,7 @@ UNLIMITED = inf
 
 
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{0,99}(?![\s\S])")]
-"""Of small letters, digits, points and hyphens, as `find_profile` looks for it."""
+"""A name in lower case letters, digits, points and hyphens, as `find_profile` looks it up."""
 
 
 class Confidence(Enum):
@@ -73,7 +72,7 @@ class Confidence(Enum):
 
 
 class Kind(Enum):
-    """What a profile describes: a chip, or what an API promises on any chip."""
+    """The subject of a profile: a chip, or an API's minima on any chip."""
 
     CHIP = "chip"
     API = "API"
@@ -82,7 +81,7 @@ class Kind(Enum):
 class Fact(Record, Generic[T_co], kw_only=False, omit_defaults=True):
     """A value from the world. source: a tag of profiles/sources.toml.
 
-    up_to: the upper end, where boards differ or only a range is known.
+    up_to: the upper end, if boards differ or only a range is known.
     """
 
     value: T_co
@@ -93,12 +92,12 @@ class Fact(Record, Generic[T_co], kw_only=False, omit_defaults=True):
 
     @property
     def most(self) -> T_co:
-        """The upper end: what a bound takes, since it must hold for the best board."""
+        """The upper end, which a bound takes, since it must hold for the best board."""
         return self.value if self.up_to is None else self.up_to
 
 
 class Section(Record, omit_defaults=True):
-    """A table of a file of facts; None, or another field, is no fact."""
+    """A table of a file of facts; None and other fields are not facts."""
 
     def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
         """The facts that are known, with their names."""
@@ -109,7 +108,7 @@ class Section(Record, omit_defaults=True):
 
 
 class Named(Section):
-    """A table of facts of which a file has several, by name."""
+    """A table of facts, one of several in a file, by name."""
 
     name: Name
 
@@ -118,7 +117,7 @@ N = TypeVar("N", bound=Named)
 
 
 class NamedFile(Record):
-    """A file of tables of facts, its last field. sources: by the tags that its facts have."""
+    """A file of tables of facts, which are its last field. sources: by the tags of its facts."""
 
     sources: dict[OneLine, OneLine]
 
@@ -127,17 +126,17 @@ F = TypeVar("F", bound=NamedFile)
 
 
 class Hardware(Section):
-    """What the chip is made of, and its rates.
+    """The chip's parts and rates.
 
     memory_mib: of the board. shared_memory: whether the chip uses the host's memory too.
     arithmetic_width: components that one instruction computes. dots_g_per_s: dot products of four
     components. lookup_clocks_*: clocks that a texture unit needs to look up a texel of 32 or 128
     bits; lookups_*, fills_* and blends_*: measured rates of the same texels. All *_g_per_s are in
-    10⁹ per second. bus_gb_per_s: to the chip and back, save where upload_gb_per_s or
-    readback_gb_per_s say otherwise.
+    10⁹ per second. bus_gb_per_s: to the chip and back, unless upload_gb_per_s or readback_gb_per_s
+    are given.
 
-    cached_gb_per_s: like memory_gb_per_s, of textures that have cached_mib together, which a large
-    cache holds from one pass to the next.
+    cached_gb_per_s: like memory_gb_per_s, for textures of cached_mib together, which a large cache
+    holds from one pass to the next.
 
     pass_us: overhead of a pass. run_us: overhead of a run, from submitting it to waiting for its
     end. chains_passes: whether passes of a Repeat are fused (lower/analysis/fusion.py).
@@ -197,8 +196,8 @@ class Formats(Section):
 
     largest_texture_texels, largest_target_texels: width and height.
     float_texture_kinds: the texture targets that may be float, by their names in programs.
-    float_target_bits: of a channel of the widest float framebuffer; 0 if the chip has none.
-    float_blending_bits: of the widest that it can blend; 0 if it can blend none.
+    float_target_bits: of a channel of the widest float framebuffer; 0 without one.
+    float_blending_bits: of the widest one that it can blend; 0 without one.
     """
 
     largest_texture_texels: Fact[Amount] | None = None
@@ -211,15 +210,14 @@ class Formats(Section):
 
 
 class Programs(Section):
-    """What runs for each fragment.
+    """The programs that run for each fragment.
 
     language: the one in which fragments are programmed. arb_fragment_program: whether that is, or
     includes, the language of this package. kernels: whether the chip runs compute shaders.
-    operations: the opcodes that have an equivalent; absent where all have one.
+    operations: the opcodes that have an equivalent; absent if all have one.
     swizzles: whether an arithmetic operand may have its components in any order.
-    instruction_set: of a chip that has few swizzles natively, the file that says which
-    (chips/native.py).
-    arithmetic: the number format, in words.
+    instruction_set: for a chip with few native swizzles, the file that lists them
+    (chips/native.py). arithmetic: the number format, in words.
     """
 
     language: Fact[Line] | None = None
@@ -232,11 +230,11 @@ class Programs(Section):
 
 
 class FixedFunction(Section):
-    """What combines textures without a program: the texture environments of OpenGL.
+    """Combining textures without a program: the texture environments of OpenGL.
 
-    units: MAX_TEXTURE_UNITS, 0 where there are none; of an API, how many it promises. combine,
-    dot3, crossbar: whether COMBINE, its DOT3 functions and TEXTUREn as a source are there.
-    unclamped: whether colours may be left so (ARB_color_buffer_float).
+    units: MAX_TEXTURE_UNITS, 0 if there are none; for an API, the promised number. combine,
+    dot3, crossbar: whether it has COMBINE, its DOT3 functions and TEXTUREn as a source.
+    unclamped: whether colours may be left unclamped (ARB_color_buffer_float).
     """
 
     units: Fact[Most] | None = None
@@ -267,8 +265,8 @@ class Profile(Record):
     """A chip or an API: everything that is known about it.
 
     advertised: the limits that the API reports. native: those of the hardware; an API has none.
-    notes: what numbers do not say. executor: whose rates a calibration has; None for a chip from
-    data sheets. provenance: of a calibration.
+    notes: facts that are not numbers. executor: the one that a calibration measured; None for a
+    chip from data sheets. provenance: of a calibration.
     """
 
     name: Name
@@ -318,7 +316,7 @@ def sources() -> dict[str, str]:
 
 
 def all_sources() -> dict[str, str]:
-    """The sources by tag, with that of calibrated numbers, which the package's chips do not use."""
+    """The sources by tag, and the tag of calibrated numbers, which no chip of the package has."""
     return {**sources(), MEASURED: "measured by `gpgpu-legacy calibrate`"}
 
 
@@ -343,7 +341,7 @@ def _check_sources(facts: Iterable[tuple[str, Fact[Any]]], tags: Container[str],
 def read_named(kind: type[F], file: str, text: str | None = None) -> F:
     """The record of a file beside this module; InputError if it does not have that form.
 
-    text: in place of what the file has.
+    text: instead of the file's.
     """
     if text is None:
         text = files("gpgpu_legacy.chips").joinpath(file).read_text("utf-8")
@@ -357,7 +355,7 @@ def read_named(kind: type[F], file: str, text: str | None = None) -> F:
 def find_named(name: str, known: Sequence[N], what: str) -> N:
     """The one of that name; InputError, with the known names, if there is none.
 
-    what: their kind, as the message has it.
+    what: their kind, in words for the message.
     """
     for one in known:
         if one.name == name:
@@ -409,7 +407,7 @@ VARIABLE = "GPGPU_LEGACY_PROFILES"
 
 
 def calibrated_folder() -> Path:
-    """Where `gpgpu-legacy calibrate` puts its profiles; it may not exist yet."""
+    """The folder for profiles from `gpgpu-legacy calibrate`; it may not exist yet."""
     given = os.environ.get(VARIABLE, "").strip()
     return Path(given) if given else data_folder() / "profiles"
 
@@ -420,13 +418,13 @@ def calibrated_name(executor: str) -> str:
 
 
 MOST_PROFILES = 1000
-"""Profiles in the user's folder. All of them are read to find one by its name."""
+"""Profiles in the user's folder: all are read to find one by its name."""
 
 
 def calibrated() -> tuple[Profile, ...]:
-    """The profiles that were measured on this machine, and those of the user's own, by file name.
+    """The profiles measured on this machine and the user's own profiles, by file name.
 
-    A file that cannot be read is warned of and left out, so that the others can be used.
+    A file that cannot be read gives a warning and is left out, so that the others can be used.
     """
     found = []
     for path in _own_files():
@@ -451,7 +449,7 @@ def _own_files() -> list[Path]:
 
 
 def _own_profile(path: Path) -> Profile:
-    """The profile in a file of the user; InputError where it is none, or no file at all."""
+    """The profile in a file of the user; InputError if it is not one, or there is no file."""
     return _sourced(read_toml(path, Profile), str(path))
 
 
@@ -459,7 +457,7 @@ def _own_profile(path: Path) -> Profile:
 
 
 def hyphenated(name: str) -> str:
-    """A name in small letters and hyphens: Radeon 9700 as radeon-9700."""
+    """A name in lower case and with hyphens: Radeon 9700 as radeon-9700."""
     return "-".join(name.lower().replace("_", " ").replace("-", " ").split())
 
 
@@ -470,13 +468,13 @@ def find_profile(name: str) -> Profile:
     InputError, with the nearest names, if there is none.
     """
     plain = hyphenated(name)
-    # Few files have the name in them: the others need not be parsed.
+    # Few files contain the name: the others need not be parsed.
     likely = (_packaged(file) for file, text in _packaged_texts().items() if f'"{plain}"' in text)
     for profile in likely:
         if plain in _names(profile):
             return profile
     for path in _own_files():
-        if path.stem == plain:  # what is wrong with this one is an error, and not a warning
+        if path.stem == plain:  # a fault in this one is an error, not a warning
             _own_profile(path)
     others = {name: profile for profile in (*calibrated(), *recorded()) for name in _names(profile)}
     if plain in others:

@@ -1,4 +1,4 @@
-"""What is said of a program or a plan on a chip: one row per limit, and the answer.
+"""The verdict on a program or a plan on a chip: one row per limit, and the answer.
 
 A driver advertises limits and the chip has its own: rows have both, side by side. A limit that is
 not known never counts as met; the answer then is "as far as is known".
@@ -28,7 +28,7 @@ from gpgpu_legacy.serial import Record
 
 
 class Outcome(Enum):
-    """How a number compares with a limit."""
+    """The comparison of a number with a limit."""
 
     WITHIN = "within"
     EXCEEDED = "exceeded"
@@ -36,7 +36,7 @@ class Outcome(Enum):
 
 
 class Answer(Enum):
-    """What the limits say together."""
+    """The joint answer of the limits."""
 
     LOADS = "loads"
     AS_FAR_AS_KNOWN = "loads, as far as is known"
@@ -44,10 +44,10 @@ class Answer(Enum):
 
 
 class Side(Record, kw_only=True):
-    """A limit on one side: that of the driver, which advertises it, or that of the chip.
+    """A limit on one side: advertised by the driver, or the chip's own.
 
     allowed: a number, or words ("unlimited" among them); None if it is not known. at_least: the
-    true limit may be higher. source, confidence: of the fact that it is.
+    true limit may be higher. source, confidence: of this fact.
     """
 
     allowed: Number | str | None = None
@@ -57,21 +57,21 @@ class Side(Record, kw_only=True):
     confidence: Confidence | None = None
 
     def __str__(self) -> str:
-        """What it allows, for a table."""
+        """The allowed number, for a table."""
         if self.allowed is None:
             return "unknown"
         return ("≥ " if self.at_least else "") + value_text(self.allowed)
 
 
 Sides = tuple[Side | None, Side | None]
-"""What the driver advertises and what the chip has natively; None if it has no such limit."""
+"""The driver's advertised limit and the chip's native one; None if it has no such limit."""
 
 
 class Row(Record, kw_only=True):
     """One limit: the number found, and what is allowed.
 
-    outcome: the worse of both sides. where: what exceeds the limit first. advice: how to keep
-    within it. program: the program that it is about, if it is about one. passes: the numbers of the
+    outcome: the worse of both sides. where: the first place that exceeds the limit. advice: how to
+    stay within it. program: the one concerned, if it is about one. passes: the numbers of the
     passes of a plan that use the program or what exceeds the limit, in words; pass_count: how many
     they are.
     """
@@ -89,15 +89,16 @@ class Row(Record, kw_only=True):
 
     @property
     def sides(self) -> Sides:
-        """What the driver says of the limit, and what the chip does."""
+        """The outcomes by the driver's limit, and by the chip's."""
         return self.advertised, self.native
 
 
 class ChainNode(Record):
     """A node of a program's texture dependency chain.
 
-    line: of the instruction that opens it; None for the first node. why: it is opened. avoidable:
-    whether another order of instructions would do without it. advice: how to do so.
+    line: of the instruction that opens it; None for the first node. why: the reason that it is
+    opened. avoidable: whether another order of instructions would avoid it. advice: how to avoid
+    it.
     """
 
     number: int
@@ -108,11 +109,11 @@ class ChainNode(Record):
 
 
 class Expanded(Record):
-    """Instructions of one kind that take more native instructions than a program's text has.
+    """Instructions of one kind that each take several native instructions.
 
     instruction: the first of them. operands: those that are moved, each with its pieces, such as
     `R1.yyww: xyw + z`. moves: one for each piece. fewest, most: native arithmetic instructions of
-    each, as chips/native.py counts them.
+    each, from chips/native.py.
     """
 
     program: str
@@ -127,12 +128,12 @@ class Expanded(Record):
 class Verdict(Result, kw_only=True):
     """Whether a program or a plan loads on a chip, with a row for every limit that applies.
 
-    plan: its name, or that of a program that is checked by itself. parameters: that the plan was
-    built with. chip: of the profile. answer: by both sides, for what exceeds a native limit cannot
-    run on the chip; advertised: by what the driver says; native: by the chip's own limits. nodes:
-    the texture dependency chain of the program with most nodes. expanded: instructions that are
-    several natively, on a chip that lacks swizzles. pass_count: of a plan, how many passes run; 0
-    for a program.
+    plan: its name, or the name of a program that is checked by itself. parameters: of the plan.
+    chip: of the profile. answer: by both sides, since nothing that exceeds a native limit can run
+    on the chip. advertised: by the driver's limits. native: by the chip's own limits. nodes: the
+    texture dependency chain of the program with most nodes. expanded: instructions that take
+    several native ones, on a chip that lacks swizzles. pass_count: the number of passes that run in
+    a plan; 0 for a program.
     """
 
     plan: str
@@ -177,10 +178,10 @@ class Verdict(Result, kw_only=True):
     # Tables -------------------------------------------------------------------------------------
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The limits that decide: those that are exceeded, and those that are not known.
+        """The limits that decide: exceeded ones and unknown ones.
 
         whole: all limits, the nodes of the texture dependency chain if there are too many of them,
-        and the instructions that are more natively.
+        and the instructions that take several native ones.
         """
         chip = find_profile(self.chip)
         several = len({row.program for row in self.limits if row.program}) > 1
@@ -212,7 +213,7 @@ class Verdict(Result, kw_only=True):
         return grids
 
     def _deciding(self) -> Iterator[Row]:
-        """What exceeds a limit and, of each limit that is not known, what takes most of it."""
+        """The rows that exceed a limit and, for each unknown limit, the row that needs most."""
         unknown: dict[str, Row] = {}
         for row in self.limits:
             most = unknown.get(row.limit)
@@ -235,7 +236,7 @@ class Verdict(Result, kw_only=True):
 
 
 def _more(row: Row, other: Row) -> bool:
-    """Whether one row has found more than another, where both are numbers."""
+    """Whether one row has found more than another, if both are numbers."""
     return isinstance(row.found, int) and isinstance(other.found, int) and row.found > other.found
 
 
@@ -243,7 +244,7 @@ _RESULTS = {Outcome.WITHIN: "within", Outcome.EXCEEDED: "OVER", Outcome.UNKNOWN:
 
 
 def _limit_row(row: Row, *, several: bool) -> tuple[Entry, ...]:
-    """A row of the table. several: programs are checked, so that a limit names its own."""
+    """A row of the table. several: whether there are several programs, which rows then name."""
     tags = [f"{s.source} ({s.confidence.value})" for s in row.sides if s and s.confidence]
     return (
         f"{row.limit} ({row.program})" if several and row.program else row.limit,
@@ -267,7 +268,7 @@ _SHOWN_LINES = 3
 
 
 def _expanded_grid(expanded: tuple[Expanded, ...], *, several: bool) -> Grid:
-    """The instructions that are more natively. several: of several programs."""
+    """The instructions that take several native ones. several: whether of several programs."""
     heads = ("lines", "the first of them", "operands in pieces", "moves", "native ALU instructions")
     rows = tuple(
         (
@@ -288,7 +289,7 @@ def _expanded_grid(expanded: tuple[Expanded, ...], *, several: bool) -> Grid:
 
 
 def _lines(lines: tuple[int, ...]) -> str:
-    """Line numbers in words: three at most, and how many more there are."""
+    """Up to three line numbers in words, and the number of others."""
     shown = ", ".join(map(str, lines[:_SHOWN_LINES]))
     more = len(lines) - _SHOWN_LINES
     return shown + (f" and {more} more" if more > 0 else "")
@@ -313,7 +314,7 @@ def make_side(
     *,
     at_least: bool = False,
 ) -> Side:
-    """A limit on one side, with the source of the fact that it is."""
+    """A limit on one side, with the source of the fact."""
     return Side(
         allowed="unlimited" if allowed == UNLIMITED else allowed,
         at_least=at_least,
@@ -332,7 +333,7 @@ def number_side(
 ) -> Side:
     """A number against a limit. at_least: the limit is a minimum, and may be higher.
 
-    most: of a number of which only a range is known, from `found` on.
+    most: the upper end, if only a range from `found` on is known.
     """
     if fact is None:
         return UNKNOWN_SIDE
@@ -344,7 +345,7 @@ def number_side(
 
 
 def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
-    """Something that a program uses, which the chip has or does not have."""
+    """A feature that a program uses, and that the chip has or lacks."""
     if fact is None:
         return both_sides(UNKNOWN_SIDE, chip)
     outcome = Outcome.WITHIN if fact.value else Outcome.EXCEEDED
@@ -352,7 +353,7 @@ def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
 
 
 def both_sides(one: Side, chip: Profile) -> Sides:
-    """The same limit on both sides; an API has no native one."""
+    """The same limit on both sides; an API has no native side."""
     return one, None if chip.kind is Kind.API else one
 
 
@@ -386,7 +387,7 @@ def make_verdict(
     *,
     pass_count: int = 0,
 ) -> Verdict:
-    """The rows, and what they say together."""
+    """The rows, and their joint answer."""
     limits = tuple(rows)
     return Verdict(
         plan=name,

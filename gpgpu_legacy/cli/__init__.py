@@ -32,16 +32,16 @@ from gpgpu_legacy.present.plain import REPLACE
 __all__ = ["app", "main"]
 
 FAILED = 2
-"""The exit code of an error that the user can mend."""
+"""The exit code of a user's error."""
 
 INTERNAL = 70
 """The exit code of a fault of our own, which sysexits.h calls EX_SOFTWARE."""
 
 INTERRUPTED = 130
-"""The exit code where the user interrupts a command."""
+"""The exit code if the user interrupts a command."""
 
 BROKEN_PIPE = 1
-"""The exit code where the reader of stdout is gone, as Python's documentation has it."""
+"""The exit code if the reader of stdout is gone, as Python's documentation recommends."""
 
 OF_OUTPUT = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 """Its reader is gone, or its disk or a quota is full; an error of a file has the file's name."""
@@ -76,9 +76,9 @@ def main() -> None:
 
 
 def reported(error: Exception) -> tuple[int, str]:
-    """The exit code, and what is wrong in one line, or in a line for each fault of a program."""
+    """The exit code and the message: one line, or a line for each fault of a program."""
     if isinstance(error, OSError) and error.filename is None and error.errno in OF_OUTPUT:
-        # send what stdout still holds to nowhere, so that the interpreter's exit does not complain
+        # discard the rest of stdout, so that the interpreter's exit does not complain
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if error.errno == errno.EPIPE:
             return BROKEN_PIPE, ""
@@ -95,7 +95,7 @@ def reported(error: Exception) -> tuple[int, str]:
         why = f" ({said})" if said else ""
         said = f"this machine has too little memory for that{why}; try smaller sizes"
     elif isinstance(error, RecursionError):
-        said = "what was given is nested too deeply; give something flatter"
+        said = "the input is nested too deeply; give a flatter one"
     elif isinstance(error, OSError):
         where = "" if error.filename is None else f"{error.filename}: "
         said = printable(f"{where}{reason_of(error)}")
@@ -111,7 +111,8 @@ def reported(error: Exception) -> tuple[int, str]:
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take any text: what their encoding lacks is spelled plainly.
+    """Make stdout and stderr take any text: characters that their encoding lacks are spelled
+    plainly.
 
     A stream that was closed before the program started takes text, too, and drops it.
     """

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
     from gpgpu_legacy.runtime.machine import Machine
 
 SIZES = "n=256,512,1024"
-"""Of products, where nothing is asked for."""
+"""The default sizes of products."""
 
 
 @dataclass(frozen=True)
 class EntrantOptions:
-    """Who is measured."""
+    """The cases to measure."""
 
     executor: Annotated[Several[str], EXECUTORS] = ()
     peer: Annotated[
@@ -59,20 +59,20 @@ class EntrantOptions:
         False
     )
     whole_calls: Annotated[
-        bool, "--whole", "Time whole calls, from inputs in memory to outputs there."
+        bool, "--whole", "Time whole calls, from inputs to outputs in memory."
     ] = False
 
 
 @dataclass(frozen=True)
 class RoundOptions:
-    """How long and how often it is measured."""
+    """The budget and the number of rounds."""
 
     repeat: Annotated[int, "ROUNDS", "Rounds of each case."] = ROUNDS
     budget: Seconds = BUDGET_S
     seed: Seed = 0
 
 
-@answers("bench", plot="Draw GFLOPS, or times where a plan has none, over the cases.")
+@answers("bench", plot="Draw GFLOPS, or times if a plan has none, over the cases.")
 def bench_command(
     jobs: Jobs,
     entrants: EntrantOptions,
@@ -86,13 +86,13 @@ def bench_command(
 ) -> Bench | Comparison:
     """Measure executors on WHAT in turn, beside peers and the reference function.
 
-    Without WHAT, that is all products. Sweeps, as in n=256,512, are cases. A result is the median
-    of the computing time alone, with the largest errors from the reference function, from the
-    reference machine and from the first peer of --peers. Peers are, where this machine has them,
-    numpy-blas (NumPy's own product), cublas (through torch or cupy, TF32 off) and executors that
-    run the driver's own programs. A peer of --peers is a class that is constructed with the inputs
-    and the parameters that it names; start() puts everything as it was, compute() runs all passes
-    to their end and is timed, and outputs() gives the arrays.
+    Without WHAT, all products are measured. Each value of a sweep, such as n=256,512, is a case. A
+    result is the median of the computing time alone, with the largest errors against the reference
+    function, the reference machine and the first peer of --peers. Peers, if this machine has them,
+    are numpy-blas (NumPy's own product), cublas (through torch or cupy, TF32 off) and executors
+    that run the driver's own programs. A peer of --peers is a class that is constructed with the
+    inputs and the parameters that it names; start() resets everything, compute() runs all passes to
+    their end and is timed, and outputs() returns the arrays.
     """
     from gpgpu_legacy.measure import bench
     from gpgpu_legacy.serial import read_recorded
@@ -140,7 +140,7 @@ def _benchmark(jobs: Jobs, entrants: EntrantOptions, rounds: RoundOptions) -> Be
 def _whole_call(
     p: PlanBuilder, inputs: Mapping[str, F32], executor: Executor, machine: Machine
 ) -> Mapping[str, F32]:
-    """What a user calls."""
+    """The whole calls that a user makes."""
     from gpgpu_legacy.api.matmul import matmul
     from gpgpu_legacy.api.run import run
     from gpgpu_legacy.measure.work import product_of
@@ -156,13 +156,13 @@ def _whole_call(
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What `tune` searches, and how long."""
+    """The search space of `tune`, and its budget."""
 
     budget: Seconds = BUDGET_S
     executor: Annotated[
         Several[str],
         "NAME",
-        "Search these executors alone; `auto` then chooses them (default: all that work here).",
+        "Search only these executors, for `auto` to choose from (default: all that work here).",
         executor_names,
     ] = ()
     seed: Seed = 0
@@ -173,16 +173,16 @@ def tune_command(
     jobs: Jobs,
     search: SearchOptions,
     report: Report,
-    show: Annotated[bool, "Say what is kept for this machine; search nothing."] = False,
-    forget: Annotated[bool, "Forget what is kept for these WHAT, or for all."] = False,
+    show: Annotated[bool, "Show the results for this machine; search nothing."] = False,
+    forget: Annotated[bool, "Forget the results for these WHAT, or for all."] = False,
 ) -> TuningReport:
     """Search for the fastest way to compute WHAT here, and keep it for `--executor auto`.
 
-    Without WHAT, that is the multichannel product. The search tries executors, blocks,
-    accumulations, and shapes of the code that executors generate; all results are compared with
-    those of the default way. The fastest way is kept for this device and driver in the user's data
-    folder. The environment variable GPGPU_LEGACY_TUNING names another file to keep it in;
-    GPGPU_LEGACY_TUNING=off switches tuning off.
+    Without WHAT, this searches for the multichannel product. The search tries executors, blocks,
+    accumulations, and shapes of generated code; all results are compared with the default's. The
+    fastest way is kept for this device and driver in the user's data folder. The environment
+    variable GPGPU_LEGACY_TUNING names another file to keep it in; GPGPU_LEGACY_TUNING=off switches
+    tuning off.
     """
     from gpgpu_legacy.algorithms.registry import find_algorithm
     from gpgpu_legacy.measure.tuned import tuning_report
@@ -208,7 +208,7 @@ def tune_command(
 
 
 def _pipelines(jobs: Jobs) -> list[Pipeline]:
-    """What is tuned; products as large as the paper's, where no size is given."""
+    """The plans to tune; products have the paper's size by default."""
     from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, products
     from gpgpu_legacy.api.pipeline import Pipeline
 

@@ -62,7 +62,7 @@ class Commands(click.Group):
         self.files = {name: file for section in sections.values() for name, file in section.items()}
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Show the help where no command is given."""
+        """Show the help if no command is given."""
         return super().parse_args(ctx, args or ["--help"])
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -70,13 +70,13 @@ class Commands(click.Group):
         return list(self.files)
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command of this name; None where there is none."""
+        """The command of this name; None if there is none."""
         if file := self.files.get(cmd_name):
             import_module(f"gpgpu_legacy.cli.{file}")
         return super().get_command(ctx, cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that is called; an unknown one gets the nearest, or the list."""
+        """The command that is called; an error for an unknown name suggests the nearest."""
         if args[0] not in self.files and not args[0].startswith("-"):
             raise InputError(f"there is no command {args[0]}; {hint(args[0], self.files)}")
         return super().resolve_command(ctx, args)
@@ -101,7 +101,7 @@ app = Commands(
             ["--debug"],
             is_flag=True,
             expose_value=False,
-            help="Show the traceback of an error; it may stand anywhere in a call.",
+            help="Show the traceback of an error; it may be anywhere in a call.",
         ),
     ],
     context_settings={"max_content_width": 100},

@@ -1,4 +1,4 @@
-"""Completion by the shell: which names may stand where, and how bash is answered."""
+"""Completion by the shell: the names for each position, and the protocol of bash."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _NO_SPACE = "    [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
 
 @add_completion_class
 class _Bash(BashComplete):
-    """Bash, which splits words at `=`: NAME=VALUE comes as three, and only the last is replaced."""
+    """Bash, which splits words at `=`: NAME=VALUE arrives as three; only the last is replaced."""
 
     source_template = BashComplete.source_template.replace(
         _AFTER_REPLIES, _NO_SPACE + _AFTER_REPLIES
     )
 
     def get_completion_args(self) -> tuple[list[str], str]:
-        """The words before the one that is completed, and its beginning, joined again."""
+        """The words before the completed one, and its beginning, joined again."""
         args, incomplete = super().get_completion_args()
         words: list[str] = []
         for word in (*args, incomplete):
@@ -34,7 +34,7 @@ class _Bash(BashComplete):
         return words[:-1], words[-1]
 
     def format_completion(self, item: CompletionItem) -> str:
-        """What bash is told; of NAME=VALUE the value alone."""
+        """The answer to bash; for NAME=VALUE only the value."""
         name, equals, value = str(item.value).partition("=")
         return f"{item.type},{value if equals and value else name + equals}"
 
@@ -66,7 +66,7 @@ def algorithm_names(*_: object) -> Names:
 
 
 def word_names(before: Sequence[str], start: str) -> Names:
-    """What may stand after a verb: algorithms; and after one, its parameters and its inputs."""
+    """The words after a verb: algorithms, and after one, its parameters and inputs."""
     from gpgpu_legacy.algorithms.registry import shipped_algorithms
 
     known = {name: a for a in shipped_algorithms() for name in (a.name, *a.aliases)}

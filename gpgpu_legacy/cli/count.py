@@ -1,4 +1,4 @@
-"""The verbs `count`, `check`, `predict` and `cache`: what a plan costs, and whether it loads."""
+"""The verbs `count`, `check`, `predict` and `cache`: the cost of a plan, and whether it loads."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def count_command(
     over: Annotated[
         Several[str],
         "NAME",
-        "Recover formulas in these parameters, as in n; log2 of them included.",
+        "Recover formulas in these parameters, such as n, and their log2.",
     ] = (),
     formats: Annotated[
         Several[str],
@@ -56,8 +56,8 @@ def count_command(
 ) -> Count | ProgramCount:
     """Count instructions, bytes and passes of a plan, or of a fragment of a program FILE.fp.
 
-    With --over, the plan is built and counted at several sizes, and a formula is solved for exactly
-    and checked at sizes that took no part.
+    With --over, the plan is built and counted at several sizes; formulas are solved for exactly,
+    and checked at other sizes.
     """
     if job.programs():
         from gpgpu_legacy.api.check import count_program
@@ -81,7 +81,7 @@ def check_command(
 ) -> Verdict | CheckedPrograms:
     """Say whether a plan, or programs FILE.fp, would have loaded on a chip, and why not.
 
-    Programs without a chip are assembled, and the resources that they use are told. The exit code
+    Without a chip, programs are assembled, and their resources are listed. The exit code
     is 2 if a program does not assemble, and 1 if something does not load.
     """
     from gpgpu_legacy.api.check import check, check_programs
@@ -133,9 +133,9 @@ def predict_command(
 ) -> Prediction:
     """Predict the least time that a plan can take on a chip, and its bottleneck.
 
-    `--chip this` stands for the executor that `auto` would choose here; run
-    `gpgpu-legacy calibrate` once before. With --cache, memory serves the misses of that simulated
-    cache; without it, memory serves each texel that a pass touches once per pass.
+    `--chip this` is this machine with the executor that `auto` would choose; run `gpgpu-legacy
+    calibrate` once before. With --cache, memory serves the misses of that simulated cache; without
+    it, memory serves each texel once in each pass that reads it.
     """
     from gpgpu_legacy.predict.model import predict_plan
 
@@ -150,7 +150,7 @@ class MemoryOptions:
     second_level: Annotated[
         str | None,
         "SPEC",
-        "A second level behind it, shared by all textures; spelled as --cache.",
+        "A second level behind it, shared by all textures; spelled like --cache.",
     ] = None
     per_texture: Annotated[bool, "Give each texture a first level of its own."] = False
     writes: Annotated[
@@ -173,7 +173,7 @@ class MemoryOptions:
 
 @dataclass(frozen=True)
 class AccessesOptions:
-    """How fragments touch textures: all combinations of orders, layouts and numbers in flight."""
+    """How fragments access textures: all combinations of orders, layouts and numbers in flight."""
 
     raster: Annotated[Several[str], RASTER] = ("scan",)
     quads: Annotated[

@@ -1,7 +1,7 @@
 """The one body of all commands: options in, a result out, or files.
 
 A command is a function that returns a result, or the files that it wrote. The frame adds the
-options that say what is shown, prints the result, draws it, and exits with its status.
+options for the output, prints the result, draws it, and exits with its status.
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ R = TypeVar("R", bound="Recorded")
 
 @dataclass(frozen=True)
 class Shown:
-    """What is shown of a result."""
+    """The options for the output of a result."""
 
     as_json: Annotated[bool, "--json", "Print JSON, for other programs."] = False
-    whole: Annotated[bool, "--all", "Show everything, not only what decides."] = False
+    whole: Annotated[bool, "--all", "Show everything, not only the deciding rows."] = False
     table_format: Annotated[
-        Literal["text", "markdown", "csv", "latex"], "--format", "How to write the tables."
+        Literal["text", "markdown", "csv", "latex"], "--format", "The format of the tables."
     ] = "text"
 
     def __post_init__(self) -> None:
@@ -67,7 +67,7 @@ class Shown:
 
 @dataclass(frozen=True)
 class Report:
-    """What a command says while it runs."""
+    """The progress of a command."""
 
     quiet: Annotated[bool, "Show no progress."] = False
 
@@ -79,9 +79,9 @@ class Report:
 
     @contextmanager
     def progress(self, what: str, total: int) -> Iterator[Callable[[str], None]]:
-        """Progress of so many steps, in a line on a terminal that each step writes anew.
+        """Progress of a number of steps, in a line on a terminal that each step rewrites.
 
-        Yields what is called after each step, with a description.
+        Yields the function to call after each step, with a description.
         """
         if self.quiet or total == 0 or not sys.stderr.isatty():
             yield lambda _: None
@@ -102,9 +102,9 @@ class Report:
     def work(
         self, what: str, total: int, seconds: float | None
     ) -> Iterator[tuple[Budget, Callable[[str], None]]]:
-        """Progress, and a budget for the block; a line where it took longer.
+        """Progress, and a budget for the block; prints a line if it took longer.
 
-        seconds: None is without a limit.
+        seconds: None for no limit.
         """
         from gpgpu_legacy.measure.budget import Budget
 
@@ -116,7 +116,7 @@ class Report:
 
 
 def up_to(total: int, step: Callable[[str], None]) -> Callable[[str, float], None]:
-    """What calls a step, with a description, until it was called so often, at most `total`."""
+    """A function that reports steps with a description, at most `total` times."""
     told = 0
 
     def reach(description: str, number: float) -> None:
@@ -142,14 +142,14 @@ class Kept(Report):
     recorded: Annotated[Path | None, "--from", "JSON", "Show recorded results; run nothing."] = None
 
     def save(self, record: object) -> None:
-        """Write what there is of a result, where -o names a file."""
+        """Write the results so far, if -o names a file."""
         if self.output is not None:
             from gpgpu_legacy.serial import write_json
 
             write_json(self.output, record)
 
     def read(self, kind: type[R]) -> R | None:
-        """The results of the file that --from names; then nothing is given that would be run."""
+        """The results of the file that --from names; then nothing to run may be given."""
         from gpgpu_legacy.serial import read_recorded
 
         if self.recorded is None:
@@ -183,14 +183,14 @@ class Command(click.Command):
         *,
         writes: bool = False,
     ) -> None:
-        """What `answers` is given."""
+        """The arguments of `answers`."""
         super().__init__(name, callback=function, help=function.__doc__)
         self.function, self.plot, self.picture, self.writes = function, plot, picture, writes
-        del self.params  # they take long to build, and a list of commands does without
+        del self.params  # they are slow to build, and a list of commands does not need them
 
     @cached_property
     def hints(self) -> dict[str, Any]:
-        """The annotations of the function's parameters, and of what the frame adds."""
+        """The annotations of the function's parameters, and of the frame's own options."""
         hints = {k: v for k, v in self.function.__annotations__.items() if k != "return"}
         stub = type("Parameters", (), {"__annotations__": hints})
         added = {} if self.writes else {"presentation": Shown}
@@ -242,7 +242,7 @@ class Command(click.Command):
         ctx.exit(getattr(result, "status", 0))
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """What may stand next, for a shell: among others, a further value of an option."""
+        """The shell's completions for the next word, including further values of an option."""
         options = [word for word in ctx.obj if word.startswith("-")]
         option = self._lists.get(options[-1]) if options else None
         if option is None or incomplete.startswith("-"):
@@ -279,7 +279,7 @@ def _fits(option: click.Parameter, word: str) -> bool:
 def print_tables(grids: list[Grid], table_format: str) -> None:
     """Print tables, as wide as $COLUMNS, the terminal, or 160 columns.
 
-    Where NO_COLOR is set, they are plain characters alone.
+    If NO_COLOR is set, they have no colours.
     """
     from gpgpu_legacy.present import grid
 
@@ -306,9 +306,9 @@ def print_tables(grids: list[Grid], table_format: str) -> None:
 def answers(name: str, **more: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Make a command of a function that returns a result.
 
-    name: of the command; `study NAME` for a study. plot: what `--plot` draws, for the help; None
-    where there is nothing to see. picture: what it draws to. writes: whether it returns the files
-    that it wrote.
+    name: of the command; `study NAME` for a study. plot: the subject of `--plot`, for the help;
+    None without a picture. picture: the file formats. writes: whether it returns the files that it
+    wrote.
     """
     group = studies if name.startswith(STUDY) else app
 

@@ -1,4 +1,4 @@
-"""Commands that say what there is: algorithms, chips, and what this machine can run."""
+"""Commands that list algorithms, chips, and the executors of this machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def algorithms_command(
     name: Annotated[
         str | None, Argument("[NAME]", "An algorithm's name or alias.", algorithm_names)
     ] = None,
-    field: Annotated[str | None, "FIELD", "Only those of a field, such as sorting."] = None,
+    field: Annotated[str | None, "FIELD", "Only algorithms of this field, such as sorting."] = None,
 ) -> AlgorithmFacts | Catalogue:
     """List the algorithms by year and field, or show everything about one, with its parameters."""
     from gpgpu_legacy.algorithms.catalogue import Catalogue, facts_of
@@ -59,7 +59,7 @@ def chips_command(
 
     if name is not None:
         return catalogue.chip(find_profile(name))
-    calibrated()  # to warn of those that cannot be read
+    calibrated()  # to warn about profiles that cannot be read
     return catalogue.chips(profiles())
 
 
@@ -74,7 +74,7 @@ def fit_command(job: Job, chip: Annotated[str, CHIP]) -> Fit:
 
 @answers("doctor")
 def doctor() -> Diagnosis:
-    """Say which executors work here, and how to mend those that do not."""
+    """Say which executors work here, and how to fix the others."""
     from gpgpu_legacy.api.doctor import diagnose
 
     return diagnose()

@@ -1,4 +1,4 @@
-"""Options and arguments as click has them, made of annotations.
+"""click's options and arguments, made from annotations.
 
 A parameter of a command that is annotated with an Option or an Argument is one of the command; so
 is one that is annotated with the words of an Option. So is each field of a dataclass that is a
@@ -32,18 +32,18 @@ WRITTEN = frozenset({"--animate", "--heat-map", "--output", "--plot", "--record"
 
 
 PICTURE, FILM, RECORD = "FILE.png|svg|pdf", "FILE.png|gif", "FILE.json"
-"""What stands in the help for a picture that has lines, for one that may move, and for results."""
+"""The help's words for files: a picture with lines, one that may be animated, and results."""
 
 Names = Iterator[tuple[str, str]]
-"""Names that may stand somewhere, each with a word about it."""
+"""Completions for a position, each with a short description."""
 
 
 class Option:
-    """An option, in an annotation, in the words with which the help shows it.
+    """An option, in an annotation, in the words of its help.
 
-    words: its names, where they are not that of its parameter; what stands for its value; what the
-    help says; and what gives the names that a shell offers, from the words before and the beginning
-    of this one.
+    words: its names, if they differ from its parameter's; the placeholder of its value; the help;
+    and the function that completes its value in a shell, from the words before and the beginning of
+    this one.
     """
 
     def __init__(self, *words: Any) -> None:
@@ -75,7 +75,7 @@ class Option:
             metavar=metavar,
             multiple=is_several,
             type=type_,
-            is_flag=kind is bool or None,  # False would let a required option stand without a value
+            is_flag=kind is bool or None,  # False would allow a required option without a value
             show_default=True,
             **self.more,
             **more,
@@ -117,17 +117,17 @@ def built(name: str, annotation: Any, default: Any) -> click.Parameter:
 
 
 class Number(click.ParamType[Any]):
-    """A number in ASCII digits; several with commas between them in one word, where many may be."""
+    """A number in ASCII digits; several in one word, between commas, if many are allowed."""
 
     def __init__(self, name: str, read: Callable[[str], float | None]) -> None:
         self.name, self.read = name, read
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """The number, or the numbers; a default is one already."""
+        """The number, or the numbers; a default is a number already."""
         words = str(value).split(",") if param.multiple else [str(value)]
         numbers = [self.read(word) for word in words]
         if None in numbers:
-            self.fail(f"{value!r} is no {self.name}", param, ctx)
+            self.fail(f"{value!r} is not a {self.name}", param, ctx)
         return numbers if param.multiple else numbers[0]
 
 
@@ -162,9 +162,9 @@ def _type(kind: Any) -> tuple[bool, Any]:
 
 
 def check_files(parameters: Iterable[click.Parameter], values: Mapping[str, Any]) -> None:
-    """InputError where a command would write a file twice, or over one that it reads.
+    """Raise InputError if a command would write a file twice, or over one that it reads.
 
-    So it is for a file that cannot be written, or does not end as its option's FILE.a|b says.
+    Also for a file that cannot be written, or lacks an ending of its option's FILE.a|b.
     parameters: those of the command. values: what is given for each, by its name.
     """
     written: dict[str, Path] = {}

@@ -55,7 +55,7 @@ def tables_command(
     budget: Seconds = BUDGET_S,
     report: Report,
 ) -> FormulaTables | MeasuredTables:
-    """Regenerate a paper's tables, beside what is counted and measured here."""
+    """Regenerate a paper's tables, with our own counts and times beside them."""
     from gpgpu_legacy.papers.measured import model
     from gpgpu_legacy.papers.measured.plot import check_plots
     from gpgpu_legacy.published.papers import find_paper
@@ -112,13 +112,13 @@ def audit_command(
     ] = None,
     measure: Annotated[bool, "Measure the share of transfers in the time here, by size."] = False,
     turn: Annotated[
-        bool, "Also change the input that each claim names, and judge it anew."
+        bool, "Also change the input that each claim names, and judge it again."
     ] = False,
     report: Report,
 ) -> Audit:
     """Recompute every number and sentence that the papers claim, and give each a verdict.
 
-    --all lists all claims, and the numbers that are none.
+    --all lists all claims, and the numbers that are not claims.
     """
     from gpgpu_legacy.files import check_writable
     from gpgpu_legacy.papers.audit import model, record, shares
@@ -129,7 +129,7 @@ def audit_command(
         if paper is not None:
             raise InputError("--record is for all papers at once; leave the paper's name out")
         if strict:
-            raise InputError("--record makes what --strict compares with; give one of them")
+            raise InputError("--record writes what --strict compares with; give one of them")
         check_writable(recorded)
     chosen = papers() if paper is None else (find_paper(paper),)
     findings = model.audit(chosen)
@@ -163,7 +163,7 @@ def report_command(
 
     whats, given = split(words)
     for what in whats:
-        raise InputError(f"a report is of all papers; leave {what} out")
+        raise InputError(f"a report covers all papers; leave {what} out")
     size, block = _point(given)
     total = count_runs(size, block) if measure else 0
     with report.progress("measuring", total) as step:

@@ -36,7 +36,7 @@ OutputFile = Annotated[Path | None, "-o", "--output", "FILE", "Write to this fil
 
 @dataclass(frozen=True)
 class DrawOptions:
-    """What a program reads, and what it is drawn over: the fields of DrawArguments."""
+    """The inputs of a program, and the background: the fields of DrawArguments."""
 
     texture: Annotated[
         Several[str],
@@ -59,7 +59,7 @@ class DrawOptions:
         "fragment.color: 4 numbers, or 16 as for --texcoord (default: 1,1,1,1).",
     ] = None
     secondary_color: Annotated[
-        str | None, "R,G,B,A", "fragment.color.secondary, likewise (default: 0,0,0,1)."
+        str | None, "R,G,B,A", "fragment.color.secondary, in the same form (default: 0,0,0,1)."
     ] = None
     fogcoord: Annotated[
         str | None,
@@ -71,7 +71,7 @@ class DrawOptions:
         "NAME=NUMBERS",
         "GL state, as in fog.color=1,0,0,1; a matrix has 16 numbers (default: GL's own).",
     ] = ()
-    clear: Annotated[str, "R,G,B,A", "The colour that discarded fragments leave."] = "0,0,0,0"
+    clear: Annotated[str, "R,G,B,A", "The colour of discarded fragments."] = "0,0,0,0"
     blend: Annotated[str, "none|add", "add adds to the colour of --clear."] = "none"
     draw_buffers: Annotated[
         int | None,
@@ -84,12 +84,12 @@ class DrawOptions:
     feedback: Annotated[
         int | None,
         "UNIT",
-        "The unit whose texture each pass replaces by what it draws. The rectangle then "
+        "The unit whose texture each pass replaces by its output. The rectangle then "
         "has the texture's size, unless --size says otherwise.",
     ] = None
 
     def arguments(self, program: Program) -> DrawArguments:
-        """The options as values. program: it names the target of textures given without one."""
+        """The options as values. program: decides the target of textures given without one."""
         from gpgpu_legacy.api.drawing import DrawArguments
 
         return DrawArguments(
@@ -121,7 +121,7 @@ def _values(option: str, texts: Several[str]) -> dict[int, Any]:
 
 
 def _value(option: str, text: str | None) -> Any:
-    """A number, several, rows of four where there are 16, or an array in a file."""
+    """A number, several, rows of four if there are 16, or an array in a file."""
     if text is None:
         return None
     if text.lower().endswith(".npy"):
@@ -193,7 +193,7 @@ def exec_command(
         "Write the colours as .npy, or r, g and b as .png (row 0 at the bottom).",
     ] = None,
     trace: Annotated[
-        str | None, "X,Y", "Show one fragment's way through every instruction instead."
+        str | None, "X,Y", "Show how one fragment executes every instruction instead."
     ] = None,
 ) -> ProgramRun | Trace:
     """Run a fragment program on a rectangle of pixels, once or with --passes many times."""
@@ -249,10 +249,10 @@ def translate_command(
     ] = False,
     output: OutputFile = None,
 ) -> Iterator[Path]:
-    """Translate FILE.fp, or a plan's program, to a shader or a Python module of NumPy alone.
+    """Translate FILE.fp, or a plan's program, to a shader or a Python module that needs only NumPy.
 
     glsl is a fragment shader for OpenGL 4.0, glsl-es one for WebGL2 and OpenGL ES 3.0, glsl-compute
-    a compute shader for OpenGL 4.3, and arb the ARB_fragment_program that says the same as texture
+    a compute shader for OpenGL 4.3, and arb the ARB_fragment_program that is equivalent to texture
     environments.
     """
     from gpgpu_legacy.languages.arb.printer import disassemble
@@ -293,7 +293,7 @@ def disassemble_command(
 
 
 def _written(text: str, output: Path | None) -> Iterator[Path]:
-    """The file that a text is written to; without one it is printed."""
+    """The file to write a text to; without one it is printed."""
     from gpgpu_legacy.files import write_text
 
     if output is None:

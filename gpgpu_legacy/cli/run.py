@@ -1,4 +1,4 @@
-"""The verbs that run a plan, or write what it is: `run`, `dump`, `trace`, `figure` and `page`."""
+"""The verbs that run, write or show a plan: `run`, `dump`, `trace`, `figure` and `page`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_command(
     *,
     job: RunJob,
     machine: MachineOptions,
-    repeat: Annotated[int, "RUNS", "Run so often, and give the medians of the times."] = 1,
+    repeat: Annotated[int, "RUNS", "Run this many times, and give the medians of the times."] = 1,
     output: Annotated[
         Several[str],
         "-o",
@@ -39,7 +39,7 @@ def run_command(
 ) -> Run:
     """Run an algorithm: its outputs, times and counts, and its error against a reference.
 
-    Random samples stand in for inputs if none is given, and sizes follow the inputs.
+    Without inputs, it runs on random samples; with inputs, sizes follow them.
     """
     from gpgpu_legacy.api.arrays import output_writers
     from gpgpu_legacy.api.run import run, steps_of
@@ -81,9 +81,9 @@ def dump_command(
     output: Annotated[Path, "-o", "--output", "FOLDER", "Write the files here."],
     exact: Annotated[bool, "Generate GLSL that contracts no multiply-add."] = False,
 ) -> Iterable[Path]:
-    """Write a plan as files: plan.json, its programs, and the code that is generated from them.
+    """Write a plan as files: plan.json, its programs, and the code generated from them.
 
-    Every command that takes WHAT reads the plan.json again.
+    Every command that takes WHAT can read the plan.json.
     """
     from gpgpu_legacy.api.dump import dump
 
@@ -105,7 +105,7 @@ def trace_command(
     instructions: Annotated[bool, "Show each instruction that its fragment runs."] = False,
     every_pass: Annotated[bool, "Show the passes that leave its value alone, too."] = False,
 ) -> Trace:
-    """Follow one texel through the passes: what each fragment looked up there, and wrote."""
+    """Follow one texel through the passes: the lookups and the result of each fragment there."""
     from gpgpu_legacy.api.trace import trace
 
     return trace(
@@ -137,13 +137,13 @@ def figure_command(
         Path | None, "FILE.gif|apng", "Write the passes one after another, as an animation."
     ] = None,
 ) -> Iterator[Path]:
-    """Draw what each pass wrote: as a sheet of pictures, or as an animation."""
+    """Draw the texels that each pass wrote, as a sheet of pictures or as an animation."""
     from gpgpu_legacy.api.figure import figure
     from gpgpu_legacy.present.animation import check_animation
 
     if plot is None and animate is None:
         raise InputError(
-            "a figure needs a file to be written to; give --plot FILE.png or --animate FILE.gif"
+            "a figure needs an output file; give --plot FILE.png or --animate FILE.gif"
         )
     if animate is not None:
         check_animation(animate)
@@ -184,7 +184,7 @@ def page_command(
 ) -> Iterator[Path]:
     """Write a page that runs the programs of 2001 to 2018 in the reader's browser, in one file.
 
-    With WHAT, it plays the passes of that alone, texture by texture.
+    With WHAT, it plays only the passes of that plan, texture by texture.
     """
     from gpgpu_legacy.files import check_writable, write_text
 

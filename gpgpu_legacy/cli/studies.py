@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LineageOptions:
-    """What `lineage` runs."""
+    """The methods that `lineage` runs."""
 
     seed: Seed = 0
     executor: ExecutorName = "auto"
@@ -69,7 +69,7 @@ class LineageOptions:
 def lineage_command(size: Size, what: LineageOptions, report: Kept) -> Lineage | Lineages:
     """Run every method on this machine, in the order of history.
 
-    All methods run in turn, round by round, and so do the libraries that are their ceilings.
+    All methods run in turn, round by round, together with the libraries that are their ceilings.
     """
     from gpgpu_legacy.serial import as_record, read_recorded
     from gpgpu_legacy.studies.lineage import Lineage, Lineages, benchmark_of
@@ -85,7 +85,7 @@ def lineage_command(size: Size, what: LineageOptions, report: Kept) -> Lineage |
 
 @dataclass(frozen=True)
 class RoofOptions:
-    """Whose roofs are shown, and how this machine is measured."""
+    """The chips whose roofs are shown, and how this machine is measured."""
 
     chip: Annotated[
         Several[str],
@@ -105,7 +105,7 @@ class RoofOptions:
 
 @answers("study roofline", plot="Draw the roofline.")
 def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
-    """Show every method under the roofs of chips, with what was published and measured there.
+    """Show every method under the roofs of chips, with published and measured times.
 
     With `--chip this`, all methods are measured on this machine's executors, and so are the rates
     of those that `gpgpu-legacy calibrate` has not kept. A point above its roof cannot be right: the
@@ -119,7 +119,7 @@ def roofline_command(size: Size, roof: RoofOptions, report: Report) -> Roofline:
     names = list(dict.fromkeys(roof.chip or ["h100-sxm5"]))
     is_here = any(name.strip().lower() == THIS for name in names)
     if roof.executor and not is_here:
-        raise InputError("--executor is for this machine; give --chip this, too")
+        raise InputError("--executor applies to this machine; give --chip this, too")
     chips = [find_profile(name) for name in names if name.strip().lower() != THIS]
     reached = [product for path in roof.recorded for product in model.recorded(path)]
     if is_here:
@@ -149,7 +149,7 @@ def mispredictions_command() -> Mispredictions:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What to simulate, every combination, and how long."""
+    """The combinations to simulate, and the budget."""
 
     size: Annotated[int, SIZE] = defaults.SIZE
     block: Annotated[Several[int], BLOCK] = defaults.BLOCKS
@@ -181,14 +181,14 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
 
 @dataclass(frozen=True)
 class TileOptions(AccessOptions):
-    """The product, what to simulate of it, every tile in every cache, and in which order."""
+    """The product, the tiles and caches to simulate, and the order of accesses."""
 
     size: Annotated[int, SIZE] = QUICK_SIZE
     block: Annotated[int, BLOCK] = DEFAULT_BLOCK
     tile: Annotated[
         Several[int],
         "T",
-        "Draw tiles of T×T texels one after another, each in all of its passes.",
+        "Draw tiles of T×T texels one after another, each through all of its passes.",
     ] = TILES
     cache: Annotated[Several[str], CACHE] = CACHES
     budget: AnyTime = None
@@ -196,7 +196,7 @@ class TileOptions(AccessOptions):
 
 @answers("study tiles")
 def tiles_command(options: TileOptions, report: Report) -> TileTable:
-    """Show what a product in tiles takes from memory: formulas beside exact simulation.
+    """Show the memory traffic of a product in tiles: formulas beside exact simulation.
 
     The product is that of govindaraju-tiled. Each texel of A and of B is read once for each tile
     along a side, as long as the cache holds a tile's part of B.
@@ -252,8 +252,8 @@ def anomaly_command(
 ) -> Anomaly:
     """Explain why the host of Dobravec & Bulić is slow at n = 1024 and 1536.
 
-    The host's loop is simulated on the caches, the DTLB and the pages of its processor. First come
-    the sizes at which the simulation has outliers beside those that were published: for that
+    The host's loop is simulated with the caches, the DTLB and the pages of its processor. First
+    come the sizes at which the simulation has outliers beside those that were published: for that
     nothing is fitted to a time, but the size of level 2 is inferred. Then miss penalties are fitted
     to the published times at n = 1024 and its neighbours; they predict the times at all other
     sizes, which are shown beside the published ones.
@@ -264,7 +264,7 @@ def anomaly_command(
 
     whats, given = split(words)
     if whats or given.keys() - {"n"}:
-        raise InputError("the host's product has a size alone; write n=512,1024")
+        raise InputError("the host's product has only a size; write n=512,1024")
     cases = make_cases(hosts.machine, hosts.paging, hosts.policy, hosts.seed)
     method, texts = find_product(METHOD), given["n"].split(",") if given else ()
     sizes = model.sizes_for([method.settings({"n": text.strip()})["n"] for text in texts])
@@ -309,7 +309,7 @@ def precision_command(
 
 @answers("study sdk-example")
 def sdk_example_command(executor: ExecutorName = "auto") -> Example:
-    """Reproduce the 4×4 example that the Mali OpenCL SDK prints of its SGEMM, by mali-sgemm."""
+    """Reproduce the 4×4 example of the Mali OpenCL SDK's SGEMM, with mali-sgemm."""
     from gpgpu_legacy.studies.sdk_example import sdk_example
 
     return sdk_example(executor)
@@ -337,7 +337,7 @@ class ShownProduct:
     executor: ExecutorName = "auto"
 
     def by(self, model: Any) -> Any:
-        """What a study shows of the product by its method, 4×4 unless the words say otherwise."""
+        """The result of a picture study for the product, 4×4 unless the words say otherwise."""
         from gpgpu_legacy.predict.auto import executor_for
 
         whats, given = split(self.words)
@@ -350,9 +350,9 @@ class ShownProduct:
 
 @answers("study figure-2", plot="Draw the passes; a .gif shows one at a time.", picture=FILM)
 def figure_2_command(product: ShownProduct) -> PassByPass:
-    """Show what Figure 2 of Hall, Carr & Hart 2003 demonstrates: larson-mcallister, pass by pass.
+    """Draw Figure 2 of Hall, Carr & Hart 2003 from a run: larson-mcallister, pass by pass.
 
-    It is made from the paper's words, not after its picture. Matrices have up to 16 rows and
+    It follows the paper's description, not its picture. Matrices have up to 16 rows and
     columns.
     """
     from gpgpu_legacy.studies import figure_2
@@ -363,10 +363,10 @@ def figure_2_command(product: ShownProduct) -> PassByPass:
 
 @answers("study multichannel", plot="Draw a fragment; a .gif shows them all.", picture=FILM)
 def multichannel_command(product: ShownProduct) -> Multichannel:
-    """Show what a fragment of hall-carr-hart-multi looks up, swizzles, multiplies and adds.
+    """Draw one fragment of hall-carr-hart-multi: its lookups, swizzles, products and sums.
 
-    That is equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8 rows
-    and columns.
+    These are equations (8) to (11) of Hall, Carr & Hart 2003, in one pass. Matrices have up to 8
+    rows and columns.
     """
     from gpgpu_legacy.studies import multichannel
 

@@ -1,4 +1,4 @@
-"""What commands share: the words of a verb, and options that several have.
+"""Shared by commands: the words of a verb, and options that several have.
 
     run hall-carr-hart-multi n=1024 block=32 A=a.npy
     bench larson-mcallister jacobi n=256,512
@@ -44,7 +44,7 @@ T = TypeVar("T")
 
 
 def warn_if_busy(share: float | None) -> None:
-    """A line on stderr where other processes used much of the machine during a measurement.
+    """Print a line on stderr if other processes used much of the machine during a measurement.
 
     share: the part of the processors' time that they used, from 0 to 1; None if unknown.
     """
@@ -83,14 +83,14 @@ IN_FLIGHT = Option(
     "Let so many fragments be in flight: each makes its first lookup, then each its second, lastly "
     "each its write.",
 )
-Seed = Annotated[int, "SEED", "Seed of all that is random."]
+Seed = Annotated[int, "SEED", "Seed of all random numbers."]
 Seconds = Annotated[float, "SECONDS", "Stop after this time, preparation included."]
 AnyTime = Annotated[float | None, "SECONDS", "Stop after this time (default: no limit)."]
 
 
 @dataclass(frozen=True)
 class AccessOptions:
-    """How fragments touch textures."""
+    """How fragments access textures."""
 
     raster: Annotated[str, RASTER] = "scan"
     layout: Annotated[str, LAYOUT] = "linear"
@@ -105,12 +105,12 @@ class AccessOptions:
 
 @dataclass(frozen=True)
 class MachineOptions:
-    """What runs a plan, and how it computes."""
+    """The executor of a plan, and how it computes."""
 
     executor: ExecutorName = "auto"
     exact: Annotated[bool, "Give numpy's bits, or refuse."] = False
     flush_denormals: Annotated[
-        bool, "With --exact: accept a device that takes denormals for 0."
+        bool, "With --exact: accept a device that flushes denormals to 0."
     ] = False
     arithmetic: Annotated[
         str,
@@ -131,7 +131,7 @@ class MachineOptions:
 # Words ------------------------------------------------------------------------------------------
 
 MOST_CASES = 1000
-"""The most combinations of a sweep, all of which are built before one is asked about."""
+"""The most combinations of a sweep: all are built before the first is run."""
 
 WHAT_HELP = (
     "An algorithm's name (see `gpgpu-legacy algorithms`), FILE.py[:function], or a plan.json; then "
@@ -177,7 +177,7 @@ class Job:
         return whats[0]
 
     def programs(self) -> tuple[Path, ...]:
-        """The files, where every WHAT is a program FILE.fp, or - for standard input; else none."""
+        """The files, if every WHAT is a program FILE.fp, or - for standard input; else none."""
         whats, given = split(self.words)
         if not all(what == "-" or what.endswith(PROGRAMS) for what in whats):
             return ()
@@ -188,12 +188,12 @@ class Job:
         return tuple(map(Path, whats))
 
     def pipeline(self) -> Pipeline:
-        """What is asked about, built for its parameters; its sizes follow the inputs."""
+        """The pipeline, built for its parameters; its sizes follow the inputs."""
         return self.built[0]
 
     @cached_property
     def built(self) -> tuple[Pipeline, dict[str, Any]]:
-        """The pipeline, and the inputs that files gave."""
+        """The pipeline, and the inputs from files."""
         algorithm, given = self.algorithm, split(self.words)[1]
         for name, value in given.items():
             parameter = algorithm.parameters.get(name)
@@ -231,19 +231,19 @@ class Jobs:
     ] = ()
 
     def pipelines(self, *default: str) -> list[Pipeline]:
-        """All of them, for all combinations of the values of swept parameters.
+        """All WHAT, for all combinations of the values of swept parameters.
 
-        default: what is asked about where no WHAT is given. With several WHAT, each takes the
-        parameters that it has; one that none of them has is refused.
+        default: the WHAT if none is given. With several WHAT, each takes the parameters that it
+        has; a parameter that none has is refused.
         """
         return [pipeline for pipeline, _ in self.cases(*default)]
 
     def cases(self, *default: str) -> list[tuple[Pipeline, dict[str, Any]]]:
-        """The same, each with the inputs that files gave."""
+        """The same, each with its inputs from files."""
         whats, given = split(self.words)
         algorithms = [find_algorithm(what) for what in dict.fromkeys(whats or default)]
         if not algorithms:
-            raise InputError("there is nothing to ask about; give WHAT, as in jacobi n=256,512")
+            raise InputError("no WHAT is given; give one, as in jacobi n=256,512")
         cases = []
         for algorithm in algorithms:
             others = {n for a in algorithms for n in a.parameters} - algorithm.parameters.keys()
@@ -264,7 +264,7 @@ class Size:
         whats, given = split(self.words)
         number = integer_in(given.pop("n", "1024"))
         if whats or given or number is None:
-            raise InputError("the study has a size alone; write n=1024")
+            raise InputError("the study has only a size; write n=1024")
         return number
 
 
@@ -281,7 +281,7 @@ def _combinations(algorithm: Algorithm, given: Mapping[str, str]) -> Iterator[di
 
 
 _OPTIONS = ("executor", "exact", "arithmetic", "repeat", "seed", "chip", "output", "json")
-"""Options of verbs that one may take for parameters."""
+"""Options of verbs that are easily mistaken for parameters."""
 
 
 def _built(algorithm: Algorithm, given: Mapping[str, str]) -> tuple[Pipeline, dict[str, Any]]:
@@ -315,7 +315,7 @@ def assembled(file: Path) -> Program:
 
 
 def read_program(file: Path) -> tuple[str, str]:
-    """The text of a program, and what messages call it."""
+    """The text of a program, and its name in messages."""
     from gpgpu_legacy.files import read_standard_input, read_text
     from gpgpu_legacy.languages.language import MOST_CHARACTERS
 

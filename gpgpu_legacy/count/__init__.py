@@ -1,1 +1,3 @@
-"""The counters: what plans and programs cost, counted exactly without running them."""
+"""The counters: the cost of plans and programs, counted exactly, and formulas recovered from
+counts. Nothing here runs a plan on data, and nothing knows a chip.
+"""

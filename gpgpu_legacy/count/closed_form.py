@@ -1,9 +1,8 @@
 """Closed forms: formulas that are recovered from the counts of real plans, exactly.
 
 A formula is a sum of terms c·xⁱ·(log₂ x)ʲ or, in several parameters, of products of such powers.
-The coefficients are solved for in rationals, with as few terms as give all the counts. The formula
-must then give the counts at further sizes that took no part. No formula is typed in, and none is a
-least-squares fit.
+The solver finds rational coefficients, with the fewest terms that give all the counts. The formula
+must then give the counts at other sizes. No formula is typed in, and none is a least-squares fit.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ def fit(
 ) -> dict[Power, Fraction] | None:
     """The fewest of the terms whose sum gives the values at all the sizes; None if no sum does.
 
-    sizes: of one parameter; powers of 2, if a term has a logarithm. spare: there are at least so
-    many more sizes than terms.
+    sizes: of one parameter; powers of 2, if a term has a logarithm. spare: the least number of
+    sizes beyond the number of terms.
     """
     rows = [
         _whole([*(_term(size, power) for power in powers), Fraction(value)])
@@ -63,7 +62,7 @@ def _whole(row: Sequence[Fraction]) -> Vector:
 def _combine(
     columns: Sequence[tuple[int, Vector]], target: Vector, count: int
 ) -> dict[int, Fraction] | None:
-    """Coefficients, by their numbers, with which `count` of the columns sum up to the target.
+    """Coefficients, by column number, with which `count` of the columns add up to the target.
 
     Each column that is tried is eliminated from those after it and from the target, in whole
     numbers: fractions would take ten times as long.
@@ -73,7 +72,7 @@ def _combine(
     for place, (number, column) in enumerate(columns):
         pivot = next((row for row, value in enumerate(column) if value), None)
         if pivot is None:
-            continue  # it is a sum of the columns chosen before
+            continue  # it depends linearly on the columns chosen before
         later = columns[place + 1 :] if count > 1 else ()
         rest = [(n, _eliminated(other, column, pivot)) for n, other in later]
         others = _combine(rest, _eliminated(target, column, pivot), count - 1)
@@ -99,8 +98,8 @@ def fit_grid(
     """The formula in several parameters that gives the values at the points of a grid, or None.
 
     axes: the sizes of each parameter. values: at each point of their product. powers, spare: for
-    each parameter as for `fit`. The first parameter is solved for at all sizes of the others; its
-    coefficients are then solved for in the others.
+    each parameter as for `fit`. The solver solves for the first parameter at all sizes of the
+    others, and then for its coefficients in the others.
     """
     (first, *others), (mine, *theirs) = axes, powers
     fits: dict[Point, dict[Power, Fraction]] = {}
@@ -152,7 +151,7 @@ def formula_text(solution: Solution, names: Sequence[str]) -> str:
     return re.sub(rf"\b(\w+){_LOG2}\b", r"log(\1, 2)", str(_expression(solution, names)))
 
 
-_LOG2 = "__log2"  # the end of a symbol that stands for a logarithm
+_LOG2 = "__log2"  # the ending of a symbol for a logarithm
 
 
 def _expression(solution: Solution, names: Sequence[str]) -> Any:
@@ -172,7 +171,7 @@ def _expression(solution: Solution, names: Sequence[str]) -> Any:
 def same_formula(counted: Any, published: str) -> bool:
     """Whether a formula equals a published one for all n and b.
 
-    counted: from `recover`, or in sympy's syntax as `published` is; None equals no formula.
+    counted: from `recover`, or like `published` in sympy's syntax; None equals no formula.
     """
     from sympy import simplify, symbols, sympify
 
@@ -200,7 +199,7 @@ _POWERS_OF_N = tuple((i, 0) for i in (0, 1, 2, 3))
 _POWERS_OF_B = tuple((i, 0) for i in (-1, 0, 1))
 
 
-# Sizes are multiples of 2b, so that nothing is padded: the papers' formulas are for such sizes.
+# Sizes are multiples of 2b, which need no padding: the papers' formulas are for such sizes.
 _AXES = ((12, 24, 36, 48), (1, 2, 3))
 _HELD_OUT = ((40, 5), (80, 4), (64, 8), (56, 7), (20, 10), (96, 1))
 
@@ -212,7 +211,7 @@ def recover(
 ) -> Any:
     """The sum of c·nⁱ·bʲ, i from 0 to 3 and j from -1 to 1, that equals a quantity.
 
-    axes: the coefficients are solved for at every n with every b, as many of each as it has powers.
+    axes: the n and b that are solved at, in all combinations, as many of each as it has powers.
     held_out: the (n, b) at which the solution is checked. Returns a sympy expression in n and b;
     None if no such sum gives all the counts.
     """

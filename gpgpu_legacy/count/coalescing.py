@@ -3,7 +3,7 @@
 The threads of a work group are numbered x first. A fixed number of consecutive threads, a half-warp
 or a warp, makes a memory request together; the last request of a work group may have fewer threads.
 Buffers are aligned to 256 bytes, as cudaMalloc aligns them, and words have 4 bytes. No cache is
-assumed: `bytes_transacted` is the sum of what each request moves by itself.
+assumed: `bytes_transacted` is the sum over requests, each by itself.
 
 Most addresses are a base, equal in a work group, plus an offset that is the same in all work
 groups. The cost of such an access depends on the base only modulo a segment, so it is computed once
@@ -42,7 +42,7 @@ class Rule:
     segment_bytes: the size of a transaction and its alignment.
     scattered_bytes: if given, a request is coalesced only if thread k accesses word k of one
     segment (threads may be inactive); otherwise every active thread makes a transaction of this
-    size. None: each segment that a request touches is one transaction, in any order of threads.
+    size. If None, each segment that a request touches is one transaction, in any order of threads.
     banks: the banks of shared memory; word w is in bank w mod banks.
     one_broadcast: a step of a shared read broadcasts only one word, and serves one word in each of
     the other banks. Without it, each bank broadcasts one word in each step.
@@ -87,9 +87,9 @@ RULES = {rule.name: rule for rule in (CC1_1, FERMI)}
 class Transactions(Additive):
     """The memory transactions of a plan under one rule.
 
-    load_transactions, store_transactions: of global memory; load_bytes, store_bytes: what they
-    move. shared_requests: requests to shared memory, one for each access of a half-warp or warp.
-    shared_replays: the steps beyond the first that those take because of bank conflicts.
+    load_transactions, store_transactions: of global memory; load_bytes, store_bytes: their bytes.
+    shared_requests: requests to shared memory, one for each access of a half-warp or warp.
+    shared_replays: the extra steps of these requests because of bank conflicts.
     """
 
     load_transactions: int = 0
@@ -299,7 +299,7 @@ def shared_steps(rule: Rule, words: _Words, *, store: bool) -> int:
 
 
 def _broadcasts(readers: list[int], steps: int) -> int:
-    """How many words of a bank must be broadcast for `steps` steps to serve all their readers.
+    """The number of broadcasts by which a bank serves all readers in `steps` steps.
 
     readers: the number of threads that read each word of the bank; there are at most `steps` words.
     In a step a bank serves one reader, or all readers of the word that is broadcast.

@@ -2,8 +2,8 @@
 
 The plans are made and counted at several sizes: at any sizes, at even ones, at powers of two, where
 logarithms may appear, at multiples of larger numbers, for plans that pad, and where some sizes
-divide another, for plans that cut it. A count has a formula for the first kind of sizes at which
-one gives all its values, those at sizes held out included.
+divide another, for plans that cut it. A count's formula is for the first kind of sizes at which one
+formula gives all its values, including the values at held-out sizes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PlanOf = Callable[..., Plan]
 """A family of plans: a function of parameters, given as keywords."""
 
 SPARE = 2
-"""By how much the sizes that a formula is solved at outnumber its terms, at least."""
+"""The least number of sizes that a formula is solved at beyond its number of terms."""
 
 _WITHOUT_LOGARITHMS = tuple((i, 0) for i in (0, 1, 2, 3, -1))
 _LOGARITHMS = tuple((i, j) for j in (1, 2, 3) for i in (0, 1, 2, 3))
@@ -33,7 +33,7 @@ class ClosedForm(Record):
 
     formula: in sympy's syntax; None if none was found. holds_for: the sizes, in words, empty
     without a formula. solved_at, checked_at: the sizes of the parameters at which the formula was
-    solved for, and those that took no part and at which it was checked.
+    solved for, and the other sizes at which it was checked.
     """
 
     formula: str | None = None
@@ -49,8 +49,8 @@ def formulas(
 
     plan_of: called with a keyword for each of `over`, a positive integer. It may refuse sizes by an
     InputError or a PlanError. over: of several parameters, the first is made larger than the
-    others. at: the sizes of the plan that is asked about, for which the formulas are checked too,
-    if they are sizes that the formulas are for.
+    others. at: the sizes of the user's plan, at which the formulas are checked too, if they hold
+    for such sizes.
 
     Raises InputError where the function refuses all sizes.
     """
@@ -69,7 +69,7 @@ def formulas(
 
 
 class _Counted:
-    """The counts of the plans of a family, each made once. refusal: of the size refused last."""
+    """The counts of a family's plans, each built once. refusal: of the size refused last."""
 
     def __init__(self, plan_of: PlanOf, names: tuple[str, ...]) -> None:
         self.names = names
@@ -93,12 +93,12 @@ class _Counted:
 # Where plans are counted ------------------------------------------------------------------------
 
 LARGEST = 1 << 16
-"""The largest size that is tried, where a family refuses small ones."""
+"""The largest size that is tried if a family refuses small ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
-    """A kind of size: the multiples of a factor or, where that is 0, the powers of 2.
+    """A kind of size: the multiples of a factor or, if that is 0, the powers of 2.
 
     divided: if it is not 0, only the first size is such a multiple, and the others divide it.
     """
@@ -108,9 +108,9 @@ class _Kind:
 
     @property
     def powers(self) -> tuple[Power, ...]:
-        """Of the terms of a formula for such sizes."""
+        """The powers in the terms of a formula for such sizes."""
         if self.divided:
-            return (*_WITHOUT_LOGARITHMS, (-2, 0))  # as many tiles as their area goes into a whole
+            return (*_WITHOUT_LOGARITHMS, (-2, 0))  # tiles: whole area over a tile's
         return _WITHOUT_LOGARITHMS + (() if self.factor else _LOGARITHMS)
 
     def has(self, point: Point) -> bool:
@@ -152,7 +152,7 @@ class _Samples:
 
 
 def _samples(counted: _Counted, at: Point | None) -> Iterator[_Samples]:
-    """The samples of which the family takes all, the most general ones first."""
+    """The samples that the family accepts completely, the most general ones first."""
     several = len(counted.names) > 1
     for planned in _of_several(len(counted.names)) if several else _of_one(counted, at):
         samples, points = planned, {*planned.points, *planned.held_out}
@@ -173,7 +173,7 @@ def _of_one(counted: _Counted, at: Point | None) -> Iterator[_Samples]:
 
 
 def _multiples(factor: int) -> _Samples:
-    """Seven small multiples and, far from them, two that are no multiples of more."""
+    """Seven small multiples and, far from them, two that are not multiples of a larger factor."""
     sizes = tuple(factor * n for n in range(6, 13))
     far = (61, 127) if factor < 8 else (17, 23)
     return _Samples(_Kind(factor), (sizes,), tuple((factor * n,) for n in far))

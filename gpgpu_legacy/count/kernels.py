@@ -1,8 +1,8 @@
-"""What a dispatch executes, counted exactly by running its control flow without any data.
+"""The operations of a dispatch, counted exactly by running its control flow without any data.
 
 The control flow of countable kernels depends only on integers and uniforms, which is checked first.
-So nothing is loaded and no address is computed, and values that all invocations share are computed
-once. If the iterations of a loop differ only in data and addresses, its body runs once and its
+So the counter loads nothing, computes no address, and computes values that all invocations share
+only once. If the iterations of a loop differ only in data and addresses, its body runs once and its
 counts are multiplied; only its condition and its step run in every iteration.
 """
 
@@ -43,7 +43,7 @@ class Additive:
 class KernelCounts:
     """Totals of one dispatch.
 
-    invocations: all that are launched, including those that exit at a guard.
+    invocations: all launched ones, including those that exit at a guard.
     arithmetic: operations on floats and doubles; an operation on a vec4 counts as four.
     global_loads, global_stores: elements of storage buffers, one for each access of each active
     invocation.
@@ -74,7 +74,7 @@ def distinct_dispatches(
 ) -> Iterator[tuple[int, ComputePass]]:
     """The dispatches of a Repeat that differ in work groups or in the named uniforms.
 
-    Yields how many of the `count` dispatches agree in both, and one of them.
+    Yields one dispatch of each kind with the number of dispatches like it.
     """
     if not varies(pass_):
         yield count, pass_

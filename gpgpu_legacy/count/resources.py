@@ -2,8 +2,7 @@
 
 In GL_ARB_fragment_program, revision 28, section 3.11.3.6 says what counts towards which limit,
 section 3.11.6 and issue (24) define texture indirections, and section 3.11.4.5.1 says what fog
-costs. The counts are those that a driver reports through GetProgramiv. Limits are
-the business of chips/.
+costs. The counts are those that a driver reports through GetProgramiv. The limits are in chips/.
 """
 
 from __future__ import annotations
@@ -39,8 +38,8 @@ class Resource(Enum):
     """The limited resources, by name.
 
     COORDINATE_SETS, IMAGE_UNITS, LOCAL_PARAMETERS, ENV_PARAMETERS and COLOR_OUTPUTS are limits on
-    an index: `texcoord[7]` needs eight sets, even if the program reads no other. So is UNITS, which
-    texture environments have, and the others from there on, in the place of all those before.
+    an index: `texcoord[7]` needs eight sets, even if the program reads no other. So is UNITS. It
+    and the resources after it belong to texture environments, and replace all others for these.
     """
 
     ALU_INSTRUCTIONS = "ALU instructions"
@@ -67,7 +66,7 @@ class Use:
     """One use of a resource.
 
     what: the instruction, register or binding. number: the count up to and including this use, from
-    1. span: the instruction at fault or the first one that binds it; None for a declaration.
+    1. span: the instruction that uses it, or the first that binds it; None for a declaration.
     """
 
     what: str
@@ -77,7 +76,7 @@ class Use:
 
 @dataclass(frozen=True)
 class Usage:
-    """A program's uses of one resource. surcharge: what its fog option adds to the count."""
+    """A program's uses of one resource. surcharge: added to the count by its fog option."""
 
     resource: Resource
     uses: tuple[Use, ...]
@@ -265,7 +264,7 @@ def resources(program: Program) -> Resources:
 
 
 def _environments(program: Program) -> Iterator[Usage]:
-    """What texture environments use, of section 3.8.13 of OpenGL 1.3 and its extensions."""
+    """The resources of texture environments, by section 3.8.13 of OpenGL 1.3 and its extensions."""
     units, clamped = read(program.state)
     spans = {i.texture.unit: i.span for i in program.instructions if i.texture}
     named = [Use(f"TEXTURE{n}", n + 1, span) for n, span in spans.items()]

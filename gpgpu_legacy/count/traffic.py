@@ -1,10 +1,10 @@
-"""What a plan costs: passes, dispatches, instructions and bytes, summed over all its passes.
+"""The cost of a plan: passes, dispatches, instructions and bytes, summed over all its passes.
 
 The rules. A lookup requests one texel of the bound texture's format. A fragment writes one texel to
 each of its targets; a blended write reads that texel as well, and the blend is one arithmetic
 operation for each target. A copy reads and writes each texel, and a clear writes the texels of all
 layers. None of it depends on a cache: these are the bytes that instructions request (Hall, Carr &
-Hart 2003, Sections 5.1 and 5.2). Dispatches are counted by what their invocations execute
+Hart 2003, Sections 5.1 and 5.2). Dispatches are counted by the operations of their invocations
 (count/kernels.py); they have no geometry.
 
 In a Repeat, the counts depend on the sizes of rectangles, on the numbers of work groups and on the
@@ -25,12 +25,12 @@ from gpgpu_legacy.plan.plan import Blend, ClearPass, ComputePass, CopyPass, Frag
 from gpgpu_legacy.plan.textures import MovingRect, Rect, Transfer
 
 VERTEX_BYTES = 12
-"""Of a vertex as it is sent to the GPU: a position of three floats, and nothing else."""
+"""Bytes of a vertex sent to the GPU: a position of three floats, and nothing else."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Counts(Additive):
-    """What a plan or a pass costs, in total. Names that end in _bytes are in bytes.
+    """The total cost of a plan or a pass. Names that end in _bytes are in bytes.
 
     passes: fragment passes, as the paper counts them, without copies and clears.
     fragments: fragments shaded.
@@ -78,7 +78,7 @@ class Counts(Additive):
         object.__setattr__(self, "vertices", self.geometry_bytes // self.vertex_bytes)
 
     def __repr__(self) -> str:
-        """What is not 0, as the call that makes it."""
+        """The counts that are not 0, as the call that makes them."""
         values = ((f.name, getattr(self, f.name), f.default) for f in fields(self) if f.init)
         shown = (f"{name}={value}" for name, value, default in values if value != default)
         return f"Counts({', '.join(shown)})"
@@ -90,8 +90,8 @@ ADDITIVE = Counts.__match_args__
 def count_plan(plan: Plan) -> Counts:
     """Count a whole plan.
 
-    A Repeat is counted once and multiplied; the result is that of its expansion. Raises PlanError
-    for a kernel in which a condition or an index depends on loaded data.
+    A Repeat is counted once and multiplied, which gives the same as counting its expansion. Raises
+    PlanError for a kernel in which a condition or an index depends on loaded data.
     """
     totals = Counts(
         clear_bytes=sum(t.size_bytes for t in plan.textures if t.initial is not None),
@@ -173,8 +173,8 @@ def fragments_per_pass(plan: Plan) -> int | None:
 class PassCounts:
     """The cost of the passes of a plan that do the same work, all together.
 
-    pass_: the first of them, as the plan writes it. numbers: of all of them. counts: what they cost
-    together.
+    pass_: the first of them, as the plan writes it. numbers: of all of them. counts: their total
+    cost.
     """
 
     pass_: Pass
@@ -191,9 +191,8 @@ def count_by_pass(plan: Plan) -> tuple[PassCounts, ...]:
     """The cost of each pass of a plan, in the order in which they first run.
 
     Passes do the same work if they draw rectangles of one size with the same program and textures;
-    where the rectangles lie, the parameters and the coordinates make no difference. Together with
-    what transfers and initial values cost, the counts add up to those of the plan. Raises PlanError
-    as count_plan does.
+    positions, parameters and coordinates make no difference. Together with transfers and initial
+    values, the counts add up to those of the plan. Raises PlanError as count_plan does.
     """
     groups: dict[Hashable, list[tuple[range, Pass]]] = {}
     for numbers, pass_ in numbered_passes(plan):
@@ -209,9 +208,9 @@ def count_by_pass(plan: Plan) -> tuple[PassCounts, ...]:
 
 
 def work_of_pass(pass_: Pass) -> Hashable:
-    """What decides the cost of a pass, with the textures that it reads and writes.
+    """The properties that decide the cost of a pass, with the textures that it reads and writes.
 
-    Passes do the same work if it is equal.
+    Passes with equal properties do the same work.
     """
     match pass_:
         case FragmentPass():

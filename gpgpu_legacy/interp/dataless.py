@@ -1,4 +1,4 @@
-"""The reference machine for kernels, without data: which operations happen, and at which addresses.
+"""The reference machine for kernels without data: the operations that happen, and their addresses.
 
 It is for kernels whose control flow and addresses depend on integers and uniforms only, never on
 loaded data (kernel/dependence.py).
@@ -46,14 +46,15 @@ def uniform_values(pass_: ComputePass) -> dict[str, Any]:
 
 
 MOST_STEPS = 2**22
-"""Statements of a batch of work groups that are followed one by one, in a minute or two; one that
-only some invocations execute counts for more, with their number."""
+"""Statements of a batch of work groups that are followed one by one, in a minute or two; a
+statement that only some invocations execute counts more, by their number.
+"""
 
 _STEP_INVOCATIONS = 1 << 12
 
 
 class _Follower(KernelMachine):
-    """Follows control flow, as far as may be."""
+    """Follows control flow, within the limit."""
 
     steps = 0
 
@@ -73,7 +74,7 @@ class _Follower(KernelMachine):
 
 
 class AccessListener(Protocol):
-    """Is notified of every load and store, in program order."""
+    """Receives every load and store, in program order."""
 
     def access(self, machine: AddressMachine, element: Element, mask: Mask, *, store: bool) -> None:
         """An access by the invocations of a mask; `machine.flat_index` gives the addresses."""
@@ -153,7 +154,7 @@ class CountingMachine(_Follower):
             self.tally.weight //= times
 
     def followed(self, loop: For, mask: Mask) -> list[tuple[Mask, int]]:
-        """Masks in order, and for how many trips each holds, trip by trip."""
+        """Masks in order, with the number of trips for which each holds, found trip by trip."""
         iterations: list[tuple[Mask, int]] = []
         active = narrowed(mask, self.value(loop.condition, mask))
         while active is None or active.any():

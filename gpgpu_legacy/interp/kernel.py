@@ -65,7 +65,7 @@ _DTYPES: dict[Type, type[np.generic]] = {
 
 
 class KernelListener(Protocol):
-    """Is notified of what the active invocations of a mask execute, as they execute it."""
+    """Receives the operations of the active invocations of a mask, as they execute them."""
 
     def access(self, element: Element, index: Array, mask: Mask, *, store: bool) -> None:
         """A load or a store. index: into the flattened array, for each invocation."""
@@ -276,7 +276,7 @@ class KernelMachine:
         return function(*operands)
 
     def logical(self, expression: Binary, mask: Mask) -> Array:
-        """The right side is evaluated only for the invocations that the left one leaves open."""
+        """The right side is evaluated only for invocations that the left side leaves open."""
         left = self.value(expression.left, mask)
         joins = expression.operator == "&&"
         still_open = narrowed(mask, left if joins else ~left)
@@ -345,7 +345,7 @@ _BINARY: dict[str, Callable[[Array, Array], Array]] = {
 
 
 def _converted(value: Array, kind: Type) -> Array:
-    """A conversion. What is too large for an integer becomes the nearest one, NaN becomes 0."""
+    """A conversion. A float outside an integer's range becomes its nearest value, NaN becomes 0."""
     if not kind.is_integer or value.dtype.kind != "f":
         return value.astype(_DTYPES[kind])
     nearest = np.clip(value.astype(np.float64), *RANGES[kind])

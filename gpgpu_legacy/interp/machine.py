@@ -153,7 +153,7 @@ def _with_fog(
     return fogged(mode, color, coordinate, state, arithmetic, clamped=fixed_point)
 
 
-# What a pass gives ---------------------------------------------------------------------------
+# Inputs of a program -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +166,7 @@ class BoundStorage:
 
 @dataclass(frozen=True, slots=True)
 class FragmentInputs:
-    """What a program reads besides textures.
+    """The inputs of a program besides textures.
 
     attributes: the attributes that the program reads, interpolated, as four planes each. local,
     env: parameters by index. state: the state vectors that the program reads, by canonical name.
@@ -179,7 +179,7 @@ class FragmentInputs:
 
 
 def inputs_of(pass_: FragmentPass, start: int, height: int) -> FragmentInputs:
-    """What the program of a pass reads in `height` rows of its rectangle, from row `start` on."""
+    """The inputs of a pass's program in `height` rows of its rectangle, from row `start` on."""
     rect = constant_rect(pass_.rect)
     x = (np.arange(rect.width, dtype=np.float32) + np.float32(0.5))[None, :]
     y = (np.arange(start, start + height, dtype=np.float32) + np.float32(0.5))[:, None]
@@ -209,7 +209,7 @@ def _attribute(
 
 
 def _over_triangles(corners: Corners, rect: Rect, x: F32, y: F32) -> Planes:
-    """An attribute, in each fragment by the plane of the triangle that its centre is in."""
+    """An attribute: each fragment uses the plane of the triangle that contains its centre."""
     first, second = triangle_planes(corners, rect)
     planes = interpolate(first, x, y)
     if first == second:
@@ -257,7 +257,7 @@ class FragmentMachine(Domain[F32]):
         textures: Mapping[int, BoundStorage],
         arithmetic: Arithmetic = FP32,
     ) -> None:
-        """inputs: what programs read. textures: those bound, by texture image unit."""
+        """inputs: what programs read. textures: the bound ones, by texture image unit."""
         self._inputs = inputs
         self._textures = textures
         self._arithmetic, self._is_rounded = arithmetic, arithmetic.rounds
@@ -265,10 +265,10 @@ class FragmentMachine(Domain[F32]):
         self._temporaries: defaultdict[str, Planes] = defaultdict(_zeros)
         self._results: defaultdict[ResultRegister, Planes] = defaultdict(_zeros)
         self.alive: Mask | None = None
-        """The fragments that no KIL has discarded, broadcastable to (H, W); None: all of them."""
+        """The fragments that no KIL has discarded, broadcastable to (H, W); None for all."""
 
     def register(self, register: DestinationRegister) -> Planes:
-        """What is in a register: four planes that broadcast to (H, W); 0 before the first write."""
+        """A register's content: four planes that broadcast to (H, W); 0 before the first write."""
         if isinstance(register, Temporary):
             return self._temporaries[register.name]
         return self._results[register]

@@ -108,7 +108,7 @@ class Storage:
             plane[...] = self._codec.encode(np.asarray(component, np.float32))
 
     def decode(self, stored: Stored) -> F32:
-        """The float32 values that lookups read where this texture stores these numbers."""
+        """The float32 values that lookups read from these stored numbers."""
         return self._codec.decode(stored)
 
     def texels(self) -> F32:
@@ -174,7 +174,7 @@ def decode(stored: Stored, texel_format: Format) -> F32:
 def pack(matrix: F32, region: Region, rect: Rect, packing: Packing, out: F32 | None = None) -> F32:
     """The texels of a rectangle that holds a region of a matrix: (height, width, channels) float32.
 
-    out: the array to write them to, whose padding is 0 already; a new one by default.
+    out: the array to write to, in which padding is already 0; by default a new one.
     """
     if out is None:
         texels = np.zeros((rect.height, rect.width, len(packing.offsets)), np.float32)

@@ -19,7 +19,7 @@ from gpgpu_legacy.interp.numeric import Mask, Storage, Stored
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
 
-MISSING = (0.0, 0.0, 0.0, 1.0)  # the values of r, g, b, a where a format lacks them
+MISSING = (0.0, 0.0, 0.0, 1.0)  # the values of r, g, b, a if a format lacks them
 
 Planes = list[F32]
 Index = NDArray[np.intp]

@@ -1,4 +1,5 @@
 """Compute kernels: a subset of GLSL 4.3, parsed into structured data.
 
-Here are its bounds, too, and what its control flow depends on. Nothing here runs or emits a kernel.
+The room also has the limits of kernels and the analysis of their dependences. Nothing here runs or
+emits a kernel.
 """

@@ -1,4 +1,4 @@
-"""The loads and stores of a kernel: their numbers, and the error of one outside of its array."""
+"""The loads and stores of a kernel: their numbers, and the error for one outside its array."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from gpgpu_legacy.kernel.ir import Element, Expression, Kernel, rebuild, walk
 
 
 def numbered(kernel: Kernel) -> Kernel:
-    """The kernel with a number of its own for each load and store, the same in equal kernels."""
+    """The kernel with its loads and stores numbered, in the same way in equal kernels."""
     numbers = count(1)
     return _with_accesses(kernel, lambda element: replace(element, number=next(numbers)))
 
 
 def with_inside(kernel: Kernel, unproven: Collection[int]) -> Kernel:
-    """A numbered kernel whose loads and stores are inside of their arrays, but those numbers."""
+    """A numbered kernel with all loads and stores marked as inside, except those numbers."""
 
     def marked(element: Element) -> Element:
         return replace(element, is_inside=element.number not in unproven)
@@ -36,14 +36,14 @@ def _with_accesses(kernel: Kernel, change: Callable[[Element], Element]) -> Kern
 
 
 def outside(kernel: Kernel, lengths: Mapping[str, int], number: int, index: int) -> PlanError:
-    """The error of the access of that number. lengths: elements of the buffers, by name."""
+    """The error for the access of that number. lengths: elements of the buffers, by name."""
     element = element_of(numbered(kernel), number)
     extents = {array.name: prod(array.extents) for array in kernel.shared}
     return outside_error(kernel, element, index, {**lengths, **extents}[element.array])
 
 
 def outside_error(kernel: Kernel, element: Element, index: int, length: int) -> PlanError:
-    """The error of an access outside of an array of that length, wherever it comes to light."""
+    """The error for an access outside an array of that length, from whichever machine finds it."""
     line = f":{element.line}" if element.line else ""
     return PlanError(
         f"{kernel.name}{line}: an invocation reaches outside of {element.array}, which has "

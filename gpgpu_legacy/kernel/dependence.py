@@ -1,4 +1,4 @@
-"""Dependences in a kernel: which variables, uniforms and data control flow depends on."""
+"""Dependences of a kernel's control flow: on variables, uniforms and data."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def control_uniforms(kernel: Kernel, *, indices: bool) -> frozenset[str]:
 
 
 def _behind_control(kernel: Kernel, *, indices: bool) -> Iterator[Expression]:
-    """The parts of all that conditions, and with `indices` also indices, are computed from."""
+    """All nodes from which conditions, and with `indices` also indices, are computed."""
     nodes = tuple(walk(*kernel.body))
     definitions = _definitions(nodes)
     controlling = _controlling(nodes) if indices else _conditions(nodes)
@@ -114,7 +114,7 @@ def _closure(names: Iterable[str], definitions: _Definitions) -> frozenset[str]:
 
 
 def _conditions(nodes: tuple[Node, ...]) -> list[Expression]:
-    """What decides which statements and which operands are evaluated."""
+    """The expressions that decide which statements and which operands are evaluated."""
     written = [node.condition for node in nodes if isinstance(node, If | For)]
     for node in nodes:
         match node:
@@ -126,7 +126,7 @@ def _conditions(nodes: tuple[Node, ...]) -> list[Expression]:
 
 
 def _is_counted(expression: Expression) -> bool:
-    """Whether evaluating an expression is an access or an operation that counts."""
+    """Whether the evaluation of an expression counts, as an access or an operation."""
     return any(
         isinstance(part, Element)
         or (isinstance(part, Unary) and part.type in _COUNTED)

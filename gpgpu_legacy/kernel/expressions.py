@@ -1,4 +1,4 @@
-"""The expressions of a kernel: each node of the syntax tree as one of the IR, with its type."""
+"""Expressions of a kernel: translates each node of the syntax tree to the IR, with its type."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from gpgpu_legacy.kernel.limits import (
 # Names --------------------------------------------------------------------------------------------
 
 Symbol = Variable | Uniform | Literal | StorageBuffer | SharedArray
-"""What a name can stand for."""
+"""The things that a name can mean."""
 
 
 # The syntax tree ----------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ def integer_literal(kind: Type, value: int) -> Literal:
 
 
 def floating_literal(text: str) -> Literal:
-    """The literal of a number as the text has it."""
+    """The literal of a number in the text."""
     lower = text.lower()
     if lower.endswith("lf"):
         return Literal(Type.DOUBLE, float(lower[:-2]))
@@ -104,20 +104,20 @@ class ExpressionReader:
     # Names ----------------------------------------------------------------------------------
 
     def error(self, problem: str, at: Token | Node) -> AssemblyError:
-        """The error of a problem at that place in the text."""
+        """The error for a problem at that position in the text."""
         position = at if isinstance(at, Token) else at.meta
         line, column = getattr(position, "line", 1), getattr(position, "column", 1)
         return AssemblyError(problem, self.text, line or 1, column or 1, self.name)
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """A scope of its own for what is declared while the block runs."""
+        """A scope of its own for declarations while the block runs."""
         self._scopes.append({})
         yield
         self._scopes.pop()
 
     def declare(self, token: Token, symbol: Symbol) -> None:
-        """Let a name stand for a symbol in the innermost scope, where it must be new."""
+        """Declare a name for a symbol in the innermost scope, where it must be new."""
         if str(token) in self._scopes[-1]:
             raise self.error(f"{token} is declared twice in one scope; give it another name", token)
         self._scopes[-1][str(token)] = symbol
@@ -134,7 +134,7 @@ class ExpressionReader:
         return variable
 
     def lookup(self, token: Token) -> Symbol:
-        """What a name stands for here."""
+        """The symbol that a name means here."""
         for scope in reversed(self._scopes):
             if str(token) in scope:
                 return scope[str(token)]
@@ -231,11 +231,11 @@ class ExpressionReader:
     # Limits ---------------------------------------------------------------------------------
 
     def whole(self, node: Node) -> Expression:
-        """An expression that is no part of another one, within the limits."""
+        """A whole expression, within the limits."""
         return self.limited(self.expression(node), node)
 
     def whole_condition(self, node: Node) -> Expression:
-        """A condition that is no part of another one, within the limits."""
+        """A whole condition, within the limits."""
         return self.limited(self.condition(node), node)
 
     def limited(self, expression: Expression, at: Node) -> Expression:
@@ -251,7 +251,7 @@ class ExpressionReader:
         self.nodes += nodes
         if self.nodes > MOST_NODES:
             raise self.error(
-                f"the kernel has more than {MOST_NODES} operations up to here; make several of it",
+                f"the kernel has more than {MOST_NODES} operations up to here; split it",
                 at,
             )
 

@@ -4,7 +4,7 @@ The names are GLSL's. Every expression knows its type, and GLSL's implicit conve
 as Convert. There are no pointers, function calls or jumps; control flow is `for` and `if`.
 
 Every node lists its `children`, in the order of the text, and `map`s them: it returns itself with
-its expressions changed. `walk` and `rebuild` stand on these two, and all analyses on them.
+its expressions changed. `walk` and `rebuild` use these two, and all analyses use them.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Space(Enum):
 
 
 class _Node:
-    """A node of the tree: what its fields hold of nodes it is made of, in the order of the text."""
+    """A node of the tree. Its fields hold its child nodes, in the order of the text."""
 
     __slots__: tuple[str, ...] = ()
 
     @property
     def children(self) -> tuple[Any, ...]:
-        """The nodes that it is made of."""
+        """Its child nodes."""
         found: list[Any] = []
         for name in self.__slots__:
             value = getattr(self, name)
@@ -122,7 +122,7 @@ class Element(_Node):
     """An element of a storage buffer (one index) or of a shared array (one per dimension).
 
     line: in the kernel's text. number: of the access, once accesses.py has numbered them.
-    is_inside: it has been proven for one dispatch that the element is inside of the array.
+    is_inside: a proof for one dispatch shows that the element is inside the array.
     """
 
     type: Type
@@ -205,7 +205,7 @@ LValue = Variable | Element | Component
 """What can be assigned to."""
 
 Change = Callable[[Expression], Expression]
-"""Returns another expression for one. What is assigned to remains an LValue."""
+"""Maps an expression to another. The target of an assignment must remain an LValue."""
 
 
 # Statements ----------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def walk(*nodes: Expression) -> Iterator[Expression]: ...
 @overload
 def walk(*nodes: Node) -> Iterator[Node]: ...
 def walk(*nodes: Node) -> Iterator[Node]:
-    """The nodes and all that they are made of, outer ones first, in the order of the text."""
+    """The nodes with all their descendants, outer ones first, in the order of the text."""
     waiting = [*reversed(nodes)]
     while waiting:
         node = waiting.pop()
@@ -341,9 +341,9 @@ class SharedArray:
 class Kernel:
     """A compute kernel.
 
-    local_size: the invocations of a work group, along x and y. text: the source, as drivers compile
-    it. name: what messages call the kernel, usually a file's path. Text and name do not take part
-    in equality: two kernels are equal if they compute the same in the same way.
+    local_size: the invocations of a work group, along x and y. text: the source for drivers. name:
+    of the kernel in messages, usually a file's path. Text and name do not take part in equality:
+    two kernels are equal if they compute the same in the same way.
     """
 
     local_size: tuple[int, int]
@@ -355,7 +355,7 @@ class Kernel:
     name: str = field(default="", compare=False)
 
     def __hash__(self) -> int:
-        """A hash of what equality compares, computed once: kernels are keys of many caches."""
+        """A hash of the compared fields, computed once: kernels are keys of many caches."""
         return self._hash
 
     @cached_property

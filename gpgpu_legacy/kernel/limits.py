@@ -1,4 +1,4 @@
-"""What no kernel may have, whoever wrote it: sizes without bounds, and text with two readings."""
+"""Limits for every kernel, whoever wrote it: on its sizes, and on text with two readings."""
 
 from __future__ import annotations
 
@@ -26,30 +26,32 @@ MOST_TEXT = 2**16
 
 MOST_NODES = 2**13
 """Variables, numbers, operators and accesses of a kernel, each as often as it is evaluated: half a
-minute of compiling. The largest kernel here has some 200."""
+minute of compiling. The largest kernel here has about 200.
+"""
 
 MOST_NESTED = 100
-"""Brackets in one another, and operators that the text nests."""
+"""Nested brackets and operators in the text."""
 
 DEEPEST = 150
-"""How deeply an expression is nested, by `levels`. Python reads 200 brackets in one another, and
-walks over expressions recurse."""
+"""How deeply an expression is nested, by `levels`. Python reads 200 nested brackets, and walks over
+expressions recurse.
+"""
 
 DEEPEST_BLOCKS = 40
-"""How deeply ifs, fors and blocks are nested. Python reads 100 indented blocks in one another."""
+"""How deeply ifs, fors and blocks are nested. Python reads 100 nested blocks."""
 
 DEEPEST_LOOPS = 12
-"""How deeply fors are nested. Python compiles 20 in one another, of which three are ours."""
+"""How deeply fors are nested. Python compiles 20 nested ones, three of which are ours."""
 
 MOST_ARGUMENTS = 256
 """Uniforms and buffers of a kernel, and the bindings that a buffer may have: more than drivers
 have."""
 
 MOST_DIGITS = 10
-"""Of 2³², which is larger than all integers of GLSL."""
+"""Digits of an integer: 2³² has ten, and exceeds all integers of GLSL."""
 
 MOST_INVOCATIONS = 4096
-"""Of a work group; twice what GPUs have."""
+"""Invocations of a work group: twice what GPUs allow."""
 
 MOST_SHARED = 2**16
 """Elements of all shared arrays of a kernel; GPUs have less than 64 Ki floats of shared memory."""
@@ -58,7 +60,7 @@ TOO_DEEP = "statements or expressions are nested too deeply; use variables in be
 
 
 def check_text(text: str, name: str) -> None:
-    """AssemblyError for a text that is too long, has brackets too deep, or has two readings."""
+    """Raises AssemblyError for a text that is too long, too deeply nested, or has two readings."""
     if len(text) > MOST_TEXT:
         problem = f"a kernel of {len(text)} characters; {MOST_TEXT} are the most allowed"
         raise AssemblyError(problem, text[:MOST_TEXT], 1, 1, name)
@@ -80,7 +82,7 @@ def _place(text: str, at: int) -> tuple[int, int]:
 
 
 def refuse_two_readings(text: str, name: str) -> None:
-    """AssemblyError for characters with which a driver could read other statements than the parser.
+    """Raises AssemblyError for characters that could make a driver read other statements.
 
     A backslash continues lines, comments among them, and a bare carriage return ends them (GLSL
     4.3, chapter 3); a zero byte ends the text.
@@ -98,8 +100,8 @@ def refuse_two_readings(text: str, name: str) -> None:
 def nodes_and_levels(expression: Expression) -> tuple[int, int]:
     """How many nodes an expression has, and how deeply they are nested.
 
-    Both stop a little above what is allowed: an expression that is used in several places, as for
-    the components of a vector, counts once for each, so that their number may be exponential.
+    Both stop a little above the limit: an expression that is used in several places, as for the
+    components of a vector, counts once for each, so the number may be exponential.
     """
     nodes = deepest = 0
     waiting = [(expression, levels(expression))]
@@ -112,7 +114,7 @@ def nodes_and_levels(expression: Expression) -> tuple[int, int]:
 
 
 def levels(expression: Expression) -> int:
-    """For how many levels an expression counts: for the brackets around it in generated code."""
+    """The levels that an expression counts for: the brackets around it in generated code."""
     match expression:
         case Element(indices=indices):
             return 3 + len(indices)

@@ -1,6 +1,6 @@
 """GLSL compute shaders to Kernels: the grammar, and the declarations of a whole shader.
 
-Each part of the language is a class that stands on the next one: declarations and statements here,
+Each part of the language is a class that builds on the next: declarations and statements here;
 expressions, types and names in expressions.py.
 """
 
@@ -109,7 +109,7 @@ class StatementReader(ExpressionReader):
         return Assign(target, self.convert(value, target.type, node))
 
     def lvalue(self, node: Node, *, is_read: bool) -> LValue:
-        """What an assignment changes. is_read: it also reads the old value, as += does."""
+        """The target of an assignment. is_read: it also reads the old value, as += does."""
         if node.data == "indexed":
             element = self.element(node, is_read=is_read, is_written=True)
             self.limited(element, node)
@@ -145,10 +145,11 @@ class StatementReader(ExpressionReader):
 def parse_kernel(text: str, name: str = "kernel") -> Kernel:
     """Parse a compute shader that is in the subset (kernel/grammar.lark).
 
-    text: the whole shader. name: what messages call it, usually a file's path. Raises
-    AssemblyError, with line and column, at the first construct outside of the subset, and where a
-    driver could read other statements than these: at directives but #version, and at characters
-    that end or continue lines for some readers only. A kernel has bounds; see kernel/limits.py.
+    text: the whole shader. name: of the shader in messages, usually a file's path. Raises
+    AssemblyError, with line and column, at the first construct outside the subset, and where a
+    driver could read other statements than these: at directives other than #version, and at
+    characters that end or continue lines only for some readers. Kernels have limits; see
+    kernel/limits.py.
     """
     check_text(text, name)
     try:

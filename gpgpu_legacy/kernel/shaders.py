@@ -12,7 +12,7 @@ from gpgpu_legacy.sources import shader_text
 def load_kernel(path: str, **parameters: int | str | bool) -> Kernel:
     """Parse a kernel under shaders/. The same path and parameters give the same object.
 
-    path, parameters: as `shader_text` takes them.
+    path, parameters: see `shader_text`.
     """
     from gpgpu_legacy.kernel.parser import parse_kernel
 

@@ -1,4 +1,4 @@
-"""The shader languages of the time, a folder each, and how the language of a text is found.
+"""The shader languages of the time, a folder each, and the registry that finds a text's language.
 
 Each turns text into a Program and back. None knows a plan, a chip or another language.
 """

@@ -17,14 +17,14 @@ MOST_FAULTS = 20
 _LONGEST_NAME = 40
 
 MOST_COMPARED = 500
-"""Known words that a misspelt one is compared with, the first ones: it takes up to 0.1 ms each."""
+"""A misspelt word is compared with only the first of the known words: each takes up to 0.1 ms."""
 
 
 class FaultError(Exception):
     """One fault of a text.
 
-    section: of the specification. offset: in characters. whole: only the text as a whole shows the
-    fault, such as a program that is too long.
+    section: of the specification. offset: in characters. whole: the fault is one of the whole text,
+    such as a program that is too long.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Text:
     """A program's text, which turns offsets into lines and columns."""
 
     def __init__(self, text: str, name: str) -> None:
-        """name: what messages call the text, usually a file's path."""
+        """name: of the text in messages, usually a file's path."""
         self.text, self.name = text, name
         self._starts = [0]
         for line in text.split("\n"):
@@ -80,12 +80,12 @@ def offset_of(token: Token) -> int:
 
 
 def shortened(word: str) -> str:
-    """A word as messages show it; a very long one is cut off."""
+    """A word for a message; a very long one is cut off."""
     return word if len(word) <= _LONGEST_NAME else f"{word[:_LONGEST_NAME]}..."
 
 
 def meant(word: str, known: Iterable[str], before: str = "") -> str:
-    """A question for the known word most similar to `word`, with a space at its end.
+    """A question that suggests the known word most similar to `word`, with a space at its end.
 
     Empty if none of the first MOST_COMPARED is similar. before: what comes before the word.
     """

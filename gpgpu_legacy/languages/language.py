@@ -1,4 +1,4 @@
-"""What a shader language offers to the rest of the package."""
+"""The interface of a shader language to the rest of the package."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from gpgpu_legacy.isa.ir import Program
 
 MOST_CHARACTERS = 2**20
-"""Of a program's text, and bytes of its file. The longest program that this package prints, an
-unrolled product of 8192² matrices, has 700 000."""
+"""Characters of a program's text, and bytes of its file. The longest program of this package, an
+unrolled product of 8192² matrices, has 700 000.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,8 +18,8 @@ class Language:
     """A shader language: a folder of languages/ has one, as LANGUAGE in its language.py.
 
     name: the language and its version.
-    header: the characters that every program in it begins with, and none in another language.
-    assemble: turns a text into a Program; its second argument is what messages call the text. It
+    header: the characters that begin every program in it, and no program in another language.
+    assemble: turns a text into a Program; its second argument is the text's name in messages. It
     raises AssemblyError for a text that breaks the language's rules, and InputError for one of more
     than MOST_CHARACTERS.
     """

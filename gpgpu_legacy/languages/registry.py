@@ -1,4 +1,4 @@
-"""Finds the shader languages, and the one that a text is written in.
+"""Finds the shader languages, and the language of a text.
 
 To add a language, add a folder with a language.py that defines LANGUAGE.
 """

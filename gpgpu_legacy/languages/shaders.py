@@ -13,7 +13,7 @@ from gpgpu_legacy.sources import shader_text
 def load_program(path: str, **parameters: int | str | bool) -> Program:
     """Assemble a shader under shaders/. The same path and parameters give the same object.
 
-    path, parameters: as `shader_text` takes them.
+    path, parameters: see `shader_text`.
     """
     from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
     from gpgpu_legacy.languages.arb.parser import HEADER, assemble

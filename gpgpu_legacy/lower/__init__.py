@@ -1,4 +1,4 @@
-"""The lowering IR, how programs become it, and what all targets of it share.
+"""The lowering IR, the lowering of programs to it, and the code that all targets share.
 
-Each room below says what lives there. No file here runs a plan, and none knows an opcode by name.
+Each room below has its own description. No file here runs a plan, and none knows an opcode by name.
 """

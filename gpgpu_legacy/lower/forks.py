@@ -10,9 +10,9 @@ _Lock = TypeVar("_Lock", Lock, RLock)
 
 
 def held_across_forks(lock: _Lock) -> _Lock:
-    """The lock. This process holds it while it forks, so that a child finds nothing half made.
+    """The lock. This process holds it while it forks, so that a child finds no half-made state.
 
-    Windows has no forks, and nothing to hold there.
+    Windows has no forks.
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(

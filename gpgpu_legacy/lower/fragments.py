@@ -1,7 +1,7 @@
-"""A pass that is drawn by itself: what its code depends on, and the statements of one fragment.
+"""A pass that is drawn by itself: the key of its code, and the statements of one fragment.
 
-A shader stands around the statements. Where textures and targets are arrays, each has its texels'
-channels as floats, row after row and layer after layer.
+An emitter puts a shader around the statements. Textures and targets that are arrays hold their
+texels' channels as floats, row after row and layer after layer.
 """
 
 from __future__ import annotations
@@ -80,19 +80,17 @@ from gpgpu_legacy.plan.textures import Extent, Sampler, TextureKind
 
 @dataclass(frozen=True, slots=True)
 class ShaderKey:
-    """What a pass's shader depends on; passes with equal keys share one.
+    """The key of a pass's shader; passes with equal keys share one.
 
-    lookups, live: see Decisions. varyings: how many the folded lookups refer to.
-    units: the textures and samplers bound. Their sizes are constants of the code, as drivers do
-    better with these than with what a run hands over; but where one shader is to serve textures of
-    any size, no lookup is folded, and no unit has an extent.
-    targets: the formats of the targets. A colour is rounded to an 8-bit or a 16-bit one here, since
-    drivers differ in how they do it.
-    bent: the attributes that the program reads, or its fog, whose corner values do not lie in a
-    plane; each triangle has its own.
-    exact: a multiply-add is rounded twice, and operations on 0 and 1 are done as on any number;
-    otherwise a multiply-add may be rounded once, and a product with a constant 0 be 0. Either way
-    no sum is reordered.
+    lookups, live: see Decisions. varyings: the number that the folded lookups use.
+    units: the textures and samplers bound. Their sizes are constants of the code, since drivers
+    optimise these better than run-time values; but if one shader must work for textures of any
+    size, no lookup is folded, and no unit has an extent. targets: the formats of the targets. The
+    code rounds a colour to 8 or 16 bits itself, since drivers differ in that. bent: the attributes
+    that the program reads, or its fog, whose corner values do not lie in a plane; each triangle has
+    its own. exact: a multiply-add is rounded twice, and operations on 0 and 1 are not simplified;
+    otherwise a multiply-add may be rounded once, and a product with a constant 0 may become 0.
+    Either way no sum is reordered.
     """
 
     program: Program
@@ -115,9 +113,9 @@ def shader_key(
     arithmetic: Arithmetic = FP32,
     sized: bool = True,
 ) -> ShaderKey:
-    """The key of a pass as its plan writes it, and of what was decided on it.
+    """The key of a pass, as its plan writes it, with the decisions about it.
 
-    sized: whether the sizes of textures are constants of the code; else nothing may be folded.
+    sized: whether the sizes of textures are constants of the code; otherwise nothing may be folded.
     """
     units = []
     for binding in pass_.bindings:
@@ -165,29 +163,29 @@ def program_key(
 def _is_bent(corners: Corners, iterations: int) -> bool:
     """Whether corner values leave the plane in the first iteration or the last.
 
-    How far they are from it is affine in the iteration, so it is greatest in one of these.
+    The distance from the plane is affine in the iteration, so it is greatest in one of these.
     """
     return not all(is_planar(corners_at(corners, i)) for i in {0, iterations - 1})
 
 
 @dataclass(frozen=True, slots=True)
 class FoldedLookup:
-    """Of a Texel: how its lookup is folded, and the unit that it looks up."""
+    """The lookup of a Texel: its folding, and the unit that it reads."""
 
     folded: Folded
     unit: Unit
 
 
 def target_variable(number: int) -> Variable:
-    """What target `number` is to hold."""
+    """The new value of target `number`."""
     return Variable(f"colour{number}", VEC4)
 
 
 def fragment_statements(key: ShaderKey, *, rasterised: bool) -> list[Statement]:
-    """All that is done for a fragment, up to the colours that its targets are to hold.
+    """All statements of a fragment, up to the new colours of its targets.
 
-    rasterised: whether a rasteriser runs it: one that gives a position, texels as drivers decode
-    them, and a statement that discards; else KILLED says afterwards if the fragment is dead.
+    rasterised: whether a rasteriser runs it, which gives a position, texels as decoded by drivers,
+    and a discard statement; otherwise KILLED says afterwards whether the fragment is dead.
     """
     look_up = _Lookups(key, decodes=rasterised and key.exact)
     lowering = Lowering(look_up, key.arithmetic, discards=rasterised)
@@ -252,7 +250,7 @@ def _attributes(body: Sequence[Statement], *, rasterised: bool) -> list[Statemen
 
 
 def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
-    """Fog, then the rounding to what the target stores."""
+    """Fog, then the rounding to the target's format."""
     result = result_variable(color_number(key.program, number))
     colour = target_variable(number)
     value: Expression = Read(result, ALL, EVERYWHERE)
@@ -268,7 +266,7 @@ def _colour(key: ShaderKey, number: int, target: Format) -> list[Statement]:
 
 
 TARGET_WIDTH = Variable("target_width", INT, Role.UNIFORM)
-"""How wide the targets are, in texels."""
+"""The width of the targets, in texels."""
 
 _AT = Variable("at", INT)
 
@@ -286,7 +284,7 @@ def target_array(number: int) -> Array:
 def unit_fetch(unit: Unit) -> Function:
     """The function that fetches texels of the texture at a unit."""
     array, channels, extent = unit_array(unit), unit.format.channels, unit.extent
-    assert extent is not None, "arrays are of textures whose sizes are known"
+    assert extent is not None, "arrays need textures of known sizes"
 
     def texel(at: Expression) -> Expression:
         return compose(Element((at * channels + c,), array) for c in range(channels))
@@ -295,7 +293,7 @@ def unit_fetch(unit: Unit) -> Function:
 
 
 def stored_colours(key: ShaderKey, blend: Blend) -> list[Statement]:
-    """The colours of a fragment that is not dead, written to its texels or added to them."""
+    """Write the colours of a live fragment to its texels, or add them."""
     dead = Read(KILLED, (0,), EVERYWHERE) > 0.0
     column, row = (
         operation(Operator.TO_INT, Given(Place.ORIGIN, (axis,)) + centre(axis)) for axis in range(2)

@@ -1,13 +1,13 @@
 """The lowering IR: typed expressions and structured statements, between programs and emitters.
 
-A fragment program that is executed on Expressions (lower/lowering.py) becomes Statements. Analyses
+Executing a fragment program on Expressions (lower/lowering.py) gives Statements. Analyses
 read them and emitters (lower/emit/) spell them; neither reads generated text. Every expression
 knows its type, the axes along which it varies, and, if it is a sum or a product, whether it may be
 contracted with another.
 
-At first a lookup is a Texel of which it is known where it falls, or a call of a lookup function,
-and parameters and attributes are Given. What a target has in their places (elements of buffers and
-of shared arrays, integers that address them, loops, barriers) are expressions and statements, too.
+At first a lookup is a Texel at a known position or a call of a lookup function, and parameters and
+attributes are Given. A target replaces these by elements of buffers and shared arrays, integers
+that address them, loops and barriers, which are expressions and statements, too.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from gpgpu_legacy.lower.ir_types import (
 )
 
 Known = TypeVar("Known")
-"""How a target knows where a texel lies."""
+"""A target's record of where a texel lies."""
 
 _CONTRACTED = frozenset({Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY})
 _NAMES = {operator.value: operator for operator in Operator}
@@ -49,9 +49,9 @@ _NAMES = {operator.value: operator for operator in Operator}
 
 
 class Expression(Symbol):
-    """A value. It has the operators in which isa/opcodes.py is written.
+    """A value, with the operators that isa/opcodes.py uses.
 
-    operands: the expressions that it is made of.
+    operands: its subexpressions.
     """
 
     __slots__ = ()
@@ -61,12 +61,12 @@ class Expression(Symbol):
     operands: tuple[Expression, ...]
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Expression:
-        """The operation that NumPy calls so."""
+        """The operation with that NumPy name."""
         return operation(_NAMES[name], *operands)
 
 
 class Leaf(Expression):
-    """A value that is made of no other."""
+    """A value without operands."""
 
     __slots__ = ()
 
@@ -77,7 +77,7 @@ class Leaf(Expression):
 
 
 class Selection(Leaf):
-    """Components of what has four of them, of floats."""
+    """Components of a vector of four floats."""
 
     __slots__ = ()
 
@@ -85,13 +85,13 @@ class Selection(Leaf):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """As many floats."""
+        """A float for each component."""
         return type_of(Kind.FLOAT, len(self.components))
 
 
 @dataclass(frozen=True, slots=True)
 class Composite(Expression):
-    """A value that is made of others."""
+    """A value with operands."""
 
     operands: tuple[Expression, ...]
 
@@ -107,13 +107,13 @@ class Joined(Composite):
 
     @property
     def axes(self) -> Axes:  # type: ignore[override]
-        """Those of the operands."""
+        """The axes of the operands."""
         return union(operand.axes for operand in self.operands)
 
 
 @dataclass(frozen=True, slots=True)
 class Constant(Leaf):
-    """Numbers that are written in the code."""
+    """Constants in the code."""
 
     values: tuple[float | int | bool, ...]
     type: Type
@@ -121,7 +121,7 @@ class Constant(Leaf):
 
 
 class Role(Enum):
-    """What a variable is."""
+    """The role of a variable."""
 
     TEMPORARY = "temporary"
     RESULT = "result"
@@ -133,11 +133,11 @@ class Role(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """Where values are kept: a register of a program, or a name of an emitter's own.
+    """A variable: a register of a program, or a name of the emitter.
 
     name: of a register, its name in the program, or that of a result. number: tells variables of
-    one name apart. row, column: in the register tile, of the fragment that it belongs to; None
-    along an axis along which it does not vary.
+    one name apart. row, column: of its fragment in the register tile; None for an axis along which
+    it does not vary.
     """
 
     name: str
@@ -148,7 +148,7 @@ class Variable:
     column: int | None = None
 
     def __hash__(self) -> int:
-        """A hash of what tells most variables apart: they are keys of many dicts."""
+        """A hash of the fields that distinguish most variables: they are keys of many dicts."""
         return hash((self.name, self.number, self.row, self.column))
 
 
@@ -162,7 +162,7 @@ class Read(Selection):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """Of the variable's kind."""
+        """The type of the variable's kind."""
         return type_of(self.variable.type.kind, len(self.components))
 
 
@@ -184,9 +184,9 @@ class Place(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Given(Selection):
-    """Components of what a pass gives: a parameter, a vector of state, a plane, a place.
+    """Components of a value that a pass gives: a parameter, a vector of state, a plane, a position.
 
-    draw: the number of the pass, among those whose fragments the code works on.
+    draw: the number of the pass among the draws of the code.
     """
 
     source: Parameter | PlanePart | Place
@@ -195,7 +195,7 @@ class Given(Selection):
 
     @property
     def axes(self) -> Axes:  # type: ignore[override]
-        """Those of a place; all else that a pass gives is the same everywhere."""
+        """Positions vary; all other values that a pass gives are the same everywhere."""
         if self.source is Place.CENTRE:
             return union((ALONG_X, ALONG_Y)[component] for component in self.components)
         return EVERYWHERE if self.source is Place.WINDOW else NOWHERE
@@ -203,10 +203,10 @@ class Given(Selection):
 
 @dataclass(frozen=True, slots=True)
 class Texel(Selection, Generic[Known]):
-    """Components of a texel of which it is known where it lies, as a lookup finds them.
+    """Components of a texel at a known position, as a lookup returns them.
 
-    lookup: says so; an AffineLookup of fused passes, a FoldedLookup of passes that are drawn.
-    advance: how many texels right and up it moves from trip to trip of the loop around.
+    lookup: gives the position: an AffineLookup in fused passes, a FoldedLookup in drawn ones.
+    advance: the texels by which it moves right and up from trip to trip of the enclosing loop.
     """
 
     lookup: Known
@@ -217,9 +217,9 @@ class Texel(Selection, Generic[Known]):
 
 @dataclass(frozen=True, slots=True)
 class Fetch(Joined):
-    """The texel of a texture at a column and a row, its operands: whole numbers inside of it.
+    """The texel of a texture at a column and a row, its operands: whole numbers inside the texture.
 
-    texture: a number of the target's own.
+    texture: a number that the target assigns.
     """
 
     texture: int
@@ -228,7 +228,7 @@ class Fetch(Joined):
 
 @dataclass(frozen=True, slots=True)
 class Operation(Composite):
-    """An operation on expressions. contracts: it may be rounded once, together with another."""
+    """An operation on expressions. contracts: it may be rounded once together with another."""
 
     operator: Operator
     type: Type
@@ -242,7 +242,7 @@ class Operation(Composite):
 
 @dataclass(frozen=True, slots=True)
 class Swizzle(Joined):
-    """Components of a vector, its one operand, in this order."""
+    """Components of a vector, its only operand, in this order."""
 
     components: Components
 
@@ -282,13 +282,13 @@ class Element(Joined):
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """The array's."""
+        """The array's type."""
         return self.array.element
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function of numbers. It assigns nothing but its own variables."""
+    """A function of numbers. It assigns only its own variables."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -298,13 +298,13 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Call(Joined):
-    """What a function gives for arguments, its operands."""
+    """The result of a function for arguments, its operands."""
 
     function: Function
 
     @property
     def type(self) -> Type:  # type: ignore[override]
-        """The result's."""
+        """The type of the result."""
         return self.function.result.type
 
 
@@ -317,13 +317,13 @@ def constant(value: float, kind: Kind = Kind.FLOAT) -> Constant:
 
 
 def read(variable: Variable, axis: int | None = None, axes: Axes = NOWHERE) -> Read:
-    """A variable, or one component of it."""
+    """A variable, or one of its components."""
     every = tuple(range(variable.type.width)) if axis is None else (axis,)
     return Read(variable, every, axes)
 
 
 def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
-    """An expression, or a number as one of that kind."""
+    """The expression, or a number as a constant of that kind."""
     if isinstance(value, Expression):
         return value
     if isinstance(value, bool):
@@ -332,7 +332,7 @@ def expression(value: Any, kind: Kind = Kind.FLOAT) -> Expression:
 
 
 def operation(operator: Operator, *operands: Any) -> Expression:
-    """An operation on expressions and numbers; vectors are of one width, numbers go with each."""
+    """An operation on expressions and numbers; vectors have one width, numbers fit any."""
     kind = _kind(operands[1:] if operator is Operator.SELECT else operands)
     made = tuple([o if isinstance(o, Expression) else expression(o, kind) for o in operands])
     if operator is Operator.NEGATE and isinstance(made[0], Constant):
@@ -375,17 +375,17 @@ def _kind(operands: tuple[Any, ...]) -> Kind:
 
 
 def _minimum(a: Expression, b: Expression) -> Expression:
-    """The smaller, or NaN where a is one; b is a number greater than 0, so a choice does."""
+    """The smaller, or NaN if a is NaN; since b is a number greater than 0, a choice suffices."""
     assert isinstance(b, Constant), "NaN on both sides"
     assert min(b.values) > 0.0, "zeros of either sign"
     return operation(Operator.SELECT, operation(Operator.LESS, b, a), b, a)
 
 
 def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Expression | None:
-    """A sum or a product of whole numbers that is one of them, or a number; None for others.
+    """The simplified sum or product of whole numbers, if it is an operand or a number; else None.
 
-    A sum is added up from the left, its number last: so texels that differ by a number differ in
-    nothing else, and drivers address them by an offset.
+    Sums are ordered from the left with the number last, so that texels at a constant distance
+    differ only in that number, and drivers address them by an offset.
     """
     if operator not in (Operator.ADD, Operator.MULTIPLY) or operands[0].type.width > 1:
         return None
@@ -407,7 +407,7 @@ def _simplified(operator: Operator, operands: tuple[Expression, ...]) -> Express
 
 
 def _left_sum(left: Expression, right: Expression) -> Expression | None:
-    """The sum of two, if one of them is a sum itself that can be taken apart."""
+    """The sum of two, if one of them is a sum that can be split."""
     if _is_sum(right):
         first, second = right.operands
         whole: Expression = left + first + second
@@ -424,7 +424,7 @@ def _is_sum(value: Expression) -> bool:
 
 
 def compose(parts: Iterable[Any]) -> Expression:
-    """A vector of expressions and numbers of one component each; of one part, the part."""
+    """A vector of expressions and numbers of one component each; a single part is itself."""
     made = tuple(expression(part) for part in parts)
     if len(made) == 1:
         return made[0]
@@ -442,7 +442,7 @@ def component(vector: Expression, index: int) -> Expression:
 def components(  # noqa: PLR0911 - a case each
     vector: Expression, wanted: Components
 ) -> Expression:
-    """Components of a vector, in this order; of a number, the number."""
+    """Components of a vector, in this order; a number is itself."""
     width = vector.type.width
     if width == 1 or wanted == tuple(range(width)):
         return vector
@@ -458,7 +458,7 @@ def components(  # noqa: PLR0911 - a case each
             return compose(parts[c] for c in wanted)
         case Swizzle(components=old):
             return Swizzle(vector.operands, tuple(old[c] for c in wanted))
-        case Operation(operands=operands):  # every operation is one of components
+        case Operation(operands=operands):  # every operation works on components
             parts = tuple(components(operand, wanted) for operand in operands)
             kind = type_of(vector.type.kind, len(wanted))
             return replace(vector, operands=parts, type=kind)
@@ -469,7 +469,7 @@ def components(  # noqa: PLR0911 - a case each
 def multiply_add(value: Expression) -> tuple[Expression, Expression, Expression] | None:
     """The factors and the addend of a multiply-add that may be rounded once; None for others.
 
-    A sum of two products is none: which of them would be rounded by itself is not said.
+    A sum of two products is not one: which of them would be rounded by itself is undefined.
     """
     if not _contracts(value, Operator.ADD):
         return None
@@ -485,7 +485,7 @@ def _contracts(value: Expression, operator: Operator) -> bool:
 
 
 def uncontracted(value: Expression) -> Expression:
-    """An expression in which every operation is rounded by itself."""
+    """The expression with every operation rounded by itself."""
 
     def apart(part: Expression) -> Expression:
         return replace(part, contracts=False) if isinstance(part, Operation) else part
@@ -494,7 +494,7 @@ def uncontracted(value: Expression) -> Expression:
 
 
 def rebuilt(value: Expression, change: Callable[[Expression], Expression]) -> Expression:
-    """An expression with a change made to each part of it, inner ones first."""
+    """The expression with each part changed, inner ones first."""
     if isinstance(value, Composite):
         new = tuple(rebuilt(operand, change) for operand in value.operands)
         if any(a is not b for a, b in zip(new, value.operands, strict=True)):
@@ -503,7 +503,7 @@ def rebuilt(value: Expression, change: Callable[[Expression], Expression]) -> Ex
 
 
 def walk(value: Expression) -> Iterator[Expression]:
-    """An expression and all that it is made of."""
+    """An expression and all its subexpressions."""
     waiting = [value]
     while waiting:
         part = waiting.pop()
@@ -512,7 +512,7 @@ def walk(value: Expression) -> Iterator[Expression]:
 
 
 def computes(value: Expression) -> bool:
-    """Whether it is more than numbers that are read, loaded or put together."""
+    """Whether it computes, rather than only reads, loads or joins numbers."""
     return any(isinstance(part, Operation | Call) for part in walk(value))
 
 
@@ -521,9 +521,9 @@ def computes(value: Expression) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """Components of a variable get a value: as many numbers, or one that all of them get.
+    """Assigns to components of a variable: a number for each, or one for all.
 
-    instruction: of the program, which this is the result of.
+    instruction: the program's instruction that computes it.
     """
 
     variable: Variable
@@ -534,7 +534,7 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """A variable of the block, with its value; without one, what it holds is undefined."""
+    """Declares a variable of the block, with its value; without one, it is undefined."""
 
     variable: Variable
     value: Expression | None = None
@@ -542,7 +542,7 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    """An element of an array gets a value."""
+    """Assigns to an element of an array."""
 
     element: Element
     value: Expression
@@ -550,7 +550,7 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Discard:
-    """The fragment ends, and nothing of it is written, where a condition holds."""
+    """Discards the fragment if a condition holds."""
 
     condition: Expression
     instruction: Instruction | None = None
@@ -558,14 +558,14 @@ class Discard:
 
 @dataclass(frozen=True, slots=True)
 class Dead:
-    """An instruction of which nothing is needed; a reader of the code may want to see it."""
+    """A dead instruction, kept as a comment for readers of the code."""
 
     instruction: Instruction
 
 
 @dataclass(frozen=True, slots=True)
 class If:
-    """Statements that are executed where a condition holds, and others where it does not."""
+    """Statements that are executed if a condition holds, and others if it does not."""
 
     condition: Expression
     then: tuple[Statement, ...]
@@ -576,8 +576,8 @@ class If:
 class For:
     """A loop. number: its variable, which counts from `first` to below `last` in steps of `step`.
 
-    carried: the components that a trip reads of what the trip before it wrote, each with the axes
-    that it has at the beginning of any trip.
+    carried: the components that a trip reads from the trip before, each with its axes at the
+    beginning of any trip.
     """
 
     number: Variable
@@ -590,7 +590,7 @@ class For:
 
 @dataclass(frozen=True, slots=True)
 class Barrier:
-    """All invocations of a work group wait for one another, and see what they stored."""
+    """All invocations of a work group wait for one another, and see each other's stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -602,7 +602,7 @@ Statement = Assign | Declare | Store | Discard | Dead | If | For | Barrier | Ret
 
 
 def trip_count(loop: For) -> int:
-    """The trips of a loop that counts to a number, from 0."""
+    """The number of trips of a loop that counts from 0 to a number."""
     assert isinstance(loop.last, Constant)
     return int(loop.last.values[0])
 
@@ -619,7 +619,7 @@ def statements_below(statements: Iterable[Statement]) -> Iterator[Statement]:
 
 
 def expressions_of(statement: Statement) -> tuple[Expression, ...]:
-    """The expressions that a statement itself is made of."""
+    """The expressions of a statement itself."""
     match statement:
         case Assign(value=value):
             return (value,)
@@ -635,7 +635,7 @@ def expressions_of(statement: Statement) -> tuple[Expression, ...]:
 
 
 def all_expressions(statements: Iterable[Statement]) -> Iterator[Expression]:
-    """Every expression in statements, nested ones and what they are made of included."""
+    """Every expression in statements, including nested statements and subexpressions."""
     for statement in statements_below(statements):
         for value in expressions_of(statement):
             yield from walk(value)

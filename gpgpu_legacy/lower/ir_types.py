@@ -1,4 +1,4 @@
-"""What values of the lowering IR are: their types, the axes along which they vary, operators."""
+"""Types of the lowering IR's values, the axes along which they vary, and operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TYPES = {kind: tuple(Type(kind, width) for width in range(5)) for kind in Kind}
 
 
 def type_of(kind: Kind, width: int) -> Type:
-    """The type of so many numbers of a kind."""
+    """The type of that many numbers of a kind."""
     return _TYPES[kind][width]
 
 
@@ -46,7 +46,7 @@ class Axes(NamedTuple):
     y: bool
 
     def __or__(self, other: tuple[Any, ...]) -> Axes:
-        """The axes of what is made of both."""
+        """The axes of a value computed from both."""
         if self is other:
             return self
         return _ALL[(self.x or other[0]) + 2 * (self.y or other[1])]
@@ -62,7 +62,7 @@ _ALL = (NOWHERE, ALONG_X, ALONG_Y, EVERYWHERE)
 
 
 def union(axes: Iterable[Axes]) -> Axes:
-    """The axes of what is made of all."""
+    """The axes of a value computed from all."""
     total = NOWHERE
     for one in axes:
         total = total | one
@@ -70,7 +70,7 @@ def union(axes: Iterable[Axes]) -> Axes:
 
 
 class Operator(Enum):
-    """The operations. The values are NumPy's names, where it has the operation."""
+    """The operations. The values are NumPy's names, if it has the operation."""
 
     ADD = "add"
     SUBTRACT = "subtract"
@@ -83,7 +83,7 @@ class Operator(Enum):
     EXP = "exp"
     EXP2 = "exp2"
     LOG2 = "log2"
-    POWER = "power"  # of bases that are not negative
+    POWER = "power"  # for bases that are not negative
     SIN = "sin"
     COS = "cos"
     MINIMUM = "minimum"
@@ -116,4 +116,4 @@ RESULT_KINDS = {
     Operator.TO_FLOAT: Kind.FLOAT,
     Operator.TO_INT: Kind.INT,
 }
-"""The kinds of the results that are not of their operands' kind."""
+"""The kinds of results that differ from their operands' kind."""

@@ -1,7 +1,7 @@
-"""Compute kernels to native code: numba compiles their text, and keeps the code.
+"""Compute kernels as native code: numba compiles their text, and the code is kept.
 
 emit/numba_kernel.py has the function that runs work groups one after another, which threads share
-out (runtime/jit.py); emit/numba_kernel.py has the generator of what they load and store.
+(runtime/jit.py), and the generator of their loads and stores.
 """
 
 from __future__ import annotations
@@ -29,22 +29,21 @@ Addresses = Callable[..., Iterator[int]]
 def compile_kernel(kernel: Kernel, unproven: frozenset[int] | None = None) -> WorkGroups:
     """The native code of a kernel, which holds no lock of Python's while it runs.
 
-    unproven: the numbers of the accesses that may be outside of their arrays, as kernels/bounds.py
-    finds them for a dispatch; all may, unless given. The code raises IndexError there instead. It
-    is kept in the user's cache folder, for later processes, where there is one to write to. Any
-    number of threads may ask. Raises what python_text does.
+    unproven: the numbers of the accesses that may leave their arrays, from kernels/bounds.py for a
+    dispatch; by default all. The code checks these and raises IndexError. It is kept in the user's
+    cache folder for later processes, if that is writable. Thread-safe. Raises as python_text does.
     """
     with _LOCK:
         return _compiled(kernel, unproven, ENTRY)
 
 
 def compile_addresses(kernel: Kernel, unproven: frozenset[int] | None = None) -> Addresses:
-    """The native code of address_text, compiled when it is first called, and kept likewise."""
+    """The native code of address_text, compiled on its first call and kept in the same way."""
     with _LOCK:
         return _compiled(kernel, unproven, ADDRESSES)
 
 
-# Held by who makes code.
+# Held while code is made.
 _LOCK = held_across_forks(RLock())
 
 
@@ -63,7 +62,7 @@ def _compiled(kernel: Kernel, unproven: frozenset[int] | None, entry: str) -> Ca
         signature = numba.void(*buffers, *uniforms, numba.int64[::1], *[numba.int64] * 4)
     module = ModuleType(f"kernel_{sha256(text.encode()).hexdigest()[:24]}")
     exec(compile(text, module.__name__, "exec"), module.__dict__)
-    # Where numba looks for the module when it reads kept code: as long as there is code of it.
+    # numba looks for the module here when it reads kept code: it stays as long as its code.
     sys.modules[module.__name__] = module
     compiled = compile_text_function(getattr(module, entry), text, signature)
     finalize(compiled, _forget, module)

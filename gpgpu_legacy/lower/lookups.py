@@ -1,4 +1,4 @@
-"""What is known of a lookup before the program runs: which texel it reads.
+"""Facts about a lookup before the program runs: the texel that it reads.
 
 `texture` is a texture's name in a plan, or the number of a surface in the code of fused passes.
 """
@@ -27,12 +27,12 @@ class OwnLookup(Generic[Name]):
 class AffineLookup(Generic[Name]):
     """A lookup at whole texels that are affine in position and iteration.
 
-    inside: it never leaves the texture. repeats: whether it comes back in from the other side along
-    s and t, at most once; else it has the outermost texel.
-    In the code of fused passes, s and t are relative to a texel that the Arguments give. base: the
-    number of that. Lookups in one surface with the same slopes share it; the first of them has the
-    constants 0. aligned: for work groups: the base, and each row of the surface, begins at a
-    multiple of four texels of one channel, so that four neighbours can be loaded at once.
+    inside: it never leaves the texture. repeats: whether it wraps around along s and t, at most
+    once; otherwise it reads the outermost texel. In the code of fused passes, s and t are relative
+    to a texel from the Arguments. base: the number of that texel. Lookups in one surface with the
+    same slopes share it; the first of them has the constants 0. aligned: for work groups: the base,
+    and each row of the surface, begins at a multiple of four texels of one channel, so that four
+    neighbours can be loaded at once.
     """
 
     texture: Name
@@ -45,13 +45,13 @@ class AffineLookup(Generic[Name]):
 
     @property
     def axes(self) -> Axes:
-        """Along which axes it reads different texels."""
+        """The axes along which it reads different texels."""
         return Axes(bool(self.s.x or self.t.x), bool(self.s.y or self.t.y))
 
 
 @dataclass(frozen=True, slots=True)
 class DependentLookup(Generic[Name]):
-    """A lookup at coordinates of which nothing is known: the program's arithmetic gives them."""
+    """A lookup at unknown coordinates, which the program computes."""
 
     axes: ClassVar[Axes] = EVERYWHERE
     texture: Name
@@ -60,9 +60,9 @@ class DependentLookup(Generic[Name]):
 
 @dataclass(frozen=True, slots=True)
 class NeighbourLookup(Generic[Name]):
-    """A lookup, in a texture that passes before it wrote, near the fragment's own texel.
+    """A lookup near the fragment's own texel in a texture that earlier passes wrote.
 
-    right, up: how many texels away from it, in every fragment of every iteration.
+    right, up: its distance in texels, the same in every fragment of every iteration.
     """
 
     axes: ClassVar[Axes] = EVERYWHERE

@@ -1,7 +1,7 @@
-"""Fragment programs as statements of the lowering IR: executed on expressions in place of numbers.
+"""Lowers fragment programs to statements of the IR, by executing them on expressions.
 
-What a rasteriser gives and a framebuffer does becomes statements, too: attributes at the fragment's
-centre, fog, the rounding to what a target stores, blending.
+The work of a rasteriser and a framebuffer becomes statements, too: attributes at the fragment's
+centre, fog, rounding to a target's format, blending.
 """
 
 from __future__ import annotations
@@ -75,23 +75,24 @@ from gpgpu_legacy.lower.ir_types import (
 from gpgpu_legacy.plan.formats import RGBA32F, Format, Numeric
 
 LookUp = Callable[[Instruction, Sequence[Expression], Components], Expression]
-"""Of a texture instruction, its coordinates s, t, r and bias, and the components that are wanted of
-it, the texel's components."""
+"""From a texture instruction, its coordinates s, t, r and bias, and the wanted components, to the
+texel's components.
+"""
 
 PART = "part"
-"""What variables are called that hold what an instruction computes once and uses several times."""
+"""The name of variables that hold a value that an instruction uses several times."""
 
 KILLED = Variable("killed", FLOAT)
-"""Where there is no statement that discards a fragment: 1 where it is dead, else 0."""
+"""For targets without a discard statement: 1 if the fragment is dead, else 0."""
 
 
 class Lowering(Domain[Expression]):
-    """Executes instructions, and collects the statements that they come to."""
+    """Executes instructions, and collects the resulting statements."""
 
     def __init__(
         self, look_up: LookUp, arithmetic: Arithmetic = FP32, *, discards: bool, draw: int = 0
     ) -> None:
-        """discards: whether the target has a statement that does. draw: number of the pass."""
+        """discards: whether the target has a discard statement. draw: number of the pass."""
         self._look_up, self._arithmetic, self._discards = look_up, arithmetic, discards
         self._draw = draw
         self._parts = 0
@@ -101,12 +102,12 @@ class Lowering(Domain[Expression]):
     # Statements
 
     def assign(self, variable: Variable, components: Components, value: Expression) -> None:
-        """Add an assignment. What a value is made of several times is computed once."""
+        """Add an assignment. Repeated subexpressions of the value are computed once."""
         value = self._with_names(value)
         self.statements.append(Assign(variable, components, value, self._instruction))
 
     def _with_names(self, value: Expression) -> Expression:
-        """A value with a variable in place of each operation that it is made of several times."""
+        """The value with a variable instead of each operation that it contains several times."""
         if not value.operands:
             return value
         uses: dict[int, int] = {}
@@ -139,7 +140,7 @@ class Lowering(Domain[Expression]):
         return named(value)
 
     def instruction(self, instruction: Instruction, components: Components) -> None:
-        """Execute an instruction, of which these components are needed."""
+        """Execute an instruction whose result needs these components."""
         if not components:
             self.statements.append(Dead(instruction))
             return
@@ -147,7 +148,7 @@ class Lowering(Domain[Expression]):
         execute_instruction(instruction, self, components)
         self._instruction = None
 
-    # What execute asks for
+    # The domain of execute
 
     def constant(self, number: float) -> Expression:
         return constant(number)
@@ -171,7 +172,7 @@ class Lowering(Domain[Expression]):
         return self.rounded(Given(_unnamed(register), components, draw=self._draw))
 
     def axes_of(self, _variable: Variable, _components: Components) -> Axes:
-        """Along which axes components of a variable vary here; along both, as far as is known."""
+        """The axes along which components of a variable vary here; by default both."""
         return EVERYWHERE
 
     def store(
@@ -208,7 +209,7 @@ class Lowering(Domain[Expression]):
 
 
 class AxesLowering(Lowering):
-    """A Lowering that follows along which axes each component of a variable varies."""
+    """A Lowering that tracks the axes along which each component of a variable varies."""
 
     def __init__(self, look_up: LookUp, draw: int) -> None:
         """draw: the number of the pass."""
@@ -222,11 +223,11 @@ class AxesLowering(Lowering):
             self.axes[variable, c] = self._component_axes(value, index)
 
     def axes_of(self, variable: Variable, components: Components) -> Axes:
-        """Along which axes components of a variable vary here."""
+        """The axes along which components of a variable vary here."""
         return union(self.axes.get((variable, c), NOWHERE) for c in components)
 
     def _component_axes(self, value: Expression, index: int) -> Axes:
-        """Along which axes one component of a value varies."""
+        """The axes along which one component of a value varies."""
         if value.type.width == 1 or value.axes == NOWHERE:
             return value.axes
         match value:
@@ -276,19 +277,19 @@ def read_first(statements: Iterable[Statement]) -> dict[tuple[Variable, int], No
 
 
 def _carried(statements: Sequence[Statement]) -> list[tuple[Variable, int]]:
-    """What statements read before they write it, and write."""
+    """The components that statements read before they write them, and those that they write."""
     assigned = [s for s in statements_below(statements) if isinstance(s, Assign)]
     written = {(s.variable, c) for s in assigned for c in s.components}
     return [place for place in read_first(statements) if place in written]
 
 
 def rounded(value: Expression, arithmetic: Arithmetic) -> Expression:
-    """A value as the registers hold it."""
+    """A value in the registers' format."""
     return operation(Operator.ROUND, value) if arithmetic.rounds else value
 
 
 def _unnamed(parameter: Parameter) -> Parameter:
-    """A parameter by what it is, whatever the program's text calls it."""
+    """A parameter by its source, whatever its name in the program's text."""
     if not parameter.name:
         return parameter
     return Parameter(parameter.space, parameter.index, binding=parameter.binding)
@@ -316,7 +317,7 @@ def attribute_variable(attribute: Attribute) -> Variable:
 
 
 def attribute_of(variable: Variable) -> Attribute:
-    """The attribute that a variable of that role is."""
+    """The attribute that a variable of that role holds."""
     return Attribute(AttributeKind(variable.name), variable.number)
 
 
@@ -329,7 +330,7 @@ def _destination(register: DestinationRegister) -> Variable:
 
 
 def result_variables(program: Program, targets: int) -> list[Variable]:
-    """The colours that a program writes, and those that its targets get unwritten."""
+    """The colours that a program writes, and those that targets need without being written."""
     read = targets if program.has_separate_colors else 1
     return [result_variable(n) for n in range(max(program.color_outputs, read))]
 
@@ -337,7 +338,7 @@ def result_variables(program: Program, targets: int) -> list[Variable]:
 def cleared_registers(
     program: Program, targets: int, statements: Sequence[Statement]
 ) -> dict[Variable, Constant]:
-    """The registers that statements read or assign, and KILLED, with what they hold at first: 0."""
+    """The registers that statements read or assign, and KILLED, with their initial value 0."""
     found = {value.variable for value in all_expressions(statements) if isinstance(value, Read)}
     found |= {s.variable for s in statements_below(statements) if isinstance(s, Assign)}
     temporaries = map(temporary_variable, program.temporaries)
@@ -346,7 +347,7 @@ def cleared_registers(
 
 
 def variables_read(statements: Iterable[Statement], role: Role) -> dict[Variable, Components]:
-    """The variables of a role that statements read, in order, with the components that they do."""
+    """The variables of a role that statements read, in order, with the components read."""
     found: dict[Variable, set[int]] = {}
     for value in all_expressions(statements):
         if isinstance(value, Read) and value.variable.role is role:
@@ -391,7 +392,7 @@ _SEEN, _RGB = Variable("fog", FLOAT), ALL[:3]
 
 
 def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:
-    """How much of a colour is seen through fog."""
+    """The share of a colour that is visible through fog."""
     params = [_state(FOG_PARAMS, (c,)) for c in ALL]
     coordinate = Read(attribute_variable(FOG_COORDINATE), (0,), EVERYWHERE)
     factor = rounded(fog_factor(mode, coordinate, params), arithmetic)
@@ -399,7 +400,7 @@ def fog_declared(mode: Fog, arithmetic: Arithmetic = FP32) -> Declare:
 
 
 def behind_fog(colour: Variable, target: Format = RGBA32F, arithmetic: Arithmetic = FP32) -> Assign:
-    """A colour on its way to a target: its red, green and blue are mixed with the fog's."""
+    """A colour with its red, green and blue mixed with the fog's."""
     fog: Expression = _state(FOG_COLOR, _RGB)
     if target.numeric is Numeric.UNORM:
         fog = operation(Operator.SATURATE, fog)
@@ -420,11 +421,11 @@ def levels_of(texel_format: Format) -> float:
 
 
 def shown_level(whole: Expression, texel_format: Format) -> Expression:
-    """The float32 nearest to k / (2^b - 1), of a whole number k that b = 8 bits hold.
+    """The float32 nearest to k / (2^b - 1), for a whole number k of b = 8 bits.
 
     A quotient would do, but GLSL's may be 2.5 units in the last place off (4.30, section 4.7.1).
     1 / (2^b - 1) is 2^-b + 2^-2b + …: k times the leading terms that fit 24 bits is exact, so are
-    the next two, and only their sum is rounded; whatever follows does not reach half a unit.
+    the next two, and only their sum is rounded; the remaining terms are less than half a unit.
     """
     bits = texel_format.bits_per_channel
     leading = 24 // bits
@@ -434,8 +435,8 @@ def shown_level(whole: Expression, texel_format: Format) -> Expression:
 
 
 def level(value: Expression, texel_format: Format) -> Expression:
-    """The whole number that a fixed-point format stores of a colour."""
-    # Of what the colour is made of nothing is said, so operation by operation.
+    """The whole number that a fixed-point format stores for a colour."""
+    # The colour may be any expression, so operation by operation.
     scaled = _apart(operation(Operator.SATURATE, value) * levels_of(texel_format))
     return operation(Operator.FLOOR, _apart(scaled + 0.5))
 
@@ -447,7 +448,7 @@ def _apart(value: Expression) -> Expression:
 
 
 def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
-    """What a target holds of a colour: as a float32, or as_level, as the whole number stored."""
+    """The content of a target for a colour: a float32 or, as_level, the stored whole number."""
     if texel_format.numeric is Numeric.UNORM:
         whole = level(value, texel_format)
         return whole if as_level else shown_level(whole, texel_format)
@@ -457,7 +458,7 @@ def encoded(value: Expression, texel_format: Format, *, as_level: bool = False) 
 
 
 def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -> Expression:
-    """The colour that a lookup finds where a target holds this."""
+    """The colour that a lookup reads from this content of a target."""
     is_level = as_level and texel_format.numeric is Numeric.UNORM
     return shown_level(held, texel_format) if is_level else held
 
@@ -465,7 +466,7 @@ def decoded(held: Expression, texel_format: Format, *, as_level: bool = False) -
 def blended(
     value: Expression, held: Expression, texel_format: Format, *, as_level: bool = False
 ) -> Expression:
-    """What a target holds after an encoded colour has been added to what it held before."""
+    """The content of a target after an encoded colour has been added to it."""
     total: Expression = value + held
     if texel_format.numeric is not Numeric.UNORM:
         return encoded(total, texel_format)
@@ -482,7 +483,7 @@ def color_number(program: Program, target: int) -> int:
 
 
 def as_decoded(texel: Expression, texel_format: Format) -> Expression:
-    """A texel as the format defines it: k / 255, where drivers may give a neighbour."""
+    """A texel as the format defines it: exactly k / 255, which drivers may miss."""
     if texel_format.numeric is not Numeric.UNORM:
         return texel
     whole = operation(Operator.FLOOR, uncontracted(texel * levels_of(texel_format) + 0.5))

@@ -1,9 +1,9 @@
 """Functions compiled by numba, and their machine code on disk for later processes.
 
-numba's own cache lies beside the sources, and only an edit of the file of the called function makes
-it compile anew. Here code is kept with all other generated code (code_cache.py), under a key that
-lists everything it depends on: all sources of the function's folder, or the generated text; the
-options and the types of the arguments; the versions of numba, llvmlite and Python; and the
+numba's own cache lies beside the sources, and recompiles only after an edit of the called
+function's file. Here code is kept with all other generated code (code_cache.py), under a key that
+lists everything that it depends on: all sources of the function's folder, or the generated text;
+the options and the types of the arguments; the versions of numba, llvmlite and Python; and the
 processor. So code is never stale, and nothing is written beside the sources.
 """
 
@@ -60,7 +60,7 @@ def compile_text_function(
 
 
 def _cached(dispatcher: Any, sources: bytes | None) -> Any:
-    """The dispatcher with a cache; sources: their digest, None where they cannot be read."""
+    """The dispatcher with a cache; sources: their digest, None if they cannot be read."""
     if sources is not None and hasattr(dispatcher, "py_func"):  # else NUMBA_DISABLE_JIT is set
         # As Dispatcher.enable_caching does it, which knows no cache but numba's own.
         dispatcher._cache = _KeptCode(dispatcher, sources)
@@ -73,7 +73,7 @@ def _sources(function: Callable[..., Any]) -> bytes | None:
 
 @cache
 def _folder_digest(folder: Path) -> bytes | None:
-    """A digest of all Python sources of a folder: what is compiled may inline any of them."""
+    """A digest of all Python sources of a folder: compiled code may inline any of them."""
     digest = sha256()
     try:
         for path in sorted(folder.glob("*.py")):
@@ -86,7 +86,7 @@ def _folder_digest(folder: Path) -> bytes | None:
 
 
 class _KeptCode:
-    """The machine code of one function, in the place of numba's cache of a dispatcher."""
+    """The machine code of one function; replaces numba's cache of a dispatcher."""
 
     cache_path = None
 
@@ -105,7 +105,7 @@ class _KeptCode:
         )
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """The compiled function for these argument types; None where it is not on disk."""
+        """The compiled function for these argument types; None if it is not on disk."""
         require_addresses(COMPILER_ADDRESSES, "LLVM")
         target.refresh()
         content = code_cache.read(self._key(signature, target.codegen()))

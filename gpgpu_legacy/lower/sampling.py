@@ -39,11 +39,11 @@ from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wra
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """What the code of a lookup depends on: a texture, and the sampler that it is found through.
+    """The key of a lookup's code: a texture and its sampler.
 
-    number: of the texture image unit, or of the surface; the texture's in a Fetch. extent: None
-    where the code is to serve textures of any size, which it then reads from size_variables. The
-    channels that the format lacks read as they do in MISSING.
+    number: of the texture image unit, or of the surface; the texture's in a Fetch. extent: None if
+    the code must work for textures of any size, which it then reads from size_variables. Channels
+    that the format lacks read as in MISSING.
     """
 
     number: int
@@ -62,7 +62,7 @@ class Unit:
 
 
 MISSING = (0.0, 0.0, 0.0, 1.0)
-"""What lookups find in the channels that a format lacks."""
+"""The values of channels that a format lacks."""
 
 
 def padded(texel: Expression) -> Expression:
@@ -78,7 +78,7 @@ def fetch_function(
 ) -> Function:
     """The function of that number: the texel at a column and a row of an array, all channels.
 
-    width: of a row. texel: the channels that there are, of the texel of a number.
+    width: of a row. texel: the existing channels of the texel with a number.
     """
     column, row = (Read(Variable(name, INT), (0,)) for name in ("column", "row"))
     result = padded(texel(row * width + column))
@@ -86,20 +86,20 @@ def fetch_function(
 
 
 def coordinate_count(kind: TextureKind) -> int:
-    """How many of s, t and r a lookup in a texture of that kind reads."""
+    """The number of s, t and r that a lookup in a texture of that kind reads."""
     return TextureTarget(kind.value).coordinates
 
 
 def size_variables(number: int) -> tuple[Read, ...]:
-    """The sizes along s, t and r of the texture of a number, where no code knows its extent."""
+    """The sizes along s, t and r of a texture whose extent the code does not know."""
     variable = Variable("sizes", type_of(Kind.INT, 3), number=number)
     return tuple(Read(variable, (axis,)) for axis in range(3))
 
 
 def lookup_function(number: int, unit: Unit, *, decodes: bool = False) -> Function:
-    """The function of that number: of s, t and r, as many as the kind reads, it gives the texel.
+    """The function of that number: from s, t and r, as many as the kind reads, to the texel.
 
-    decodes: whether what a Fetch gives is to be as_decoded.
+    decodes: whether to pass the result of a Fetch through as_decoded.
     """
     return _Lookup(unit, decodes=decodes).function(number)
 
@@ -110,7 +110,7 @@ def select(condition: Any, chosen: Any, other: Any) -> Expression:
 
 
 class _Lookup:
-    """Makes the statements of a function, each of which gives a name to a value."""
+    """Makes the statements of a function, each of which names a value."""
 
     def __init__(self, unit: Unit, *, decodes: bool) -> None:
         self.statements: list[Statement] = []
@@ -148,7 +148,7 @@ class _Lookup:
         return self.blended([axis.linear() for axis in axes], layer)
 
     def scaled(self, coordinate: Expression, size: Expression, wrap: Wrap) -> Expression:
-        """A coordinate in texels; of its fraction, where the texture repeats."""
+        """A coordinate in texels; if the texture repeats, of its fraction."""
         if wrap is Wrap.REPEAT:
             coordinate = coordinate - operation(Operator.FLOOR, coordinate)
         return coordinate if self.unit.kind is TextureKind.RECT else coordinate * _as_float(size)
@@ -177,7 +177,7 @@ class _Lookup:
             weighted = weight * texel
             total = self.let(f"sum{n}", weighted if total is None else total + weighted)
         assert total is not None
-        # What the format lacks is no texel to be weighted.
+        # Channels that the format lacks are not weighted.
         present = self.unit.format.channels
         return compose(
             component(total if channel < present else fetched, channel) for channel in range(4)
@@ -217,7 +217,7 @@ class _Lookup:
 
 @dataclass(frozen=True, slots=True)
 class _Taps:
-    """Two texels along an axis: indices, weights, and whether they are inside, if they may not."""
+    """Two texels along an axis: indices, weights, and whether they are inside, if that varies."""
 
     index: tuple[Expression, Expression]
     weight: tuple[Expression, Expression]
@@ -273,7 +273,7 @@ class _Axis:
 
 
 def _as_float(size: Expression, more: float = 0.0) -> Expression:
-    """A size as a float, and a number more."""
+    """A size as a float, plus a number."""
     if isinstance(size, Constant):
         return constant(size.values[0] + more)
     whole = operation(Operator.TO_FLOAT, size)

@@ -1,8 +1,8 @@
-"""The values that a pass gives to what its program reads: in all iterations of a Repeat at once.
+"""The values that a pass gives its program, in all iterations of a Repeat at once.
 
-Code is generated once for many passes, and reads these from where its caller puts them: a table of
-native code, a block of uniforms. Each number is what plan/expand.py makes of it in its iteration,
-computed in float64 and in the same order.
+Code is generated once for many passes, and reads these values from a table of native code or a
+block of uniforms. Each number is computed as by plan/expand.py in its iteration: in float64, and in
+the same order.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from gpgpu_legacy.plan.textures import constant_rect
 F64 = NDArray[np.float64]
 
 NO_PARAMETER = (0.0, 0.0, 0.0, 0.0)
-"""What a program reads where a pass gives nothing."""
+"""The defaults for values that a pass does not give."""
 
 
 def given_corners(pass_: FragmentPass) -> dict[Attribute, Corners]:
@@ -33,14 +33,14 @@ def given_corners(pass_: FragmentPass) -> dict[Attribute, Corners]:
 
 
 def iterations_of(plan: Plan, pass_: FragmentPass) -> int:
-    """How many iterations of a pass there are to look at: 1 where none differs from the others."""
+    """The number of distinct iterations of a pass: 1 if all are alike."""
     if not varies(pass_):
         return 1
     return max(1, sum(times for times, each in plan.weighted_passes() if each is pass_))
 
 
 def number_values(number: Number, count: int) -> F64:
-    """A number in each of `count` iterations: (count,), a single value where it is constant."""
+    """A number in each of `count` iterations: (count,), or a single value if it is constant."""
     if isinstance(number, Affine):
         return number.base + number.step * np.arange(count, dtype=np.float64)
     if isinstance(number, Table):
@@ -49,7 +49,7 @@ def number_values(number: Number, count: int) -> F64:
 
 
 def over_iterations(numbers: Sequence[Number], count: int) -> F64:
-    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) where none varies."""
+    """The values of numbers: (count, len(numbers)), or (1, len(numbers)) if none varies."""
     if not any(isinstance(number, PerIteration) for number in numbers):
         return np.array([numbers], np.float64)
     affine = [(number.base, number.step) for number in numbers if isinstance(number, Affine)]
@@ -66,9 +66,9 @@ def vector_values(vector: NumberVec4, count: int) -> F64:
 
 
 def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F64:
-    """A parameter that is no constant of the program's text, or a vector of state: (count, 4).
+    """A parameter that is not a constant of the program's text, or a vector of state: (count, 4).
 
-    pass_: as its plan writes it. Raises InputError for state that there is not.
+    pass_: as its plan writes it. Raises InputError for unknown state.
     """
     if parameter.space is ParameterSpace.STATE:
         return state_vectors(pass_, parameter.binding, count)
@@ -80,7 +80,7 @@ def parameter_values(pass_: FragmentPass, parameter: Parameter, count: int) -> F
 def state_vectors(pass_: FragmentPass, binding: str, count: int) -> F64:
     """A vector of state in each of `count` iterations: (count, 4).
 
-    State is derived from other state (isa/state.py), iteration by iteration where any varies.
+    State is derived from other state (isa/state.py), iteration by iteration if any varies.
     """
     if gives_varying_state(pass_):
         passes = (at_iteration(pass_, iteration) for iteration in range(count))
@@ -99,7 +99,7 @@ def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
     """An attribute over the rectangle, base + dx·x + dy·y: (count, 3, 4), the base first.
 
     x and y are the fragment's centre relative to the rectangle. pass_: as its plan writes it; the
-    attribute's corner values lie in a plane. What no value is given for has its default.
+    attribute's corner values lie in a plane. Attributes without values have their defaults.
     """
     corners = given_corners(pass_).get(attribute)
     default = np.array([ATTRIBUTE_DEFAULTS[attribute.kind], NO_PARAMETER, NO_PARAMETER])
@@ -114,7 +114,7 @@ def plane_values(pass_: FragmentPass, attribute: Attribute, count: int) -> F64:
 
 
 def is_flat(corners: Corners, count: int = 1) -> bool:
-    """Whether corner values lie in a plane in all of `count` iterations; exactly, where any varies.
+    """Whether corner values lie in a plane in all of `count` iterations; exactly, if any varies.
 
     Affine values lie there in all iterations if their bases and their steps do.
     """

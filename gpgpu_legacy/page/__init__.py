@@ -1,4 +1,4 @@
 """The page for people: its sections, and the data of the scripts that play plans in a browser.
 
-It shows what other rooms compute, and computes no result of its own.
+It shows results of other rooms, and computes none of its own.
 """

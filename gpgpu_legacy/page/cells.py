@@ -1,4 +1,4 @@
-"""The cells of the papers' tables: published, derived, counted, measured, and what each is from."""
+"""The cells of the papers' tables: published, derived, counted, measured, each with its source."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ class AuditedClaim:
 
     @property
     def name(self) -> str:
-        """The paper's id, a slash and the claim's: what `audit.claim` is in the address."""
+        """The paper's id, a slash and the claim's id: the value of `audit.claim` in the address."""
         return f"{self.paper.id}/{self.claim.id}"
 
 
 def judged(paper: Paper, verdicts: Verdicts) -> dict[str, AuditedClaim]:
     """The claims of a paper with their verdicts, by the claims' ids and in their order.
 
-    Raises InputError where the verdicts lack a claim.
+    Raises InputError if the verdicts lack a claim.
     """
     found = {}
     for claim in paper.claims:
@@ -56,7 +56,7 @@ def judged(paper: Paper, verdicts: Verdicts) -> dict[str, AuditedClaim]:
 # The cells of the papers' tables ------------------------------------------------------------------
 
 SIZE, BLOCK = 1024, 32
-"""Where formulas are evaluated: the n and b of the paper."""
+"""The n and b of the paper, at which formulas are evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class CellLine:
-    """A published cell: its row and column, and what the other columns have of it.
+    """A published cell: its row and column, and its counterparts in the other columns.
 
     claim: of the audit.
     """
@@ -98,7 +98,7 @@ class Cells:
 
 
 def tables_of(paper: Paper, verdicts: Verdicts, here: Sequence[Time] = ()) -> list[Cells]:
-    """The tables of a paper: of formulas, and of measurements; then its printed matrices.
+    """The tables of a paper: formulas, measurements, then its printed matrices.
 
     here: what was timed on this machine.
     """
@@ -176,7 +176,7 @@ class _Maker:
         )
 
     def _not_recorded(self, series: Series) -> Number | None:
-        """How to measure a product of which no time is recorded; None where it is no time."""
+        """How to measure a product without a recorded time; None if the cell is not a time."""
         if series.method is None or series.quantity is not Quantity.TIME:
             return None
         how = f"No time of {series.method} at this n is recorded. The command measures it here."
@@ -207,7 +207,7 @@ def _audit(claim: AuditedClaim) -> str:
 
 
 def _derived(claim: AuditedClaim) -> Number | None:
-    """What the audit computes for a claim; None where it computes nothing."""
+    """The audit's own value for a claim; None if it computes none."""
     if not claim.entry.computed:
         return None
     bound = {Rule.NOT_BELOW: "at least ", Rule.NOT_ABOVE: "at most "}.get(claim.claim.rule, "")
@@ -242,7 +242,7 @@ def _recovered(cell: Cell, row: Row) -> Number | None:
         return None
     how = (
         f"Solved in fractions from counts of plans of {row.method} at several n and b, and then "
-        "checked at others, which took no part.",
+        "checked at others.",
         "The same as the published formula, for all n and b."
         if cell.agrees
         else "Not the published formula.",
@@ -266,13 +266,13 @@ def _counted(cell: Cell, row: Row, column: str, table: Table) -> Number | None:
     }
     more = ""
     if column == "total" and table.published.quantity == "bytes_requested":
-        more = f"The copies besides move {plain(counts.copy_bytes)} bytes."
+        more = f"In addition, the copies move {plain(counts.copy_bytes)} bytes."
     command = f"gpgpu-legacy run {row.method} n={SIZE}"
     return Number(plain(cell.value), tuple(filter(None, (ways[column], more))), command)
 
 
 def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
-    """The recorded times of a method, with the rate of what the table counts."""
+    """The recorded times of a method, with rates by the table's counts."""
     total = row.total.value
     if not times or total is None:
         return None
@@ -287,7 +287,7 @@ def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
 
 
 def _counted_product(series: Series, cell: MeasuredCell) -> Number | None:
-    """What the product that was timed requests from memory."""
+    """The memory requests of the timed product."""
     if series.method is None:
         return None
     product = Product(series.method, cell.size, cell.block, dynamic=series.dynamic)
@@ -313,7 +313,7 @@ def _recorded(times: Sequence[Time]) -> Number:
 
 
 def _times(here: Sequence[Time]) -> dict[tuple[str, int], list[Time]]:
-    """The recorded times by method and size, in the order of the devices, then those of here."""
+    """The recorded times by method and size, in the order of the devices, then times from here."""
     found: dict[tuple[str, int], list[Time]] = {}
     for time in (*recordings().times, *here):
         found.setdefault((time.method, time.size), []).append(time)
@@ -321,8 +321,8 @@ def _times(here: Sequence[Time]) -> dict[tuple[str, int], list[Time]]:
 
 
 def _told(time: Time, rate: str = "") -> str:
-    """A time in a sentence. rate: what is said after the milliseconds."""
-    device = TITLES.get(time.device, time.device)  # that of a time of this machine is its own title
+    """A time in a sentence. rate: the text after the milliseconds."""
+    device = TITLES.get(time.device, time.device)  # a time of this machine has its own title
     folder = "benchmarks/" if time.device in TITLES else ""
     return f"{device}: {_ms(time.seconds)}{rate} ({time.executor}; {folder}{time.file})."
 

@@ -1,4 +1,4 @@
-"""What the scripts of the page take from this package's own definitions, as a script."""
+"""The package's own definitions for the scripts of the page, as a script."""
 
 from __future__ import annotations
 

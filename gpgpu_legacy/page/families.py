@@ -1,7 +1,7 @@
 """Families of scenes: a method's plans of all small shapes, as templates and columns of numbers.
 
-The scenes of a method differ from shape to shape in a few numbers, and most of these depend on one
-of the sizes alone. So what differs is stored as a table over the sizes that it depends on.
+The scenes of a method differ from shape to shape in a few numbers, and most of these depend on only
+one of the sizes. So each such number is stored as a table over the sizes that it depends on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LARGEST = 8
 """The largest size of a family's shapes; the smallest is 1."""
 
 FAMILIES = "player/families.js"
-"""The script that makes scenes of families; it needs those of INTERPRETER."""
+"""The script that makes scenes from families; it needs the scripts of INTERPRETER."""
 
 _SIZES = "mln"
 _SIDE = range(1, LARGEST + 1)
@@ -29,7 +29,7 @@ _ALL: list[_Sizes] = [(m, k, n) for m in _SIDE for k in _SIDE for n in _SIDE]
 _Place = tuple[int, ...]
 
 _PAIRS = {(m, k, (m + 3 * k) % LARGEST + 1) for m in _SIDE for k in _SIDE}
-"""Shapes in which any two sizes take all pairs of values."""
+"""Shapes in which every two sizes take all pairs of values."""
 
 _LINES = {
     sizes
@@ -37,7 +37,7 @@ _LINES = {
     for size in (1, 3, LARGEST)
     for sizes in ((size, k, LARGEST), (LARGEST, k, size))
 }
-"""Shapes that tell for each l, on which steps depend, a number of one size from one of another."""
+"""Shapes that show, for each l (steps depend on it), on which size a number depends."""
 
 _SAMPLE = sorted(_PAIRS | _LINES)
 
@@ -47,11 +47,11 @@ def family_of(method: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
 
     given: the method's other parameters.
 
-    `templates`: scenes in which `{"$": i}` stands for a number, that of column i, and the name of a
-    program for its place in `programs`; there is the text with what `decoded_program` makes of it.
-    `choice`: the column that says which template a shape has. `columns`: of each the `sizes` that
-    it depends on, some of m, l and n, and the `values`, those of the last of these sizes one after
-    another; null where there is none. Raises InputError for parameters that the method refuses.
+    `templates`: scenes in which `{"$": i}` means the number in column i, and a program's name its
+    index in `programs`, which has its text and its `decoded_program`. `choice`: the column with
+    each shape's template. `columns`: for each the `sizes` that it depends on, some of m, l and n,
+    and the `values`, with the last of these sizes fastest; null where there is none. Raises
+    InputError for parameters that the method refuses.
     """
     made = _Family(method, given)
     for sizes in _SAMPLE:
@@ -64,7 +64,8 @@ def family_of(method: Algorithm, given: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """A number by shape, over as few sizes as determine it. axes: those of m, l and n, by number.
+    """A number by shape, over the fewest sizes that determine it. axes: these sizes, as indices
+    into m, l, n.
 
     values: those of the last of these sizes one after another; None where there is none.
     """
@@ -129,7 +130,7 @@ class _Family:
         self.choice[sizes] = list(self.templates).index(key)
 
     def with_numbered_programs(self, scene: Scene) -> Scene:
-        """A scene with numbers of `programs`, as text, in place of programs."""
+        """A scene with the indices of `programs`, as text, instead of programs."""
         plan, numbers = scene["plan"], {}
         for name, text in plan["programs"].items():
             program = {"text": text, **scene["programs"][name]}
@@ -172,7 +173,7 @@ class _Family:
 
 
 def _without_numbers(value: Any, numbers: list[float]) -> Any:
-    """A value with `{"$": i}` in place of its numbers, which are added to the list."""
+    """A value with `{"$": i}` instead of its numbers, which are added to the list."""
     match value:
         case None | bool() | str():
             return value
@@ -185,7 +186,7 @@ def _without_numbers(value: Any, numbers: list[float]) -> Any:
 
 
 def _with_numbers(value: Any, numbers: Sequence[Any]) -> Any:
-    """A value with the numbers of a list in the places of `{"$": i}`."""
+    """A value with the numbers of a list instead of `{"$": i}`."""
     match value:
         case {"$": number}:
             return numbers[number]

@@ -1,7 +1,7 @@
-"""What would have loaded where: the papers' methods on all chips, by the block, as compact data.
+"""Which blocks would have loaded where: the papers' methods on all chips, as compact data.
 
-A chip's rows hardly change from one block to the next, so they are kept as runs: of each limit, the
-first block of a run and the number of what is said from there on, which many runs share.
+A chip's rows hardly change from one block to the next, so they are kept as runs: for each limit,
+the first block of a run and the number of its statement, which many runs share.
 """
 
 from __future__ import annotations
@@ -28,35 +28,35 @@ from gpgpu_legacy.serial import Record, as_record, with_fields
 T = TypeVar("T")
 
 SIZE = 1024
-"""Of the n×n matrices, as in the papers' tables."""
+"""The n of the n×n matrices, as in the papers' tables."""
 
 _BLOCKS = (*range(1, 9), 12, 16, 24, 32, 64, 128)
-_MOST_FIRST = 8  # steps whose coordinates are computed first, in the variant that does so
+_MOST_FIRST = 8  # steps whose coordinates the variant computes first
 _MOST_OF_VARIANT = 32
-_BLOCKS_OF_KERNELS = 3  # the largest: the memory accesses of small ones take long to follow
+_BLOCKS_OF_KERNELS = 3  # the largest: the memory accesses of small ones are slow to follow
 
 LETTERS = {Answer.LOADS: "y", Answer.AS_FAR_AS_KNOWN: "k", Answer.DOES_NOT_LOAD: "n"}
 """Answers, shorter."""
 
 Run = tuple[int, int]
-"""The index of the block from which something is said, and the number of what is said."""
+"""The index of the first block of a run, and the number of its statement."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedCase:
-    """A method as it is loaded. first: whether coordinates are computed first, of some steps."""
+    """A method in one variant. first: whether it computes the coordinates of some steps first."""
 
     method: Algorithm
     first: bool = False
 
     @property
     def name(self) -> str:
-        """What it is called in the address of the page."""
+        """Its name in the address of the page."""
         return f"{self.method.name}{'-coordinates-first' if self.first else ''}"
 
     @property
     def choices(self) -> tuple[int, ...]:
-        """The blocks to choose from; empty where any is one."""
+        """The blocks to choose from; empty if all numbers are."""
         block = self.method.parameters.get("block")
         return () if block is None else tuple(block.choices.values())
 
@@ -87,7 +87,7 @@ class SideData(Record):
 
 
 class Said(Record):
-    """What is said of a limit: by the driver, by the chip, and what exceeds it first."""
+    """A statement about a limit: by the driver, by the chip, and the first thing to exceed it."""
 
     advertised: SideData | None
     native: SideData | None
@@ -120,7 +120,7 @@ class NativeData(Record):
 
 
 class OnChip(Record):
-    """A case on a chip. limits: by the number of the limit, runs of what is said.
+    """A case on a chip. limits: runs of statements, by the number of the limit.
 
     answers, advertised, native: a letter of LETTERS for each block: by all limits, by those that
     the driver advertises, and by the chip's own. seconds: predicted, by the block, where it loads.
@@ -137,7 +137,7 @@ class OnChip(Record):
 
 
 class CaseData(Record):
-    """A case. found: by the number of the limit, what the plan takes, by the block."""
+    """A case. found: the plan's use of each limit, by the limit's number and the block."""
 
     name: str
     method: str
@@ -149,7 +149,7 @@ class CaseData(Record):
 
 
 class Loading(Record):
-    """All of it. limits, terms: the names that numbers stand for; said: what runs say."""
+    """All of it. limits, terms: the names behind numbers. said: the statements of runs."""
 
     size: int
     limits: tuple[str, ...]
@@ -187,7 +187,7 @@ def loading() -> Loading:
 
 @dataclass(slots=True)
 class _Numbers:
-    """What is said, with the numbers that stand for it."""
+    """The statements, with their numbers."""
 
     limits: dict[str, int] = field(default_factory=dict)
     terms: dict[str, int] = field(default_factory=dict)
@@ -195,7 +195,7 @@ class _Numbers:
 
 
 def _number(known: dict[T, int], one: T) -> int:
-    """The number that stands for something, a new one if it is not known."""
+    """The number of a statement, a new one if it is not known."""
     return known.setdefault(one, len(known))
 
 
@@ -229,7 +229,7 @@ def _case(case: LoadedCase, chips: Sequence[Profile], numbers: _Numbers) -> Case
 class _Checked:
     """A plan on every chip.
 
-    times: seconds, and the name of what takes most of them; None where the plan does not load.
+    times: seconds, and the name of the longest term; None if the plan does not load.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -255,7 +255,7 @@ def _time(plan: Plan, chip: Profile) -> tuple[float | None, str | None]:
         return None, None
     try:
         prediction = predict(plan, chip)
-    except PlanError:  # a kernel whose data decides what it does
+    except PlanError:  # a kernel whose control flow depends on data
         return None, None
     if prediction.compute_seconds is None:
         return None, None
@@ -279,8 +279,8 @@ def _refine(
 def _crossing(low: int, below: _Checked, high: int, beyond: _Checked) -> int:
     """A block between two where an answer may change.
 
-    Most counts grow in proportion to the block, so it is the first where one passes its limit on a
-    line between both; the middle where no count tells.
+    Most counts grow in proportion to the block. So it is the first block at which a count crosses
+    its limit by linear interpolation, or the middle if no count does.
     """
     first = []
     for before, after in zip(below.verdicts, beyond.verdicts, strict=True):
@@ -293,7 +293,7 @@ def _crossing(low: int, below: _Checked, high: int, beyond: _Checked) -> int:
 
 
 def _allowed(row: Row) -> float:
-    """The tighter of both sides' limits; infinite where neither is a number."""
+    """The tighter of both sides' limits; infinite if neither is a number."""
     sides = (side.allowed for side in row.sides if side)
     return min((n for n in sides if isinstance(n, int | float)), default=inf)
 
@@ -301,7 +301,7 @@ def _allowed(row: Row) -> float:
 def _found(
     by_block: Sequence[_Checked], numbers: _Numbers
 ) -> dict[int, tuple[int | str | None, ...]]:
-    """What the plans take of each limit, whichever chip has it."""
+    """The plans' use of each limit, over all chips."""
     taken: list[dict[str, int | str]] = [
         {row.limit: row.found for verdict in one.verdicts for row in verdict.limits}
         for one in by_block
@@ -313,7 +313,7 @@ def _found(
 
 
 def _natives(by_block: Sequence[_Checked]) -> tuple[NativeData, ...]:
-    """The instructions that are several natively, where one of the chips lacks swizzles."""
+    """The instructions that take several native ones, if one of the chips lacks swizzles."""
     kinds: dict[NativeData, list[int]] = {}
     for index, one in enumerate(by_block):
         expanded = next((v.expanded for v in one.verdicts if v.expanded), ())
@@ -355,7 +355,7 @@ def _side(side: Side | None) -> SideData | None:
 
 
 def _runs(numbers: Iterable[int | None]) -> tuple[Run, ...]:
-    """Where a new number begins, and which; -1 stands for none."""
+    """The runs of equal numbers: where each begins, and its number; -1 means none."""
     runs: list[Run] = []
     for index, number in enumerate(numbers):
         value = -1 if number is None else number

@@ -1,4 +1,4 @@
-"""Sections of the page, made by two processes at once: the slowest take as long as the others."""
+"""Makes the sections of the page in two processes: the slowest in one, all others in the other."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from gpgpu_legacy.page.section import Section
 from gpgpu_legacy.page.sections import check_name, section_of
 
-_SLOW = ("loaded", "cache", "exercises")  # exercises ask what loads, too
+_SLOW = ("loaded", "cache", "exercises")  # the exercises also use what loads
 
 _CODE = f"from {__name__} import send; send()"
 
 
 def sections_of(names: Sequence[str]) -> list[Section]:
-    """The sections of these names. Raises InputError where there is none of a name."""
+    """The sections of these names. Raises InputError for an unknown name."""
     for name in names:
         check_name(name)
     slow = [name for name in names if name in _SLOW]
@@ -26,7 +26,7 @@ def sections_of(names: Sequence[str]) -> list[Section]:
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE) as process:
         made = {name: section_of(name) for name in names if name not in slow}
         sent, _ = process.communicate()
-    # Where the other process fails, they are made here, so that a fault is said here.
+    # If the other process fails, they are made here, so that the error is reported here.
     others = map(section_of, slow) if process.returncode else pickle.loads(sent)
     made |= dict(zip(slow, others, strict=True))
     return [made[name] for name in names]

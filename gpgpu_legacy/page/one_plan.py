@@ -20,9 +20,9 @@ def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, see
 
     inputs, seed: as for `run`; the page holds the inputs.
     The page goes through the passes, shows every texture, and traces the fragment behind any texel.
-    It runs on the reader's GPU by WebGL2, or on an interpreter of its own.
-    Raises InputError for wrong operands, for a plan with kernels, which browsers do not run, and
-    for one that is too large for a page.
+    It runs on the reader's GPU by WebGL2, or on its own interpreter. Raises InputError for wrong
+    operands, for a plan with kernels, which browsers do not run, and for a plan too large for a
+    page.
     """
     plan, data = p.plan(), played_plan(p, inputs, seed)
     html = rendered("sections/plan.html.j2", plan=plan, counts=count_plan(plan))
@@ -66,6 +66,6 @@ def player(
     """A player for a notebook: it goes through the passes of a plan on the reader's own GPU.
 
     inputs, seed: as for `run`. height: of the frame, in pixels.
-    Raises InputError for what does not fit, and for a plan that browsers do not run.
+    Raises InputError for wrong inputs, and for a plan that browsers do not run.
     """
     return Player(p.name, plan_page(p, inputs, seed), height)

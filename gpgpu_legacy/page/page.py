@@ -1,4 +1,4 @@
-"""A page: sections in one file that needs no network, with their scripts and data inside."""
+"""A page: sections in one file that needs no network and includes their scripts and data."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MADE = {DEFINITIONS: definitions_script, PRODUCTS: products_script}
 
 
 def introduction() -> str:
-    """What stands below the title of the whole page, as HTML."""
+    """The HTML below the title of the whole page."""
     return rendered("introduction.html.j2", papers=papers())
 
 
@@ -41,7 +41,7 @@ def page_text(title: str, introduction: str, sections: Sequence[Section]) -> str
 
 
 def joined_scripts(sections: Sequence[Section]) -> str:
-    """The scripts of sections, each once, in one module: their top-level names are all different.
+    """The scripts of sections, each once, in one module: all their top-level names differ.
 
     A browser that opens a file from disk imports no other file, so there are no imports.
     """
@@ -50,5 +50,5 @@ def joined_scripts(sections: Sequence[Section]) -> str:
 
 
 def script_text(name: str) -> str:
-    """A script of web/, or one that is made."""
+    """A script of web/, or a generated one."""
     return _MADE[name]() if name in _MADE else web_text(name)

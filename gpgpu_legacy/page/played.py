@@ -35,20 +35,20 @@ PLAYED = (
 """The scripts that play a plan, each after those that it calls."""
 
 MOST_NUMBERS = 2**19
-"""Of the inputs in a page, which holds them as text: more, and it would be above 3 MB."""
+"""Numbers in the inputs of a page, which holds them as text: with more, it would exceed 3 MB."""
 
 MOST_WORK = 2**26
-"""Instructions, over all fragments of a plan, that the page's interpreter gets through."""
+"""Instructions over all fragments of a plan that the page's interpreter can handle."""
 
 
 def played_plan(
     p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, seed: int = 0
 ) -> dict[str, Any]:
-    """What a page needs to play a plan: `scene`, `operands` and `views`, as JSON.
+    """The page's data to play a plan: `scene`, `operands` and `views`, as JSON.
 
-    inputs, seed: as for `run`. Of each operand the page gets the float32 as base64, and of each
-    texture the scale of colours, the same that `figure` has.
-    Raises InputError for a plan with kernels, for one that is too large, and for wrong operands.
+    inputs, seed: as for `run`. The page gets each operand's float32 as base64, and each texture's
+    colour scale, the same as in `figure`. Raises InputError for a plan with kernels, for one that
+    is too large, and for wrong operands.
     """
     plan = p.plan()
     _check(plan)

@@ -1,6 +1,6 @@
-"""The matrix products of 2001 and 2003 as the page plays them, for all small shapes.
+"""The matrix products of 2001 and 2003 as played on the page, for all small shapes.
 
-They are a script, since several sections play them: `PRODUCTS` has the methods by name, and their
+They are a script, since several sections use them: `PRODUCTS` has the methods by name, with their
 families of plans.
 """
 
@@ -44,7 +44,7 @@ METHODS = {
     "hall-carr-hart-single": "Single-channel",
     "hall-carr-hart-multi": "Multichannel",
 }
-"""The methods that are played, with their titles."""
+"""The methods on the page, with their titles."""
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Times that were recorded elsewhere, by device and size, as the page shows them."""
+"""Recorded times by device and size, as shown on the page."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gpgpu_legacy.sources import recorded_file
 
 @dataclass(frozen=True, slots=True)
 class RecordedDevice:
-    """A device, and how programs ran on it. files: of benchmarks/; of a size, the first counts."""
+    """A device, and how programs ran on it. files: of benchmarks/; the first with a size counts."""
 
     id: str
     title: str
@@ -43,7 +43,7 @@ TITLES = {device.id: device.title for device in DEVICES}
 class Time(Record, rename={"size": "n"}):
     """A recorded time of a method.
 
-    executor, on: that ran it, and its device in the driver's words. file: which recorded it.
+    executor, on: the executor, and its device in the driver's words. file: with the record.
     """
 
     device: str
@@ -57,14 +57,14 @@ class Time(Record, rename={"size": "n"}):
 
 @dataclass(frozen=True, slots=True)
 class Recordings:
-    """What was recorded on all devices. peers: by device and size, the libraries' GFLOPS."""
+    """The recorded times on all devices. peers: by device and size, the libraries' GFLOPS."""
 
     times: list[Time] = field(default_factory=list)
     peers: dict[tuple[str, int], dict[str, float]] = field(default_factory=dict)
 
 
 def recordings() -> Recordings:
-    """The times of all methods. At one size, those of a lineage, which has every method."""
+    """The times of all methods. At one size they come from a lineage, which has every method."""
     found = Recordings()
     for device in DEVICES:
         for file in device.files:
@@ -73,7 +73,7 @@ def recordings() -> Recordings:
 
 
 def _add(found: Recordings, device: str, file: str, bench: Bench) -> None:
-    """Add the sizes that nothing recorded before on the device has."""
+    """Add the sizes that the device does not have yet."""
     known = {size for id_, size in found.peers if id_ == device}
     for one in bench.results:
         size = one.parameters["n"]

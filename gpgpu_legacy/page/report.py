@@ -52,7 +52,7 @@ _FILES = (
     ("tables.tex", "as LaTeX"),
     ("tables.json", "as JSON"),
     ("timings.json", "the measured times, and the machine"),
-    ("figure-2.png", "what Figure 2 demonstrates"),
+    ("figure-2.png", "what Figure 2 shows"),
     ("figure-2.gif", "the same, a pass at a time"),
 )
 
@@ -77,11 +77,10 @@ def write_report(
     """Write the report of n×n matrices with block b, and return the path of its page.
 
     size: n. block: b. measure: whether to time the methods on the executors of this machine.
-    progress: called with what is measured next.
-    The files are made first and take their names at the end, the page last (see `write_folder`), so
-    that an interrupted report leaves the previous one as it was. Files of other names stay.
-    Raises InputError if `folder` or a file of it cannot be written, or the size or block is out of
-    range.
+    progress: called with the name of the next measurement. The files are made first and get their
+    names at the end, the page last (see `write_folder`), so that an interrupted report leaves the
+    previous one as it was. Files of other names stay. Raises InputError if `folder` or a file of it
+    cannot be written, or the size or block is out of range.
     """
     check_output_folder(folder, (*(name for name, _ in _FILES), PAGE))
     times = time_methods(size, block, progress=progress) if measure else NOTHING_TIMED
@@ -132,7 +131,7 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
 
 
 def _through_caches() -> list[Grid]:
-    """The methods of Table 1 through small caches, at a size that is simulated in a moment."""
+    """The methods of Table 1 through small caches, at a size that simulates quickly."""
     where = [
         Setting(cache=cache, raster=raster, layout=layout, in_flight=in_flight)
         for raster, layout in (("scan", "linear"), ("tiled:8x8", "8x8"))
@@ -144,7 +143,7 @@ def _through_caches() -> list[Grid]:
 
 
 def _here(size: int, block: int, times: MethodTimes) -> list[Time]:
-    """What was timed, for the tables: nothing where these are of another block."""
+    """The times for the tables: none if the tables have another block."""
     if block != BLOCK:
         return []
     here, file = "this machine", "timings.json"

@@ -1,7 +1,7 @@
-"""Scenes: what the page's player knows of a plan, as data for its scripts.
+"""Scenes: a plan as data for the scripts of the page's player.
 
-A scene has the plan as plan.json has it, and what takes the package to find out: the programs
-decoded, the values of GL state, costs, and shaders.
+A scene has the record of plan.json and whatever only the package can compute: decoded programs,
+values of GL state, costs, and shaders.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ INTERPRETER = (DEFINITIONS, "player/plan.js", "player/interpreter.js")
 """The scripts that play scenes without a GPU."""
 
 PLAYER = (*INTERPRETER, "player/webgl.js", "player/player.js")
-"""The scripts that play scenes, on a GPU where there is one."""
+"""The scripts that play scenes, on a GPU if there is one."""
 
 Scene = dict[str, Any]
 
@@ -57,12 +57,12 @@ def scene_of(plan: Plan) -> Scene:
     """The scene of a plan.
 
     `plan`: its record; texture environments have the text of the program that says the same, with
-    their state beside it. `programs`: by the plan's names of them, as `decoded_program` gives them.
+    their state beside it. `programs`: by their names in the plan, from `decoded_program`.
     `state`: for each step the values of GL state that each of its passes reads, by name; a number
-    that changes from iteration to iteration is a list. `counts`: for each step what each of its
-    passes costs, in the words of Counts (count/traffic.py): `fixed`, and for each fragment or texel
-    of its rectangle, `each`. `shaders`: for textures of any size (page/shaders.py). Raises
-    InputError for a texture of a format that is none of FORMATS.
+    that changes from iteration to iteration is a list. `counts`: for each step the cost of each of
+    its passes, with the names of Counts (count/traffic.py): `fixed`, and `each` for every fragment
+    or texel of its rectangle. `shaders`: for textures of any size (page/shaders.py). Raises
+    InputError for a texture whose format is not one of FORMATS.
     """
     names = program_names(plan)
     record = plain(plan_record(plan))
@@ -99,11 +99,11 @@ _Numbers = dict[_Register, int]
 def decoded_program(program: Program) -> dict[str, Any]:
     """A program for a machine that knows registers by number.
 
-    `registers`: what they are: temporaries, and the constants, attributes, parameters and results
-    that instructions use. `colors`: the register of each result.color. `line`: of the program's
-    text in plan.json, that of the first instruction; each has one. `forms`: the distinct
-    instructions; `order`: which of them each instruction is. In a source's swizzle 4 is the
-    constant 0, and 5 is 1. `counts`: of instructions, by their cost.
+    `registers`: temporaries, and the constants, attributes, parameters and results that
+    instructions use. `colors`: the register of each result.color. `line`: of the program's text in
+    plan.json, that of the first instruction; each has one. `forms`: the distinct instructions;
+    `order`: which of them each instruction is. In a source's swizzle 4 is the constant 0, and 5 is
+    1. `counts`: of instructions, by their cost.
     """
     numbers: _Numbers = {}
     if program.fog is not None:
@@ -198,7 +198,7 @@ def _vector(binding: str, pass_: Pass) -> list[float | str]:
 
 
 def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:
-    """What a pass costs: `fixed`, and for each fragment or texel of its rectangle, `each`."""
+    """The cost of a pass: `fixed`, and `each` for every fragment or texel of its rectangle."""
     if isinstance(pass_, ComputePass):
         return {"fixed": {}, "each": {}}
     less, more = (_costs(plan, _of_width(pass_, width)) for width in (1, 2))
@@ -211,7 +211,7 @@ def _counts(plan: Plan, pass_: Pass) -> dict[str, dict[str, int]]:
 
 
 def _of_width(pass_: Pass, width: int) -> Pass:
-    """A pass whose rectangle, if it has one, is that wide and one texel high."""
+    """A pass with a rectangle, if it has one, of that width and one texel high."""
     rect = Rect(0, 0, width, 1)
     match pass_:
         case FragmentPass():

@@ -1,4 +1,4 @@
-"""The parts of a page: what each says without JavaScript, and what makes it move."""
+"""The parts of a page: the HTML of each without JavaScript, and the scripts that animate it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class Section:
     """A part of a page.
 
-    id: of its element, and its name on the command line. title: its heading. html: what it says
-    where no script runs, without the heading. data: what its script gets, as JSON; None where it
-    has no script. scripts: the files in web/ that it needs, each after those that it calls.
+    id: of its element, and its name on the command line. title: its heading. html: its content when
+    no script runs, without the heading. data: for its script, as JSON; None if it has no script.
+    scripts: the files in web/ that it needs, each after those that it calls.
     """
 
     id: str
@@ -38,7 +38,7 @@ def web_text(name: str) -> str:
 
 
 def rendered(name: str, **values: Any) -> str:
-    """The HTML of a template in web/, as in `sections/tables.html.j2`; what is given is escaped."""
+    """The HTML of a template in web/, such as `sections/tables.html.j2`; the values are escaped."""
     return _environment().from_string(web_text(name)).render(values)
 
 
@@ -48,7 +48,7 @@ def embedded_json(value: object) -> str:
 
 
 def data_url(write: Write, media_type: str) -> str:
-    """What is written, as a URL that holds it all."""
+    """A file's content as a data URL."""
     buffer = BytesIO()
     write(buffer)
     return f"data:{media_type};base64,{b64encode(buffer.getvalue()).decode('ascii')}"

@@ -1,4 +1,4 @@
-"""The shaders of a plan's passes for WebGL2, with what the page needs to set their uniforms."""
+"""The shaders of a plan's passes for WebGL2, with the data to set their uniforms."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from gpgpu_legacy.serial import Record
 class AttributeUniforms(Record, omit_defaults=True):
     """An attribute, whose planes are the uniforms `NAME_base`, `NAME_dx` and `NAME_dy`.
 
-    kind: as plan.json has it. set: of texture coordinates. bent: whether the uniforms are arrays
-    of the two triangles' planes.
+    kind: as plan.json has it. set: of texture coordinates. bent: whether the two triangles differ,
+    so that the uniforms are arrays of two planes.
     """
 
     kind: AttributeKind
@@ -32,9 +32,9 @@ class AttributeUniforms(Record, omit_defaults=True):
 
 
 class PageShader(Record, omit_defaults=True):
-    """The texts of a vertex and a fragment shader, and what their uniforms stand for, by name.
+    """The texts of a vertex and a fragment shader, and the meanings of their uniforms, by name.
 
-    Uniforms that the texts do not have may be among them. locals, env: the index of a parameter.
+    These may include uniforms that the texts do not have. locals, env: the index of a parameter.
     state: a vector's canonical name. sizes: the unit of the texture. Others are `textureN`, of unit
     N; `origin` and `size`, the rectangle's corner and extent; `varyingN_corners`, which each pass
     has; and `zero`, which stays 0.
@@ -51,10 +51,10 @@ class PageShader(Record, omit_defaults=True):
 
 
 class PassShader(Record, omit_defaults=True):
-    """Which shader draws a pass, by its number.
+    """The shader that draws a pass, by its number.
 
-    varyings: the corners of each, as parts of a texture's extent, x and y at (0, 0), (W, 0), (W, H)
-    and (0, H).
+    varyings: the corners of each, as fractions of a texture's extent, x and y at (0, 0), (W, 0),
+    (W, H) and (0, H).
     """
 
     shader: int
@@ -62,7 +62,7 @@ class PassShader(Record, omit_defaults=True):
 
 
 class Shaders(Record):
-    """The shaders of a plan. passes: for each step those of its passes; None of one without."""
+    """The shaders of a plan. passes: for each step the shader of each pass, or None."""
 
     texts: tuple[PageShader, ...]
     passes: tuple[tuple[PassShader | None, ...], ...]
@@ -71,8 +71,8 @@ class Shaders(Record):
 def shaders_of(plan: Plan, *, sized: bool) -> Shaders:
     """The shaders of a plan's passes, each distinct one once.
 
-    sized: whether the sizes of textures are constants of the texts, which is fast; else the texts
-    serve passes like these over textures of any size.
+    sized: whether the sizes of textures are constants of the texts, which is faster; otherwise the
+    texts work for textures of any size.
     """
     known = _Known(plan, sized=sized)
     passes = tuple(
@@ -90,7 +90,7 @@ class _Known:
         self.texts: dict[tuple[str, str], PageShader] = {}
 
     def pass_shader(self, pass_: Pass, count: int) -> PassShader | None:
-        """Of a pass that runs that many times."""
+        """The shader of a pass that runs that many times."""
         if not isinstance(pass_, FragmentPass) or not count:
             return None
         decisions = self.decisions(pass_)
@@ -104,13 +104,13 @@ class _Known:
         )
 
     def decisions(self, pass_: FragmentPass) -> Decisions:
-        """A lookup is folded where the code knows sizes, and no number changes but Affine ones."""
+        """A lookup is folded if the code knows sizes, and only Affine numbers change."""
         if self.sized and not is_written_out(pass_):
             return decide(self.plan, pass_)
         return undecided(pass_.program)
 
     def key(self, pass_: FragmentPass, decisions: Decisions, count: int) -> ShaderKey:
-        """What is bent in any iteration has two planes in all."""
+        """An attribute that is bent in any iteration has two planes in all."""
         singles = (
             (at_iteration(pass_, i) for i in range(count)) if is_written_out(pass_) else (pass_,)
         )

@@ -1,4 +1,4 @@
-"""How tables, plots and pictures look. It formats, and knows nothing of the project.
+"""How tables, plots and pictures look: results, their writers, colours, text and layout.
 
-What is shown, and what it is called, whoever shows it says.
+The room knows nothing of the project: callers say what is shown and what it is called.
 """

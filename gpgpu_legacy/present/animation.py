@@ -1,8 +1,8 @@
 """Animations: pictures one after another in a GIF, or in a PNG of several frames (APNG).
 
-A picture is (H, W, 3) uint8, its first row at the top. Where all pictures together have at most 256
-colours, which is so for grey texels and for colour scales, both formats keep every pixel as it is.
-A GIF of more colours gets the nearest ones of a palette that all its pictures share.
+A picture is (H, W, 3) uint8, its first row at the top. If all pictures together have at most 256
+colours, as with grey texels and colour scales, both formats keep every pixel exactly. A GIF with
+more colours gets the nearest ones in a palette that all its pictures share.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 F32 = NDArray[np.float32]
 
 LARGEST_ANIMATION = 1 << 26
-"""The most pixels of all pictures of an animation together: they are in memory until it is written.
-"""
+"""The most pixels in all pictures of an animation: they stay in memory until it is written."""
 
 _SUFFIXES = (".gif", ".png", ".apng")
 _PALETTE = 256  # colours that a GIF's picture can have
@@ -59,7 +58,7 @@ class Timing:
 
 
 def check_animation(path: Path) -> None:
-    """InputError where no animation can be written to that path, as far as that is known before."""
+    """Raise InputError if no animation can be written to that path, as far as is known before."""
     if path.suffix.lower() not in _SUFFIXES:
         raise InputError(
             f"{path} does not name a format for animations; let it end in one of "
@@ -72,15 +71,15 @@ def animation_writer(path: Path, timing: Timing) -> Callable[[Iterable[RGB]], No
     """A function that writes pictures of one size to that path, which is checked at once.
 
     A name in .gif is a GIF, one in .png or .apng an APNG. Raises InputError for another suffix and
-    a missing folder; the function does for no picture at all, for pictures of different sizes, and
-    for more than LARGEST_ANIMATION pixels.
+    a missing folder. The function raises it if there is no picture, for pictures of different
+    sizes, and for more than LARGEST_ANIMATION pixels.
     """
     check_animation(path)
     return partial(_write, path, timing.checked())
 
 
 def texel_animation_writer(path: Path, scale: int = 1) -> Callable[[Iterable[F32]], None]:
-    """A function that writes textures, one after another, as `texel_picture` shows each.
+    """A function that writes textures as an animation, each drawn by `texel_picture`.
 
     scale: pixels along each side of a texel. The textures have one size. For errors see
     `animation_writer`.
@@ -108,7 +107,7 @@ def texel_picture(texels: F32) -> RGB:
 
 
 def check_size(width: int, height: int, count: int = 1) -> None:
-    """InputError for so many pictures of that size, in pixels, that no animation can hold them."""
+    """Raises InputError if no animation can hold that many pictures of that size, in pixels."""
     most = LARGEST_ANIMATION // (width * height)
     if count > most:
         raise InputError(
@@ -162,7 +161,7 @@ def _packed(picture: RGB) -> NDArray[np.int32]:
 
 
 def _common_palette(pictures: Sequence[RGB]) -> NDArray[np.int32] | None:
-    """All colours, packed, in ascending order; None where they are too many for a palette."""
+    """All colours, packed, in ascending order; None if there are too many for a palette."""
     found = np.empty(0, np.int32)
     for picture in pictures:
         found = np.union1d(found, _packed(picture))

@@ -1,7 +1,7 @@
 """Pictures with a value scale and lines of text below them, pixel by pixel.
 
-The colours around a picture are few and the same for every picture, so that an animation has room
-in its palette for the colours of what it shows.
+All pictures share a few colours for their surroundings, so that an animation's palette has room for
+the colours of the picture.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _GREYS = 8  # of the edges of letters
 
 
 def needs_bar(scale: ColourScale | None) -> bool:
-    """Whether a scale is to be drawn: one of two numbers speaks for itself."""
+    """Whether to draw a scale: a scale of two numbers needs none."""
     return scale is not None and scale.kind is not ScaleKind.TWO
 
 
@@ -44,8 +44,8 @@ def captioned(
 ) -> RGB:
     """A picture in a thin frame, with its value scale and lines of text below, the first in bold.
 
-    A line that is too long is cut. scale: None for a picture without one. has_bar: whether there is
-    room for a scale, which other pictures of the same animation may need.
+    A line that is too long is cut. scale: None for a picture without one. has_bar: whether to leave
+    room for a scale, which other pictures of the animation may need.
     """
     rows, columns, _ = picture.shape
     width = max(columns + 2 * MARGIN, LEAST_WIDTH)
@@ -80,7 +80,7 @@ def _draw_ends(draw: ImageDraw.ImageDraw, y: int, width: int, scale: ColourScale
 
 
 def _cut(line: str, font: Font, width: int) -> str:
-    """As much of a line as fits, with a ? for what the font does not have."""
+    """As much of a line as fits, with a ? for characters that the font lacks."""
     known = "".join(c if ord(c) < 256 or c in BEYOND_LATIN_1 else "?" for c in line)
     if font.width(known) <= width:
         return known
@@ -89,6 +89,6 @@ def _cut(line: str, font: Font, width: int) -> str:
 
 
 def _inked(white: NDArray[np.uint8]) -> RGB:
-    """Text in ink on paper, from how white it is, in a few greys."""
+    """A text mask as an image in a few greys, from ink to paper."""
     steps = np.round(white / 255 * (_GREYS - 1)) / (_GREYS - 1)
     return mixed(steps, (_INK, _PAPER))

@@ -1,7 +1,7 @@
 """Colour scales: numbers as colours, the same in figures and in animations.
 
-Scales are told apart without seeing red from green, and in print without colours: lightness falls
-from the end that is next to 0, on both sides of it.
+Scales work for readers who cannot tell red from green, and in grey print: lightness falls with the
+distance from 0, on both sides.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Colour = tuple[int, int, int]
 RGB = NDArray[np.uint8]
 
 LEVELS = 192
-"""Colours of a scale: with those of text beside it, they fit the palette of a GIF."""
+"""The number of colours of a scale: with those of the text, they fit the palette of a GIF."""
 
 _NEAR = 0.2  # of the largest magnitude
 
@@ -26,7 +26,7 @@ NOT_FINITE: Colour = (214, 40, 160)
 """The colour of NaN and the infinities."""
 
 FAR: Colour = (158, 160, 164)
-"""The colour of a number that stands for none, far from all others."""
+"""The colour of a placeholder for "no number", far from all others."""
 
 _FAR = 100  # times as far from 0 as all others
 
@@ -68,7 +68,7 @@ _ANCHORS: dict[ScaleKind, tuple[Colour, ...]] = {
 
 @dataclass(frozen=True)
 class ColourScale:
-    """Colours for the numbers from `low` to `high`; those beyond have the colours of the ends.
+    """Colours for the numbers from `low` to `high`; numbers beyond have the colours of the ends.
 
     far: numbers outside of the scale that have a colour of their own, FAR.
     """
@@ -86,7 +86,7 @@ class ColourScale:
 
     @property
     def _is_negative(self) -> bool:
-        """Whether its light end, which is next to 0, is the high one."""
+        """Whether its light end, the one nearer to 0, is the high end."""
         return self.kind is ScaleKind.ONE_SIGN and self.high <= 0 and self.low < 0
 
     def colours(self, values: NDArray[Any]) -> RGB:
@@ -117,10 +117,9 @@ def scale_for(
 ) -> ColourScale:
     """The scale for all finite numbers of some arrays.
 
-    It runs from the lowest to the highest number; from or to 0 where that is near, or where all are
-    equal; and where both signs occur, as far on both sides of 0. A number that programs use for
-    none, as −10000 or 1e30, is not on the scale.
-    limits: the ends, in place of those.
+    It runs from the lowest to the highest number; from or to 0 if that is near or all numbers are
+    equal; and equally far on both sides of 0 if both signs occur. A number that programs use as a
+    placeholder, such as −10000 or 1e30, is not on the scale. limits: the ends, instead of these.
     """
     if limits is not None:
         low, high = limits
@@ -136,7 +135,7 @@ def scale_for(
 def _far(numbers: Sequence[NDArray[np.float32]]) -> tuple[float, ...]:
     """The one magnitude that several of some finite numbers have, far greater than all others.
 
-    It stands beside other numbers in one array, of which there are at least two.
+    It must share an array with other numbers, at least two of them.
     """
     largest = max((np.abs(array).max() for array in numbers if array.size), default=0.0)
     others = [array[np.abs(array) < largest] for array in numbers]
@@ -177,7 +176,7 @@ def is_dark(colour: Sequence[int] | RGB) -> bool:
 
 
 def short_number(value: float) -> str:
-    """A number beside a colour: four digits, or all before the point, and no sign before 0."""
+    """The text of a number beside a colour: four digits, or all before the point, and no -0."""
     if 1000 <= abs(value) < 1_000_000:
         return f"{value:.0f}".replace("-", "−")
     return f"{value + 0.0:.4g}".replace("e-0", "e-").replace("e+0", "e").replace("-", "−")

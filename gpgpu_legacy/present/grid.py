@@ -59,7 +59,7 @@ class Grid:
 
 
 def not_run_grids(cases: Iterable[tuple[str, str]]) -> list[Grid]:
-    """A table of what was not run, and why; none where there is nothing."""
+    """A table of the cases that were not run, with the reasons; no table if all were."""
     rows = tuple(cases)
     return [Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else []
 
@@ -77,7 +77,7 @@ def pretty(formula: str) -> str:
 
 
 _BETWEEN_WORDS = r"(?<=\d)\*(?=\d)|(?<=[a-zA-Z_]{2})\*|\*(?=[a-zA-Z_]{2})"
-"""The multiplication signs that people need: between numbers, and beside names of more letters."""
+"""The multiplication signs that people need: between numbers, and beside longer names."""
 
 
 def plain(entry: Entry) -> str:
@@ -177,7 +177,7 @@ class _Column:
 
     @property
     def is_same(self) -> bool:
-        """Whether all rows, of several, have one entry."""
+        """Whether there are several rows, all with the same entry."""
         return len(self.texts) > 2 and len(set(self.texts[1:])) == 1
 
 
@@ -210,7 +210,7 @@ def _columns(grid: Grid, encoding: str) -> list[_Column]:
 
 
 def _print_columns(columns: list[_Column], console: Console) -> list[str]:
-    """Print a table in one of its forms; gives the lines below it, on the columns left out."""
+    """Print a table in one of its forms; returns the lines below it about columns left out."""
     varying = [column for column in columns if not column.is_same] or columns
     for chosen in (columns, varying):
         table = _framed(chosen, console.width)
@@ -224,7 +224,7 @@ def _print_columns(columns: list[_Column], console: Console) -> list[str]:
 
 
 def _same(columns: list[_Column], width: int) -> list[str]:
-    """The line that tells of the columns with one entry, in as many lines as it takes."""
+    """The text about the columns with one entry, in as many lines as it takes."""
     told = [column.texts[:2] for column in columns if column.is_same and column.texts[1]]
     if not told:
         return []
@@ -233,7 +233,7 @@ def _same(columns: list[_Column], width: int) -> list[str]:
 
 
 def _framed(columns: list[_Column], width: int) -> RichTable | None:
-    """A table with lines between its columns; None where it is wider than `width`."""
+    """A table with lines between its columns; None if it is wider than `width`."""
     from rich.table import Table as RichTable
     from rich.text import Text
 

@@ -1,7 +1,7 @@
-"""Tables as HTML for notebooks; whatever they hold is escaped.
+"""Tables as HTML for notebooks; all text is escaped.
 
-A notebook shows the HTML in a page of its own making, light or dark: nothing here sets a colour of
-text or of paper.
+A notebook shows the HTML in its own page, light or dark: nothing here sets a text or background
+colour.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.present.grid import Grid
 
 ROWS_SHOWN = 60
-"""Of a table in a notebook; a line below tells how many more there are."""
+"""The most rows of a table in a notebook; a line below says how many more there are."""
 
 
 def grids_html(grids: Iterable[Grid]) -> str:

@@ -1,7 +1,7 @@
-"""Labels beside the lines and points that they name, in place of legends.
+"""Labels beside the lines and points that they name, instead of legends.
 
-Where a label fits is known only once a figure is laid out, and depends a little on the format that
-it is written in. `LabelLayout` lays a figure out, and then places its labels.
+Where a label fits is known only after a figure is laid out, and depends slightly on the format of
+its file. `LabelLayout` lays a figure out, and then places its labels.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def label_lines(axes: Axes) -> None:
 
 
 def _apart(wanted: F64, heights: Sequence[float], low: float, high: float) -> F64:
-    """Centres of boxes from the lowest to the highest, next to the wanted ones, none on another.
+    """Centres of boxes from the lowest to the highest, near the wanted ones and without overlap.
 
     It is the isotonic regression of where the stack of all boxes would begin for each.
     """
@@ -106,7 +106,7 @@ def _apart(wanted: F64, heights: Sequence[float], low: float, high: float) -> F6
 
 
 def label_slope(axes: Axes, text: str, line: Sequence[Place], colour: str) -> None:
-    """Name a line above it and along it, from the first of two of its places on."""
+    """Name a line above it and along it, from the first of two of its points on."""
     drawn = axes.annotate(
         text, line[0], (0.0, 0.0), textcoords="offset points", fontsize=FINE_PRINT, color=colour,
         rotation_mode="anchor", verticalalignment="bottom",
@@ -117,7 +117,7 @@ def label_slope(axes: Axes, text: str, line: Sequence[Place], colour: str) -> No
         (x, y), (far_x, far_y) = axes.transData.transform(line)
         turn = atan2(far_y - y, far_x - x)
         drawn.set_rotation(degrees(turn))
-        # A second line stands further left, by as much as it is higher.
+        # A second line starts further left, by as much as it is higher.
         along, away = text.count("\n") * 2 * FINE_PRINT, 2 * _CLEAR
         drawn.set_position(
             (along * cos(turn) - away * sin(turn), along * sin(turn) + away * cos(turn))
@@ -127,10 +127,10 @@ def label_slope(axes: Axes, text: str, line: Sequence[Place], colour: str) -> No
 
 
 class Obstacles(NamedTuple):
-    """What labels keep off, in the data's coordinates.
+    """The obstacles for labels, in data coordinates.
 
-    points: centres of marks. lines: each of places, which labels keep
-    clear of. ceiling: a line, rising from left to right, that labels stay below.
+    points: centres of marks. lines: lists of points that labels avoid. ceiling: a line, rising from
+    left to right, below which labels stay.
     """
 
     points: Sequence[Place] = ()
@@ -140,9 +140,9 @@ class Obstacles(NamedTuple):
 
 
 def label_points(axes: Axes, labels: Sequence[Label], obstacles: Obstacles) -> None:
-    """Name points of the axes where nothing else is, as near to each as there is room.
+    """Name points of the axes in free space, as near to each as there is room.
 
-    A label that is further off has a leader. The figure is that of `new_figure`.
+    A label further away has a leader. The figure comes from `new_figure`.
     """
     texts = [_annotation(axes, label, (0.0, 0.0), "offset points", "center") for label in labels]
     for text in texts:
@@ -225,11 +225,11 @@ def _crosses(boxes: ArrayLike, lines: ArrayLike) -> Mask:
 class _LedText(Annotation):
     """A text with a leader, which takes no room in the layout.
 
-    It ends in the axes, and to find out where it begins takes Matplotlib long.
+    The leader ends in the axes, and Matplotlib is slow to find where it begins.
     """
 
     def get_window_extent(self, renderer: Any = None, dpi: Any = None) -> Bbox:
-        """Where the text lies, in pixels."""
+        """The box of the text, in pixels."""
         if renderer is not None:
             self.update_positions(renderer)
         return Text.get_window_extent(self, renderer, dpi)

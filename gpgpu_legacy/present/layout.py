@@ -1,7 +1,7 @@
 """How the text of a table is laid out in a given width: the widths of columns, and lines.
 
-Text is broken at spaces alone, never within a number (`268 / 435 / 456`, 1 024) and never within
-an entry of at most 16 characters. What is wider than its place stays whole, and stands out.
+Text is broken only at spaces, never within a number and never within an entry of at most 16
+characters. A word that is wider than its column stays whole and overflows.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from itertools import pairwise
 
 from rich.cells import cell_len
 
-_LONG = 40  # so many characters with operators between are a formula, and no longer one number
-_SHORT = 16  # a text of so many characters is one line
-_MOST_LINES = 4  # about so many lines, at most, has an entry where columns stand side by side
+_LONG = 40  # this many characters with operators between them are a formula, not one number
+_SHORT = 16  # a text of this many characters is one line
+_MOST_LINES = 4  # about the most lines of an entry with columns side by side
 _OPERATORS = frozenset({"=", "/", "×", "x", "·", "*", "+", "-", "−", "<", ">", "≤", "≥", "≈", "~"})
 
 
@@ -39,7 +39,7 @@ def fill(parts: Sequence[str], width: int) -> list[str]:
 
 
 def _parts(line: str) -> list[str]:
-    """What a line may be broken into."""
+    """The parts into which a line may be broken."""
     if cell_len(line) <= _SHORT:
         return [line]
     words = line.split(" ")
@@ -53,17 +53,16 @@ def _parts(line: str) -> list[str]:
 
 
 def _belongs(before: str, word: str) -> bool:
-    """Whether two words are of one number or formula."""
+    """Whether two words belong to one number or formula."""
     if before in _OPERATORS or word in _OPERATORS:
         return True
     return not any(map(str.isalpha, before + word))
 
 
 def widths(columns: Sequence[Sequence[str]], room: int) -> list[int] | None:
-    """The width of each column, side by side in `room` characters; None where they do not fit.
+    """The width of each column, side by side in `room` characters; None if they do not fit.
 
-    columns: the texts of each, its head among them. Short texts have one line, where that is
-    possible.
+    columns: the texts of each, including its head. Short texts get one line if possible.
     """
     natural = [max(map(_natural, column), default=0) for column in columns]
     if sum(natural) <= room:
@@ -85,7 +84,7 @@ def _natural(text: str) -> int:
 
 
 def _least(text: str) -> int:
-    """The least width in which a text can be read beside others."""
+    """The least width in which a text is legible beside others."""
     return max(_unbreakable(text), _natural(text) // _MOST_LINES)
 
 
@@ -96,8 +95,8 @@ def _unbreakable(text: str) -> int:
 def blocks(heads: Sequence[str], rows: Sequence[Sequence[str]], room: int) -> Iterator[list[str]]:
     """The table turned: for each row the lines of a block, which has a line for each column.
 
-    Entries without text are left out. Where a head and its entry do not fit into a line, the entry
-    stands below its head.
+    Entries without text are left out. If a head and its entry do not fit into a line, the entry
+    goes below its head.
     """
     indent = max(map(cell_len, heads), default=0) + 2
     is_stacked = any(indent + _unbreakable(text) > room for row in rows for text in row)

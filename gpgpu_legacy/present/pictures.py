@@ -13,19 +13,19 @@ from gpgpu_legacy.files import Write, write_whole
 
 
 def png_of(image: Image.Image) -> Write:
-    """What fills a file with an image as a PNG."""
+    """A function that writes an image into a file as a PNG."""
     return lambda to: image.save(to, "PNG", optimize=True)
 
 
 def grey_png_of(levels: NDArray[np.uint8]) -> Write:
-    """What fills a file with levels of grey as a PNG, the first row at the top."""
+    """A function that writes levels of grey into a file as a PNG, the first row at the top."""
     return png_of(Image.fromarray(levels))
 
 
 def animation_of(
     images: Sequence[Image.Image], durations_ms: Sequence[int], kind: str = "GIF"
 ) -> Write:
-    """What fills a file with images as an animation, which starts again after its end.
+    """A function that writes images into a file as an endless animation.
 
     durations_ms: how long each image is shown. kind: GIF, or PNG for one of several frames.
     """
@@ -37,5 +37,5 @@ def animation_of(
 
 
 def save_png(image: Image.Image, path: Path) -> None:
-    """Write an image as a PNG; InputError where the file cannot be written."""
+    """Write an image as a PNG; InputError if the file cannot be written."""
     write_whole(path, png_of(image))

@@ -63,7 +63,7 @@ def draw_line(
     align: Align = Align.LEFT,
     fill: tuple[int, int, int] = (0, 0, 0),
 ) -> None:
-    """Draw one line with its top at y. Its characters are of Latin-1 or in BEYOND_LATIN_1."""
+    """Draw one line with its top at y. Its characters are in Latin-1 or BEYOND_LATIN_1."""
     left = x - int(font.width(text) * align.value)
     draw.text((left, y), text.translate(_TO_BYTES), fill=fill, font=_load(font))
 

@@ -17,11 +17,11 @@ _SPELLINGS = {
 }  # fmt: skip
 
 REPLACE = "gpgpu_legacy.plain"
-"""The name of the error handler that spells what an encoding lacks plainly."""
+"""The name of the error handler that spells characters plainly if an encoding lacks them."""
 
 
 def spelled_plainly(text: str, encoding: str) -> str:
-    """The text with what the encoding lacks in plain characters: × as x, n³ as n^3, else ?."""
+    """The text with plain characters where the encoding lacks them: × as x, n³ as n^3, else ?."""
     return text.encode(encoding, REPLACE).decode(encoding)
 
 

@@ -22,15 +22,16 @@ COLOURS = (
     "#202124", "#0067a5", "#b84a00", "#00795a", "#94407c", "#7d6200", "#5656c8", "#a3233a",
     "#3f6b00", "#007c91", "#6b5344", "#6a6a6a",
 )  # fmt: skip
-"""Of lines and of the words beside them: dark enough for words, and not told apart by red and green
-alone."""
+"""Colours of lines and of the words beside them: dark enough for words, and not told apart by red
+and green alone.
+"""
 
 MARKS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (7, 2, 1, 2, 1, 2)))
 PAPER = "#fcfcf9"
 INK, SOFT, GREY = "#202124", "#5c5c5c", "#7a7a7a"
 WIDTH = 8.5
-"""Inches. Nearly all figures are as wide: shown 700 pixels wide, their words can still be read."""
+"""Inches. Nearly all figures have this width: at 700 pixels, their words are still legible."""
 
 TEXT_POINTS, TITLE_POINTS = 9.5, 12.0
 
@@ -48,7 +49,7 @@ _LINE = 1.4  # from one line of a head to the next, of the size of its letters
 def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> Figure:
     """An empty figure, drawn without a window, whose layout places the labels of lines and points.
 
-    Raises InputError where Matplotlib has no folder to write to.
+    Raises InputError if Matplotlib has no folder to write to.
     """
     _import_fonts()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -63,7 +64,7 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
 
 
 def new_panels(count: int, columns: int, height_inches: float) -> tuple[Figure, Any]:
-    """A figure of so many panels on common scales, each as high as that, and its axes.
+    """A figure with `count` panels of the given height on common scales, and its axes.
 
     columns: at most so many. The axes are an array of as many rows as it takes; those beyond the
     count are off.
@@ -79,7 +80,7 @@ def new_panels(count: int, columns: int, height_inches: float) -> tuple[Figure, 
 
 @cache
 def _import_fonts() -> None:
-    """Import what looks for the user's folders; Matplotlib logs it where there is no home."""
+    """Import the part that looks for the user's folders; Matplotlib logs it if there is no home."""
     log = logging.getLogger("matplotlib")
     level = log.level
     log.setLevel(logging.ERROR)
@@ -99,7 +100,7 @@ _UNDATED = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 def check_figure(path: Path) -> None:
-    """InputError where no figure can be written to that path, as far as that is known before."""
+    """Raises InputError if no figure can be written to that path, as far as is known in advance."""
     if path.suffix.lower() not in FORMATS:
         raise InputError(
             f"{path} does not name a format for figures; let it end in one of {', '.join(FORMATS)}"
@@ -108,9 +109,9 @@ def check_figure(path: Path) -> None:
 
 
 def save_figure(figure: Figure, path: Path) -> None:
-    """Write the figure, whole or not at all, in the format that the path ends in; see FORMATS.
+    """Write the figure, whole or not at all, in the format of the path's ending; see FORMATS.
 
-    The same figure makes the same file. Raises InputError for another format, and where the file
+    The same figure makes the same file. Raises InputError for another format, and if the file
     cannot be written.
     """
     check_figure(path)
@@ -118,14 +119,14 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def figure_of(figure: Figure, suffix: str) -> Write:
-    """What fills a file with the figure, in one of FORMATS."""
+    """A function that writes the figure into a file, in one of FORMATS."""
 
     def write(to: IO[bytes]) -> None:
         from matplotlib import rc_context
 
         _take_dollars_literally(figure)
         with rc_context({"svg.hashsalt": "gpgpu_legacy"}), warnings.catch_warnings():
-            # A box stands for a missing glyph, and what does not fit stands where it is.
+            # A box replaces a missing glyph, and text that does not fit stays where it is.
             warnings.simplefilter("ignore", UserWarning)
             figure.savefig(to, format=suffix[1:], facecolor=PAPER, metadata=_UNDATED[suffix])
 
@@ -133,7 +134,7 @@ def figure_of(figure: Figure, suffix: str) -> Write:
 
 
 def _take_dollars_literally(figure: Figure) -> None:
-    """Let dollar signs in names be dollar signs: matplotlib takes what is between two for TeX.
+    """Keep dollar signs in names: matplotlib would read the text between two of them as TeX.
 
     Only the powers of ten at its own ticks are TeX.
     """
@@ -145,7 +146,7 @@ def _take_dollars_literally(figure: Figure) -> None:
 
 
 def check_count(count: int, most: int, what: str) -> None:
-    """InputError where a picture would have more of something than anybody could tell apart."""
+    """Raises InputError if a picture would have more items than anybody could distinguish."""
     if count > most:
         raise InputError(f"a picture of {count} {what} shows nothing; draw at most {most}")
 
@@ -159,11 +160,11 @@ def style_axes(axes: Axes) -> None:
 
 
 def add_head(figure: Figure, title: str, *sentences: str, key: Sequence[Line2D] = ()) -> None:
-    """A title above all axes, and below it what the picture is of or what to see in it.
+    """A title above all axes, and below it what the picture shows or what to see in it.
 
-    key: what colours and marks mean, in a row below the sentences. Title and sentences are broken
-    into lines as wide as the figure, which grows by their height: what was drawn before keeps its
-    size.
+    key: the meanings of colours and marks, in a row below the sentences. Title and sentences are
+    broken into lines as wide as the figure, which grows by their height: what was drawn before
+    keeps its size.
     """
     width, height = figure.get_size_inches()
     room = width - 2 * _MARGIN
@@ -222,7 +223,7 @@ def _inches(text: str, points: float) -> float:
 
 
 def height_for_labels(count: int) -> float:
-    """Inches of a figure that has room for so many lines of words, one above the other."""
+    """The height in inches of a figure that has room for that many lines of words."""
     return max(_HEIGHT, 1.0 + _LABEL_HEIGHT * count)
 
 
@@ -238,9 +239,9 @@ def set_powers_of_two(axes: Axes, values: Sequence[int], name: Callable[[int], s
 
 
 def set_plain_numbers(axes: Axes) -> None:
-    """Label a logarithmic y axis 0.1, 1, 10; between these, too, where it spans few powers of ten.
+    """Label a logarithmic y axis 0.1, 1, 10; also in between if it spans few powers of ten.
 
-    To be called when all is drawn, as the ticks depend on how far the axis goes.
+    Call it when everything is drawn, since the ticks depend on the range of the axis.
     """
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 

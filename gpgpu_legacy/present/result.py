@@ -1,4 +1,4 @@
-"""What a verb or a study answers: one record that is shown, written and read."""
+"""The result of a verb or a study: one record that is shown, written and read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ class Shown:
     """A record that has tables. JSON, HTML for notebooks and the command line come from them."""
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The tables. whole: all of them; else what answers the question, in short."""
+        """The tables. whole: all of them; otherwise the short answer."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

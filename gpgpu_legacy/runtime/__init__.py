@@ -1,3 +1,3 @@
-"""The executors and what they run plans on: the contract, their registry, the host's memory and
-threads, and in a room of its own OpenGL. Nothing here knows an algorithm, counts or predicts.
+"""The executors: their contract and registry, the host's memory and threads, and OpenGL in a room
+of its own. Nothing here knows an algorithm, counts or predicts.
 """

@@ -1,4 +1,4 @@
-"""The names of devices, and how many processors there are."""
+"""The names of devices, and the number of processors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SOFTWARE_RENDERERS = ("llvmpipe", "softpipe", "swrast", "swiftshader", "softwar
 
 
 def is_gpu(renderer: str) -> bool:
-    """Whether a renderer, by OpenGL's name for it, is a GPU and no known software renderer."""
+    """Whether a renderer, by its OpenGL name, is a GPU, that is, not a known software renderer."""
     return not any(name in renderer.lower() for name in _SOFTWARE_RENDERERS)
 
 
@@ -33,7 +33,7 @@ def thread_count() -> int:
 
 
 def processor() -> str:
-    """The processor's name and how many threads this process may have on it."""
+    """The processor's name and the number of threads that this process may use on it."""
     threads = thread_count()
     return f"{processor_name()}, {threads} thread{'s' * (threads > 1)}"
 
@@ -44,7 +44,7 @@ _LIKELY_CACHE_BYTES = {1: 32 << 10, 2: 1 << 20}
 
 @cache
 def cache_bytes(level: int) -> int:
-    """Bytes of data that a processor's own cache of level 1 or 2 holds; a guess if nobody says."""
+    """Bytes of a processor's own data cache of level 1 or 2; a guess if the system does not say."""
     for folder in _CACHES.glob("index*"):
         try:
             found, kind, size, shared = (

@@ -1,7 +1,7 @@
-"""The contract of executors: a plan is prepared once and run as often as one likes.
+"""The contract of executors: a plan is prepared once and run any number of times.
 
-`Executor.prepare` generates and compiles what a plan needs and allocates what it works on, and
-gives a Prepared (runtime/prepared.py). `Executor.run` is prepare and run.
+`Executor.prepare` generates and compiles a plan's code, allocates its memory, and returns a
+Prepared (runtime/prepared.py). `Executor.run` is prepare and run.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ class Executor(ABC):
     """
 
     name: ClassVar[str]
-    """What the command line calls it."""
+    """Its name on the command line."""
     summary: ClassVar[str]
-    """What it is, in a line."""
+    """Its description, in a line."""
     capabilities: ClassVar[Capabilities]
     peers: tuple[Executor, ...] = ()
-    """All executors, this one among them; the registry says which."""
+    """All executors, including this one; set by the registry."""
 
     @abstractmethod
     def device(self) -> str:
@@ -65,7 +65,7 @@ class Executor(ABC):
         return False
 
     def pace(self, device: Device) -> Pace:
-        """How fast it works there, roughly."""
+        """Its approximate speed there."""
         return Pace()
 
     @abstractmethod
@@ -84,7 +84,7 @@ class Executor(ABC):
 
         Raises PlanError for a plan that is not valid, for passes and arithmetics that the executor
         does not support, for exact runs that the device cannot do, and for sizes that exceed it;
-        InputError where the machine has too little memory left.
+        InputError if the machine has too little memory left.
         """
         started = perf_counter()
         validate(plan)
@@ -119,7 +119,7 @@ class Executor(ABC):
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
         """Why an exact run would not give the reference's bits here, in words; empty if it does.
 
-        Raises ExecutorUnavailableError where the executor cannot run here.
+        Raises ExecutorUnavailableError if the executor cannot run here.
         """
         if not self.capabilities.exact:
             return f"{self.name} leaves rounding to the driver"
@@ -142,7 +142,7 @@ class Executor(ABC):
         return frozenset() if thread_keeps_denormals() else frozenset(DataPath)
 
     def inexact_among(self, instructions: frozenset[str]) -> frozenset[str]:
-        """Those of which the device has other bits than the reference; measured once a process.
+        """The instructions to which the device gives other bits than the reference; measured once.
 
         instructions: opcodes, options of fog and blends (runtime/exactness.py).
         """
@@ -155,7 +155,7 @@ class Executor(ABC):
         return self.run(plan, operands).outputs
 
     def _outputs_of_exact(self, plan: Plan, operands: Mapping[str, F32]) -> Mapping[str, F32]:
-        """What a plan gives by the code of an exact run, whether or not its bits are right."""
+        """The outputs of a plan by the code of an exact run, even if its bits may be wrong."""
         with self._prepare(plan, Machine(exact=True)) as prepared:
             return prepared.run(operands).outputs
 
@@ -179,7 +179,7 @@ class Executor(ABC):
     def _require_arithmetic(self, machine: Machine, *, kernels: bool) -> None:
         wanted, has = machine.arithmetic.name, self.capabilities.arithmetics
         if self.capabilities.is_reference and not kernels:
-            return  # it rounds as any arithmetic says
+            return  # it rounds to any arithmetic
         if wanted not in (has & {FP32.name} if kernels else has):
             raise PlanError(
                 f"{'a kernel' if kernels else self.name} computes in {FP32.name}, not in {wanted}; "

@@ -1,4 +1,4 @@
-"""Plans prepared in the host's memory, whatever runs their programs and kernels."""
+"""Plans prepared in the host's memory, for any machine that runs their programs and kernels."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class PassByPass(HostPrepared):
 
 
 def copied_or_cleared(pass_: Pass, textures: Textures) -> bool:
-    """Run a pass that is a copy or a clear; false where it is neither."""
+    """Run a pass if it is a copy or a clear; false if it is neither."""
     if isinstance(pass_, CopyPass):
         source, target = textures[pass_.source], textures[pass_.target]
         here, there = constant_rect(pass_.target_rect), constant_rect(pass_.source_rect)

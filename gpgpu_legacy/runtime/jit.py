@@ -1,8 +1,8 @@
 """Prepared plans of `jit`: native code on the CPU, fragment programs by LLVM, kernels by numba.
 
 Fused passes (lower/analysis/fusion.py) run all of their iterations on a tile of fragments before
-the next tile. The reference machine runs what native code does not support, or cannot compute to
-the last bit in an exact run.
+the next tile. The reference machine runs passes that native code does not support, or cannot
+compute exactly in an exact run.
 """
 
 from __future__ import annotations
@@ -52,8 +52,9 @@ if TYPE_CHECKING:
 _CHUNKS = 8  # for each thread, so that others can take the work of one that is late
 
 MOST_ANALYSES = 256
-"""The most dispatches of a plan that are analysed, which takes a second: further ones check every
-access of the kernel while it runs. Products of 20 000² matrices have 100."""
+"""The most dispatches of a plan that are analysed, which takes a second: others check every access
+of the kernel at run time. Products of 20 000² matrices have 100.
+"""
 
 
 Run = Callable[[int, int], object]
@@ -153,7 +154,7 @@ class JitPrepared(HostPrepared):
         return _Step(count, tuple(runs), tuple(passes), whole=False)
 
     def _scheduled(self, repeat: UnfusedRepeat) -> _Step | None:
-        """A Repeat that native threads run as a whole; None if some pass of it has no such code."""
+        """A Repeat that native threads run as a whole; None if a pass has no native code."""
         from gpgpu_legacy.runtime.schedule import Member, RepeatRun
 
         around, members = neighbourhood(repeat, self.plan), []
@@ -170,7 +171,7 @@ class JitPrepared(HostPrepared):
         return _Step(repeat.count, (run,), (), whole=True)
 
     def _native(self, fused: FusedPasses) -> tuple[NativeCode, Arguments] | None:
-        """The code of fused passes, and what it is handed; None if there can be none."""
+        """The native code of fused passes with its arguments; None if there can be none."""
         from gpgpu_legacy.runtime.native import native_code
 
         content, arguments = native_content(fused, self._plan_textures, self._interleaved)
@@ -245,7 +246,7 @@ class _Dispatch:
         self._across, up = constant_groups(pass_.groups)
         self._groups, self._threads = self._across * up, pass_.kernel.local_size[0]
         self._chunk = max(1, -(-self._groups // (thread_count() * _CHUNKS)))
-        # For each worker: the access that was outside of its buffer, and the index.
+        # For each worker: the access outside its buffer, and the index.
         self._failed = [np.zeros(2, np.int64) for _ in range(thread_count())]
 
     def run(self, first: int, last: int) -> None:

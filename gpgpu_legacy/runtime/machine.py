@@ -1,4 +1,4 @@
-"""How a run computes, and what an executor can do: the values that the two are compared by."""
+"""The Machine that a run asks for, and the Capabilities of an executor."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EVERY_ARITHMETIC = frozenset(ARITHMETICS)
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """The shape that generated code is to have; None leaves it to the executor's own rule.
+    """The shape of generated code; None leaves it to the executor's own rule.
 
     group: of a work group, where fragment programs become compute shaders. tile: rows and vectors
     across of the tiles of fragments that native code takes. temporal: of a work group that runs
-    several iterations of passes that read neighbours; where it does not fit they run one at a time.
+    several iterations of passes that read neighbours; if it does not fit they run one at a time.
     """
 
     group: GroupShape | None = None
@@ -37,14 +37,13 @@ class Tuning:
 class Machine:
     """How a run computes.
 
-    exact: the reference executor's bits. A multiply-add is rounded after the multiplication and
-    after the addition, where a device may contract it otherwise, and denormals are kept; an
-    executor whose device cannot give them refuses. Nothing is reordered in either case.
-    denormals: whether an exact run needs them. If not, a device that flushes them does not refuse,
-    and the bits are the reference's as long as no number is denormal.
-    arithmetic: the format that results of fragment programs are rounded to. Kernels compute in
-    float32.
-    tuning: the shape of generated code. It changes times and no result; an executor may ignore it.
+    exact: the reference executor's bits. A multiply-add, which a device could otherwise contract,
+    is rounded after the multiplication and after the addition, and denormals are kept; an executor
+    whose device cannot do that refuses. Nothing is reordered in either case. denormals: whether an
+    exact run needs them. If not, a device that flushes them does not refuse, and the bits are the
+    reference's as long as no number is denormal. arithmetic: the format that results of fragment
+    programs are rounded to. Kernels compute in float32. tuning: the shape of generated code. It
+    changes times, not results; an executor may ignore it.
     """
 
     exact: bool = False
@@ -57,7 +56,7 @@ DEFAULT_MACHINE = Machine()
 
 
 class Device(Enum):
-    """Where an executor computes. NONE: nowhere, or nobody knows."""
+    """The device of an executor. NONE: no device, or an unknown one."""
 
     HOST = "host"
     SOFTWARE = "software"
@@ -67,12 +66,12 @@ class Device(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a plan is to whoever estimates how long it takes.
+    """The properties of a plan that an estimate of its time needs.
 
-    programs: the instructions of each distinct program. kernels: how many distinct ones. steps: of
-    the plan. passes: that run. instructions: of programs, over all passes. work: the same over all
-    fragments, and the operations of kernels. accesses: of kernels to memory. invocations: of
-    kernels.
+    programs: the instructions of each distinct program. kernels: the number of distinct ones.
+    steps: of the plan. passes: that run. instructions: of programs, over all passes. work: the same
+    over all fragments, and the operations of kernels. accesses: of kernels to memory. invocations:
+    of kernels.
     """
 
     programs: tuple[int, ...] = ()
@@ -87,11 +86,11 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How fast an executor works on a device, in seconds, roughly: for `auto` to choose by.
+    """The approximate speed of an executor on a device, in seconds, for the choice of `auto`.
 
     start_s: to load libraries, or to make a context, once a process; kernel_start_s: the same for
     kernels. code_s, kept_s: for an instruction of a program, if it is compiled now, and if its code
-    was kept. kernel_s, kept_kernel_s: likewise for a kernel. step_s: to prepare a step of a plan.
+    was kept. kernel_s, kept_kernel_s: the same for a kernel. step_s: to prepare a step of a plan.
     pass_s: for a pass, whatever it draws. instruction_s: for an instruction of a pass. per_s:
     instructions a second, over all fragments; kernels_per_s: operations and accesses of kernels.
     statement_s: for an operation of a single invocation, where one takes long.
@@ -135,17 +134,16 @@ loops, which compilers roll up."""
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """What an executor can do; code elsewhere asks for this, and not for an executor's name.
+    """The capabilities of an executor; code elsewhere asks for these, not for an executor's name.
 
     passes: the kinds of pass that it runs. arithmetics: by name, those of fragment programs.
     exact: whether `Machine.exact` gives the reference's bits for fragment programs.
-    has_driver_functions: whether a driver computes functions such as EX2 in its own way, so that it
-    is measured which instructions exact runs may use.
-    fuses_passes: whether passes whose fragments read back only their own texels are fused.
-    tuning: the fields of Tuning that products are tuned by.
-    is_reference: whether it defines what the others must give. runs_driver_programs: whether the
-    driver gets the program's own text, so that it is a peer to compare with.
-    is_of_host: whether it computes on the CPU, whatever GPU there is.
+    has_driver_functions: whether a driver computes functions such as EX2 in its own way, so that
+    the instructions allowed in exact runs must be measured. fuses_passes: whether passes whose
+    fragments read back only their own texels are fused. tuning: the fields of Tuning that products
+    are tuned by. is_reference: whether it defines the results of all others. runs_driver_programs:
+    whether the driver gets the program's own text, so that it is a peer to compare with.
+    is_of_host: whether it always computes on the CPU.
     """
 
     passes: frozenset[type[Pass]]

@@ -67,7 +67,7 @@ AVX512, OFF = "GPGPU_LEGACY_AVX512", "off"
 """The environment variable that, if it is off, keeps code free of AVX-512's instructions."""
 
 MOST_CODES = 64
-"""How many pieces of code are kept in memory that no prepared plan uses."""
+"""The number of unused pieces of code that are kept in memory."""
 
 _LINE_BYTES = 64  # of a cache; no vector is longer
 _PAGE_BYTES = 4096
@@ -159,7 +159,7 @@ class NativeCode:
 
 
 _Key = tuple[Content, bool, tuple[int, int] | None]
-"""All that code depends on, for one processor: its Content, whether it is exact, its tile."""
+"""The key of code for one processor: its Content, whether it is exact, its tile."""
 
 
 class _Host:
@@ -232,9 +232,9 @@ class _Host:
 
 @contextmanager
 def _unscheduled() -> Iterator[None]:
-    """LLVM's scheduler off: a tile's values are emitted in an order that registers suffice for, and
-    it would load early what it then has no register for. The option is the process's, so that numba
-    gets it back.
+    """LLVM's scheduler off: a tile's values are emitted in an order for which the registers
+    suffice, and the scheduler would load values too early for that. The option is global, so it is
+    restored for numba.
     """
     llvm.set_option(__name__, "-enable-misched=false")
     try:
@@ -290,9 +290,9 @@ def pause_address() -> int:
 
 
 def _host() -> _Host:
-    """The processor as the environment wants it; to be called under the lock.
+    """The processor with the environment's wishes applied; call it under the lock.
 
-    Raises InputError where it wants what there is not.
+    Raises InputError if the processor lacks what they ask for.
     """
     wanted = os.environ.get(AVX512, "").strip()
     if wanted not in {"", OFF}:
@@ -336,7 +336,7 @@ class _Queue:
     """Pieces of work, which generated code takes one after another on each thread."""
 
     def __init__(self, words: NDArray[np.int64], pieces: Sequence[tuple[_Piece, _Piece]]) -> None:
-        """words: what all pieces have in common. pieces: columns and rows of each."""
+        """words: the common words of all pieces. pieces: columns and rows of each."""
         self.words = np.tile(words, (len(pieces), 1))
         columns, rows = np.array(pieces).transpose(1, 2, 0)
         self.words[:, [X_FIRST, X_LAST]], self.words[:, [Y_FIRST, Y_LAST]] = columns.T, rows.T
@@ -355,7 +355,7 @@ class _Queue:
 
     @property
     def is_done(self) -> bool:
-        """Whether all that was in it is done, not only taken."""
+        """Whether all its pieces are done, not only taken."""
         return bool(self._queue[DONE] == self._queue[PIECES])
 
 
@@ -442,7 +442,7 @@ def _pieces(length: int, most: int, multiple: int) -> list[_Piece]:
 def words_of(
     arguments: Arguments, textures: Mapping[str, Storage], table: NDArray[np.float32]
 ) -> NDArray[np.int64]:
-    """The argument array (lower/emit/llvm_words.py), but for what differs from piece to piece."""
+    """The argument array (lower/emit/llvm_words.py), with the words common to all pieces."""
     surfaces, bases = len(arguments.textures), len(arguments.bases)
     words = np.zeros(word_count(surfaces, bases), np.int64)
     words[TABLE], words[COUNT], words[WIDTH] = table.ctypes.data, table.shape[1], arguments.width

@@ -25,7 +25,7 @@ from gpgpu_legacy.plan.textures import Rect, Texture, constant_rect
 
 @dataclass(frozen=True)
 class PassPlace:
-    """Where a pass stands among those that run.
+    """The position of a pass among those that run.
 
     number: from 1. iteration: of its Repeat in the plan, from 0, of `iterations`; None for a pass
     outside of Repeats. is_mixed: whether its Repeat has passes of several programs or kinds.
@@ -38,7 +38,7 @@ class PassPlace:
 
 
 def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
-    """Each pass that runs, in order: its place, and the pass as the plan writes it."""
+    """Each pass that runs, in order: its position, and the pass as the plan writes it."""
     number = 0
     for step in plan.steps:
         if not isinstance(step, Repeat):
@@ -53,10 +53,10 @@ def places(plan: Plan) -> Iterator[tuple[PassPlace, Pass]]:
 
 
 def exchanged(plan: Plan) -> Mapping[str, tuple[str, ...]]:
-    """The drawn textures that hold one quantity, for each of them: those that take turns.
+    """For each drawn texture, the textures that hold the same quantity, such as ping-pong pairs.
 
-    They do where one program writes them as the same one of its results, or one is copied to the
-    other. Each texture of a plan stands in one such group, in the plan's order.
+    Textures hold the same quantity if a program writes them as the same result, or one is copied to
+    the other. Each texture of a plan is in one such group, in the plan's order.
     """
     drawn = drawn_textures(plan)
     group = {name: name for name in drawn}
@@ -103,7 +103,7 @@ def covers(pass_: Pass, x: int, y: int) -> bool:
 
 
 def textures_behind(plan: Plan, names: Collection[str]) -> frozenset[str]:
-    """The textures of those names, and the drawn ones that what they hold was computed from.
+    """The textures of those names, and the drawn ones from which they were computed.
 
     The search goes backwards: a pass that writes a texture may copy or look up another, which an
     earlier pass wrote.

@@ -28,7 +28,7 @@ F32 = NDArray[np.float32]
 
 
 class Timings(Record, kw_only=False, rename=lambda name: name.removesuffix("_s")):
-    """Seconds of the parts of one run.
+    """The times of the phases of one run, in seconds.
 
     upload_s: matrices to textures. compute_s: the passes. readback_s: textures to matrices.
     prepare_s: preparing the plan, once for all of its runs.
@@ -58,7 +58,7 @@ class Held:
 
 Observer = Callable[[int, Pass, Callable[[str], F32]], None]
 """Called after each pass with its number from 0, the pass, and a function that reads a texture
-by name: (H, W, channels) float32, row 0 first. Reading leaves the run as it was."""
+by name: (H, W, channels) float32, row 0 first. Reading does not change the run."""
 
 
 class Prepared(ABC):
@@ -166,11 +166,11 @@ class Prepared(ABC):
 
 
 def check_operands(plan: Plan, operands: Mapping[str, F32]) -> dict[str, F32]:
-    """The operands that a plan wants, as contiguous float32 arrays of rows × columns.
+    """The operands of a plan, as contiguous float32 arrays of rows × columns.
 
     Each is given as rows × columns, or in the shape that its Matrix has for callers. Operands that
-    the plan does not have are ignored. Raises InputError where one is missing, is not an array of
-    real numbers, or has another shape.
+    the plan does not have are ignored. Raises InputError if one is missing, is not an array of real
+    numbers, or has another shape.
     """
     wanted = {matrix.name: matrix for matrix in plan.operands}
     missing = [name for name in wanted if name not in operands]

@@ -30,12 +30,12 @@ def executors() -> tuple[Executor, ...]:
 
 
 def reference() -> Executor:
-    """The executor that defines what the others must give; it runs anywhere."""
+    """The executor that defines the results of all others; it runs anywhere."""
     return next(executor for executor in executors() if executor.capabilities.is_reference)
 
 
 def survey() -> list[tuple[Executor, bool, str]]:
-    """Every executor: whether it works here, and its device or why not."""
+    """Every executor: whether it works here, and its device or the reason why not."""
     rows = []
     for executor in executors():
         try:
@@ -64,9 +64,8 @@ def executor_names() -> tuple[str, ...]:
 def find_executor(name: str, plan: Plan | None = None) -> Executor:
     """The executor of that name, which can run on this machine.
 
-    plan: what is to run. Raises InputError for an unknown name, `auto` among them, and for an
-    executor that does not support the plan's passes, ExecutorUnavailableError for one that cannot
-    run here.
+    plan: to be run. Raises InputError for an unknown name, including `auto`, and for an executor
+    that does not support the plan's passes, ExecutorUnavailableError for one that cannot run here.
     """
     by_name = {executor.name: executor for executor in executors()}
     if name not in by_name:

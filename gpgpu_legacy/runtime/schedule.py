@@ -2,10 +2,10 @@
 
 Passes that read their neighbours at bounded offsets (lower/analysis/neighbourhood.py) need not
 end before the next one begins. A band of rows runs several passes, each on `lag` rows fewer at
-either end; what is left between two bands, a joint, grows by as much from pass to pass, and follows
-when both have ended. Within either, a pass follows the one before it a few rows and columns behind,
-while what that one wrote is in the core's caches. So every fragment is computed once, by the same
-code and from the same numbers as pass by pass, in the plan's own textures.
+either end. The gap between two bands, a joint, grows by the same amount from pass to pass, and runs
+when both have ended. Within either, a pass follows the one before it at a distance of a few rows
+and columns, while its results are in the core's caches. So every fragment is computed once, by the
+same code and from the same numbers as pass by pass, in the plan's own textures.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from gpgpu_legacy.runtime.native import (
 from gpgpu_legacy.runtime.workers import share_out
 
 MOST_PASSES = 32
-"""The most passes of a stage: with more, memory is long since no limit any more."""
+"""The most passes of a stage: memory stops being the limit long before."""
 
 _LEAST_WORK = 1 << 15  # instructions of fragments in an item; waiting for less costs more
 _BANDS = 4  # for each thread, so that others can take the work of one that is late
@@ -45,7 +45,7 @@ ENDLESS = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A pass of the Repeat's body: its code, which stages nothing, and what that is handed."""
+    """A pass of the Repeat's body: its code, which stages nothing, and its arguments."""
 
     code: NativeCode
     arguments: Arguments
@@ -53,7 +53,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """How a rectangle is worked on.
+    """The division of a rectangle into work.
 
     passes: of a stage. bands: rows at which each begins, and at which the last one ends. wraps:
     whether the first band follows the last one. lag, slant: rows and columns between one pass and
@@ -70,7 +70,7 @@ class Stage:
 
     @property
     def joints(self) -> int:
-        """How many parts lie between bands, if stages have several passes."""
+        """The number of joints between bands, if stages have several passes."""
         bands = len(self.bands) - 1
         return 0 if self.passes == 1 or not self.lag else bands - (not self.wraps)
 
@@ -112,8 +112,8 @@ def stage_of(
 def _block_of(width: int, lag: int, slanted: int, passes: int, texel_bytes: int) -> tuple[int, int]:
     """Rows and columns that a pass takes at a time.
 
-    Short rows are so many that a core's smallest cache has room for what a pass reads and writes;
-    long ones are cut where the next cache has none for what lies between all passes of a stage.
+    Short rows are grouped so that a core's smallest cache holds a pass's texels; long ones are cut
+    so that the next cache holds the texels between all passes of a stage.
     """
     chunk = cache_bytes(1) * 3 // 4 // texel_bytes // width - 2 * lag
     chunk = max(_LEAST_CHUNK, chunk)
@@ -152,14 +152,14 @@ def items_of(stage: Stage) -> NDArray[np.int64]:
 
 
 def _await(words: NDArray[np.int64], start: int, ring: int, numbers: range, *, after: bool) -> None:
-    """Let an item wait for those of such numbers, in a ring of so many from `start` on."""
+    """Let an item wait for the items with these numbers, in a ring that begins with `start`."""
     words[layout.START], words[layout.RING] = start, ring
     words[layout.FROM], words[layout.AWAITED] = numbers.start % ring, min(len(numbers), ring)
     words[layout.AFTER] = after
 
 
 def _plain_items(members: Sequence[Member], bands: int) -> NDArray[np.int64]:
-    """The items of stages of one pass each, of which every pass awaits all of the one before."""
+    """The items of stages with one pass each; every pass waits for the whole pass before it."""
     items = np.zeros((len(members), bands, layout.ITEM_WORDS), np.int64)
     for member, of_member in zip(members, items, strict=True):
         rows = _evenly(member.arguments.height, bands)
@@ -181,7 +181,7 @@ class RepeatRun:
         textures: Mapping[str, Storage],
         around: Neighbourhood | None,
     ) -> None:
-        """textures: from `roomy`. around: what is known of the lookups of neighbours."""
+        """textures: from `roomy`. around: the facts about lookups of neighbours."""
         self._codes = [member.code for member in members]  # which own their machine code
         self._tables = [table_of(m.code.table, m.arguments) for m in members]
         count = members[0].arguments.count
@@ -224,7 +224,7 @@ class RepeatRun:
     def _words_of(
         self, members: Sequence[Member], textures: Mapping[str, Storage]
     ) -> tuple[list[NDArray[np.int64]], NDArray[np.int64]]:
-        """For each member its words, a row a thread; and for each thread its MEMBER_WORDS."""
+        """For each member its words, a row per thread; and for each thread its MEMBER_WORDS."""
         arrays, numbers = [], np.zeros((self._threads, len(members), layout.MEMBER_WORDS), np.int64)
         for number, (member, table) in enumerate(zip(members, self._tables, strict=True)):
             words = words_of(member.arguments, textures, table)

@@ -40,7 +40,7 @@ def bytes_beside_gl(plan: Plan, stored_bytes: int, is_hardware: Callable[[], boo
     """Bytes that the host needs for a plan that OpenGL runs.
 
     stored_bytes: of what OpenGL stores, in the host's memory if software renders. For a small
-    number OpenGL is not asked what renders.
+    number, OpenGL is not asked for its renderer.
     """
     stored = 0 if stored_bytes > SURELY_THERE and is_hardware() else stored_bytes
     return stored + packing_bytes(plan) + results_bytes(plan)
@@ -49,7 +49,7 @@ def bytes_beside_gl(plan: Plan, stored_bytes: int, is_hardware: Callable[[], boo
 def packing_bytes(plan: Plan) -> int:
     """Bytes in which a HostInput for each input and a HostOutput for each output pack texels.
 
-    Texels of a format that rounds take memory twice: as float32, and as they are stored.
+    Texels of a format that rounds take memory twice: as float32, and in the format.
     """
     matrices = {matrix.name: matrix for matrix in (*plan.operands, *plan.results)}
     total = 0

@@ -1,8 +1,8 @@
 """The worker threads of this process.
 
-A process has one pool, started when it is first needed; a thread that shares out work takes part in
-it. So when several threads run plans at once and the pool is busy, each of them still progresses. A
-forked child, which has none of its parent's threads, starts its own pool.
+A process has one pool, started when it is first needed; a thread that distributes work takes part
+in it. So when several threads run plans at once and the pool is busy, each of them still
+progresses. A forked child, which has none of its parent's threads, starts its own pool.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
     """Call task(worker, piece) once for every piece from 0 on, on all processors.
 
     worker: a number below `thread_count()`, which no two calls have at the same time. Tasks must
-    not share out work themselves. Raises what a task raised, when all have ended.
+    not distribute work themselves. Raises a task's error when all have ended.
     """
     helpers = min(thread_count(), pieces) - 1
     if helpers < 1:
@@ -66,8 +66,8 @@ def for_each(
 ) -> None:
     """Call work(item) for every item, on threads of its own, and done(item, result) on this one.
 
-    workers: threads (default: one per processor). Raises what either raised; then no more work
-    begins, and what has begun goes on.
+    workers: threads (default: one per processor). Raises an error of either; then no more work
+    begins, and running work continues.
     """
     pool = ThreadPoolExecutor(workers or thread_count())
     try:
@@ -79,12 +79,12 @@ def for_each(
 
 
 class Started:
-    """A task that a worker does meanwhile, or whoever waits for it if none has begun."""
+    """A task for a worker; if none has begun it, the waiting thread runs it."""
 
     __slots__ = ("_future", "_task")
 
     def __init__(self, task: Callable[P, object], *arguments: P.args, **keywords: P.kwargs) -> None:
-        """Begin task(*arguments) on a worker, where there are any.
+        """Begin task(*arguments) on a worker, if there are any.
 
         The caller calls `finish`, once; tasks must not wait.
         """

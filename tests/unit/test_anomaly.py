@@ -390,7 +390,7 @@ def test_the_command_in_words(run) -> None:  # type: ignore[no-untyped-def]
         (("--policy", "mru"), "policy is 'mru'; choose from lru, fifo, random, plru, random-plru"),
         (("n=0",), "n is 0; it must be at least 3"),
         (("n=64,many",), "n is 'many'; give a whole number"),
-        (("m=3",), "the host's product has a size alone"),
+        (("m=3",), "the host's product has only a size"),
     ],
 )
 def test_errors_are_one_line(run, words: tuple[str, ...], complaint: str) -> None:  # type: ignore[no-untyped-def]

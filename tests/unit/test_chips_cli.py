@@ -25,7 +25,7 @@ def test_one_chip_is_shown_with_its_sources(run) -> None:  # type: ignore[no-unt
     assert "ATI Radeon 9700 Pro (R300)." in out
     assert "native: indirections" in out
     assert "M: Mesa's r300 driver" in out
-    assert "What is not listed is not known." in out
+    assert "Facts that are not listed are not known." in out
 
 
 def test_a_calibrated_machine_is_shown_with_the_source_of_its_numbers(run) -> None:  # type: ignore[no-untyped-def]

@@ -1,7 +1,7 @@
-"""Dotted paths to what they name: attributes, results, program parameters and state.
+"""The meanings of dotted paths: attributes, results, program parameters and state.
 
-Every function takes the elements of a path. It returns what they name and the elements that
-follow, usually a swizzle or a write mask.
+Every function takes the elements of a path. It returns the binding that they name and the elements
+that follow, usually a swizzle or a write mask.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 def integer(token: Token) -> int:
-    """The value of an INTEGER token, capped at a value that no limit allows."""
+    """The value of an INTEGER token, capped above all limits."""
     digits = token.lstrip("0")
     return int(digits or "0") if len(digits) < 10 else _FAR
 
@@ -123,7 +123,7 @@ def attribute(elements: Elements, limits: Limits) -> tuple[Attribute, Elements]:
 def _second(
     elements: Elements, known: Mapping[str, T], expected: str, section: str
 ) -> tuple[PathElement, T]:
-    """A binding's second element, and what it names; FaultError if it lacks one, or an unknown."""
+    """A binding's second element and its meaning; FaultError if it is missing or unknown."""
     no_index(elements[0], section)
     head = elements[0].name
     if len(elements) < 2:

@@ -91,7 +91,7 @@ def letters(rest: Elements, what: str, section: str) -> list[Selector]:
 
 
 def write_mask(rest: Elements) -> tuple[bool, bool, bool, bool]:
-    """The components that a destination's suffix lets through; all without a suffix."""
+    """The components that a destination's write mask lets through; all without a mask."""
     if not rest:
         return (True, True, True, True)
     indices = [s.value for s in letters(rest, "a write mask", DESTINATIONS)]
@@ -174,7 +174,7 @@ _KINDS = {
     ]
     for mnemonic, row in OPCODES.items()
 }
-"""The operands that each opcode takes in the text, where an extended swizzle is four."""
+"""The operands of each opcode in the text, in which an extended swizzle is four."""
 
 _TARGETS = {target.value: target for target in TextureTarget}
 _SIGNS = ((False,) * 4, (True,) * 4)
@@ -374,7 +374,7 @@ def _wrong_count(statement: InstructionStatement, count: int, read: Sequence[Tok
 
 
 def constant_parameter(constant: WrittenConstant) -> Parameter:
-    """The parameter that a number or a vector in braces makes."""
+    """The parameter for a number or a vector in braces."""
     if constant.fifth is not None:
         raise FaultError(
             "a vector has 1 to 4 components",
@@ -409,7 +409,7 @@ def _not_read(head: PathElement) -> FaultError:
 
 
 def element_of(declaration: ParameterDeclaration, use: PathElement) -> Parameter:
-    """The parameter that an operand reads from a PARAM, by its index if that is an array."""
+    """The parameter that an operand reads from a PARAM, by index if it is an array."""
     if not declaration.is_array:
         bindings.no_index(use, ARRAYS)
         return declaration.parameters[0]

@@ -1,4 +1,4 @@
-"""ARB_fragment_program 1.0 as the registry of languages finds it."""
+"""The entry of ARB_fragment_program 1.0 in the registry of languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What limits a program: its resources (section 3.11.3.6) and the range of each index."""
+"""The limits of a program: on its resources (section 3.11.3.6) and on each index."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
 LONGEST_NAME = 128
-"""Characters of a name. An ALIAS, or the index of an array, repeats names that a text has once, so
-that long ones would make of a short text one of many gigabytes."""
+"""Characters of a name. An ALIAS or an array index repeats a name that the text has once, so long
+names could expand a short text to gigabytes.
+"""
 
 MOST_INSTRUCTIONS = 2**15
 """Instructions of a program: jit compiles 32 000 multiply-adds that form no loop in ten seconds. An
@@ -18,13 +19,13 @@ that form no loop."""
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """The implementation-dependent limits of the assembler: how many of each a program may use.
+    """The implementation-dependent limits of the assembler: the most of each that a program may
+    use.
 
-    The defaults are those of Mesa's software driver, but for the number of instructions. They are
-    generous, so that a program is refused for its errors and not for its size; chips/ knows what a
-    chip of the time allowed.
-    Neither ARB_vertex_blend nor ARB_matrix_palette is supported, so there is one modelview matrix
-    and no palette.
+    The defaults are those of Mesa's software driver, except for the number of instructions. They
+    are generous, so that a program is refused for its errors, not for its size; chips/ has the
+    limits of the time's chips. Neither ARB_vertex_blend nor ARB_matrix_palette is supported, so
+    there is one modelview matrix and no palette.
     """
 
     texture_coordinate_sets: int = 8

@@ -2,8 +2,8 @@
 
 syntax.py parses the text statement by statement. The assembler interprets the statements in order,
 because the spec requires names to be declared before they are used. After a faulty statement it
-continues behind the semicolon, so that one run reports all independent faults. It does not report
-what is wrong only because of an earlier fault.
+continues after the semicolon, so that one run reports all independent faults. It does not report
+faults that merely follow from an earlier one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
     """Assemble the text of a fragment program.
 
     text: the whole program, from `!!ARBfp1.0` to `END`.
-    name: what messages call the text, usually a file's path.
+    name: of the text in messages, usually a file's path.
     limits: the resources and indices that a program may use.
     Raises AssemblyError with every fault found, up to MOST_FAULTS, each with its line and column,
     and InputError for a text that is too long.
@@ -113,7 +113,7 @@ class _Assembler:
         self.read: list[Token] = []
         """The tokens of the current statement."""
         self.broken_off = False
-        """Whether a faulty statement without a semicolon ended the text; END is not missed then."""
+        """Whether a faulty statement without a semicolon ended the text; END is then optional."""
 
     def program(self) -> Program:
         if not self.text.text.startswith(HEADER):
@@ -142,7 +142,7 @@ class _Assembler:
             after = next(self.stream)
             if after.type != END_OF_TEXT:
                 problem = f"unexpected {quoted(after)} after END"
-                expected = "END is the last thing in a program; put a # before what follows it"
+                expected = "END is the last thing in a program; put a # before the rest"
                 self.faults.append(FaultError(problem, expected, GRAMMAR_SECTION, after))
         elif token.type == END_OF_TEXT and not self.broken_off:
             problem = "unexpected end of the text"

@@ -30,8 +30,8 @@ def disassemble(program: Program) -> str:
     """The program's canonical text.
 
     Options and declarations come first, then one instruction per line. Components are the letters
-    xyzw, state has its canonical names, and the names that OUTPUT and ALIAS declared are replaced
-    by what they stand for.
+    xyzw, state has its canonical names, and the names that OUTPUT and ALIAS declare are replaced by
+    their meanings.
     """
     lines = [HEADER]
     lines += [f"OPTION {option};" for option in program.options]
@@ -66,7 +66,7 @@ def _number(value: float) -> str:
 class OperandTexts:
     """The operands of an instruction as text.
 
-    destination: empty for KIL. sources: one for each source; SWZ's selectors belong to its own.
+    destination: empty for KIL. sources: a text for each; for SWZ, it includes the selectors.
     texture: the image unit and the target, of a lookup.
     """
 

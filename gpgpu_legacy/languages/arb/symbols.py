@@ -1,4 +1,4 @@
-"""The names that a program declares, and what each of them stands for."""
+"""The names that a program declares, and their meanings."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class Symbols:
         """No name is declared yet."""
         self._symbols: dict[str, Symbol] = {}
         self._unreported = set[str]()
-        """Names that no more faults are reported for: their declaration has a fault, or they are
-        undeclared and that has been reported."""
+        """Names about which no more faults are reported: their declaration has a fault, or they are
+        undeclared and that has been reported.
+        """
 
     def declare(self, token: Token, symbol: Symbol) -> None:
         """Declare a name; FaultError if it is declared already."""
@@ -34,10 +35,10 @@ class Symbols:
         self._symbols[str(token)] = symbol
 
     def lookup(self, token: Token) -> Symbol:
-        """What a name stands for.
+        """The meaning of a name.
 
-        Raises FaultError for an undeclared name, EarlierFaultError if a fault of it has been
-        reported.
+        Raises FaultError for an undeclared name, EarlierFaultError if that has been reported
+        before.
         """
         symbol = self._symbols.get(str(token))
         if symbol is not None:
@@ -53,7 +54,7 @@ class Symbols:
         )
 
     def give_up(self, read: Sequence[Token]) -> None:
-        """Suppress faults about the names that a faulty statement was to declare.
+        """Suppress faults about the names that a faulty statement should have declared.
 
         read: the tokens of the statement.
         """

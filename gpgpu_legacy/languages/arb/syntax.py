@@ -1,6 +1,6 @@
-"""The syntax of statements: tokens to records, by grammar.lark.
+"""The syntax of statements: parses tokens into records, by grammar.lark.
 
-The records say what is written, not what names mean; parser.py interprets them.
+The records hold the text's structure; parser.py interprets the names.
 """
 
 from __future__ import annotations
@@ -66,11 +66,11 @@ STARTERS = frozenset(kind for kind in _RESERVED.values() if kind != "BINDING")
 END_OF_TEXT = "$END"
 
 LONG_NAME = "LONG_NAME"
-"""The kind of a name that is too long, which stands nowhere."""
+"""The kind of a name that is too long, which no rule accepts."""
 
 
 def tokens(text: str, start: int) -> Iterator[Token]:
-    """The tokens from offset `start` on, then one of type END_OF_TEXT.
+    """The tokens from offset `start` on, then a token of type END_OF_TEXT.
 
     Each token has its offset in characters. A character that belongs to no token becomes a token
     of type CHARACTER, so that the parser can report where it is.
@@ -297,7 +297,7 @@ def _lark() -> Lark:
 _END = Token(END_OF_TEXT, "")
 
 LONGEST_STATEMENT = 2**16
-"""In tokens. It is more than the longest array that the default limits allow."""
+"""Tokens of a statement: more than in the longest array that the default limits allow."""
 
 
 def read_statement(head: Token, tokens: Iterator[Token], read: list[Token]) -> Statement:
@@ -371,7 +371,7 @@ def form(head: Token) -> str:
 
 
 def quoted(token: Token) -> str:
-    """A token as messages quote it."""
+    """A token, quoted for a message."""
     return "end of the text" if token.type == END_OF_TEXT else repr(shortened(str(token)))
 
 

@@ -13,7 +13,7 @@ _LIMITS, _FOG = "3.11.3.6", "3.11.4.5.1"
 
 
 def check_limits(program: Program, limits: Limits, end: int) -> list[FaultError]:
-    """The faults of a program that exceeds limits. What its fog option uses counts too.
+    """The faults of a program that exceeds limits, including the resources of its fog option.
 
     end: the length of the text in characters, where these faults are reported.
     """

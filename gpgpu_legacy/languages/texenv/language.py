@@ -1,4 +1,4 @@
-"""Texture environments as the registry of languages finds them."""
+"""The entry of texture environments in the registry of languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text of texture environments to a Program, with its faults in OpenGL's own words.
+"""Reads a text of texture environments as a Program, and reports faults in OpenGL's own words.
 
     !!texenv1.3
     TEXTURE0 RECT REPLACE
@@ -6,9 +6,9 @@
                         ALPHA = REPLACE(PREVIOUS) COLOR = (0.5, 0.5, 0.5, 1)
 
 A line enables one texture unit, in ascending order: the target whose texture it looks up, its
-TEXTURE_ENV_MODE and, of COMBINE, the functions with their arguments and scales. An argument is a
-source and, behind a dot, an operand; both have OpenGL's initial values where they are left out.
-A line ends with a backslash where the next continues it, and comments begin with #.
+TEXTURE_ENV_MODE and, for COMBINE, the functions with their arguments and scales. An argument is a
+source and, after a dot, an operand; by default both have OpenGL's initial values. A backslash at
+the end of a line continues it, and comments begin with #.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ E = TypeVar("E", bound=Enum)
 def assemble(text: str, name: str = "texture environments") -> Program:
     """Assemble a text of texture environments.
 
-    Raises AssemblyError with a fault of each line that has one, and InputError for a text that is
-    too long. name: what messages call the text.
+    Raises AssemblyError with a fault for each wrong line, and InputError for a text that is too
+    long. name: of the text in messages.
     """
     source = Text(text, name)
     units, clamped = _read(source)
@@ -101,7 +101,7 @@ def _read(source: Text) -> tuple[dict[Unit, int], bool]:
 
 
 def _lines(text: str) -> Iterable[tuple[int, str]]:
-    """The logical lines behind the header, less comments, with their offsets."""
+    """The logical lines after the header, without comments, with their offsets."""
     text = re.sub(r"#[^\n]*", lambda comment: " " * len(comment[0]), text)
     text = re.sub(r"\\[ \t\r]*\n", lambda end: " " * len(end[0]), text)
     start = len(HEADER)
@@ -194,7 +194,7 @@ class _Line:
         return value.text == "FALSE"
 
     def unit(self, last: int) -> Unit:
-        """A texture unit, behind the unit `last`."""
+        """A texture unit, after the unit `last`."""
         head = self.take()
         match = re.fullmatch(r"TEXTURE([0-9]{1,9})", head.text)
         if match is None:
@@ -204,7 +204,9 @@ class _Line:
             expected = f"the units are TEXTURE0 to TEXTURE{MOST_UNITS - 1} (MAX_TEXTURE_UNITS)"
             raise FaultError(f"there is no unit {head.text}", expected, SECTION, head.at)
         if number <= last:
-            expected = "give each unit one line, in ascending order: unit n reads what n - 1 made"
+            expected = (
+                "give each unit one line, in ascending order: unit n uses the result of n - 1"
+            )
             raise FaultError(f"{head.text} stands behind TEXTURE{last}", expected, SECTION, head.at)
         targets = [target.value for target in TextureTarget]
         target = TextureTarget(self.among(targets, "the target").text)
@@ -215,7 +217,7 @@ class _Line:
         return Unit(number, target, mode, rgb, alpha, color)
 
     def combine(self) -> tuple[Combiner, Combiner]:
-        """The two functions of COMBINE; one that is left out is OpenGL's initial MODULATE."""
+        """The two functions of COMBINE; each is by default OpenGL's initial MODULATE."""
         rgb = self.combiner(alpha=False) if self.accept("RGB") else _initial(alpha=False)
         return rgb, self.combiner(alpha=True) if self.accept("ALPHA") else _initial(alpha=True)
 
@@ -275,7 +277,7 @@ class _Line:
     def color(self) -> Vec4:
         """`= (r, g, b, a)`, each in [0, 1], to which OpenGL clamps TEXTURE_ENV_COLOR."""
         self.expect("=", "behind COLOR comes")
-        self.expect("(", "a colour has four numbers, the first behind")
+        self.expect("(", "a colour has four numbers, the first after")
         numbers: list[float] = []
         for separator in (",", ",", ",", ")"):
             token = self.take()
@@ -286,7 +288,10 @@ class _Line:
             if not 0.0 <= number <= 1.0:
                 problem = f"TEXTURE_ENV_COLOR has a component {token.text}"
                 raise FaultError(
-                    problem, "OpenGL clamps it to [0, 1]; give it so", SECTION, token.at
+                    problem,
+                    "OpenGL clamps it to [0, 1]; give a number in that range",
+                    SECTION,
+                    token.at,
                 )
             numbers.append(number)
             self.expect(

@@ -1,8 +1,8 @@
-"""What texture environments mean: a Program of one lookup and one stage for each unit.
+"""The meaning of texture environments: a Program with one lookup and one stage for each unit.
 
 All textures are looked up first. A stage then computes scale · function(arguments) for RGB and for
-alpha, in one instruction where both agree. Scales are applied to an operand, which is exact, so
-that a result is rounded once, and clamped to [0, 1] by the `_SAT` of the stage's last instruction.
+alpha, in one instruction if both agree. Scales are applied to an operand, which is exact, so that a
+result is rounded once, and clamped to [0, 1] by the `_SAT` of the stage's last instruction.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _COLOR = Attribute(AttributeKind.COLOR)
 def program_of(
     units: Mapping[Unit, int], state: tuple[str, ...], name: str, *, clamped: bool
 ) -> Program:
-    """The Program of the enabled units, each with the line of its text. state: Program's."""
+    """The Program of the enabled units, each with the line of its text. state: of the Program."""
     instructions = [
         Instruction(
             "TEX",
@@ -85,7 +85,7 @@ def _texel(number: int) -> Temporary:
 
 @dataclass
 class _Stage:
-    """One unit's instructions. previous: what the unit before made; unit 0 has the colour."""
+    """One unit's instructions. previous: the result of the unit before; for unit 0 the colour."""
 
     unit: Unit
     primary: SourceRegister
@@ -95,13 +95,13 @@ class _Stage:
     made: list[Instruction] = field(default_factory=list)
 
     def instructions(self, result: Temporary | ResultRegister) -> list[Instruction]:
-        """Those of the stage, the last of which write its result."""
+        """The instructions of a stage; the last ones write its result."""
         for mask, combiner in self._parts():
             self._combine(combiner, Dst(result, mask))
         return self.made
 
     def _parts(self) -> Iterator[tuple[tuple[bool, bool, bool, bool], Combiner]]:
-        """RGB and alpha; together where one instruction computes both."""
+        """RGB and alpha; together if one instruction computes both."""
         rgb, alpha = self.unit.rgb, self.unit.alpha
         if rgb.function is Function.DOT3_RGBA:  # COMBINE_ALPHA is ignored, ALPHA_SCALE is not
             alpha = replace(rgb, scale=alpha.scale)

@@ -1,7 +1,7 @@
 """The state of texture environments, by OpenGL's names (OpenGL 1.3, section 3.8.13).
 
-The modes of OpenGL 1.0 and 1.1 are combinations, too: table 3.23 says of what. Textures are RGBA;
-one of fewer channels fills the others as a lookup does.
+The modes of OpenGL 1.0 and 1.1 are combinations, too, by table 3.23. Textures are RGBA; one with
+fewer channels fills the others as a lookup does.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCALES = (1, 2, 4)
 
 
 class Function(Enum):
-    """The functions of COMBINE_RGB and COMBINE_ALPHA. The values: how many arguments they have."""
+    """The functions of COMBINE_RGB and COMBINE_ALPHA. The values are their numbers of arguments."""
 
     REPLACE = ("REPLACE", 1)
     MODULATE = ("MODULATE", 2)
@@ -33,7 +33,7 @@ class Function(Enum):
 
     @property
     def arity(self) -> int:
-        """How many arguments it has."""
+        """Its number of arguments."""
         return self.value[1]
 
 
@@ -41,7 +41,7 @@ DOT_PRODUCTS = (Function.DOT3_RGB, Function.DOT3_RGBA)
 
 
 class Operand(Enum):
-    """What an argument takes of its source."""
+    """The part of its source that an argument takes."""
 
     SRC_COLOR = "SRC_COLOR"
     ONE_MINUS_SRC_COLOR = "ONE_MINUS_SRC_COLOR"
@@ -55,7 +55,7 @@ class Operand(Enum):
 
     @property
     def is_complement(self) -> bool:
-        """Whether it takes 1 minus what the source has."""
+        """Whether it takes 1 minus the source's value."""
         return self in (Operand.ONE_MINUS_SRC_COLOR, Operand.ONE_MINUS_SRC_ALPHA)
 
 

@@ -1,8 +1,8 @@
-"""Which lookup coordinates are affine in the fragment's position and the pass's iteration.
+"""Finds lookup coordinates that are affine in the fragment's position and the iteration.
 
-A program is executed on forms in place of numbers. A form is a Symbol: operations that keep it
+A program is executed on forms instead of numbers. A form is a Symbol: operations that keep it
 affine give a form, all others UNKNOWN. So the analysis knows no opcode by name. A pass runs only
-the instructions that make coordinates which may be affine (affine_slice.py).
+the instructions that compute possibly affine coordinates (affine_slice.py).
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 @dataclass(frozen=True, slots=True)
 class IterationSpace:
-    """Over what a form ranges: the rectangle's width and height, and iterations of the pass.
+    """The ranges of a form: the rectangle's width and height, and iterations of the pass.
 
-    rounds: whether forms that float32 rounds are known, too, with a bound on how far it is off.
+    rounds: whether forms that float32 rounds count as known, too, with a bound on the error.
     """
 
     width: int = 1
@@ -49,9 +49,9 @@ class Linear(Symbol):
     """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration of the Repeat), exactly.
 
     Fragment x and y count from 0.5 at the lower left of the target rectangle. The arithmetic here
-    is exact, so an operation gives UNKNOWN where float32 could not hold the result everywhere in
-    the ranges: a program's own arithmetic would round it. Where the ranges say that it rounds, it
-    gives the exact form, and `error` is a bound on how far the program's own value is from it.
+    is exact, so an operation gives UNKNOWN if float32 could not hold the result everywhere in the
+    ranges: a program's own arithmetic would round it. If the ranges allow rounding, it gives the
+    exact form, and `error` bounds the distance of the program's own value.
     """
 
     constant: Fraction
@@ -80,14 +80,14 @@ class Linear(Symbol):
         steps = 2 * lcm(*(c.denominator for c in coefficients))  # 2: fragments lie at halves
         if steps.bit_count() != 1:
             return False
-        # In whole numbers, which are several times as fast as fractions.
+        # In integers, which are several times as fast as fractions.
         in_steps = (abs(c.numerator) * (steps // c.denominator) for c in coefficients)
         extents = (1, self.ranges.width, self.ranges.height, self.ranges.iterations)
         most: int = sum(map(mul, in_steps, extents))
         return most <= 2**24
 
     def operate(self, name: str, operands: tuple[Any, ...]) -> Value:
-        """What keeps a form affine does so; operations with a number of the opcode's own do not."""
+        """Operations that keep a form affine give a form; all others give UNKNOWN."""
         kept = _KEPT.get(name)
         if kept is None or not all(isinstance(operand, Linear) for operand in operands):
             return UNKNOWN
@@ -157,13 +157,13 @@ _KEPT: Mapping[str, Callable[..., Value]] = {
 
 
 _ROUNDING = Fraction(1, 2**23)
-"""Twice as far as rounding to float32 takes a number from itself, relative to it."""
+"""Twice the relative error of rounding to float32."""
 
 _LEAST = Fraction(1, 2**126)
 """The least normal number: a result that is smaller may become 0."""
 
 _PLANE_ROUNDINGS = 4
-"""Of an attribute: of its base and its slopes, and of two sums."""
+"""Roundings of an attribute: of its base and its slopes, and of two sums."""
 
 
 def _if_it_fits(form: Linear) -> Value:
@@ -173,7 +173,7 @@ def _if_it_fits(form: Linear) -> Value:
 
 
 def _rounded(form: Linear, times: int = 1) -> Linear:
-    """A form that a program's arithmetic rounds so often on the way."""
+    """A form that the program's arithmetic rounds that many times."""
     off = form.error + times * (_ROUNDING * (form.largest + form.error) + _LEAST)
     return replace(form, error=off)
 
@@ -184,8 +184,8 @@ def lookup_coordinates(
     """The coordinates (s, t) of each lookup of a pass, in program order.
 
     each: a pass as its plan writes it; Affine numbers become the `iteration` part of the forms.
-    iterations: how often the plan carries it out. rounds: whether forms that float32 rounds are
-    wanted, too, with their error.
+    iterations: the number of times that the plan runs it. rounds: whether to return forms that
+    float32 rounds, too, with their error.
     """
     reads = affine_slice(each.program)
     rect = constant_rect(each.rect)
@@ -204,7 +204,7 @@ def lookup_coordinates(
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """What a pass gives to the instructions that make coordinates; and how often it is run."""
+    """A pass's inputs to the instructions that compute coordinates, and its iterations."""
 
     rect: Rect
     iterations: int
@@ -222,7 +222,7 @@ def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], 
         if number in reads.instructions:
             execute_instruction(instruction, forms)
         if instruction.texture is not None:
-            # What no coordinate is made by was not run: a value may be one that it wrote over.
+            # Other instructions were not run: a value may be one that they overwrote.
             possible = reads.lookups[len(made)]
             s, t = forms.coordinates.pop() if forms.coordinates else (UNKNOWN, UNKNOWN)
             made.append((s if possible[0] else UNKNOWN, t if possible[1] else UNKNOWN))
@@ -248,10 +248,10 @@ class TexelForm:
 
 
 def chosen_texels(value: Value) -> TexelForm | None:
-    """Which texels a coordinate chooses; None unless it lies on the centre of one everywhere.
+    """The texels that a coordinate selects; None unless it lies on a texel centre everywhere.
 
-    A centre is half a texel away from where the lookup would change, so the coordinate can be
-    scaled and rounded on the way without reading another texel.
+    A centre is half a texel from the nearest edge, so scaling and rounding on the way cannot make
+    the lookup read another texel.
     """
     if not isinstance(value, Linear):
         return None
@@ -265,10 +265,10 @@ def chosen_texels(value: Value) -> TexelForm | None:
 
 
 def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
-    """Which texels a coordinate chooses; None unless it lies near the centre of one everywhere.
+    """The texels that a coordinate selects; None unless it lies near a texel centre everywhere.
 
-    factor: texels for 1. Near: less than a quarter of a texel away, with all that float32 may have
-    rounded on the way, and will in a lookup; so it is the same texel for all that compute it.
+    factor: texels for 1. Near: less than a quarter of a texel away, including the rounding errors
+    of the program and of a lookup; so every implementation reads the same texel.
     """
     if not isinstance(value, Linear):
         return None
@@ -283,18 +283,18 @@ def nearest_texels(value: Value, factor: int = 1) -> TexelForm | None:
         (value.iteration, iteration, ranges.iterations),
     ):
         off += abs(slope * factor - whole) * (length - 1)
-    # A fraction may be larger than the coordinate that it is of, but not than 1.
+    # A fraction may exceed its coordinate, but not 1.
     rounded = _rounded(value, _LOOKUP_ROUNDINGS).error + _LOOKUP_ROUNDINGS * _ROUNDING
     off += rounded * factor
     return TexelForm(texel, x, y, iteration) if off < Fraction(1, 4) else None
 
 
 _LOOKUP_ROUNDINGS = 3
-"""Of a coordinate: of its fraction, and of the product with the texture's size."""
+"""Roundings of a coordinate: of its fraction, and of the product with the texture's size."""
 
 
 class _Forms(Coordinates[Linear]):
-    """The forms that a pass gives, and those made of them."""
+    """The forms that a pass gives, and forms computed from them."""
 
     def __init__(self, given: _Given) -> None:
         super().__init__()
@@ -328,7 +328,7 @@ class _Forms(Coordinates[Linear]):
 
 
 def _form(number: Number, ranges: IterationSpace) -> Value:
-    """A number as a form; unknown where it is not finite or float32 rounds it."""
+    """A number as a form; UNKNOWN if it is not finite or float32 rounds it."""
     if isinstance(number, Table):
         return UNKNOWN
     base, step = (number.base, number.step) if isinstance(number, Affine) else (number, 0.0)
@@ -348,7 +348,7 @@ def _planes(corners: tuple[NumberVec4, ...], ranges: IterationSpace) -> list[Val
 def _plane(
     origin: Number, right: Number, far: Number, top: Number, ranges: IterationSpace
 ) -> Value:
-    """A texture coordinate as a form. Many passes of a plan have the same."""
+    """A texture coordinate as a form, cached: many passes of a plan have the same."""
     a, b, c, d = (_form(number, ranges) for number in (origin, right, far, top))
     along, up = b - a, d - a
     if not (isinstance(a, Linear) and isinstance(along, Linear) and isinstance(up, Linear)):
@@ -370,6 +370,6 @@ def _is_flat(far: Value, expected: Value, ranges: IterationSpace) -> bool:
         return far == expected
     if not isinstance(far, Linear) or not isinstance(expected, Linear):
         return False
-    # Well within what plan/interpolation.py takes for a plane.
+    # Well within the tolerance of plan/interpolation.py.
     off = abs(far.constant - expected.constant)
     return far.iteration == expected.iteration and off <= Fraction(PLANAR_TOLERANCE) / 4

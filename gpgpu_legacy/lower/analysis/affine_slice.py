@@ -1,7 +1,7 @@
-"""The part of a program that makes lookup coordinates that may be affine at all.
+"""The slice of a program that computes possibly affine lookup coordinates.
 
 That depends on the program alone, so it is found once, and a pass runs only these instructions.
-The program is executed on values of which it is known what they are made of.
+The program is executed on values that record their dependences.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ AFFINE = {"add", "subtract", "multiply", "divide", "negative"}
 
 
 class Unknown(Symbol):
-    """A value of which nothing is known; operations on it give it back."""
+    """An unknown value; operations on it return it."""
 
     __slots__ = ()
 
@@ -45,9 +45,9 @@ V = TypeVar("V", bound=Symbol)
 
 
 class Coordinates(Domain[V | Unknown], Generic[V]):
-    """Values of which lookups' coordinates are made; texels and what is saturated are unknown.
+    """Values from which coordinates are computed; texels and saturated values are unknown.
 
-    coordinates: s and t of the lookups executed since somebody took them away.
+    coordinates: s and t of the lookups executed since they were last taken away.
     """
 
     def __init__(self) -> None:
@@ -107,11 +107,11 @@ class Coordinates(Domain[V | Unknown], Generic[V]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Possible(Symbol):
-    """A value that may be affine, for it is made by operations that can keep one so.
+    """A possibly affine value, computed only by operations that can preserve that.
 
-    parts: the values that it is made of. made_by: the number of the instruction that makes it; None
-    of a part of an expression. read: the attribute or the parameter that it is, if it is one.
-    A value refers to its parts and does not repeat them, so that a long program is no longer work.
+    parts: the values that it is computed from. made_by: the number of the instruction that computes
+    it; None for a part of an expression. read: its attribute or parameter, if it is one. A value
+    refers to its parts and does not copy them, so that long programs stay cheap.
     """
 
     parts: tuple[_Possible, ...] = ()
@@ -125,7 +125,7 @@ class _Possible(Symbol):
 
 
 class _Possibilities(Coordinates[_Possible]):
-    """What may be affine. number: of the instruction that is executed."""
+    """The values that may be affine. number: of the current instruction."""
 
     number = 0
 
@@ -148,10 +148,10 @@ class _Possibilities(Coordinates[_Possible]):
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """The part of a program that makes coordinates that may be affine, and what it reads.
+    """The slice of a program that computes possibly affine coordinates, and its inputs.
 
-    instructions: their numbers, those of the lookups among them. lookups: for each lookup whether
-    s, and whether t, may be affine.
+    instructions: their numbers, including the lookups. lookups: for each lookup whether s, and
+    whether t, may be affine.
     """
 
     instructions: frozenset[int]
@@ -164,7 +164,7 @@ class Slice:
 
 @lru_cache(maxsize=256)
 def affine_slice(program: Program) -> Slice:
-    """The part of a program that makes coordinates that may be affine."""
+    """The slice of a program that computes possibly affine coordinates."""
     domain, made_by = _Possibilities(), set[int]()
     lookups: list[tuple[bool, bool]] = []
     used: list[_Possible] = []
@@ -195,7 +195,7 @@ def affine_slice(program: Program) -> Slice:
 
 
 def _with_parts(values: Iterable[_Possible]) -> set[_Possible]:
-    """The values, and all that they are made of."""
+    """The values, and all values that they are computed from."""
     found: set[_Possible] = set()
     left = list(values)
     while left:

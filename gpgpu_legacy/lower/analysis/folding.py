@@ -1,9 +1,9 @@
 """Lookups folded into varyings: the rasteriser interpolates their coordinates, not the program.
 
 A lookup can be folded if its coordinates are affine and lie on texel centres: interpolated from the
-corners, however roughly, they still choose the same texel. Lookups that march along a row or a
-column share one varying and differ by a whole number of texels. What computed their coordinates is
-then dead, unless something else reads it.
+corners, however roughly, they still choose the same texel. Lookups along a row or a column share
+one varying and differ by a whole number of texels. The instructions that computed their coordinates
+are then dead, unless others read them.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from gpgpu_legacy.plan.numbers import Affine
 from gpgpu_legacy.plan.plan import Binding, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Extent, Rect
 
-MOST_VARYINGS = 8  # that a shader may have: a quarter of what OpenGL 4.0 promises
+MOST_VARYINGS = 8  # of a shader: a quarter of OpenGL 4.0's minimum
 
 
 @dataclass(frozen=True, slots=True)
 class Varying:
     """Coordinates that the rasteriser interpolates, for lookups in textures of one extent.
 
-    s, t: which texels they are the centres of.
+    s, t: the texels whose centres they are.
     """
 
     s: TexelForm
@@ -34,7 +34,7 @@ class Varying:
     extent: Extent
 
     def corners(self, rect: Rect) -> tuple[Affine, ...]:
-        """Both, as parts of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
+        """Both, as fractions of the extent, at the corners (0, 0), (W, 0), (W, H), (0, H)."""
         corners = ((0, 0), (rect.width, 0), (rect.width, rect.height), (0, rect.height))
         return tuple(
             Affine(_twice_centre(form, x, y) / (2 * size), form.iteration / size)
@@ -44,16 +44,16 @@ class Varying:
 
 
 def _twice_centre(form: TexelForm, x: int, y: int) -> int:
-    """Twice the coordinate at a corner of the rectangle: half a fragment from a fragment's centre.
+    """Twice the coordinate at a corner of the rectangle, half a fragment from a centre.
 
-    Whole, so that parts of an extent are rounded once.
+    An integer, so that fractions of an extent are rounded once.
     """
     return 2 * (form.constant + form.x * x + form.y * y) + 1 - form.x - form.y
 
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """A lookup at a varying: the number of it, and how many texels right and up of it."""
+    """A lookup at a varying: its number, and the texels to the right of it and above."""
 
     varying: int
     right: int
@@ -62,11 +62,11 @@ class Folded:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """What is to be done with a pass's program.
+    """The decisions about a pass's program.
 
-    lookups: for each lookup in program order, how it is folded; None where it is not.
-    live: for each instruction, the components of its result that anything needs.
-    varyings: what the folded lookups refer to.
+    lookups: for each lookup in program order, its folding; None if it is not folded.
+    live: for each instruction, the components of its result that are needed.
+    varyings: of the folded lookups.
     """
 
     lookups: tuple[Folded | None, ...]
@@ -77,8 +77,8 @@ class Decisions:
 def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decisions:
     """Decide for a pass as its plan writes it.
 
-    folding: whether lookups may be folded at all; not where an arithmetic rounds coordinates more
-    than float32 does, nor where no rasteriser is at work.
+    folding: whether lookups may be folded at all; not if an arithmetic rounds coordinates more than
+    float32, nor without a rasteriser.
     """
     if not folding:
         return undecided(pass_.program)
@@ -96,7 +96,7 @@ def decide(plan: Plan, pass_: FragmentPass, *, folding: bool = True) -> Decision
 
 
 def undecided(program: Program) -> Decisions:
-    """For a program alone: nothing is folded, and only what is dead is left out."""
+    """For a program alone: nothing is folded, and only dead instructions are left out."""
     count = len(program.lookup_units)
     return Decisions((None,) * count, live_components(program, (False,) * count), ())
 
@@ -106,7 +106,7 @@ def _folded(
 ) -> Folded | None:
     """A lookup folded, if it reads one texel of a rectangle texture, at that texel's centre.
 
-    It is at a varying that differs by whole texels, or at a new one while there is room for it.
+    It uses a varying at a distance of whole texels, or a new one while there is room.
     """
     texture = plan.texture(binding.texture)
     texels = whole_texels(texture, binding.sampler, coordinates)
@@ -124,5 +124,5 @@ def _folded(
 
 
 def _distance(form: TexelForm, other: TexelForm) -> int | None:
-    """How many texels one is from the other, where that is the same in all fragments."""
+    """The distance of the two in texels, if it is the same in all fragments."""
     return form.constant - other.constant if form.slopes == other.slopes else None

@@ -1,9 +1,10 @@
-"""Which passes are fused: those of a Repeat whose fragments read back only what they wrote.
+"""Pass fusion: finds the Repeats whose fragments read back only their own results.
 
-In a blocked product every pass reads the partial sum of the pass before it at its own texel, by way
-of a copy, of two textures that alternate, or of a blending framebuffer. No value goes from fragment
-to fragment, so all iterations of one fragment can run one after another with the partial sum in
-registers. The analysis looks at coordinates alone; a single pass is FusedPasses of one iteration.
+In a blocked product every pass reads the partial sum of the pass before it at its own texel,
+through a copy, through two textures that alternate, or through a blending framebuffer. No value
+goes from fragment to fragment, so all iterations of one fragment can run one after another with the
+partial sum in registers. The analysis looks only at coordinates; a single pass is FusedPasses of
+one iteration.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from gpgpu_legacy.plan.textures import (
 )
 
 Lookups = tuple[Lookup[str], ...]
-"""Those of a pass, in program order; a copy has none."""
+"""The lookups of a pass, in program order; a copy has none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Passes over rectangles of one size, which repeat.
+    """Repeated passes over rectangles of one size.
 
-    passes: as the plan writes them. lookups: of each, what is known of them.
+    passes: as the plan writes them. lookups: of each pass, with their facts.
     origins: for each texture that is written, or read as a register, the lower left of its
     rectangle, by name.
     """
@@ -55,9 +56,9 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class FusedPasses(Stretch):
-    """Passes of which no fragment reads another's results; no lookup is a NeighbourLookup.
+    """Passes in which no fragment reads another's results; no lookup is a NeighbourLookup.
 
-    alternates: they are of an UnfusedRepeat, whose iterations are run one at a time.
+    alternates: they belong to an UnfusedRepeat, whose iterations run one at a time.
     """
 
     alternates: bool = False
@@ -65,16 +66,16 @@ class FusedPasses(Stretch):
 
 @dataclass(frozen=True, slots=True)
 class UnfusedRepeat:
-    """A Repeat that is not fused: its passes run one after another in each iteration."""
+    """A Repeat that is not fused: its passes run in turn in each iteration."""
 
     count: int
     body: tuple[FusedPasses | Pass, ...]
 
 
 def fused_steps(plan: Plan, *, apart: bool = False) -> Iterator[FusedPasses | UnfusedRepeat | Pass]:
-    """The plan's steps in order: fused and unfused, and as passes what is no drawing.
+    """The plan's steps in order: fused, unfused, or plain passes if they do not draw.
 
-    apart: every pass by itself, even if it could be fused.
+    apart: keep every pass by itself, even if it could be fused.
     """
     for step in plan.steps:
         if not isinstance(step, Repeat):
@@ -104,14 +105,14 @@ Steps = Sequence[FusedPasses | UnfusedRepeat | Pass]
 
 
 def all_fused(steps: Steps) -> Iterator[FusedPasses]:
-    """The fused passes among them, those of unfused repeats too."""
+    """The fused passes among them, including those in unfused repeats."""
     for step in steps:
         members = step.body if isinstance(step, UnfusedRepeat) else (step,)
         yield from (member for member in members if isinstance(member, FusedPasses))
 
 
 def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None:
-    """These passes, fused; None where they cannot be."""
+    """These passes, fused; None if that is impossible."""
     passes = tuple(pass_ for pass_ in body if isinstance(pass_, FragmentPass | CopyPass))
     if len(passes) < len(body) or not any(isinstance(p, FragmentPass) for p in passes):
         return None
@@ -130,7 +131,7 @@ def _fused(plan: Plan, body: tuple[Pass, ...], count: int) -> FusedPasses | None
 def common_rectangle(
     passes: Iterable[FragmentPass | CopyPass],
 ) -> tuple[tuple[int, int], dict[str, tuple[int, int]]] | None:
-    """The size of all passes' rectangles, and where each texture's lies; None where they differ."""
+    """The common size of the rectangles, and each texture's rectangle; None if they differ."""
     rects = [placed for pass_ in passes for placed in rectangles(pass_)]
     origins = {name: (rect.x, rect.y) for name, rect in rects}
     sizes = {(rect.width, rect.height) for _, rect in rects}
@@ -156,7 +157,7 @@ def _lookups(
     written: set[str],
     count: int,
 ) -> Lookups | None:
-    """What is known of a pass's lookups; None if one reads another fragment's results."""
+    """The facts about a pass's lookups; None if one reads another fragment's results."""
     if isinstance(pass_, CopyPass):
         return ()
     bindings = {binding.unit: binding for binding in pass_.bindings}
@@ -191,7 +192,7 @@ def whole_texels(
 
 
 def stays(forms: tuple[TexelForm, TexelForm], extent: Extent, rect: Rect, count: int) -> bool:
-    """Whether texel numbers lie in the texture at all fragments of all iterations."""
+    """Whether texel indices lie in the texture for all fragments of all iterations."""
     for form, size in zip(forms, (extent.width, extent.height), strict=True):
         ends = [form.x * (rect.width - 1), form.y * (rect.height - 1), form.iteration * (count - 1)]
         low = form.constant + sum(min(0, end) for end in ends)

@@ -1,7 +1,8 @@
-"""Which components of a program's instructions reach its results; the others are dead.
+"""Liveness: the components of instructions that reach the program's results.
 
-Programs are straight lines, so one walk from the last instruction to the first finds them. Who
-knows where a lookup falls reads no coordinates, and what computed those may then be dead, too.
+Programs are straight-line code, so one walk from the last instruction to the first finds them. A
+lookup at a known texel reads no coordinates, so the instructions that computed these may be dead,
+too.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
 def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[int, ...], ...]:
     """For each instruction the components of its result that reach the program's results.
 
-    known: for each lookup, whether it is known where it falls, so that it reads no coordinates.
-    Found backwards: a component is needed where a later instruction that is itself needed reads it
-    before it is written again. A discard is a result; the depth, which goes nowhere, is none.
+    known: for each lookup, whether its texel is known, so that it reads no coordinates.
+    Found backwards: a component is needed if a later needed instruction reads it before it is
+    written again. A discard is a result; the depth, which is not used, is not.
     """
     needed: set[tuple[str, int]] = set()
     folded = list(known)
@@ -34,7 +35,7 @@ def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[in
 
 
 def _needed(instruction: Instruction, needed: set[tuple[str, int]]) -> tuple[int, ...]:
-    """The components of a result that are needed; what it writes is from here on not."""
+    """The needed components of a result; they are no longer needed before it."""
     dst = instruction.dst
     if dst is None:
         return (0, 1, 2, 3)

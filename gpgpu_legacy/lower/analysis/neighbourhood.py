@@ -1,14 +1,14 @@
-"""Which Repeats read what others of their passes wrote at neighbouring texels, and how far away.
+"""Finds Repeats whose passes read each other's results at neighbouring texels, and the reach.
 
 A relaxation, a filter that runs many times, a cellular automaton: each fragment reads texels at
 bounded offsets from its own, which other fragments wrote in the pass before. Such passes can be run
-several at a time over overlapping tiles (temporal tiling): a tile that is larger by the offsets has
-all that its own fragments need, and computes what others compute, too. Pass fusion
-(analysis/fusion.py) is the case in which all offsets are 0.
+several at a time over overlapping tiles (temporal tiling): a tile enlarged by the offsets has
+everything that its own fragments need; neighbouring tiles then compute some fragments twice. Pass
+fusion (analysis/fusion.py) is the case in which all offsets are 0.
 
-The analysis looks at coordinates alone. It knows where a texel beyond an edge comes from: a texture
-that is clamped has its outermost texel there, one that repeats has the fragment from the other
-side. Texels outside of the passes' rectangle are never written, and keep what their texture holds.
+The analysis looks only at coordinates. It knows which texel lies beyond an edge: the outermost one
+if the texture is clamped, the one from the other side if it repeats. Texels outside the passes'
+rectangle are never written, and keep their values.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from gpgpu_legacy.plan.plan import Binding, Blend, CopyPass, FragmentPass, Pass,
 from gpgpu_legacy.plan.textures import Extent, Filter, Rect, TextureKind, Wrap
 
 MOST_REACH = 16
-"""How many texels away a lookup may read, at most: a tile with wider edges is nearly all edge."""
+"""The longest reach of a lookup, in texels: a tile with wider edges is nearly all edge."""
 
 
 class Reach(NamedTuple):
-    """How many texels away from a fragment's own lookups go, at most, to each side."""
+    """The longest reach of lookups from a fragment's own texel, in texels, to each side."""
 
     left: int = 0
     right: int = 0
@@ -55,13 +55,12 @@ class Neighbourhood(Stretch):
 
     Lookups of textures that the Repeat writes are OwnLookups and NeighbourLookups.
     reaches: of each pass, into textures that the Repeat writes; a copy has none.
-    written: the textures that they write. live: of those, the ones of which an iteration may read,
-    or keep, a texel of the rectangle that it has not written yet; of all others, what an iteration
-    leaves is of use to nobody but the steps after the Repeat.
-    wraps: whether, along x and along y, fragments beyond the rectangle are those from the other
-    side: lookups repeat there, and the rectangle is as long as the texture. Where it does not wrap,
-    a texel beyond a texture's edge is the outermost one of that texture.
-    varies: whether any number of a pass differs between iterations.
+    written: the textures that they write. live: the ones of these in which an iteration may read,
+    or keep, a texel of the rectangle before writing it; in all others, only the steps after the
+    Repeat use an iteration's results. wraps: whether, along x and along y, fragments beyond the
+    rectangle are those from the other side: lookups repeat there, and the rectangle is as long as
+    the texture. If it does not wrap, a texel beyond a texture's edge is the outermost one. varies:
+    whether any number of a pass differs between iterations.
     """
 
     reaches: tuple[Reach, ...]
@@ -72,14 +71,15 @@ class Neighbourhood(Stretch):
 
     @property
     def reach(self) -> Reach:
-        """How far an iteration as a whole reaches."""
+        """The reach of a whole iteration."""
         return Reach(*map(sum, zip(*self.reaches, strict=True)))
 
 
 def neighbourhood(repeat: UnfusedRepeat, plan: Plan) -> Neighbourhood | None:
-    """What is known of a Repeat whose passes read neighbours; None if any lookup may go anywhere.
+    """The facts about a Repeat whose passes read neighbours; None if any lookup is unbounded.
 
-    A lookup of a texture that no pass of it writes may. repeat: of the plan's fused steps.
+    Lookups of textures that no pass of it writes may be unbounded. repeat: of the plan's fused
+    steps.
     """
     passes = tuple(pass_ for member in repeat.body for pass_ in _handled(member))
     if len(passes) != len(repeat.body):
@@ -135,7 +135,7 @@ def with_neighbours(
 
 
 def _handled(member: FusedPasses | Pass) -> Iterator[FragmentPass | CopyPass]:
-    """The pass that a member of a Repeat is, if it is one of those that are handled."""
+    """A Repeat's member as a pass, if it is of a kind that is handled."""
     if isinstance(member, CopyPass):
         yield member
     elif isinstance(member, FusedPasses):
@@ -168,12 +168,11 @@ def _live(passes: Iterable[FragmentPass | CopyPass], lookups: Iterable[Lookups])
 
 
 _Step = tuple[int, bool]
-"""How far a lookup goes along an axis, and whether it leaves the texture and comes back in from the
-other side; then the rectangle is as long as the texture."""
+"""A lookup's offset along an axis, and whether it wraps around, over the whole texture."""
 
 
 class _Finder:
-    """Finds what is known of lookups."""
+    """Finds the facts about lookups."""
 
     def __init__(self, plan: Plan, count: int, rects: dict[str, Rect]) -> None:
         """rects: the rectangle in each texture that is written."""
@@ -181,12 +180,12 @@ class _Finder:
         self._steps: tuple[list[_Step], list[_Step]] = ([], [])
 
     def wraps(self, axis: int) -> bool | None:
-        """Whether lookups repeat along an axis; None where some do and others do not."""
+        """Whether lookups repeat along an axis; None if only some do."""
         moves = {repeats for offset, repeats in self._steps[axis] if offset}
         return None if len(moves) > 1 else True in moves
 
     def lookups(self, member: FusedPasses | Pass) -> Lookups | None:
-        """The lookups of a member; None if any of a written texture is not near."""
+        """The lookups of a member; None if any lookup of a written texture is not near."""
         if not isinstance(member, FusedPasses):
             return ()
         [(pass_, known)] = member.draws
@@ -236,9 +235,9 @@ class _Finder:
 def _step(
     texels: TexelForm | None, axis: int, side: tuple[int, int, int], wrap: Wrap
 ) -> _Step | None:
-    """What texel numbers along an axis are relative to the fragment's own; None if that differs.
+    """Texel indices along an axis relative to the fragment's own; None if they vary.
 
-    side: the texture's length, where the rectangle begins in it, and the rectangle's length.
+    side: the texture's length, the start of the rectangle in it, and the rectangle's length.
     """
     size, first, length = side
     slopes = (1, 0, 0) if axis == 0 else (0, 1, 0)

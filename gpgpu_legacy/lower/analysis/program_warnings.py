@@ -1,4 +1,4 @@
-"""What is probably a mistake in how a program is given its parameters, textures and coordinates."""
+"""Warnings about probable mistakes in a program's parameters, textures and coordinates."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def program_warnings(
     units_bound: Collection[int],
     pixel_sets: Collection[int],
 ) -> tuple[str, ...]:
-    """Warnings about a program and what a pass gives it, one line each.
+    """Warnings about a program and its inputs from a pass, one line each.
 
     local_set, env_set: the indices of program.local and program.env that are set. units_bound: the
     texture image units that have a texture. pixel_sets: the texture coordinate sets that hold pixel
@@ -32,8 +32,9 @@ def program_warnings(
     The warnings: a parameter that is read and never set, or set and never read; a texture that is
     never looked up; and pixel coordinates, from such a set or from fragment.position, that go
     unscaled into a 1D, 2D or 3D texture, whose coordinates run from 0 to 1. They are followed
-    through whatever keeps them affine, MOV and ADD among it; a coordinate that is multiplied by a
-    parameter is scaled. The direction into a CUBE texture may have any length.
+    through all operations that keep them affine, such as MOV and ADD; a coordinate that is
+    multiplied by a parameter counts as scaled. The direction into a CUBE texture may have any
+    length.
     """
     name = program.name or "the program"
     spaces = ((ParameterSpace.LOCAL, local_set), (ParameterSpace.ENV, env_set))
@@ -63,7 +64,7 @@ def _elements(array: str, indices: AbstractSet[int]) -> tuple[str, str] | None:
 def _unscaled(program: Program, name: str, pixel_sets: Collection[int]) -> Iterator[str]:
     """The lookups of normalised textures at pixel coordinates.
 
-    The parameters are left at 0, so that what they multiply has no slope.
+    The parameters are left at 0, so that their products have no slope.
     """
     corners = cast("Corners", tuple((x, y, 0.0, 1.0) for x, y in _ANY_RECT.corners))
     sets = tuple(Texcoords(number, corners) for number in sorted(pixel_sets))

@@ -1,11 +1,11 @@
-"""How many rows and vectors of fragments native code works on at a time.
+"""The register tile of native code: its numbers of rows and of vectors of fragments.
 
-Counted are, at every assignment that computes, the temporaries that are alive and vary along both
-axes, along x alone or along y alone. Emitters load a texel where it is first read, row after row of
-the tile: until then it takes no register, and one that differs from row to row and is read no more
-takes one at a time. A tile of so many rows and vectors needs xy·rows·vectors + x·vectors + y·rows
-registers and one for such texels. It loads x·vectors + y·rows values, texels included, for
-rows·vectors results: the fewer the better, and then the fewer registers.
+At every computing assignment, the analysis counts the live temporaries that vary along both axes,
+along x alone and along y alone. Emitters load a texel where it is first read, row after row of the
+tile: until then it takes no register, and texels that differ from row to row and are read only once
+take one register together. A tile needs xy·rows·vectors + x·vectors + y·rows registers and one for
+such texels. It loads x·vectors + y·rows values, texels included, for rows·vectors results: the
+fewer the better, and then the fewer registers.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ APART = (1, 2)
 """The shape for dependent lookups, which share nothing: one vector's wait while the other's are
 being computed."""
 
-SHORT_BODY = 16  # instructions; in a longer body, registers carried through it can be spilt
+SHORT_BODY = 16  # instructions; in a longer body, carried registers may be spilt
 
 
 class Demand(NamedTuple):
-    """What an assignment needs registers for.
+    """The values that need registers at an assignment.
 
-    both, x, y: values alive that vary along both axes, along x alone, along y alone. in_turn: the
-    texels besides that one row after another loads, and along_y: those that all of a row shares.
+    both, x, y: values alive that vary along both axes, along x alone, along y alone. in_turn: other
+    texels, which each row loads in turn. along_y: texels that all of a row shares.
     """
 
     both: int = 0
@@ -52,7 +52,7 @@ class Demand(NamedTuple):
     along_y: int = 0
 
     def registers(self, rows: int, vectors: int) -> int:
-        """For a tile of that shape."""
+        """The registers for a tile of that shape."""
         values = self.both * rows * vectors + self.x * vectors + self.y * rows
         return values + min(self.in_turn, 1)
 
@@ -61,7 +61,7 @@ _Component = tuple[Variable, int]
 
 
 def instruction_count(statements: Iterable[Statement]) -> int:
-    """How many instructions of programs are executed."""
+    """The number of executed instructions."""
     count = 0
     for statement in statements:
         if isinstance(statement, For):
@@ -80,7 +80,7 @@ def register_tile(
     """The best shape for an iteration's statements: rows and vectors.
 
     carried: values that go from iteration to iteration. registers: vectors that the processor has.
-    wanted: a shape that is taken for the best, as far as there can be such a one.
+    wanted: a shape to take as the best, as far as possible.
     """
     if wanted is not None:
         return min(wanted[0], MOST_ROWS), min(wanted[1], MOST_VECTORS)
@@ -102,17 +102,16 @@ def register_tile(
 def _loads(demands: set[Demand], rows: int, vectors: int) -> float:
     """Loads for a tile.
 
-    Where nothing is shared, two vectors compute while they wait for one another's results, and a
-    larger tile has no advantage.
+    If nothing is shared, two vectors hide each other's latency, and a larger tile has no advantage.
     """
     x, y = max(d.x for d in demands), max(d.y + d.along_y for d in demands)
     return x * vectors + y * rows if x or y else max(rows * vectors, 2) ** 2
 
 
 def demands_of(statements: Iterable[Statement]) -> set[Demand]:
-    """What each assignment that computes needs, its result included.
+    """The needs of each computing assignment, including its result.
 
-    It follows forwards the axes and which texels have not been read yet, backwards what is alive.
+    It tracks axes and unread texels forwards, and liveness backwards.
     """
     steps = list(_twice(statements))
     axes: dict[_Component, Axes] = {}
@@ -145,7 +144,7 @@ def demands_of(statements: Iterable[Statement]) -> set[Demand]:
 
 
 def _emits(step: Statement) -> bool:
-    """Whether what it reads is loaded by now; a register may hold a texel that is not."""
+    """Whether its operand is loaded by now; a register may hold a texel that is not."""
     return isinstance(step, Assign) and (computes(step.value) or not _written(step))
 
 

@@ -1,7 +1,7 @@
-"""The lowering IR as GLSL: expressions, statements and functions, whatever shader they stand in.
+"""The lowering IR as GLSL: expressions, statements and functions, for any shader.
 
-Shaders are classes of this one: they say where a texel is fetched from, and what stands around the
-statements. Everything that is assigned is `precise`, so that no compiler reorders a sum.
+Shaders are subclasses: they define the source of texels, and the text around the statements. Every
+assigned variable is `precise`, so that no compiler reorders a sum.
 """
 
 from __future__ import annotations
@@ -68,11 +68,11 @@ from gpgpu_legacy.lower.lowering import PART, attribute_of
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """What versions of the language differ in.
+    """The differences between versions of the language.
 
-    header: the first lines of a shader. precise: what stands before a declaration, so that no
-    compiler reorders what the variable gets. fma: whether there is such a function. initialises:
-    whether uniforms have values of their own. doubles: whether there are numbers of 64 bits.
+    header: the first lines of a shader. precise: the qualifier of a declaration that forbids
+    reordering its value. fma: whether that function exists. initialises: whether uniforms may have
+    initial values. doubles: whether there are 64-bit floats.
     """
 
     header: tuple[str, ...]
@@ -114,13 +114,13 @@ PLANE_PARTS = ("base", "dx", "dy")
 
 
 def attribute_name(attribute: Attribute) -> str:
-    """What the shaders call an attribute."""
+    """The name of an attribute in the shaders."""
     name = _ATTRIBUTES[attribute.kind]
     return f"{name}{attribute.index}" if attribute.kind is AttributeKind.TEXCOORD else name
 
 
 def parameter_name(parameter: Parameter) -> str:
-    """What the shaders call a parameter that is no constant, or a vector of state."""
+    """The name in the shaders of a parameter that is not a constant, or of a vector of state."""
     if parameter.space is ParameterSpace.STATE:
         return identifier(parameter.binding)
     return f"{PARAMETERS[parameter.space]}{parameter.index}"
@@ -128,7 +128,7 @@ def parameter_name(parameter: Parameter) -> str:
 
 @lru_cache(maxsize=4096)
 def variable_name(variable: Variable) -> str:
-    """A GLSL identifier, in which `$` and two underscores in a row cannot stand."""
+    """A GLSL identifier, which cannot contain `$` or two underscores in a row."""
     row = "" if variable.row is None else f"_r{variable.row}"
     column = "" if variable.column is None else f"_c{variable.column}"
     return _plain_name(variable) + row + column
@@ -155,7 +155,7 @@ def type_name(kind: Type) -> str:
 
 
 def literal(value: float) -> str:
-    """A float32 as GLSL reads it back exactly; a denormal, an infinity or a NaN by its bits."""
+    """A float32 that GLSL reads back exactly; a denormal, an infinity or a NaN by its bits."""
     with np.errstate(over="ignore"):
         number = np.float32(value)
     if not np.isfinite(number) or 0 < abs(number) < np.finfo(np.float32).tiny:
@@ -165,12 +165,12 @@ def literal(value: float) -> str:
 
 
 class GlslEmitter(WideEmitter):
-    """Spells expressions and statements, and keeps what they refer to, for the shader's head.
+    """Spells expressions and statements, and records the names that they use for the shader's head.
 
     exact: multiply and add are kept apart, quotients and roots are computed in double where the
-    dialect has it, and constants are hidden from the compiler: Mesa takes
-    x * 0.0 for 0, though it is NaN for an infinity, and x + 0.0 for x, though -0 becomes 0;
-    `precise` does not forbid that. So they are made of the uniform `zero`, which might be anything.
+    dialect has it, and constants are hidden from the compiler: Mesa folds x * 0.0 to 0, though it
+    is NaN for an infinity, and x + 0.0 to x, though -0 becomes 0; `precise` does not forbid that.
+    So they are computed from the uniform `zero`, which the compiler does not know.
     """
 
     infix, called = _INFIX, _CALLED
@@ -201,7 +201,7 @@ class GlslEmitter(WideEmitter):
     def head(self) -> tuple[list[str], list[str]]:
         """The uniforms of constants that are hidden, and the functions, each before its calls.
 
-        For when all statements are spelled: functions may need uniforms.
+        Call it after all statements are spelled: functions may need uniforms.
         """
         functions = []
         for helper, widths in self._helpers.items():
@@ -217,13 +217,13 @@ class GlslEmitter(WideEmitter):
     # Statements
 
     def block(self, statements: Sequence[Statement], depth: int = 1) -> list[str]:
-        """Statements as lines, so many times indented."""
+        """Statements as lines, indented that many times."""
         return [
             "    " * depth + line for statement in statements for line in self.statement(statement)
         ]
 
     def statement(self, statement: Statement) -> list[str]:
-        """A statement as lines, after those that compute what its functions take."""
+        """A statement as lines, after the lines that compute its functions' arguments."""
         outer, self._before = self._before, []
         lines = self._lines(statement)
         before, self._before = self._before, outer
@@ -257,7 +257,7 @@ class GlslEmitter(WideEmitter):
             self.wide_variables.add(variable)
             head = f"{self.dialect.precise}{wide_type(kind.width)} {self.name(variable)}"
             return f"{head} = {self.wide(value)};"
-        # Mesa takes !(a >= b) for a < b, if it may, which NaN makes another thing.
+        # Mesa may turn !(a >= b) into a < b, which differs for NaN.
         precise = "" if kind.kind is Kind.INT else self.dialect.precise
         head = f"{precise}{type_name(kind)} {self.name(variable)}"
         return f"{head};" if value is None else f"{head} = {self.widened(value, kind.width)};"
@@ -290,7 +290,7 @@ class GlslEmitter(WideEmitter):
         return [f"{head}{step}) {{", *self.block(loop.body), "}"]
 
     def name(self, variable: Variable) -> str:
-        """What a variable is called."""
+        """The name of a variable."""
         return variable_name(variable)
 
     # Expressions
@@ -303,10 +303,10 @@ class GlslEmitter(WideEmitter):
         return f"{type_name(type_of(value.type.kind, width))}({text})"
 
     def argument(self, value: Expression, width: int) -> str:
-        """What a function takes, as a vector of that width.
+        """An argument of a function, as a vector of that width.
 
-        What is `precise` says nothing of how the arguments of functions are computed: NVIDIA's
-        compiler contracts them, and undoes an fma. So arithmetic gets a precise variable.
+        `precise` does not cover the arguments of functions: NVIDIA's compiler contracts them, and
+        undoes an fma. So an arithmetic argument gets a precise variable.
         """
         text = self.widened(value, width)
         is_float = value.type.kind is Kind.FLOAT
@@ -338,8 +338,8 @@ class GlslEmitter(WideEmitter):
     def _defined(self, function: Function) -> str:
         """The name of a function, which is spelled when it is first called."""
         if function.name not in self._functions:
-            # What a function computes with needs not be hidden, but what it gives, wherever it is
-            # called first.
+            # Constants in a function need not be hidden, but its result must be, wherever it is
+            # first called.
             hides, self._hides = self._hides, False
             parameters = ", ".join(
                 f"{type_name(p.type)} {self.name(p)}" for p in function.parameters
@@ -366,7 +366,7 @@ class GlslEmitter(WideEmitter):
         return f"{self.helper(HELPERS['constant'], kind.width)}({text})" if self._hides else text
 
     def _number(self, value: float) -> str:
-        """A number, of the uniforms where it is to be hidden."""
+        """A number, computed from uniforms if it must be hidden."""
         text = literal(value)
         if not self._hides:
             return text
@@ -423,7 +423,7 @@ class GlslEmitter(WideEmitter):
         raise AssertionError(operator)
 
     def _rounded(self, value: Expression) -> str:
-        """A value as the arithmetic has it; computed in double where a float could not hold it."""
+        """A value rounded to the arithmetic; computed in double if a float could not hold it."""
         quantize = QUANTIZERS[self.arithmetic.name]
         wide = self.wide_variables
         reads_wide = any(isinstance(part, Read) and part.variable in wide for part in walk(value))
@@ -434,9 +434,10 @@ class GlslEmitter(WideEmitter):
         return f"{name}({self.wide(value)})"
 
     def operand(self, operation: Operation, value: Expression, binds: int) -> str:
-        """A constant of a comparison, or a 1 to divide, no compiler gets wrong: it is not hidden.
+        """Compilers handle a constant in a comparison, or a numerator of 1, correctly: it is not
+        hidden.
 
-        Another numerator it does: Mesa takes 0.0 / x for 0, though it is NaN where x is 0.
+        Other numerators are: Mesa folds 0.0 / x to 0, though it is NaN if x is 0.
         """
         if isinstance(value, Constant):
             divided = operation.operator is Operator.DIVIDE and value is operation.operands[0]
@@ -445,8 +446,8 @@ class GlslEmitter(WideEmitter):
         return self.inside(value, binds)
 
     def _select(self, value: Operation) -> tuple[str, int]:
-        """A choice. Of floats by a function: a compiler may turn one that is not precise into a
-        min or a max, which treat NaN otherwise.
+        """A choice. Floats use a function: a compiler may turn an imprecise choice into a min or a
+        max, which treat NaN differently.
         """
         condition, chosen, other = value.operands
         if value.type.kind is Kind.FLOAT and _compares_floats(condition):
@@ -471,7 +472,7 @@ class GlslEmitter(WideEmitter):
 
 
 def _contractible(value: Expression) -> bool:
-    """Whether a value is of float arithmetic that compilers contract."""
+    """Whether a value is float arithmetic that compilers contract."""
     return (
         isinstance(value, Operation)
         and value.operator in (Operator.ADD, Operator.SUBTRACT, Operator.MULTIPLY)
@@ -480,7 +481,7 @@ def _contractible(value: Expression) -> bool:
 
 
 def _reciprocal_root(value: Operation) -> Expression | None:
-    """That of which a value is 1 by the square root."""
+    """The operand x of a value 1/√x."""
     if value.operator is not Operator.DIVIDE:
         return None
     one, root = value.operands

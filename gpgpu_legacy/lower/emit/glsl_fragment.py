@@ -3,10 +3,10 @@
 In a fragment shader every texture is a sampler2D, whatever its kind: its layers lie one above the
 other, and a lookup that is not folded into a varying is fetched by integer (lower/sampling.py).
 GLSL ES 3.00, the language of WebGL2, is a dialect: it has no `precise`, so a compiler may contract
-and reorder what it likes, and no `fma`. Constants are hidden all the same where a shader is exact;
-a uniform that nobody sets is 0.
+and reorder freely, and no `fma`. Exact shaders still hide constants; a uniform that is not set is
+0.
 
-A compute shader has one invocation a fragment. Its textures and targets are arrays of floats in
+A compute shader has one invocation per fragment. Its textures and targets are arrays of floats in
 storage buffers, and a discarded fragment is one that does not store (lower/fragments.py).
 """
 
@@ -46,7 +46,7 @@ Names of registers are letters, digits, _ and $."""
 
 
 class PassEmitter(GlslEmitter):
-    """What shaders of a pass have in common, drawn by itself: attributes of bent rectangles."""
+    """The common part of shaders of an unfused pass: attributes of bent rectangles."""
 
     def __init__(self, key: ShaderKey, dialect: Dialect) -> None:
         """Nothing spelled yet."""
@@ -54,7 +54,7 @@ class PassEmitter(GlslEmitter):
         self.bent = key.bent
 
     def source(self, given: Given) -> str:
-        """The triangle's plane, where each has its own."""
+        """The triangle's plane, if each has its own."""
         name = super().source(given)
         if isinstance(given.source, PlanePart) and given.source.attribute in self.bent:
             return f"{name}[side]"
@@ -109,7 +109,7 @@ class _FragmentEmitter(PassEmitter):
         return f"texelFetch({self.sampler(fetch.texture)}, {place}, 0)"
 
     def texel(self, texel: Texel[FoldedLookup]) -> str:
-        """A folded lookup is one `texture` at its varying, the fast way on every driver."""
+        """A folded lookup is one `texture` at its varying, which is fast on every driver."""
         folded, unit = texel.lookup.folded, texel.lookup.unit
         at, extent = f"varying{folded.varying}", unit.extent
         assert extent is not None, "a lookup is folded in a texture whose size is known"
@@ -123,13 +123,13 @@ class _FragmentEmitter(PassEmitter):
 
 
 def size_name(unit: int) -> str:
-    """What a shader calls the size of the texture at a unit, where the code does not know it."""
+    """The shader's name for the size of the texture at a unit, if the code does not know it."""
     return variable_name(size_variables(unit)[0].variable)
 
 
 @lru_cache(maxsize=256)
 def fragment_shader(key: ShaderKey, dialect: Dialect = GLSL) -> str:
-    """The GLSL text, made once a key. An instruction of which nothing is needed is a comment.
+    """The GLSL text, made once per key. A dead instruction becomes a comment.
 
     Uniforms, as far as the code that is left reads them: `NAME_base`, `_dx`, `_dy`, the plane of
     each attribute over the rectangle, or an array of the two triangles' planes; `origin` and
@@ -196,9 +196,9 @@ GROUP = (8, 8)
 
 @lru_cache(maxsize=256)
 def compute_shader(key: ShaderKey, blend: Blend = Blend.NONE) -> str:
-    """The GLSL text, made once a key; no lookup of it may be folded, as there is no rasteriser.
+    """The GLSL text, made once per key; no lookup may be folded, since there is no rasteriser.
 
-    Buffers, by binding: the textures of key.units in their order, then the targets in theirs. Each
+    Buffers, by binding: the textures of key.units in order, then the targets in order. Each
     holds its texels' channels as float32, row after row and layer after layer, an 8-bit one as
     numbers of [0, 1]. Uniforms: `origin` and `size`, the rectangle in the target; `target_width` in
     texels; the rest as fragment_shader has them.

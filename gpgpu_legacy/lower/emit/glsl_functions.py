@@ -1,6 +1,6 @@
-"""Functions that GLSL lacks, or has with fewer promises than the specifications of programs make.
+"""Functions that GLSL lacks, or for which it promises less than the specifications of programs.
 
-Each is one of numbers; vectors come by overloads. {precise} and {one} stand for a dialect's words.
+Each works on numbers; overloads take vectors. {precise} and {one} are a dialect's words.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Helper:
 
 
 def _select(name: str, sign: str) -> Helper:
-    # Both variables are precise, for a compiler may turn a choice that is not into a min or a max,
-    # which treats NaN otherwise; Mesa 22.3 does so, too, if the comparison has no variable, and one
-    # variable is handed in as x and as a.
+    # Both variables are precise, since a compiler may turn an imprecise choice into a min or a max,
+    # which treats NaN differently; Mesa 22.3 also does so if the comparison has no variable, and
+    # one variable is passed as x and as a.
     body = f" {{precise}}bool d = x {sign} y; {{precise}}float c = d ? a : b; return c; "
     return Helper(f"select_{name}", "xyab", body)
 
@@ -56,21 +56,22 @@ HELPERS = {
     "greater": _select("greater", ">"),
     "greater_equal": _select("greater_equal", ">="),
     # Mesa 22.3 takes -r.x * r.y for a number that is not positive (it looks past the two letters),
-    # and a comparison with 0 later on is folded away. A sign changed as a bit is no negation to it.
+    # and a comparison with 0 later on is folded away. It does not recognise a changed sign bit as a
+    # negation.
     "negated": Helper(
         "negated", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ 0x80000000u); "
     ),
     "constant": Helper(
         "constant", "a", " return uintBitsToFloat(floatBitsToUint(a) ^ floatBitsToUint(zero)); "
     ),
-    # GLSL's clamp may make anything of a NaN: NVIDIA's of one that is an absolute value is 1.
+    # GLSL's clamp of a NaN is undefined: NVIDIA's gives 1 if it is an absolute value.
     "saturated": Helper(
         "saturated",
         "a",
         " {precise}bool d = a > 0.0; {precise}float b = d ? a : 0.0;"
         " {precise}bool e = b < 1.0; {precise}float c = e ? b : 1.0; return c; ",
     ),
-    # A product of a logarithm that is not precise may become pow, which is wrong for a base of 0.
+    # An imprecise product of a logarithm may become pow, which is wrong for a base of 0.
     "power": Helper(
         "power",
         "ab",
@@ -84,7 +85,7 @@ EXACT_HELPERS = {
     Operator.DIVIDE: Helper("quotient", "ab", " return float(double(a) / double(b)); "),
     Operator.SQRT: Helper("root", "a", " return float(sqrt(double(a))); "),
 }
-"""What rounds to the nearest float where GLSL's own operation need not."""
+"""Functions that round to the nearest float, which GLSL's own operations need not."""
 
 _FP24 = """
     uint bits = floatBitsToUint(a), sign = bits & 0x80000000u, size = bits & 0x7fffffffu;
@@ -147,9 +148,9 @@ QUANTIZERS = {
         ("ff8", _fixed_255(8)),
     )
 }
-"""What rounds a float32 to an arithmetic of isa/arithmetic.py, bit for bit, by its name."""
+"""Functions that round a float32 to an arithmetic of isa/arithmetic.py, bit for bit, by name."""
 
-# To the nearest float, but to the odd one of two: rounded once more, it is as if it had been once.
+# Rounding to odd: rounding the result once more is like rounding once.
 _BY_ODD = """
     float near = float(a);
     if (double(near) == a) return quantize(near);
@@ -160,7 +161,7 @@ _BY_ODD = """
 
 
 def _steps(per_unit: int, least: int, most: int) -> str:
-    """As isa/arithmetic.py rounds to fixed point; every number of steps is a float."""
+    """Rounds to fixed point like isa/arithmetic.py; every number of steps is a float."""
     return f"""
     if (isnan(a)) return 0.0;
     double steps = roundEven(clamp(a * {per_unit}.0lf, {least}.0lf, {most}.0lf));
@@ -178,7 +179,7 @@ WIDE_QUANTIZERS = {
         ("ff8", _steps(255, -2040, 2040)),
     )
 }
-"""What rounds a double to those arithmetics by way of `quantize`, which must be defined before."""
+"""Functions that round a double to those arithmetics through `quantize`, defined before."""
 
 TO_HALF = Helper("to_half", "a", _FP16)
-"""What rounds a float32 to what a texture of 16-bit floats holds."""
+"""The function that rounds a float32 to a 16-bit float texture's format."""

@@ -1,9 +1,9 @@
-"""Fused passes and temporal tiling as GLSL compute shaders: a tile of fragments a work group.
+"""Fused passes and temporal tiling as GLSL compute shaders: a tile of fragments per work group.
 
 lower/groups/tiling.py and lower/temporal/tiling.py make the statements. Textures are arrays in
-storage buffers: a vec4 a texel, or a float. Those that are only read can be buffer textures of the
-same buffers instead, which some devices read faster. What differs between passes of one Content
-stands in a uniform block, whose bytes `uniform_blocks` makes of their Arguments.
+storage buffers: a vec4 or a float per texel. Read-only textures can instead be buffer textures of
+the same buffers, which some devices read faster. The differences between passes of one Content are
+in a uniform block; `uniform_blocks` makes its bytes from their Arguments.
 """
 
 from __future__ import annotations
@@ -55,11 +55,10 @@ def emit_groups(
 
     Raises UnsupportedError for fog and bent attributes.
 
-    shape: what is wanted; where nothing can be staged in `shared_bytes`, it has no K-depth.
-    fetches: read the surfaces that are only read as buffer textures, each at the texture unit of
-    its number.
-    Run it on the Arguments' width over the tile's × height over the tile's groups, rounded up, with
-    the surfaces' buffers at their numbers as bindings, the uniform ITERATIONS and the uniform block
+    shape: the wanted one; without a K-depth if nothing can be staged in `shared_bytes`. fetches:
+    read read-only surfaces as buffer textures, each at the texture unit of its number. Run it on
+    the Arguments' width over the tile's × height over the tile's groups, rounded up, with the
+    surfaces' buffers at their numbers as bindings, the uniform ITERATIONS and the uniform block
     BLOCK (std140, at binding 0): the vec4s of `vectors`, then `block_variables`. `uniform_blocks`
     gives its bytes.
     """
@@ -91,7 +90,7 @@ def emit_groups(
 
 
 class GroupEmitter(GlslEmitter):
-    """Texels are elements of buffers; what passes give is in the uniform block.
+    """Texels are elements of buffers; the passes' values are in the uniform block.
 
     fetched: the names of the arrays that are buffer textures. iterations: the type of the
     uniform ITERATIONS. lengths: what follows the names of the block's vectors.
@@ -129,7 +128,7 @@ class GroupEmitter(GlslEmitter):
         known: Mapping[Variable, str],
         statements: Sequence[Statement],
     ) -> GroupCode:
-        """The shader around the statements of main; known: what these begin with."""
+        """The shader around the statements of main. known: the statements that they begin with."""
         lines = self.block(statements)
         (uniforms, functions), (across, up) = self.head(), shape.threads
         head = [*COMPUTE.header, *uniforms]
@@ -188,7 +187,7 @@ def emit_temporal(content: TemporalContent, shape: TemporalShape, *, exact: bool
 
 
 class _TemporalEmitter(GroupEmitter):
-    """What passes give is of the iteration, where it varies."""
+    """The passes' values are taken for the iteration if they vary."""
 
     iterations = "ivec3"
 

@@ -1,4 +1,4 @@
-"""Expressions in double, as GLSL: what instructions compute where their results are rounded.
+"""Expressions in double, as GLSL: for instructions whose results are rounded.
 
 In another arithmetic than fp32 the reference machine computes an instruction in float64 and rounds
 its result once. A float is too narrow for that: a product of two fp24 numbers has 34 digits.
@@ -35,7 +35,7 @@ def wide_type(width: int) -> str:
 
 
 class WideEmitter(TextEmitter):
-    """Spells expressions in double, too. wide_variables: those that are declared as doubles."""
+    """Spells expressions in double, too. wide_variables: the ones declared as doubles."""
 
     def __init__(self) -> None:
         """Nothing declared yet."""
@@ -47,7 +47,7 @@ class WideEmitter(TextEmitter):
         """What a variable is called."""
 
     def wide(self, value: Expression) -> str:  # noqa: PLR0911 - a case each
-        """An expression in double; what no operation of doubles computes is converted."""
+        """An expression in double; operations without a double form are converted."""
         match value:
             case Operation(operator=operator, operands=operands) if value.type.kind is Kind.FLOAT:
                 parts = [self.wide(operand) for operand in operands]

@@ -1,8 +1,8 @@
-"""What opcodes and fog compute, as functions of JavaScript: on numbers, each operation rounded.
+"""The meaning of opcodes and fog as JavaScript functions on numbers, each operation rounded.
 
-A number of JavaScript is a double. A sum, a difference, a product, a quotient or a square root of
-float32s that is computed as a double and then rounded to float32 is the one that float32 arithmetic
-gives. Other functions are as close as the browser's are.
+A JavaScript number is a double. A sum, difference, product, quotient or square root of float32s,
+computed as a double and rounded to float32, equals the result of float32 arithmetic. Other
+functions are as precise as the browser's.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ const powerOf = (a, b) => (a === 1 ? 1 : a ** b);
 
 
 def opcode_functions() -> str:
-    """The text of `opcodesIn`: what every opcode computes, by its mnemonic.
+    """The text of `opcodesIn`: every opcode's function, by its mnemonic.
 
     `opcodesIn(f)` gives objects with the opcode's `form` (isa/opcodes.py) and `of`, the function;
     f rounds each operation. A function of components takes and gives numbers; one of vectors, four
@@ -78,7 +78,7 @@ def opcode_functions() -> str:
 
 
 def fog_functions() -> str:
-    """The text of `fogIn`: for each fog option the factor, and how colours are mixed (isa/fog.py).
+    """The text of `fogIn`: for each fog option the factor, and the mixing of colours (isa/fog.py).
 
     `fogIn(f).factors[option]` takes the fog coordinate and the vector of state.fog.params, and
     gives the factor before it is clamped; `fogIn(f).mixed` takes the factor, a component of the
@@ -111,7 +111,7 @@ def _components(vector: Variable) -> list[Expression]:
 
 
 def _function(parameters: Sequence[Variable], result: Any) -> str:
-    """A function of JavaScript that gives a value, or several values."""
+    """A JavaScript function that returns a value, or several values."""
     values = result if isinstance(result, tuple | list) else (result,)
     same = len({id(value) for value in values}) == 1
     value = expression(values[0]) if same else compose(values)

@@ -1,7 +1,7 @@
 """Rows of texels near the edges of textures, as LLVM instructions.
 
-A lookup that reads a row as it goes, and leaves its texture somewhere, is a load of a vector nearly
-everywhere. Tiles that meet no edge have no more than that; others look where the edge is.
+A lookup that reads along a row and leaves its texture somewhere is a vector load nearly everywhere.
+Tiles that meet no edge contain only that load; others check for the edge.
 """
 
 from __future__ import annotations
@@ -21,20 +21,19 @@ if TYPE_CHECKING:
 
 
 class Edges:
-    """Where the tile that a TileMemory is at lies between the edges of textures.
+    """The position of a TileMemory's tile between the edges of textures.
 
-    is_inner: whether the tile, and all that its lookups read in a row, surely lies inside
-    (inner_columns).
+    is_inner: whether the tile and its lookups along rows certainly lie inside (inner_columns).
     """
 
     def __init__(self, memory: TileMemory) -> None:
-        """Nothing known of the tile."""
+        """Starts with nothing known about the tile."""
         self._memory, self.is_inner = memory, False
 
     def inner_columns(
         self, lookups: Iterable[AffineLookup[int]], first: Any, last: Any
     ) -> tuple[Any, Any]:
-        """Between which of the columns from first to last whole tiles are inner ones.
+        """The range of the columns from first to last in which whole tiles are inner ones.
 
         lookups: those that meet edges.
         """

@@ -38,11 +38,11 @@ from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup
 from gpgpu_legacy.lower.sampling import size_variables
 
 Component = tuple[Variable, int]
-"""A component of a variable, which a TileValue stands for."""
+"""A component of a variable, which has a TileValue."""
 
 
 class FunctionContext:
-    """What the expressions of one LLVM function refer to.
+    """The environment of the expressions of one LLVM function.
 
     sizes: of the surfaces that lookups fetch from. trips: of the loop around.
     """
@@ -112,8 +112,8 @@ class LookupFunctions:
 class Scope:
     """Expressions of one statement, or of one call of a function, component by component.
 
-    Parts that they share are emitted once. values: what components of variables are. declared: what
-    variables of the block stand for; that is emitted where it is read.
+    Shared parts are emitted once. values: of components of variables. declared: the expressions of
+    the block's variables, which are emitted where they are read.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Scope:
         self._texels: dict[int, FetchedTexel] = {}
 
     def component(self, value: Expression, index: int) -> TileValue:
-        """A component of an expression, or the number that is the same for all components."""
+        """A component of an expression, or the number for all components."""
         if value.type.width == 1:
             index = 0
         key = (id(value), index)
@@ -182,7 +182,7 @@ class Scope:
         raise AssertionError(given)
 
     def _called(self, call: Call, wanted: Components, channel: int) -> TileValue:
-        """A channel of what a function gives, of which these are wanted."""
+        """A channel of a function's result, of which these are wanted."""
         if _fetches(call.function) > 1:
             key = (id(call), wanted)
             if key not in self._filtered:
@@ -224,6 +224,6 @@ def _one(vector: Any) -> TileValue:
 
 
 def _fetches(function: Function) -> int:
-    """How many texels it fetches."""
+    """The number of texels that it fetches."""
     parts = [*all_expressions(function.body), *walk(function.result)]
     return len({id(part) for part in parts if isinstance(part, Fetch)})

@@ -1,10 +1,10 @@
 """Fused passes as LLVM IR: tiles of fragments, with all iterations of a tile in registers.
 
-What is decided elsewhere is emitted here: what is done for a fragment (lower/fused/body.py), how
-large a tile is (analysis/register_tile.py).
+The decisions are made elsewhere: the statements of a fragment (lower/fused/body.py), the size of a
+tile (analysis/register_tile.py).
 
 A module has functions of one argument, an array of 64-bit words (llvm_words.py): `stage_piece` for
-columns of tiles, and `run_piece` for a rectangle of fragments, each for a stretch of iterations.
+columns of tiles, and `run_piece` for a rectangle of fragments, each for a range of iterations.
 Everything that differs between fused passes of one Content is among the words, or in the table that
 one of them points to. `stage` and `run` take the words of such pieces from a queue, one after
 another, until none is left: any number of threads may call them at once.
@@ -80,12 +80,13 @@ from gpgpu_legacy.lower.ir_types import ALONG_X
 from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import read_first
 
-UNROLLED = 32  # about how many instructions of a program the body of a loop is made of
+UNROLLED = 32  # about the program instructions in the body of a loop
 
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
-    """What of the processor the code's shape depends on: floats in a vector, and vectors.
+    """The properties of the processor that decide the code's shape: floats in a vector, and
+    vectors.
 
     halves: whether it has instructions that convert float16. fuses: whether it has fused
     multiply-adds.
@@ -99,10 +100,10 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """What a Content became.
+    """The code of a Content.
 
-    text: LLVM IR. table: whose values follow one another in the table, all iterations of the first
-    before those of the second. staged: how many rows one iteration stages, `tile.width` numbers
+    text: LLVM IR. table: the scalars whose values are in the table, all iterations of the first
+    before those of the second. staged: the rows that one iteration stages, of `tile.width` numbers
     each. instructions: of an iteration, for a fragment.
     """
 
@@ -116,9 +117,9 @@ class Code:
 def emit_fused_passes(
     content: Content, processor: VectorUnit, *, exact: bool, tile: tuple[int, int] | None = None
 ) -> Code:
-    """The code of a Content. Raises UnsupportedError for what is left to the reference machine.
+    """The code of a Content. Raises UnsupportedError for cases left to the reference machine.
 
-    tile: rows and vectors that are wanted, in place of those that register_tile would choose.
+    tile: the wanted rows and vectors, instead of register_tile's choice.
     """
     refuse_unsupported(content)
     for surface in content.surfaces:
@@ -132,8 +133,8 @@ def emit_fused_passes(
 
 @contextmanager
 def _uncollected() -> Iterator[None]:
-    """No search for garbage: a module is a hundred thousand objects, all of them in use, and to
-    look through them again and again takes a third of the time.
+    """Pauses garbage collection: a module is a hundred thousand objects, all in use, and scanning
+    them repeatedly would take a third of the time.
     """
     enabled = gc.isenabled()
     gc.disable()
@@ -148,7 +149,7 @@ def _uncollected() -> Iterator[None]:
 
 
 class _Module:
-    """The module of a Content: what all of its functions share."""
+    """The module of a Content: the common part of its functions."""
 
     def __init__(
         self, content: Content, processor: VectorUnit, *, exact: bool, tile: tuple[int, int] | None
@@ -177,10 +178,10 @@ class _Module:
         return ir.Function(self.module, kind, name)
 
     def _memory(self, function: Any, tile: TileShape) -> TileMemory:
-        """What a function of the words reads and writes; its first block is begun.
+        """The memory of a function of the words, with its first block begun.
 
-        Its stack is aligned to whole vectors: one that is kept there and lies across two lines of a
-        cache takes twice as long to load.
+        Its stack is aligned to whole vectors: a vector across two cache lines takes twice as long
+        to load.
         """
         function.attributes.alignstack = 4 * tile.lanes
         builder = ir.IRBuilder(function.append_basic_block())
@@ -188,10 +189,11 @@ class _Module:
         return TileMemory(emit, function.args[0], self.content, self.staging, self.table)
 
     def _tiles_function(self, tile: TileShape) -> Any:
-        """What runs tiles of that shape, between two columns, two rows and two iterations.
+        """The function that runs tiles of that shape, between two columns, two rows and two
+        iterations.
 
-        What is the same for all of them is loaded once, before its loops. What is staged of a
-        column of tiles serves all of its rows before the next column's turn; else rows go first.
+        Invariant values are loaded once, before the loops. If texels are staged, all rows of a
+        column of tiles use them before the next column; otherwise rows go first.
         """
         function = self._function(f"tiles_of_{tile.rows}", *[I64] * 6)
         function.linkage = "internal"
@@ -213,8 +215,8 @@ class _Module:
     def _emit_columns(self, memory: TileMemory, x_first: Any, x_last: Any) -> None:
         """The tiles between two columns.
 
-        Short code is there twice: for tiles that lie inside with all that their lookups read in a
-        row, and for those before and after them, which look where the edges are.
+        Short code is emitted twice: for tiles whose lookups along rows all lie inside, and for the
+        tiles before and after them, which check for the edges.
         """
         b, width = memory.builder, memory.tile.width
         if not self.content.once or instruction_count(self.statements) > UNROLLED:
@@ -235,7 +237,7 @@ class _Module:
                             self._emit_tile(memory)
 
     def _lookups_at_edges(self) -> tuple[AffineLookup[int], ...]:
-        """The lookups that read rows as they go, and meet edges; each once."""
+        """The lookups that read along rows and meet edges, each once."""
         texels = [part for part in all_expressions(self.statements) if isinstance(part, Texel)]
         near = [each.lookup for each in texels if meets_edges(each.lookup, each.advance)]
         return tuple(dict.fromkeys(near))
@@ -244,7 +246,7 @@ class _Module:
         _TileEmitter(memory, self.lookups, self.statements).run()
 
     def _run_function(self, tiles: Sequence[Any]) -> Any:
-        """Whole tiles first, then the rows that are left, one at a time.
+        """Whole tiles first, then the remaining rows, one at a time.
 
         The last tile of a row runs over its end: textures have room there (runtime/native.py).
         """
@@ -272,7 +274,7 @@ class _Module:
         return function
 
     def _queue_function(self, name: str, piece: Any) -> None:
-        """A function that calls another one on pieces, each taken by one thread alone."""
+        """A function that calls another one on pieces, each of which one thread takes."""
         function = self._function(name)
         b = ir.IRBuilder(function.append_basic_block())
         queue, [argument] = Words(b, function.args[0]), function.args
@@ -293,7 +295,7 @@ class _Module:
 
 
 def _staging(statements: Iterable[Statement]) -> StagedChannels:
-    """What varies along x and is the same for all rows."""
+    """The values that vary along x and are the same for all rows."""
     staging = StagedChannels()
     for statement in statements:
         trips = trip_count(statement) if isinstance(statement, For) else 1
@@ -314,8 +316,8 @@ def _staging(statements: Iterable[Statement]) -> StagedChannels:
 class _TileEmitter:
     """The function of a tile: loads and stores, the loop over iterations, the statements in it.
 
-    values: what the components of variables are. declared: what variables of a block stand for;
-    that is emitted where it is read.
+    values: of the components of variables. declared: the expressions of a block's variables, which
+    are emitted where they are read.
     """
 
     def __init__(
@@ -349,7 +351,7 @@ class _TileEmitter:
                 memory.put_own(variable.number, channel, value)
 
     def block(self, statements: Sequence[Statement]) -> None:
-        """Statements, one after another; but a lookup is emitted where its texel is first read."""
+        """Emit statements in order, but a lookup where its texel is first read."""
         waiting: list[TileValue] = []
         for statement in statements:
             match statement:
@@ -371,7 +373,7 @@ class _TileEmitter:
         self.emit.emit_now(waiting)
 
     def loop(self, loop: For) -> None:
-        """A loop of several trips at a time; then the trips that are left."""
+        """A loop of several trips at a time; then the remaining trips."""
         memory, known, trips = self.memory, self.memory.known, trip_count(loop)
         unrolled = min(trips, max(1, UNROLLED // instruction_count(loop.body)))
         whole = trips // unrolled * unrolled

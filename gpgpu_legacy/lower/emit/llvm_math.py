@@ -1,13 +1,13 @@
 """EX2, LG2, POW, SIN and COS of vectors as LLVM instructions.
 
-LLVM has these functions for vectors only where a library of vector functions is linked; else it
-calls the C library once a lane, which takes most of the time of a program that uses them. Here they
-are polynomials on a reduced argument, for all lanes at once. None is off by more than MOST_ULPS
-units in the last place.
+LLVM has these functions for vectors only if a library of vector functions is linked; otherwise it
+calls the C library once per lane, which takes most of such a program's time. Here they are
+polynomials on a reduced argument, for all lanes at once. None is off by more than MOST_ULPS units
+in the last place.
 
-The polynomials interpolate at Chebyshev's points. That of LG2 has its first coefficient apart, in
-two parts, so that results near 0 keep all their digits. POW computes in float64, since its exponent
-magnifies whatever error the logarithm has.
+The polynomials interpolate at Chebyshev's points. LG2's keeps its first coefficient in two parts,
+so that results near 0 keep all their digits. POW computes in float64, since its exponent magnifies
+the error of the logarithm.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 from llvmlite import ir
 
 MOST_ULPS = 2
-"""How many units in the last place a result is off at most; tests hold the functions to it."""
+"""The largest error of a result in units in the last place; tests check it."""
 
 LARGEST_ANGLE = 32768.0
-"""Up to which the angle's turns are subtracted exactly enough; the C library computes others."""
+"""The largest angle whose turns are subtracted accurately; the C library computes larger ones."""
 
 _F32, _F64, _I32, _I64 = ir.FloatType(), ir.DoubleType(), ir.IntType(32), ir.IntType(64)
 
@@ -53,12 +53,12 @@ _QUARTERS = 0.636619772367581343
 _ROOT_HALF = 0x3F3504F3  # the bits of √½ in float32
 _ROOT_HALF_F64 = 0x3FE6A09E667F3BCD
 _WHOLE = 1.5 * 2.0**52
-"""A float64 with the last places for whole numbers: sums with it have them in their bits."""
+"""A float64 large enough that sums with it are integers in their low bits."""
 _WHOLE_BITS = 0x4338000000000000
 
 
 class _Vectors:
-    """Instructions on vectors, with numbers in place of vectors of the same."""
+    """Instructions on vectors; a number becomes a vector with that number in all lanes."""
 
     def __init__(self, module: ir.Module, builder: ir.IRBuilder, lanes: int) -> None:
         self.module, self.builder, self.lanes = module, builder, lanes
@@ -86,9 +86,9 @@ class _Vectors:
         return self.call("fma", a, b, c)
 
     def polynomial(self, coefficients: Sequence[float], x: Any) -> Any:
-        """Of x, the constant coefficient first: pairs, pairs of pairs and so on.
+        """A polynomial in x, the constant coefficient first, by pairs, pairs of pairs and so on.
 
-        So few of its operations wait for one another.
+        So only few operations depend on each other.
         """
         terms = [self.like(coefficient, x) for coefficient in coefficients]
         while len(terms) > 1:
@@ -100,7 +100,7 @@ class _Vectors:
         return terms[0]
 
     def compare(self, sign: str, a: Any, b: float) -> Any:
-        """False where a is NaN."""
+        """False if a is NaN."""
         return self.builder.fcmp_ordered(sign, a, self.like(b, a))
 
     def choose(self, condition: Any, a: Any, b: Any) -> Any:
@@ -160,7 +160,7 @@ def _log2(v: _Vectors, x: Any) -> Any:
 
 
 def _power(v: _Vectors, base: Any, exponent: Any) -> Any:
-    """Of a base that is not negative."""
+    """The power of a base that is not negative."""
     b, doubles, longs = v.builder, v.kind(_F64), v.kind(_I64)
     bits = b.bitcast(b.fpext(base, doubles), longs)
     shift, bias = v.number(52, _I64), 1023 << 52
@@ -186,7 +186,7 @@ def _power(v: _Vectors, base: Any, exponent: Any) -> Any:
 
 
 def _turned(ahead: int, name: str) -> _Function:
-    """Sine, or a sine so many quarter turns ahead; name: that of LLVM's function."""
+    """The sine, or the sine that many quarter turns ahead. name: of LLVM's function."""
 
     def function(v: _Vectors, x: Any) -> Any:
         b = v.builder
@@ -213,7 +213,7 @@ def _turned(ahead: int, name: str) -> _Function:
 
 
 def _where_near(v: _Vectors, near: Any, result: Any, far: _Function) -> Any:
-    """The result, or what `far` gives if it is not near in all lanes."""
+    """The result, or that of `far` if not all lanes are near."""
     b = v.builder
     lanes = ir.IntType(v.lanes)
     all_near = b.icmp_unsigned("==", b.bitcast(near, lanes), ir.Constant(lanes, -1))
@@ -241,7 +241,7 @@ _FUNCTIONS: dict[str, _Function] = {
 def vector_function(
     name: str, module: ir.Module, builder: ir.IRBuilder, values: Sequence[Any]
 ) -> Any:
-    """A function of vectors, by the name that LLVM has for it; emitted where the builder is.
+    """A function of vectors, by LLVM's name; emitted at the builder's position.
 
     The processor should have fused multiply-adds: without, each becomes a call.
     """

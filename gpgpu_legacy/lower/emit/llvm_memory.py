@@ -1,8 +1,8 @@
-"""What generated LLVM code loads and stores: texels, staged copies of them, numbers of its table.
+"""Loads and stores of generated LLVM code: texels, their staged copies, numbers of the table.
 
-A lookup that does not vary along x is a scalar, loaded once a row of fragments and broadcast. One
-that does not vary along y is shared by the rows; where there are many of them it is staged: copied
-once for all rows, in panels as wide as a tile, each in the order in which the tiles will want it.
+A lookup that does not vary along x is a scalar, loaded once per row of fragments and broadcast. One
+that does not vary along y is shared by the rows; if there are many rows it is staged: copied once
+for all of them, in panels as wide as a tile, in the order in which the tiles read it.
 """
 
 from __future__ import annotations
@@ -62,16 +62,16 @@ _ELEMENTS = {(Numeric.FLOAT, 32): F32, (Numeric.FLOAT, 16): F16, (Numeric.UNORM,
 
 
 def stored_element(texel_format: Format) -> Any:
-    """What a texture's planes consist of."""
+    """The element type of a texture's planes."""
     return _ELEMENTS[texel_format.numeric, texel_format.bits_per_channel]
 
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number that the code reads from its table, in which each has a value an iteration.
+    """A number in the code's table, with a value for each iteration.
 
-    draw: which of the fused programs wants it. source, component: of a parameter, or of an
-    attribute, for which coefficient is 0 for the base of its plane, 1 for dx and 2 for dy.
+    draw: the fused program that needs it. source, component: of a parameter or an attribute; for an
+    attribute, coefficient is 0 for the base of its plane, 1 for dx and 2 for dy.
     """
 
     draw: int
@@ -82,7 +82,7 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class AffineChannel:
-    """A channel of an affine lookup, which moves by `advance` in each of so many trips."""
+    """A channel of an affine lookup, which moves by `advance` in each trip."""
 
     lookup: AffineLookup[int]
     channel: int
@@ -91,14 +91,14 @@ class AffineChannel:
 
 
 class StagedChannels:
-    """Where staged channels stand: those of one trip together, then those of the next trip."""
+    """The positions of staged channels: first all of one trip, then all of the next."""
 
     def __init__(self) -> None:
         self.rows = 0  # of tile.width numbers, in an iteration
         self._places: dict[AffineChannel, tuple[int, int]] = {}
 
     def add(self, channels: Sequence[AffineChannel]) -> None:
-        """Give the channels of a loop's body their places."""
+        """Assign positions to the channels of a loop's body."""
         new = [channel for channel in dict.fromkeys(channels) if channel not in self._places]
         for number, channel in enumerate(new):
             self._places[channel] = (self.rows + number, len(new))
@@ -111,7 +111,7 @@ class StagedChannels:
         return channel in self._places
 
     def place(self, channel: AffineChannel) -> tuple[int, int]:
-        """Which row it is in the first trip, and how many rows a trip has."""
+        """Its row in the first trip, and the number of rows per trip."""
         return self._places[channel]
 
 
@@ -131,7 +131,7 @@ class Planes:
 
 
 class TileMemory:
-    """What one function loads and stores for the tile, the iteration and the trip it is at.
+    """Loads and stores of one function for the current tile, iteration and trip.
 
     x, y: the lower left fragment of the tile. trip: the number of the loop's trip with which its
     unrolled trips begin, of which `ahead` are emitted. known: what has been emitted for this trip.
@@ -194,8 +194,8 @@ class TileMemory:
     def put_own(self, number: int, channel: int, value: TileValue) -> None:
         """Store it.
 
-        The last tile of a row runs over its end. Texels that follow there are kept, be they of a
-        larger texture, or of columns whose turn comes later.
+        The last tile of a row runs over its end. Texels there are kept: they belong to a larger
+        texture, or to later columns.
         """
         element = self.surfaces[number].element
         align = ALIGNMENTS[element]
@@ -211,7 +211,7 @@ class TileMemory:
                 store(self.builder, stored, place, align)
 
     def _in_columns(self, vector: int) -> Any:
-        """For each lane, whether it is in the columns that are to be worked on."""
+        """For each lane, whether it is in the columns to compute."""
         if ("lanes", vector) not in self.known:
             b, lanes = self.builder, self.tile.lanes
             left = b.trunc(b.sub(self.x_last, b.add(self.x, integer(vector * lanes))), I32)
@@ -315,7 +315,7 @@ class TileMemory:
         return self.emit.floats(gathered)
 
     def decoded(self, number: int, stored: TileValue) -> TileValue:
-        """What a lookup finds where the surface stores this."""
+        """The value that a lookup reads for this stored number."""
         texel_format = self.content.surfaces[number].format
         if texel_format.numeric is not Numeric.UNORM:
             return stored
@@ -324,7 +324,7 @@ class TileMemory:
     # Staged ones
 
     def stage(self) -> None:
-        """Copy what is staged of columns of tiles, iteration after iteration."""
+        """Copy the staged texels for columns of tiles, iteration after iteration."""
         b, columns = self.builder, (self.words.integer(X_FIRST), self.words.integer(X_LAST))
         with (
             CountedLoop(b, self.first, self.last) as self.iteration,
@@ -341,7 +341,7 @@ class TileMemory:
                         store(b, value, place, 4)
 
     def begin_panel(self) -> None:
-        """Find what is staged for the column of tiles at x: where iteration 0 would have it."""
+        """Locate the staged texels for the column of tiles at x, for iteration 0."""
         b, words = self.builder, self.words
         number = b.udiv(self.x, integer(self.tile.width))
         skipped = integer(self.staging.rows * self.tile.width)
@@ -350,7 +350,7 @@ class TileMemory:
         self.panel = b.gep(words.address(STAGED, F32), [offset])
 
     def _staged(self, channel: AffineChannel) -> TileValue:
-        """What `stage` has copied: decoded, and the same for all rows."""
+        """The texels that `stage` copied: decoded, and the same for all rows."""
         kind = self.emit.vector_of(F32)
         return TileValue(
             ALONG_X,
@@ -372,7 +372,7 @@ class TileMemory:
     # Fetched ones
 
     def sizes(self, number: int) -> list[TileValue]:
-        """How many texels a surface has along s, t and r, as 32-bit integers."""
+        """The sizes of a surface along s, t and r, as 32-bit integers."""
         b = self.builder
         return [self.emit.uniform(b.trunc(size, I32)) for size in self.surfaces[number].sizes]
 
@@ -396,7 +396,7 @@ class TileMemory:
         return self.decoded(number, TileValue(texels.axes, loaded))
 
     def whole_texels(self, number: int, texels: TileValue) -> list[TileValue]:
-        """The channels of the texels of these numbers, where those of a texel lie side by side."""
+        """The channels of the texels of these numbers, if a texel's channels lie side by side."""
         b, first = self.builder, self.surfaces[number].planes[0]
         # Of halves of a texel, 8 bytes: the most by which an address scales a number.
         halves = self.emit.map(lambda n: b.add(n, n), texels)
@@ -463,7 +463,7 @@ class TileMemory:
 
 
 class FetchedTexel:
-    """Texels that are fetched by their numbers; of each channel that is asked for."""
+    """Texels fetched by their numbers, channel by channel on demand."""
 
     def __init__(self, memory: TileMemory, number: int, texels: TileValue) -> None:
         """number: of the surface."""

@@ -1,15 +1,15 @@
 """A native loop over the passes of a Repeat, which several threads run together, as LLVM IR.
 
 The Repeat's passes are grouped into stages, and the rows of each stage into items. All threads take
-items in their order, one at a time. An item says which other items must have ended before it, and
-whoever takes it waits for them. Threads hold no place of their own: one alone gets through all
-items, and others may join at any time.
+items in their order, one at a time. An item lists the items that must have ended before it, and the
+thread that takes it waits for them. No thread is special: one alone can run all items, and others
+may join at any time.
 
 A stage of several passes (temporal tiling) has the shape that its items give it: pass t of a stage
 works on the rows from low + t·low_step up to, but without, high + t·high_step. An item goes through
 its columns in blocks of `span` from the left, and through the rows of a block in chunks from below.
-Each pass follows the one before it at a distance of `lag` rows and `slant` columns, so that what
-lies between stays in a cache. Rows from `height` on are those from the other side.
+Each pass follows the one before it at a distance of `lag` rows and `slant` columns, so that the
+texels in between stay in a cache. Rows from `height` on wrap around to the other side.
 
 Like the code of passes (llvm_fused.py), the loop is handed 64-bit words: HEADER_WORDS, then
 MEMBER_WORDS for each pass of the Repeat's body, by thread. An item has ITEM_WORDS.
@@ -52,9 +52,9 @@ LOW, LOW_STEP, HIGH, HIGH_STEP, START, RING, FROM, AWAITED, AFTER, ITEM_WORDS = 
 CODE, WORDS, COLUMNS, MEMBER_WORDS = range(4)
 
 ENDED_WORDS = 8
-"""How far the counts of two items are apart: a cache line."""
+"""The distance between the counts of two items: a cache line."""
 
-_SPINS = 4096  # how often a thread looks before it lets others run
+_SPINS = 4096  # checks before a thread lets others run
 
 
 @cache
@@ -75,7 +75,7 @@ def _function(module: ir.Module, name: str, arguments: int) -> tuple[Any, ir.IRB
 
 
 def _wait_function(module: ir.Module) -> None:
-    """Wait until an item, the first argument the count of it, has ended so many stages."""
+    """Wait until an item, whose count is the first argument, has ended that many stages."""
     function, b = _function(module, "wait", 3)
     count, header, stages = function.args
     look, spin, pause, done = (function.append_basic_block() for _ in range(4))

@@ -2,11 +2,11 @@
 
 A tile is `rows` rows by `vectors` vectors of `lanes` neighbouring fragments. A TileValue holds one
 LLVM value for each row and each vector over which it varies: vectors of lanes where it differs from
-column to column, scalars where it does not. Each is emitted when it is first asked for, so that who
-asks decides how many are alive at a time.
+column to column, scalars where it does not. Each is emitted when it is first requested, so that the
+requests decide how many are alive at a time.
 
-Every operation is rounded to float32. Where contraction is allowed, a product that is added may be
-rounded once (LLVM's `contract`); nothing is reordered.
+Every operation is rounded to float32. If contraction is allowed, a multiply-add may be rounded once
+(LLVM's `contract`); nothing is reordered.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ F32, F16, I8 = ir.FloatType(), ir.HalfType(), ir.IntType(8)
 I1, I32, I64 = ir.IntType(1), ir.IntType(32), ir.IntType(64)
 
 ALIGNMENTS = {F32: 4, F16: 2, I8: 1}
-"""Of stored elements: bytes."""
+"""Sizes of stored elements, in bytes."""
 
 _ELEMENTS = {Kind.FLOAT: F32, Kind.INT: I32, Kind.BOOL: I1}
 
 APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.COS, Operator.POWER})
-"""Operations of which two libraries may give neighbouring results; an exact run has none."""
+"""Operations for which two libraries may give neighbouring results; an exact run has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class TileValue:
     __slots__ = ("_cells", "_emit", "axes", "splats")
 
     def __init__(self, axes: Axes, emit: Callable[[int, int], Any]) -> None:
-        """emit: the value of a row and a vector, 0 along an axis that tells none apart."""
+        """emit: the value of a row and a vector, 0 for an axis along which it does not vary."""
         self.axes, self._emit = axes, emit
         self._cells: dict[tuple[int, int], Any] = {}
         self.splats: dict[int, Any] = {}  # by row, where it is the same along x
@@ -101,7 +101,7 @@ class ValueEmitter:
         return ir.VectorType(element, self.tile.lanes)
 
     def splat(self, value: Any) -> Any:
-        """A value in all lanes."""
+        """The value in all lanes."""
         lanes = self.tile.lanes
         if isinstance(value, ir.Constant):
             return ir.Constant(self.vector_of(value.type), [value] * lanes)
@@ -125,7 +125,7 @@ class ValueEmitter:
         return TileValue(NOWHERE, lambda *_: value)
 
     def emit_now(self, grids: Sequence[TileValue]) -> None:
-        """Emit values here, all parts of them: a row of all of them, then the next row."""
+        """Emit all parts of the values here: a row of all of them, then the next row."""
         for row, grid, vector in product(range(self.tile.rows), grids, range(self.tile.vectors)):
             grid.cell(row, vector)
 
@@ -135,7 +135,7 @@ class ValueEmitter:
         return self.uniform(ir.Constant(_ELEMENTS[kind], number))
 
     def map(self, instruction: Callable[..., Any], *grids: TileValue) -> TileValue:
-        """An instruction on scalars or vectors, for each row and vector that values tell apart."""
+        """An instruction on scalars or vectors, for each row and vector along which values vary."""
         axes = union(grid.axes for grid in grids)
         return TileValue(
             axes, lambda r, v: instruction(*(self.at(g, r, v, in_lanes=axes.x) for g in grids))
@@ -148,7 +148,7 @@ class ValueEmitter:
     # Operations
 
     def operation(self, operation: Operation, operands: Sequence[TileValue]) -> TileValue:
-        """An operation of the IR on its operands; raises UnsupportedError where there is none."""
+        """An operation of the IR on its operands; raises UnsupportedError if there is none."""
         operator = operation.operator
         if self.exact and operator in APPROXIMATE:
             raise UnsupportedError(f"{operator.value} to the last bit")
@@ -182,7 +182,7 @@ class ValueEmitter:
         return convert(value, kind)
 
     def stored(self, value: Any, element: Any) -> Any:
-        """Floats as numbers that are stored so; where they are such numbers, they are kept."""
+        """Floats as stored numbers; numbers that are stored already are kept."""
         kind = like(value.type, element)
         if element == F32:
             return value
@@ -218,7 +218,7 @@ def _int_comparison(sign: str) -> _Instruction:
 
 
 def _int_choice(sign: str) -> _Instruction:
-    """The one of two whole numbers for which the comparison with the other holds."""
+    """The one of two integers for which the comparison with the other holds."""
     return lambda emit, _, a, b: emit.builder.select(emit.builder.icmp_signed(sign, a, b), a, b)
 
 
@@ -285,7 +285,7 @@ _INSTRUCTIONS: dict[Kind, dict[Operator, _Instruction]] = {
         Operator.NOT: lambda emit, _, value: emit.builder.not_(value),
     },
 }
-"""What emits an operation, by the kind of its last operand."""
+"""The emitters of operations, by the kind of their last operand."""
 
 
 # Types and constants ---------------------------------------------------------------------------
@@ -320,14 +320,14 @@ def integers(end: int, start: int = 0, step: int = 1) -> ir.Constant:
 
 
 def load(builder: ir.IRBuilder, place: Any, kind: Any, align: int) -> Any:
-    """What stands at a place, as a value of that type."""
+    """The value of that type at an address."""
     value = builder.load(builder.bitcast(place, kind.as_pointer()))
     value.align = align
     return value
 
 
 def store(builder: ir.IRBuilder, value: Any, place: Any, align: int) -> None:
-    """Put a value at a place."""
+    """Store a value at an address."""
     builder.store(value, builder.bitcast(place, value.type.as_pointer()), align=align)
 
 
@@ -372,7 +372,7 @@ def greater(builder: ir.IRBuilder, a: Any, b: Any) -> Any:
 
 
 class CarryingLoop:
-    """A loop of at least one trip, with values that one trip hands to the next.
+    """A loop of at least one trip, with values carried from trip to trip.
 
     Between `begin` and `end` its body is emitted; `number` counts from `first` in steps of `step`.
     """
@@ -383,7 +383,7 @@ class CarryingLoop:
         self._carried: list[tuple[TileValue, TileValue]] = []
 
     def begin(self, starts: Sequence[TileValue]) -> list[TileValue]:
-        """Open the loop; gives the carried values as they are at the beginning of a trip."""
+        """Open the loop; returns the carried values at the beginning of a trip."""
         b = self._emit.builder
         before = [self._emit.everywhere(start) for start in starts]
         self._emit.emit_now(before)

@@ -1,7 +1,7 @@
-"""The argument of generated code: 64-bit words, which say all that differs between its runs.
+"""The argument of generated code: 64-bit words with everything that differs between its runs.
 
 First stand the HEADER_WORDS, then TEXTURE_WORDS for each surface, then BASE_WORDS for each base.
-Work is shared out in pieces, each with words of its own; a Queue is where threads take them from.
+Work is split into pieces, each with its own words; threads take them from a Queue.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ BASE_WORDS = 2  # s and t, in texels
 
 
 def word_count(surfaces: int, bases: int) -> int:
-    """How many words a piece has."""
+    """The number of words of a piece."""
     return HEADER_WORDS + surfaces * TEXTURE_WORDS + bases * BASE_WORDS
 
 
 class Words:
-    """An array of words, as code reads it."""
+    """An array of words, read by code."""
 
     def __init__(self, builder: ir.IRBuilder, pointer: Any) -> None:
         """pointer: to the array."""
         self._builder, self.array = builder, pointer
 
     def place(self, word: Any) -> Any:
-        """Where a word is. word: a number, or a 64-bit integer of LLVM."""
+        """The address of a word. word: a number, or a 64-bit integer of LLVM."""
         number = integer(word) if isinstance(word, int) else word
         return self._builder.gep(self.array, [number])
 

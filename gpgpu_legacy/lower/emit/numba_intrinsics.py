@@ -1,6 +1,6 @@
-"""What the native code of kernels calls: Python text with which each kernel's module begins.
+"""Intrinsics for the native code of kernels: the Python text that begins each kernel's module.
 
-Intrinsics, for numba takes a tenth of a second for each call of a compiled function.
+They are intrinsics because numba takes a tenth of a second to compile each call of a function.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Compute kernels as Python text, which numba compiles (lower/jit.py).
 
 One function runs work groups one after another, each in the loops of kernels/schedule.py. A
-generator says what a kernel loads and stores, and computes none of its data.
+generator yields a kernel's loads and stores, and computes none of its data.
 
-Results are the reference machine's, bit for bit, NaN's sign and payload apart. So is what stops a
-run, an access outside of its array: where kernels/bounds.py has not proven that there is none,
-the code checks, and raises IndexError.
+Results are the reference machine's, bit for bit, except for the sign and payload of NaN. An access
+outside its array also stops a run: the code checks the accesses that kernels/bounds.py has not
+proven, and raises IndexError.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ DTYPES = {
     Type.DOUBLE: "float64",
     Type.VEC4: "float32",
 }
-"""What NumPy calls a scalar, or a part of a vec4."""
+"""NumPy's name for a scalar's type, or for a part of a vec4."""
 
 ENTRY = "work_groups"
 """The name of the module's function."""
@@ -78,9 +78,9 @@ _WORDS = {"&&": "and", "||": "or"}
 class Emitter:
     """Emits a kernel as Python text.
 
-    Names have a letter before them, for what GLSL allows may be a word of Python's. Integers are
-    kept as int32 and uint32; numba computes on 64 bits, and the cast afterwards drops what wraps
-    around. A part is 0 to 3 in a vec4, 0 elsewhere.
+    Names get a letter in front, since a GLSL name may be a Python keyword. Integers are kept as
+    int32 and uint32; numba computes with 64 bits, and the cast afterwards drops the overflow. A
+    part is 0 to 3 in a vec4, 0 elsewhere.
     """
 
     def __init__(self, kernel: Kernel, schedule: Schedule) -> None:
@@ -174,7 +174,7 @@ class Emitter:
         return f"v_{name}_{_PARTS[part]}" if self.kinds[name] is Type.VEC4 else f"v_{name}"
 
     def variable(self, name: str, part: int) -> str:
-        """Where a variable is kept, in the loops that stand open there."""
+        """The storage of a variable, inside the loops open there."""
         plain = self.name(name, part)
         index = {
             (): "",
@@ -208,15 +208,15 @@ class Emitter:
         return flat
 
     def any_index(self, index: Expression, level: int) -> str:
-        """An index as int64, whatever it is."""
+        """An index as int64, of any integer type."""
         return f"np.int64({self.value(index, level)})"
 
     def index(self, index: Expression, level: int) -> str:
         """An index that is inside as int64: the base as an int32, so that base + slope·tx is exact.
 
-        The sum is right modulo 2³², no further than 2³² from 0, and an array has less than 2³¹
-        elements (integers.MOST_ELEMENTS): so it is the index, without another cast that would hide
-        that rows are read in order.
+        The sum is right modulo 2³², at most 2³² from 0, and an array has fewer than 2³¹ elements
+        (integers.MOST_ELEMENTS). So it is the index, without another cast that would hide
+        sequential access from LLVM.
         """
         slope = self.analysis.of(index).slope if level == INVOCATION else 0
         base = self.value(index, ROW if slope else level)
@@ -310,12 +310,12 @@ def _width(kind: Type) -> int:
 def python_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
     """The Python module of a kernel, whose function `work_groups` numba compiles.
 
-    unproven: the accesses that it checks; all, unless given. Its arguments: the buffers and
+    unproven: the accesses that it checks; by default all. Its arguments: the buffers and
     uniforms in the kernel's order; two int64 for the number of an access that was outside, and its
     index; invocations of a work group along x, work groups along x, the first work group (counted
     row after row) and the one after the last.
-    Raises PlanError where a barrier is not reached by all invocations of a work group alike, or
-    for a vec4 as a uniform or in shared memory.
+    Raises PlanError if not all invocations of a work group reach a barrier alike, or for a vec4 as
+    a uniform or in shared memory.
     """
     kinds = [u.type for u in kernel.uniforms] + [array.type for array in kernel.shared]
     if Type.VEC4 in kinds:
@@ -325,7 +325,7 @@ def python_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
 
 
 def _marked(kernel: Kernel, unproven: frozenset[int] | None) -> Kernel:
-    """The kernel with its accesses numbered, and with what is proven of them."""
+    """The kernel with its accesses numbered, and with the proofs about them."""
     kernel = numbered(kernel)
     return kernel if unproven is None else with_inside(kernel, unproven)
 
@@ -371,7 +371,7 @@ class _AddressEmitter(Emitter):
             super().assign(target, value, depth, level)
 
     def end_block(self, body: tuple[Scheduled, ...], depth: int) -> None:
-        self.add(depth, "pass")  # what is in the body may all have been data
+        self.add(depth, "pass")  # the body may have been only data
 
     def accesses(self, expression: Expression, depth: int) -> None:
         """The loads that an expression makes, in the order in which it is evaluated."""
@@ -414,20 +414,20 @@ class _AddressEmitter(Emitter):
 
 
 def address_text(kernel: Kernel, unproven: frozenset[int] | None = None) -> str:
-    """The Python module whose generator `addresses` says where a kernel loads and stores.
+    """The Python module whose generator `addresses` yields the addresses of loads and stores.
 
-    For kernels of one invocation a work group, in which data decides nothing. unproven: as for
+    For kernels of one invocation per work group without data dependence. unproven: as for
     python_text. The generator's arguments: `lines`, int64 [accesses], and `kinds`, of any integer
     type, which it fills; by how many bits an address is shifted right to be a line; `places`, int64
     [arrays, 4], of the buffers and then the shared arrays in the kernel's order: address, bytes of
     an element, kind of a load (a store's is one more; less than 0 for shared arrays that make no
     accesses), elements; uniforms; as for python_text, two int64 for an access that was outside;
-    work groups along x, the first work group and the one after the last. It yields how many
-    accesses it has put into `lines` and `kinds`: all that these hold, and at last what is left.
-    Raises PlanError for other kernels.
+    work groups along x, the first work group and the one after the last. It yields the number of
+    accesses in `lines` and `kinds`: full arrays, and at last the rest. Raises PlanError for other
+    kernels.
     """
     if kernel.threads != 1:
-        raise PlanError(f"{kernel.name} has {kernel.threads} invocations a work group and not one")
+        raise PlanError(f"{kernel.name} has {kernel.threads} invocations per work group, not one")
     check_data_independent(kernel)
     kernel = _marked(kernel, unproven)
     schedule = schedule_kernel(kernel)

@@ -1,6 +1,6 @@
-"""A fragment program as a Python module that needs NumPy and nothing else, to be read.
+"""A fragment program as a readable Python module that needs only NumPy.
 
-Its statements are those of the lowering IR, an instruction after the other, none left out. A value
+Its statements are those of the lowering IR, instruction by instruction, with none left out. A value
 of several components is an array with them first, (n, H, W), and one of a single component is a
 plane, (H, W), or anything that broadcasts to it.
 """
@@ -118,7 +118,7 @@ def numpy_source(program: Program) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Lookup(Joined):
-    """Components of the texel that the caller finds at coordinates, the operands."""
+    """Components of the texel that the caller's function returns for coordinates, the operands."""
 
     texture: TextureSource
     components: Components
@@ -136,7 +136,7 @@ def _look_up(
 
 
 def _statements(program: Program) -> Iterator[Sequence[Statement]]:
-    """Those of each instruction, then those of the fog that the program's OPTION asks for."""
+    """The statements of each instruction, then of the program's fog OPTION."""
     for instruction in program.instructions:
         lowering = Lowering(_look_up, discards=True)
         dst = instruction.dst
@@ -177,10 +177,10 @@ _WORTH_A_NAME = 16
 
 
 class _NumpyEmitter(TextEmitter):
-    """Spells statements, and keeps what they refer to.
+    """Spells statements, and records the names that they use.
 
-    names: of attributes and parameters in the module, by those of the language. used: the helpers
-    and the lists of indices.
+    names: of attributes and parameters in the module, by their names in the language. used: the
+    helpers and the lists of indices.
     """
 
     infix, called = _INFIX, _CALLED
@@ -240,7 +240,7 @@ class _NumpyEmitter(TextEmitter):
     # Statements
 
     def lines(self, statements: Sequence[Statement]) -> Iterator[str]:
-        """Those of an instruction; its text stands beside the last."""
+        """The statements of an instruction, with its text beside the last."""
         self.parts.clear()
         for statement in statements:
             match statement:
@@ -282,7 +282,7 @@ class _NumpyEmitter(TextEmitter):
                 break
             assert isinstance(value, Composite)
             place = lengths.index(longest)
-            self.named -= 1  # no statement names a part so
+            self.named -= 1  # no statement gives a part this name
             variable = Variable("part", parts[place].type, number=self.named)
             lines += self.declared(variable, parts[place])
             parts[place] = read(variable)
@@ -301,7 +301,7 @@ class _NumpyEmitter(TextEmitter):
         return self.parts.get(variable, variable.name)
 
     def module_name(self, key: str) -> str:
-        """What an attribute or a parameter is called here."""
+        """The name of an attribute or a parameter here."""
         return self.names.setdefault(key, identifier(key))
 
     # Expressions
@@ -387,7 +387,7 @@ _TAKEN = {"np", "F", "program", "attributes", "parameters", "lookup", "shape", "
 
 
 def _names(temporaries: Sequence[str]) -> Mapping[str, str]:
-    """A Python name for each temporary: its own, where nothing else is called that."""
+    """A Python name for each temporary: its own, if that is free."""
     taken = set(_TAKEN)
     names: dict[str, str] = {}
     for temporary in temporaries:
@@ -400,7 +400,7 @@ def _names(temporaries: Sequence[str]) -> Mapping[str, str]:
 
 
 def _is_ours(name: str) -> bool:
-    """Whether indices, results, parts or what a program is given may be called so."""
+    """Whether the name is taken by indices, results, parts or inputs."""
     if name.startswith(("fragment_", "program_", "state_")):
         return not name.endswith("_")
     word = name.rstrip("0123456789")
@@ -416,7 +416,7 @@ def _result_key(variable: Variable) -> str:
 
 
 def _number(value: float) -> str:
-    """A float32 as Python writes it, with as few digits as tell it from others."""
+    """A float32 in Python, with the fewest digits that identify it."""
     with np.errstate(over="ignore"):
         number = np.float32(value)
     if np.isnan(number):

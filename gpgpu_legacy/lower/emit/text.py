@@ -1,7 +1,7 @@
-"""Expressions of the lowering IR as text of any language with infix operators and calls.
+"""Expressions of the lowering IR as text, for any language with infix operators and calls.
 
-A language is a class of this one: two tables of its words, and a method for each kind of value that
-it spells in a way of its own.
+A language is a subclass: two tables of its words, and a method for each kind of value that it
+spells differently.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ from gpgpu_legacy.lower.ir import (
 from gpgpu_legacy.lower.ir_types import COMPARISONS, INT, Operator
 
 ATOM = 9
-"""How tightly a name or a call binds; operators bind less, each by the number in its table."""
+"""The precedence of a name or a call; operators have lower ones, by the number in their table."""
 
 CHOICE, OR, AND, COMPARISON, BITS, SUM, PRODUCT, SIGN = range(8)
-"""How tightly operators bind, in languages that are like C; Python's `|` is one of bits."""
+"""Precedences in languages like C; Python's `|` is bitwise."""
 
 INFIX = {
     Operator.ADD: ("+", SUM),
@@ -57,19 +57,18 @@ FUNCTIONS = {
         )
     },
 }
-"""The functions that languages which are like C have."""
+"""The functions of languages like C."""
 
 
 def identifier(words: str) -> str:
-    """A name made of the letters and digits of a text, with _ for what is between them."""
+    """A name from the letters and digits of a text, with _ for everything between."""
     return "_".join("".join(c if c.isalnum() else " " for c in words).split())
 
 
 class TextEmitter(ABC):
-    """Spells expressions, and keeps what passes have to give them.
+    """Spells expressions, and records the values that passes must give.
 
-    infix: the operators' signs, and how tightly they bind. called: the names of those that are
-    functions of the language.
+    infix: the operators' signs and precedences. called: the names of operations that are functions.
     """
 
     infix: ClassVar[Mapping[Operator, tuple[str, int]]]
@@ -85,12 +84,12 @@ class TextEmitter(ABC):
         return self.spelled(value)[0]
 
     def inside(self, value: Expression, binds: int) -> str:
-        """An expression, in parentheses if it binds less than that."""
+        """An expression, in parentheses if its precedence is lower."""
         text, own = self.spelled(value)
         return f"({text})" if own < binds else text
 
     def spelled(self, value: Expression) -> tuple[str, int]:  # noqa: PLR0911 - a case each
-        """The text of an expression, and how tightly its outermost operator binds."""
+        """The text of an expression, and the precedence of its outermost operator."""
         match value:
             case Operation() if value.type is INT:
                 return self._address(value)
@@ -119,14 +118,14 @@ class TextEmitter(ABC):
         raise AssertionError(value)
 
     def _address(self, value: Operation) -> tuple[str, int]:
-        """A whole number: the addresses of many texels are made of the same ones, spelled once."""
+        """An integer, cached: the addresses of many texels share them."""
         known = self._addresses.get(id(value))
         if known is None:
             known = self._addresses[id(value)] = value, self.operation(value)
         return known[1]
 
     def operation(self, value: Operation) -> tuple[str, int]:
-        """An operation: infix, a function of the language, or what it spells by itself."""
+        """An operation: infix, a function, or spelled by `other`."""
         if value.operator in self.infix:
             return self._infix(value)
         if value.operator in self.called:
@@ -139,7 +138,7 @@ class TextEmitter(ABC):
         left, right = value.operands
         if value.operator is Operator.ADD and _is_negative_integer(right):
             sign, right = "-", -right
-        loose = binds + (value.operator in COMPARISONS)  # no language means two in a row alike
+        loose = binds + (value.operator in COMPARISONS)  # languages differ about two in a row
         return (
             f"{self.operand(value, left, loose)} {sign} {self.operand(value, right, binds + 1)}",
             binds,
@@ -165,22 +164,22 @@ class TextEmitter(ABC):
 
     @abstractmethod
     def suffix(self, components: tuple[int, ...], width: int) -> str:
-        """What stands behind a vector of that width to select components of it."""
+        """The suffix of a vector of that width that selects components."""
 
     @abstractmethod
     def source(self, given: Given) -> str:
-        """What a pass gives, all components of it."""
+        """All components of a value that a pass gives."""
 
     @abstractmethod
     def other(self, value: Operation) -> tuple[str, int]:
-        """An operation that is in neither table, and how tightly it binds."""
+        """An operation in neither table, and its precedence."""
 
     def element(self, value: Element) -> str:
         """An element of an array."""
         return value.array.name + "".join(f"[{self.expression(i)}]" for i in value.operands)
 
     def call(self, value: Call) -> str:
-        """What a function gives."""
+        """The result of a function."""
         raise NotImplementedError
 
     def fetch(self, fetch: Fetch) -> str:
@@ -188,7 +187,7 @@ class TextEmitter(ABC):
         raise NotImplementedError
 
     def texel(self, texel: Texel[Any]) -> str:
-        """All components of a texel of which it is known where it lies."""
+        """All components of a texel at a known position."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Fused passes: what shapes their code, and an iteration as the statements of one fragment.
+"""Fused passes: the content that decides their code, and an iteration as one fragment's statements.
 
-Nothing here knows how many fragments are worked on at once, or on what.
+Nothing here knows how many fragments are computed at once, or on which target.
 """

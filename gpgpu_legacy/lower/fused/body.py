@@ -1,8 +1,8 @@
 """One iteration of fused passes as statements of the lowering IR, for one fragment.
 
-What a fragment has in a surface, at its own texel, is a variable (Role.OWN): it is loaded before
-the first iteration and stored after the last. Emitters decide how many fragments are worked on at
-once, and which lookups fragments share.
+A fragment's own texel in a surface is a variable (Role.OWN): it is loaded before the first
+iteration and stored after the last. Emitters decide how many fragments are computed at once, and
+which lookups they share.
 """
 
 from __future__ import annotations
@@ -55,21 +55,21 @@ from gpgpu_legacy.plan.plan import Blend
 
 
 def own_variable(content: Content, number: int) -> Variable:
-    """What a fragment has in the surface of that number, a component a channel."""
+    """A fragment's own texel in the surface of that number, a component for each channel."""
     channels = content.surfaces[number].format.channels
     return Variable("own", type_of(Kind.FLOAT, channels), Role.OWN, number)
 
 
 def own_texel(content: Content, number: int) -> Read:
-    """The same, read."""
+    """The same texel, read."""
     return read(own_variable(content, number), axes=EVERYWHERE)
 
 
 def fused_body(content: Content, *, as_level: bool) -> tuple[Statement, ...]:
     """The statements of one iteration.
 
-    as_level: whether what a fragment has in a fixed-point surface is the whole number that its
-    channel stores, else the number of [0, 1] that it stands for.
+    as_level: whether a fragment's own texel in a fixed-point surface is the stored whole number,
+    rather than its value in [0, 1].
     """
     body, draws = list[Statement](), 0
     for member in content.body:
@@ -172,8 +172,8 @@ class _Draw:
     ) -> tuple[Expression, Instruction | None]:
         """The channels of a colour.
 
-        If they are what the last statement gives it, that statement's value and instruction: a
-        product can then be contracted with the sum that blending makes of it.
+        If the last statement assigns them, that statement's value and instruction: a product can
+        then be contracted with the sum of blending.
         """
         variable = result_variable(number)
         last = body[-1] if body else None
@@ -188,9 +188,9 @@ class _Draw:
 
 @lru_cache(maxsize=256)
 def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
-    """For each target of each draw, whether blending adds a product to what it held.
+    """For each target of each draw, whether blending adds a product to its content.
 
-    content: as of work groups, which has the extents of what dependent lookups read.
+    content: for work groups, with the extents for dependent lookups.
     """
     statements = fused_body(content, as_level=False)
     writes = (s for s in statements if isinstance(s, Assign) and s.variable.role is Role.OWN)
@@ -204,7 +204,7 @@ def blended_products(content: Content) -> tuple[tuple[bool, ...], ...]:
 
 
 def _adds_a_product(write: Assign) -> bool:
-    """Whether a variable gets the sum of a product and itself, if it gets anything."""
+    """Whether every assignment to a variable adds a product to it."""
     sums = filter(None, map(multiply_add, walk(write.value)))
     return any(
         isinstance(addend, Read)

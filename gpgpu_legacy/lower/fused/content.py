@@ -1,13 +1,13 @@
-"""What shapes the code of fused passes, as a value of its own; and what a run hands to that code.
+"""The Content of fused passes, which decides their code, and the Arguments of a run.
 
-Fused passes (analysis/fusion.py) are a stretch of a plan: they name textures, and have all their
-numbers. Code for them depends on far less. `native_content` and `group_content` give that, for
-native code and for work groups: a Content, in which textures are numbers and lookups relative to
-bases. The emitters see the Content alone, so nothing else can shape what they emit; passes with
-equal Contents share one piece of code, however their rectangles, parameters and attributes differ.
+Fused passes (analysis/fusion.py) are a part of a plan: they name textures and contain all numbers.
+Their code depends on far less. `native_content` and `group_content` give that part, for native code
+and for work groups: a Content, in which textures are numbers and lookups are relative to bases. The
+emitters see only the Content, so nothing else can influence the code; passes with equal Contents
+share code, however their rectangles, parameters and attributes differ.
 
-Everything else is Arguments: which textures, how large, where the rectangles lie, where lookups
-begin, and the passes, from which come parameters, attributes and state (lower/values.py).
+Everything else is in the Arguments: the textures and their sizes, the positions of the rectangles,
+the bases of lookups, and the passes, which give parameters, attributes and state (lower/values.py).
 """
 
 from __future__ import annotations
@@ -31,30 +31,31 @@ from gpgpu_legacy.plan.plan import Blend, CopyPass, FragmentPass, Plan, written_
 from gpgpu_legacy.plan.textures import Extent, Texture, TextureKind
 
 LEAST_ROWS_TO_STAGE = 16
-"""Native code stages what rows of fragments share where there are so many of them."""
+"""With this many rows, native code stages the texels that rows of fragments share."""
 
 MOST_TOGETHER = 64
-"""No work group stages more iterations at a time."""
+"""The most iterations that a work group stages at a time."""
 
 ROOM = 64
-"""How many texels native code reads and writes past the end of a row, at most: no tile is wider. A
-row of a plane is so much longer than the texture is wide, and rounded up to a multiple of it."""
+"""The most texels that native code reads and writes past the end of a row: no tile is wider. A row
+of a plane is longer than the texture by this, and rounded up to a multiple of it.
+"""
 
 
 class UnsupportedError(Exception):
-    """What code is not made for: native code or a work group; it runs in another way instead."""
+    """Passes for which no native code or work group is made; they run in another way."""
 
 
 @dataclass(frozen=True, slots=True)
 class Surface:
-    """A texture, as code sees it; its number is its position in Content.surfaces.
+    """A texture, for the code; its number is its position in Content.surfaces.
 
-    owned: its rectangle has an origin, for fragments read or write their own texels there.
+    owned: it has a rectangle in which fragments read or write their own texels.
     written: some of these passes write it.
-    extent: its size, where dependent lookups of work groups read it: a constant of the code.
-    For native code alone: followed: texels follow the rectangle in its rows, and are to be kept;
-    where iterations are run one at a time, all code keeps what follows, and this is False.
-    interleaved: its channels lie side by side. reachable: 32-bit texel numbers reach all of it.
+    extent: its size, if dependent lookups of work groups read it: a constant of the code.
+    Only for native code: followed: texels to the right of the rectangle must be kept; False if
+    iterations run one at a time, when all code keeps them. interleaved: its channels lie side by
+    side. reachable: 32-bit texel numbers reach all of it.
     """
 
     kind: TextureKind
@@ -69,10 +70,10 @@ class Surface:
 
 @dataclass(frozen=True, slots=True)
 class DrawnProgram:
-    """A fragment pass: its program and what is known of each of its lookups, in program order.
+    """A fragment pass: its program and the facts about each of its lookups, in program order.
 
-    targets: the surfaces that its colours go to. bent: the attributes that it reads whose values at
-    the corners do not lie in a plane.
+    targets: the surfaces of its colours. bent: the attributes that it reads whose corner values do
+    not lie in a plane.
     """
 
     program: Program
@@ -92,12 +93,12 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """All that shapes the code of fused passes.
+    """Everything that decides the code of fused passes.
 
-    surfaces: first those that are owned. bases: how many there are. tall: whether there are rows
-    enough for native code to stage what they share. once: whether native code runs one iteration at
-    a time. together: for work groups, how many iterations are run in one go, as a power of 2 that
-    is no greater; 1 where they are run one at a time.
+    surfaces: the owned ones first. bases: their number. tall: whether there are enough rows for
+    native code to stage shared texels. once: whether native code runs one iteration at a time.
+    together: for work groups, the number of iterations that run together, rounded down to a power
+    of 2; 1 if they run one at a time.
     """
 
     body: tuple[DrawnProgram | Move, ...]
@@ -119,7 +120,7 @@ class Content:
 
 
 def refuse_unsupported(content: Content) -> None:
-    """Raise UnsupportedError for what code of fused passes has no statements for."""
+    """Raise UnsupportedError for passes that the code of fused passes cannot express."""
     for draw in content.draws:
         if draw.program.fog is not None:
             raise UnsupportedError("fog")
@@ -129,7 +130,7 @@ def refuse_unsupported(content: Content) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a run hands to the code of a Content.
+    """The arguments of a run for the code of a Content.
 
     textures, extents: by surface, names and sizes. origins: by surface, the lower left (x, y) of
     the rectangle in it, in texels; (0, 0) where it is not owned. bases: the texels (s, t)
@@ -150,9 +151,9 @@ class Arguments:
 def native_content(
     fused: FusedPasses, textures: Mapping[str, Texture], interleaved: Collection[str] = ()
 ) -> tuple[Content, Arguments]:
-    """What shapes the native code of fused passes, and what it is handed.
+    """The Content and the Arguments of fused passes for native code.
 
-    textures: the plan's, by name. interleaved: those whose channels lie side by side.
+    textures: the plan's, by name. interleaved: the ones whose channels lie side by side.
     """
     once = fused.alternates or fused.count == 1
     content, arguments = content_of(fused, textures)
@@ -188,7 +189,7 @@ def gathered_textures(fused_steps: Iterable[FusedPasses], plan: Plan) -> frozens
 
 
 def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[Content, Arguments]:
-    """What shapes their work groups, and what these are handed; textures: the plan's, by name."""
+    """The Content and the Arguments for work groups; textures: the plan's, by name."""
     content, arguments = content_of(fused, textures, aligns=True)
     together = 1 if fused.alternates else min(fused.count, MOST_TOGETHER)
     together = 1 << (together.bit_length() - 1)
@@ -198,9 +199,9 @@ def group_content(fused: FusedPasses, textures: Mapping[str, Texture]) -> tuple[
 def content_of(
     passes: Stretch, textures: Mapping[str, Texture], *, aligns: bool = False
 ) -> tuple[Content, Arguments]:
-    """Members and surfaces by number; the extents are known of those that dependent lookups read.
+    """Members and surfaces by number, with extents for surfaces that dependent lookups read.
 
-    aligns: whether it is to be found which lookups are aligned.
+    aligns: whether to find the aligned lookups.
     """
     numbering = _Numbering(passes, textures, aligns=aligns)
     body = tuple(map(numbering.member, passes.passes, passes.lookups))
@@ -230,7 +231,7 @@ _Slopes = tuple[str, tuple[int, int, int], tuple[int, int, int]]
 
 
 class _Numbering:
-    """Textures and bases, in the order in which the members of fused passes name them."""
+    """Numbers textures and bases, in the order in which the members of fused passes name them."""
 
     def __init__(self, passes: Stretch, textures: Mapping[str, Texture], *, aligns: bool) -> None:
         self.count, self.known, self.aligns = passes.count, textures, aligns
@@ -286,7 +287,7 @@ class _Numbering:
 def bent_attributes(pass_: FragmentPass, count: int) -> Iterator[Attribute]:
     """The attributes that a pass's program reads whose corner values do not lie in a plane.
 
-    count: how many iterations there are; in none of them may they leave it.
+    count: the number of iterations; a plane in all of them is required.
     """
     given = given_corners(pass_)
     for attribute in pass_.program.attributes_read:

@@ -1,9 +1,9 @@
-"""Loop rerolling: the trips of a loop that a straight-line program spells out, found again.
+"""Loop rerolling: recovers the loop from a straight-line program that was unrolled.
 
 ARB_fragment_program has no loops, so programs of the time were unrolled by hand or by a script.
-What is alive of them (liveness.py) is periodic: the same instructions on the same registers,
-whose lookups move on by the same number of texels in each trip. Code that is emitted of the trips
-is small however long the program is.
+Their live instructions (liveness.py) are periodic: the same instructions on the same registers,
+with lookups that move by the same number of texels in each trip. Code for the loop is small however
+long the program is.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ LONGEST_PERIOD = 64
 LEAST_TRIPS = 4
 
 Advance = tuple[int, int]
-"""How many texels right and up a lookup moves from one trip to the next."""
+"""The texels by which a lookup moves right and up from one trip to the next."""
 
 
 @dataclass(frozen=True, slots=True)
 class LiveInstruction:
-    """An instruction of which something is needed: which components, and its lookup if it is one.
+    """A live instruction: its needed components, and its lookup if it is one.
 
-    advance: how the lookup moves from trip to trip of its ProgramSegment.
+    advance: the movement of the lookup from trip to trip of its ProgramSegment.
     """
 
     instruction: Instruction
@@ -46,7 +46,7 @@ class ProgramSegment:
 
 
 def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[ProgramSegment, ...]:
-    """A program's live instructions, rerolled where they repeat."""
+    """A program's live instructions, rerolled if they repeat."""
     lookups = iter(draw.lookups)
     steps = []
     for instruction, components in zip(draw.program.instructions, live, strict=True):
@@ -59,7 +59,7 @@ def segments(draw: DrawnProgram, live: Sequence[tuple[int, ...]]) -> tuple[Progr
 
 @lru_cache(maxsize=256)
 def live_segments(draw: DrawnProgram) -> tuple[ProgramSegment, ...]:
-    """The same of what is alive where known lookups read no coordinates."""
+    """The same, with liveness that assumes known lookups read no coordinates."""
     known = tuple(not isinstance(lookup, DependentLookup) for lookup in draw.lookups)
     return segments(draw, live_components(draw.program, known))
 
@@ -81,7 +81,7 @@ def _rerolled(steps: list[LiveInstruction]) -> Iterator[ProgramSegment]:
 
 
 def _longest(steps: list[LiveInstruction]) -> tuple[int, int, int]:
-    """Where the longest repetition starts, its period, and its trips; 1 if there is none."""
+    """The start of the longest repetition, its period, and its trips; 1 if there is none."""
     numbers: dict[object, int] = {}
     kinds = [numbers.setdefault(_kind(step), len(numbers)) for step in steps]
     places = [_place(step) for step in steps]
@@ -98,7 +98,7 @@ def _longest(steps: list[LiveInstruction]) -> tuple[int, int, int]:
 
 
 def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int:
-    """How many steps from `start` on are repeated one period later, lookups moving evenly."""
+    """The number of steps from `start` on that repeat one period later, with even movement."""
     length = 0
     while start + length + period < len(places):
         i = start + length
@@ -112,18 +112,18 @@ def _run(places: list[_Place], kinds: list[int], start: int, period: int) -> int
 
 
 def _kind(step: LiveInstruction) -> object:
-    """What two steps of different trips have in common."""
+    """The common form of steps in different trips."""
     instruction, lookup = step.instruction, step.lookup
     if lookup is None:
         return instruction, step.components
-    if isinstance(lookup, AffineLookup):  # its base says which slopes it has
+    if isinstance(lookup, AffineLookup):  # its base decides its slopes
         affine = (lookup.texture, lookup.base, lookup.inside)
         return replace(instruction, srcs=()), step.components, affine
     return instruction, step.components, lookup
 
 
 _Place = tuple[int, int] | None
-"""Which texel an affine lookup reads in the first fragment, relative to its base."""
+"""The texel that an affine lookup reads in the first fragment, relative to its base."""
 
 
 def _place(step: LiveInstruction) -> _Place:
@@ -133,7 +133,7 @@ def _place(step: LiveInstruction) -> _Place:
 
 
 def _advance(place: _Place, later: _Place) -> Advance:
-    """How far the lookup has moved; nothing for what is no affine lookup."""
+    """The movement of the lookup; zero unless it is an affine lookup."""
     if place is None or later is None:
         return (0, 0)
     return later[0] - place[0], later[1] - place[1]

@@ -1,4 +1,4 @@
-"""Fused passes on work groups: the shape of a group, what it stages, what an invocation executes.
+"""Fused passes on work groups: the shape of a group, its staging, and an invocation's statements.
 
-All of it is statements and numbers: no text of a shader, and no call of a driver.
+Everything here is statements and numbers: no text of a shader, and no call of a driver.
 """

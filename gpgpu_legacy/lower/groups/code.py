@@ -1,7 +1,7 @@
-"""The code of work groups, and the block of numbers that a run hands to all of their invocations.
+"""The code of work groups, and the block of numbers that a run gives all invocations.
 
-First in the block are the vectors that passes give, of four floats each; then whole numbers: how
-large the rectangle is, where it lies in each texture, where lookups begin.
+The block begins with the passes' vectors of four floats each; integers follow: the size of the
+rectangle, its position in each texture, the bases of lookups.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Item = TypeVar("Item")
 class GroupCode:
     """A shader. The buffer of surface n of its Content is at binding n.
 
-    vectors: the block's, in order. trips: of all loops of an invocation in one iteration, at most.
+    vectors: the block's, in order. trips: the most in all loops of an invocation in one iteration.
     fetched: the surfaces that are buffer textures instead, at the units of the same numbers.
     """
 
@@ -49,21 +49,21 @@ class GroupCode:
 def _in_order(
     extent: Item, surfaces: Iterable[tuple[Item, Item]], bases: Iterable[Item], batch: Item
 ) -> list[Item]:
-    """The block's whole numbers. surfaces: of each, the size and the origin."""
+    """The block's integers. surfaces: of each, the size and the origin."""
     return [extent, *(item for pair in surfaces for item in pair), *bases, batch]
 
 
 def block_variables(content: Content) -> list[Variable]:
-    """The variables that stand in the block after its vectors, each aligned to two numbers."""
+    """The variables in the block after its vectors, each aligned to two numbers."""
     surfaces = [(size_variable(n), origin_variable(n)) for n in range(len(content.surfaces))]
     return _in_order(EXTENT, surfaces, map(base_variable, range(content.bases)), BATCH)
 
 
 def uniform_blocks(code: GroupCode, arguments: Arguments) -> NDArray[np.uint8]:
-    """The bytes of the block: (iterations, bytes), or (1, bytes) for all alike.
+    """The bytes of the block: (iterations, bytes), or (1, bytes) if all are alike.
 
-    Several rows mean that a parameter, state or an attribute differs between iterations: they
-    can then be run one at a time, with the row of that number, but not in one go.
+    Several rows mean that a parameter, state or an attribute differs between iterations: then they
+    run one at a time, each with its row, and not together.
     """
     vectors = _vectors(code, arguments)
     if (vectors.view("<u4") == vectors[:1].view("<u4")).all():
@@ -76,7 +76,7 @@ def uniform_blocks_together(
 ) -> NDArray[np.uint8]:
     """The bytes of the blocks of several iterations, (n, bytes): of each vector an array of `most`.
 
-    ranges: of iterations, (n, …): the first, one past the last, of which there are at most `most`.
+    ranges: of iterations, (n, …): the first, and one past the last; each has at most `most`.
     """
     vectors = _vectors(code, arguments)
     numbers = ranges[:, :1] + np.arange(most)
@@ -85,7 +85,7 @@ def uniform_blocks_together(
 
 
 def _vectors(code: GroupCode, arguments: Arguments) -> NDArray[np.float32]:
-    """The vectors in each iteration, (n, vectors, 4); n is 1 where no number varies."""
+    """The vectors in each iteration, (n, vectors, 4); n is 1 if no number varies."""
     count = arguments.count if any(map(varies, arguments.passes)) else 1
     vectors = np.empty((count, len(code.vectors), 4), "<f4")
     for number, given in enumerate(code.vectors):
@@ -102,7 +102,7 @@ def _with_whole_numbers(
     surfaces = zip(sizes, arguments.origins, strict=True)
     extent, batch = (arguments.width, arguments.height), (code.shape.k_depth, 0)
     whole = _in_order(extent, surfaces, arguments.bases, batch)
-    whole += [(0, 0)] * (len(whole) % 2)  # its size is one of whole vectors
+    whole += [(0, 0)] * (len(whole) % 2)  # its size is a multiple of a vector's
     tail = np.array(whole, "<i4").reshape(1, -1).repeat(len(vectors), 0)
     head = np.ascontiguousarray(vectors).reshape(len(vectors), -1)
     return np.hstack([head.view(np.uint8), tail.view(np.uint8)])

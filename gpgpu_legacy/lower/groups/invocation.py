@@ -1,4 +1,4 @@
-"""What an invocation of a work group knows: its place, the rectangle, where texels are."""
+"""The variables of an invocation: its position, the rectangle, the addresses of texels."""
 
 from __future__ import annotations
 
@@ -30,18 +30,19 @@ from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.sampling import fetch_function
 
 CORNER, THREAD = (Variable(name, IVEC2) for name in ("corner", "thread"))
-"""The group's first fragment; the invocation's place in it."""
+"""The group's first fragment; the invocation's position in the group."""
 
 INVOCATION, FIRST, LAST = (Variable(name, INT) for name in ("invocation", "first", "last"))
 """The invocation's number in its group; the iterations, from the first to below the last."""
 
 EXTENT, BATCH = Variable("extent", IVEC2, Role.UNIFORM), Variable("batch", INT, Role.UNIFORM)
-"""The rectangle's width and height; the K-depth, which is known to the code alone as a number that
-may be any: a compiler that knew it would unroll the loops over it."""
+"""The rectangle's width and height; the K-depth, as a variable: a compiler that knew it would
+unroll the loops over it.
+"""
 
 
 def size_variable(surface: int) -> Variable:
-    """The width of a surface, and its rows over all layers."""
+    """The width of a surface, and its rows in all layers."""
     return Variable(f"size_{surface}", IVEC2, Role.UNIFORM)
 
 
@@ -73,17 +74,17 @@ def surface_fetch(content: Content, surface: int) -> Function:
 
 
 def integer(number: int) -> Expression:
-    """A whole number."""
+    """An integer."""
     return constant(number, Kind.INT)
 
 
 def smaller(a: Expression, b: Expression) -> Expression:
-    """The smaller of two whole numbers."""
+    """The smaller of two integers."""
     return operation(Operator.MINIMUM, a, b)
 
 
 def placed(content: Content, part: Expression, number: Callable[[int], Expression]) -> Expression:
-    """A part of an expression at a fragment. number: of its column or row, by the axis."""
+    """A part of an expression at a fragment. number: its column or row, by axis."""
     match part:
         case Given(source=Place.CENTRE, components=(axis,)):
             centre: Expression = operation(Operator.TO_FLOAT, number(axis)) + 0.5
@@ -104,8 +105,8 @@ def texel_number(
 ) -> Expression:
     """The number of a texel's column or row.
 
-    variables: the fragment's x and y, the iteration and the trip, of which it is a sum. moved: only
-    what iteration and trip add to it.
+    variables: its terms: the fragment's x and y, the iteration and the trip. moved: only the terms
+    of iteration and trip.
     """
     form = (lookup.s, lookup.t)[axis]
     factors = (form.x, form.y, form.iteration, advance[axis])

@@ -1,9 +1,9 @@
-"""The shape of work groups that compute tiles of fragments, and the usual shape for fused passes.
+"""The shape of work groups that compute tiles of fragments, and the default for fused passes.
 
 Each invocation has a register tile of columns × rows fragments of its group's tile, and executes
-all iterations on them, partial sums in registers. Lookups that trips repeat (fused/rerolling.py)
-and that vary along one axis alone are wanted by a whole row or column of invocations: they are
-staged in the group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the code.
+all iterations on them, with partial sums in registers. A whole row or column of invocations needs
+the lookups of a loop (fused/rerolling.py) that vary along one axis alone: they are staged in the
+group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the code.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ class GroupShape:
 
     threads: invocations of a group across and up. columns, rows: fragments of an invocation across
     and up, its register tile. k_depth: trips staged at a time. unroll: of these, how many are
-    unrolled. adjacent: how many neighbouring fragments, across and up, an invocation has side by
-    side, where it has so many. Where a shape is read from a file, its numbers are checked.
+    unrolled. adjacent: the neighbouring fragments, across and up, that an invocation has side by
+    side, if it has that many. The numbers of a shape from a file are checked.
     """
 
     threads: tuple[Size, Size] = (16, 16)
@@ -55,12 +55,11 @@ class GroupShape:
 
 @dataclass(frozen=True, slots=True)
 class Multiprocessors:
-    """What of a device the usual shape depends on.
+    """The properties of a device that decide the default shape.
 
-    count: how many multiprocessors it has; 1 where a group is as good as many. numbers: how many
-    that differ from fragment to fragment an invocation keeps in registers. fragments: the most that
-    an invocation has. operations: on single numbers, that trips are unrolled to; a longer body runs
-    many times slower.
+    count: its multiprocessors; 1 if one group is as good as many. numbers: the most per-fragment
+    numbers that an invocation keeps in registers. fragments: the most of an invocation. operations:
+    the most in unrolled trips, on single numbers; a longer body runs many times slower.
     """
 
     count: int = 1
@@ -70,12 +69,12 @@ class Multiprocessors:
 
     @staticmethod
     def of_gpu(count: int) -> Multiprocessors:
-        """Those of a GPU, whose driver compiles long code well."""
+        """The properties of a GPU, whose driver compiles long code well."""
         return Multiprocessors(count, fragments=128, operations=2048)
 
 
 _BUSY = 0.9
-"""The part of the multiprocessors that must have a group; a smaller tile looks more texels up."""
+"""The share of multiprocessors that must have a group; a smaller tile needs more lookups."""
 
 
 def group_shape(
@@ -83,13 +82,13 @@ def group_shape(
     size: tuple[int, int] | None = None,
     device: Multiprocessors = Multiprocessors(),
 ) -> GroupShape:
-    """The usual shape: the largest tile that leaves no multiprocessor idle.
+    """The default shape: the largest tile that leaves no multiprocessor idle.
 
-    size: of the rectangle, across and up; None for one that is large. A register tile has as many
-    fragments as their numbers that are alive together find room for. It is halved, along the longer
-    side of the group's tile, until there are groups enough.
+    size: of the rectangle, across and up; None for a large one. A register tile has as many
+    fragments as there is room for their live numbers. It is halved, along the longer side of the
+    group's tile, until there are enough groups.
 
-    Where each fragment looks up texels that are its own or no whole row's or column's, as in a
+    If each fragment looks up texels that no whole row or column shares, as in a
     stencil, a large tile saves no lookup, and drivers take long to compile it: four fragments. On
     many multiprocessors they are a column, so that neighbouring invocations load neighbouring
     texels together; else they are 2×2, which share the most.
@@ -108,7 +107,7 @@ def group_shape(
 
 
 def _largest(content: Content, device: Multiprocessors) -> GroupShape:
-    """The shape for large rectangles: one that was measured, or what registers have room for."""
+    """The shape for large rectangles: a measured one, or the largest for the registers."""
     channels = max(content.surfaces[number].format.channels for number in content.owned)
     alive = numbers_alive(content)
     measured = _measured().get((channels, alive))
@@ -123,7 +122,7 @@ def _largest(content: Content, device: Multiprocessors) -> GroupShape:
 
 @cache
 def _measured() -> dict[tuple[int, int], GroupShape]:
-    """The shapes of group_shapes.toml, by channels and by numbers alive. Their trips unroll."""
+    """The shapes of group_shapes.toml, by channels and live numbers. Their trips unroll."""
     text = files("gpgpu_legacy.lower.groups").joinpath("group_shapes.toml").read_text("utf-8")
     return {
         (row.pop("channels"), row.pop("numbers")): GroupShape(
@@ -145,7 +144,7 @@ def _groups(shape: GroupShape, size: tuple[int, int]) -> int:
 
 
 def _halved(shape: GroupShape) -> GroupShape | None:
-    """A shape whose tile is half as large, and staged deeper; None where it would be too small."""
+    """A shape with half the tile, staged deeper; None if it would be too small."""
     columns, rows, depth = shape.columns, shape.rows, min(2 * shape.k_depth, _MOST_K_DEPTH)
     shape = replace(shape, k_depth=depth, unroll=depth)
     narrower = (columns // 2, replace(shape, columns=columns // 2))
@@ -161,7 +160,7 @@ def _halved(shape: GroupShape) -> GroupShape | None:
 
 
 def _unrolled(content: Content, shape: GroupShape, device: Multiprocessors) -> GroupShape:
-    """The same, unrolled as far as the body stays short."""
+    """The same shape, unrolled as far as the body stays short."""
     segments = [segment for draw in content.draws for segment in live_segments(draw)]
     trips = (sum(map(_operations, s.steps)) for s in segments if s.trips > 1)
     trip = max(1, shape.columns * shape.rows * max(trips, default=0))
@@ -171,10 +170,10 @@ def _unrolled(content: Content, shape: GroupShape, device: Multiprocessors) -> G
 
 @lru_cache(maxsize=256)
 def numbers_alive(content: Content) -> int:
-    """How many numbers of a fragment are alive together, at most, that no other fragment shares.
+    """The most numbers of a fragment that are live together and not shared with others.
 
-    Those are what its own texels have from iteration to iteration, and temporaries. Where there
-    are loops only what is alive in them counts, for the rest of a program is short beside them.
+    These are its own texels, kept between iterations, and temporaries. If there are loops, only the
+    numbers live in them count, since the rest of a program is short by comparison.
     """
     body = fused_body(content, as_level=False)
     carried = sum(variable.role is Role.OWN for variable, _ in read_first(body))
@@ -195,11 +194,11 @@ def _is_stencil(content: Content) -> bool:
     return bool(axes) and all(both == EVERYWHERE for both in axes)
 
 
-_DOT_OPERATIONS = 7  # four products and their sums, which nothing contracts
+_DOT_OPERATIONS = 7  # four products and their sums, without contraction
 
 
 def _operations(step: LiveInstruction) -> int:
-    """On single numbers, for one fragment."""
+    """Operations on single numbers, for one fragment."""
     if step.lookup is not None:
         return 0
     vector = OPCODES[step.instruction.mnemonic].form is Form.VECTOR

@@ -1,11 +1,10 @@
-"""Which lookups of fused passes a work group stages in its shared memory, how deep, and how.
+"""Staging: the lookups of fused passes that a work group keeps in shared memory, and how.
 
-A loop's texel that varies along x alone is wanted by every row of the group's tile, and one that
-varies along y alone by every column. Where a program has no loop but is executed for several
-iterations, those are the trips.
+Every row of the group's tile needs a loop's texel that varies along x alone, and every column one
+that varies along y alone. If a program has no loop but several iterations, these are the trips.
 
-Texels of one channel are fetched four neighbours at a time where they lie side by side in aligned
-rows: those of neighbouring fragments, or those of successive trips.
+Texels of one channel are fetched four neighbours at a time if they lie side by side in aligned
+rows: for neighbouring fragments, or for successive trips.
 """
 
 from __future__ import annotations
@@ -54,14 +53,14 @@ from gpgpu_legacy.lower.ir_types import FLOAT, INT, VEC4, Operator
 from gpgpu_legacy.lower.lookups import AffineLookup
 
 AT_ONCE = 4
-"""Texels of one channel that a fetch brings, at most: those of a vector."""
+"""The most texels of one channel in a fetch: a vector."""
 
 
 class Fetched(Enum):
-    """What one fetch of a staged lookup brings.
+    """The result of one fetch of a staged lookup.
 
-    TEXEL: a texel. OF_FRAGMENTS, OF_TRIPS: texels of one channel, those of four neighbouring
-    fragments or of four successive trips.
+    TEXEL: a texel. OF_FRAGMENTS, OF_TRIPS: texels of one channel, for four neighbouring fragments
+    or four successive trips.
     """
 
     TEXEL = auto()
@@ -73,8 +72,8 @@ class Fetched(Enum):
 class Staged:
     """A lookup of a loop that is staged.
 
-    advance: how it moves from trip to trip. across: whether it varies along x; else along y. slot:
-    its number among those that do. channels: of its texture.
+    advance: its movement from trip to trip. across: whether it varies along x; else along y. slot:
+    its number among the lookups along that axis. channels: of its texture.
     """
 
     lookup: AffineLookup[int]
@@ -86,12 +85,12 @@ class Staged:
 
     @property
     def name(self) -> str:
-        """The shared array's."""
+        """The name of the shared array."""
         return f"{'across' if self.across else 'up'}{self.slot}{self._kind}"
 
     @property
     def _kind(self) -> str:
-        """What the array's elements are: texels, neighbours in vectors, or single numbers."""
+        """The type of the array's elements: texels, neighbours in vectors, or single numbers."""
         if self.channels == 4:
             return ""
         return "_numbers" if self.fetched is Fetched.OF_TRIPS else "_quads"
@@ -104,8 +103,7 @@ class Staged:
     def array(self, shape: GroupShape) -> Array:
         """The shared array, a row of elements a trip.
 
-        A row has more elements than are staged, so that invocations of a column fall on different
-        banks.
+        Rows are padded, so that invocations of a column fall on different banks.
         """
         kind, more = (FLOAT, 4) if self.fetched is Fetched.OF_TRIPS else (VEC4, 1)
         return Array(self.name, kind, (shape.k_depth, self.length(shape) + more))
@@ -115,7 +113,7 @@ class Staged:
 class StagedTrips:
     """A loop whose lookups are staged.
 
-    number: among those of the fused passes. count: of its trips; None where they are iterations.
+    number: in the fused passes. count: of its trips; None if they are iterations.
     """
 
     number: int
@@ -125,9 +123,9 @@ class StagedTrips:
 
 @dataclass(frozen=True, slots=True)
 class GroupStaging:
-    """What is staged. shape: as was wanted, with a k_depth for which there is room, or 0.
+    """The plan of staging. shape: as wanted, with a k_depth for which there is room, or 0.
 
-    loops: by the position of the loop's statement in the body; by None where the trips are the
+    loops: by the position of the loop's statement in the body; by None if the trips are the
     iterations.
     """
 
@@ -158,9 +156,9 @@ def choose_staging(
     *,
     at_once: int = AT_ONCE,
 ) -> GroupStaging:
-    """What to stage of one iteration's statements, as deep as there is room for it.
+    """Choose the staging of one iteration's statements, as deep as there is room.
 
-    at_once: how many texels of one channel a fetch may bring, 1 or AT_ONCE.
+    at_once: the texels of one channel in a fetch, 1 or AT_ONCE.
     """
     candidates: list[tuple[int | None, int | None, Sequence[Statement]]] = [
         (position, trip_count(statement), statement.body)
@@ -201,7 +199,7 @@ def _staged(content: Content, statements: Sequence[Statement]) -> tuple[Staged, 
 
 
 def _at_once(content: Content, staged: Staged, shape: GroupShape, *, of_iterations: bool) -> Staged:
-    """A lookup, fetched four texels at once where all that places them is a multiple of four.
+    """A lookup, fetched four texels at once if its position is always a multiple of four.
 
     Batches begin at multiples of the K-depth, and tiles at multiples of theirs. of_iterations:
     whether the trips are the iterations.
@@ -226,17 +224,17 @@ def _arrays(loops: Iterable[StagedTrips], shape: GroupShape) -> dict[str, Array]
 
 
 class StagedCopies:
-    """Fetches what the next batch of trips will want, and puts it into shared arrays.
+    """Fetches the texels of the next batch of trips, and puts them into shared arrays.
 
     Each invocation fetches some elements of a batch, into variables of its own.
     """
 
     def __init__(self, content: Content, staging: GroupStaging) -> None:
-        """Of fused passes of this content."""
+        """Staging for fused passes of this content."""
         self.content, self.staging, self.shape = content, staging, staging.shape
 
     def before_all(self) -> list[Statement]:
-        """Fetch for the first batch of all; and say where each element is in its texture."""
+        """Fetch for the first batch, and compute each element's position in its texture."""
         loops = self.staging.in_order
         if not loops:
             return []
@@ -247,7 +245,7 @@ class StagedCopies:
     def commit(
         self, trips: StagedTrips, iteration: Expression, start: Expression, last: Expression
     ) -> list[Statement]:
-        """Put what was fetched into shared memory, and fetch for the trips after these."""
+        """Put the fetched texels into shared memory, and fetch for the next trips."""
         statements: list[Statement] = [Barrier()]
         arrays = self.staging.arrays()
         for staged in trips.staged:
@@ -261,7 +259,7 @@ class StagedCopies:
         return [*statements, Barrier(), If(following < last, more, after)]
 
     def _after(self, trips: StagedTrips, iteration: Expression) -> tuple[Statement, ...]:
-        """Behind the last batch of a loop: fetch for the next loop, or the next iteration."""
+        """After the last batch of a loop: fetch for the next loop, or the next iteration."""
         if trips.count is None:
             return ()
         loops = self.staging.in_order
@@ -310,7 +308,7 @@ class StagedCopies:
     def _fragment(self, staged: Staged, place: Expression) -> tuple[Expression, Expression]:
         """The fragment (x, y) at a place of the tile along a lookup's axis.
 
-        Past the rectangle it is the last one, or the first of the last four.
+        Past the rectangle it is the last fragment, or the first of the last four.
         """
         axis = 0 if staged.across else 1
         last: Expression = read(EXTENT, axis) + -1
@@ -322,9 +320,9 @@ class StagedCopies:
     # Where elements are
 
     def _declared(self) -> list[Statement]:
-        """The variables for what is on its way, and where in its texture each element is found.
+        """The variables for texels in flight, and each element's position in its texture.
 
-        The place is that of the first trip; what a trip adds to it is the same for all elements.
+        The position is for the first trip; a trip adds the same to all elements.
         """
         variables: dict[Variable, None] = {}
         places: list[Statement] = []
@@ -345,7 +343,7 @@ class StagedCopies:
     def _index(
         self, staged: Staged, variables: tuple[Expression, ...], *, moved: bool = False
     ) -> Expression:
-        """Which element of its array a lookup reads; or, if `moved`, what the trip adds to that."""
+        """The index of the element that a lookup reads; if `moved`, only the trip's part of it."""
         lookup, advance = staged.lookup, staged.advance
         s, t = (texel_number(lookup, n, advance, variables, moved=moved) for n in range(2))
         index: Expression = t * read(size_variable(lookup.texture), 0) + s
@@ -361,7 +359,7 @@ class StagedCopies:
     def _fetched(
         self, trips: StagedTrips, iteration: Expression, start: Expression
     ) -> Iterator[Statement]:
-        """Fetch what the trips from `start` on will want."""
+        """Fetch the texels for the trips from `start` on."""
         for staged in trips.staged:
             number = (iteration, start) if trips.count is not None else (start, integer(0))
             if staged.lookup.inside:
@@ -414,7 +412,7 @@ class _AheadElement:
 
 
 _GONE = Variable("gone", INT)
-"""What the trips up to a batch add to the place of an element."""
+"""The part of an element's position that the trips before a batch add."""
 
 
 def _place_of(trips: StagedTrips, element: _AheadElement, part: int) -> Variable:

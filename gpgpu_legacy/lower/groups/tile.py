@@ -1,12 +1,12 @@
 """The register tile of an invocation: its fragments' variables, and the texels that they share.
 
 In a stencil, the east neighbour of a fragment is the west neighbour of the fragment two columns on.
-Where a lookup's column and row each depend on one axis, which fragments want the same texel is
-known from their places in the register tile alone, and it is loaded once.
+If a lookup's column and row each depend on one axis, the positions in the register tile decide
+which fragments read the same texel, and it is loaded once.
 
-Past the rectangle a fragment stands in for its last column or row, so what neighbours look up there
-is not what their places say. Of the fragments that share a texel the lowest and leftmost one loads
-it: if that one is past the rectangle, all are, and nothing that they compute is stored.
+Past the rectangle a fragment repeats the last column or row, so its neighbours' texels do not
+follow from their positions there. Of the fragments that share a texel the lowest and leftmost one
+loads it: if that one is past the rectangle, all are, and none of their results is stored.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ Fragment = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a statement came to.
+    """The result of emitting a statement.
 
-    variables: those that it is made of, with their axes before; its target is the first. after: the
-    axes of that then.
+    variables: the ones in it, with their axes before; its target is the first. after: the target's
+    axes then.
     """
 
     statement: Assign
@@ -56,7 +56,7 @@ class _Seen:
 
 
 def _variables(statement: Assign) -> tuple[Variable, ...]:
-    """What a statement writes and reads; nothing if it is made of more than variables."""
+    """The variables that a statement writes and reads; none if it contains other values."""
     variables = [statement.variable]
     for part in walk(statement.value):
         if isinstance(part, Texel):
@@ -78,7 +78,7 @@ class RegisterTile:
     def __init__(
         self, rows: int, columns: int, at_fragment: Callable[[Expression, Fragment], Expression]
     ) -> None:
-        """at_fragment: what a part of an expression is at a fragment, but for its variables."""
+        """at_fragment: maps parts of expressions other than variables to a fragment."""
         self.rows, self.columns, self.at_fragment = rows, columns, at_fragment
         self.axes: dict[Variable, Axes] = {}
         self.statements: list[Statement] = []
@@ -99,17 +99,17 @@ class RegisterTile:
         return made
 
     def declarations(self) -> list[Statement]:
-        """Of all variables that are assigned."""
+        """The declarations of all assigned variables."""
         return [Declare(variable) for variable in self.assigned]
 
     def fragments(self, axes: Axes) -> Iterator[Fragment]:
-        """A fragment for each row and column that a value of these axes tells apart."""
+        """A fragment for each row and column along which a value with these axes varies."""
         for row in range(self.rows if axes.y else 1):
             for column in range(self.columns if axes.x else 1):
                 yield row, column
 
     def cell(self, variable: Variable, fragment: Fragment) -> Variable:
-        """Where a variable is kept for a fragment."""
+        """The storage of a variable for a fragment."""
         axes = self.axes[variable]
         row, column = fragment
         return cell_variable(variable, row if axes.y else None, column if axes.x else None)
@@ -128,7 +128,7 @@ class RegisterTile:
         self.add(Assign(cell, every if components is None else components, value))
 
     def execute(self, statement: Statement) -> None:
-        """A statement of one fragment, for every fragment that it tells apart."""
+        """Add a one-fragment statement for every fragment at which it differs."""
         if isinstance(statement, Declare):
             assert statement.value is not None
             self._declare(statement.variable, statement.value)
@@ -136,9 +136,9 @@ class RegisterTile:
             self._assign(statement)
 
     def _repeat(self, statement: Assign) -> bool:
-        """Add what the statement came to before, if it would come to the same again.
+        """Reuse the earlier result of the statement, if it would be the same.
 
-        So the trips that are unrolled share their statements, all but those that look texels up.
+        So unrolled trips share their statements, except lookups.
         """
         seen = self._seen.get(id(statement))
         if seen is None or seen.before != self._axes_now(seen.variables):
@@ -189,7 +189,7 @@ class RegisterTile:
 
     @staticmethod
     def _axes_after(statement: Assign, axes: dict[Variable, Axes]) -> Axes:
-        """Along which axes a variable varies as a whole once the statement is executed."""
+        """The axes along which a whole variable varies after the statement."""
         if statement.variable.role is Role.OWN:
             return EVERYWHERE
         if len(statement.components) == statement.variable.type.width:
@@ -197,7 +197,7 @@ class RegisterTile:
         return statement.value.axes | axes.get(statement.variable, NOWHERE)
 
     def widen(self, variable: Variable, axes: Axes) -> None:
-        """Keep a variable along more axes, its value in every fragment."""
+        """Store a variable along more axes, with its value in every fragment."""
         old = self.axes.get(variable, axes)
         if old == axes:
             return
@@ -207,14 +207,14 @@ class RegisterTile:
             self.assign(variable, fragment, value)
 
     def trip(self, loop: For, head: dict[Variable, Axes]) -> None:
-        """A trip of a loop. head: as `widen_for` gives it."""
+        """A trip of a loop. head: from `widen_for`."""
         for statement in loop.body:
             self.execute(statement)
         for variable, axes in head.items():
             self.widen(variable, axes)
 
     def widen_for(self, loop: For) -> dict[Variable, Axes]:
-        """Keep what a trip leaves to the next one along the axes that it will have there."""
+        """Store the values that a trip passes to the next along the axes that they have there."""
         head = {variable: self.axes[variable] for variable, _, _ in loop.carried}
         while True:
             after = self.axes | head
@@ -231,15 +231,15 @@ class RegisterTile:
 
 
 Load = Callable[[AffineLookup[int], Advance, Fragment], Expression]
-"""What a fragment finds by a lookup."""
+"""The texel that a fragment's lookup reads."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Key:
     """A texel of a register tile.
 
-    lookup: one of those that find it, with constants of 0. block: that of the fragments, which lie
-    side by side. place: its column and row, less what the place of the block's first fragment adds.
+    lookup: one that reads it, with constants of 0. block: of the fragments, which lie side by side.
+    place: its column and row, relative to the block's first fragment.
     """
 
     lookup: AffineLookup[int]
@@ -250,14 +250,14 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
-    """The fragment that loads a texel for all, and the lookup by which that one finds it."""
+    """The fragment that loads a texel for all, and the lookup that it uses."""
 
     fragment: Fragment
     lookup: AffineLookup[int]
 
 
 class TexelLoads:
-    """The loads of a register tile's texels: each once, in a variable, where fragments share it."""
+    """The loads of a register tile's texels: shared texels are loaded once, into variables."""
 
     def __init__(self, shape: GroupShape, tile: RegisterTile, load: Load) -> None:
         """load: adds nothing to the tile's statements."""
@@ -269,7 +269,7 @@ class TexelLoads:
         self._count = 0
 
     def begin(self, statements: Sequence[Statement]) -> None:
-        """Execute statements next, in a block and a trip of their own.
+        """Start on these statements, in a block and a trip of their own.
 
         They must live as long as this object.
         """
@@ -294,7 +294,7 @@ class TexelLoads:
         return self._loaded[key]
 
     def _shared_by(self, statements: Iterable[Statement]) -> dict[_Key, _Shared]:
-        """The texels that are wanted more than once."""
+        """The texels that several fragments read."""
         fragments: dict[_Key, set[Fragment]] = defaultdict(set)
         leaving, wanted = set[_Key](), Counter[_Key]()
         for texel in all_expressions(statements):
@@ -315,7 +315,7 @@ class TexelLoads:
         return shared
 
     def _key(self, lookup: AffineLookup[int], advance: Advance, fragment: Fragment) -> _Key:
-        """The texel that a fragment finds."""
+        """The texel that a fragment reads."""
         s, t = lookup.s, lookup.t
         alike = replace(lookup, s=replace(s, constant=0), t=replace(t, constant=0), inside=True)
         row_block, row = divmod(fragment[0], self._rows)
@@ -324,7 +324,7 @@ class TexelLoads:
         return _Key(alike, advance, (row_block, column_block), (across, up))
 
     def _lookup_from(self, key: _Key, fragment: Fragment) -> AffineLookup[int]:
-        """The lookup by which a fragment finds a texel."""
+        """The lookup by which a fragment reads a texel."""
         row, column = fragment[0] % self._rows, fragment[1] % self._columns
         s, t = (
             replace(form, constant=place - form.x * column - form.y * row)
@@ -334,6 +334,6 @@ class TexelLoads:
 
 
 def _is_shareable(texel: Texel[AffineLookup[int]]) -> bool:
-    """Whether it varies along both axes, and its column and its row along one each."""
+    """Whether it varies along both axes, its column along one and its row along the other."""
     forms = (texel.lookup.s, texel.lookup.t)
     return texel.axes == EVERYWHERE and not any(form.x and form.y for form in forms)

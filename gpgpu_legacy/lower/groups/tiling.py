@@ -1,10 +1,10 @@
 """Fused passes as the statements of an invocation that has a register tile of fragments.
 
-A statement of one fragment (lower/fused/body.py) is executed for every fragment of the register
-tile that it tells apart: a variable that varies along x alone is kept once a column, one that
-varies along y alone once a row. Texels become elements of the textures' arrays, or of the shared
-arrays in which they are staged: while one batch of trips is being used, the next is on its way from
-the textures, in variables.
+A one-fragment statement (lower/fused/body.py) is repeated for every fragment of the register tile
+at which it differs: a variable that varies along x alone is kept once per column, one that varies
+along y alone once per row. Texels become elements of the textures' arrays, or of the shared arrays
+in which they are staged: while one batch of trips is being used, the next is on its way from the
+textures, in variables.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ from gpgpu_legacy.lower.lowering import read_first
 
 @dataclass(frozen=True, slots=True)
 class _Trip:
-    """Which trip statements are executed in. place: where its staged texels lie in their arrays."""
+    """The trip in which statements are executed. place: of its staged texels in their arrays."""
 
     iteration: Expression
     trip: Expression
@@ -105,7 +105,7 @@ class GroupTiling:
         return [*self._places(), *tile.declarations(), *tile.statements]
 
     def _read_first(self) -> list[int]:
-        """The surfaces of which an iteration reads what the fragments have there before it."""
+        """The surfaces in which an iteration reads the fragments' earlier texels."""
         early = {variable for variable, _ in read_first(self.body)}
         return [surface for surface in self.content.owned if self._own(surface) in early]
 
@@ -115,14 +115,14 @@ class GroupTiling:
     # Fragments
 
     def _places(self) -> Iterator[Statement]:
-        """Where the invocation's fragments lie."""
+        """The positions of the invocation's fragments."""
         for axis, count in enumerate((self.shape.columns, self.shape.rows)):
             for number in range(count):
                 place = read(CORNER, axis) + self.in_tile(axis, number)
                 yield Declare(Variable("xy"[axis] + str(number), INT), place)
 
     def in_tile(self, axis: int, number: int) -> Expression:
-        """Where in the group's tile a fragment of the register tile lies along an axis."""
+        """The position of a register tile's fragment in the group's tile along an axis."""
         adjacent = self.shape.side_by_side[axis]
         group, rest = divmod(number, adjacent)
         between = group * self.shape.threads[axis] * adjacent + rest
@@ -137,7 +137,7 @@ class GroupTiling:
         return smaller(self._fragment(axis, number), read(EXTENT, axis) + -1)
 
     def _load_own(self, number: int) -> None:
-        """Past the rectangle, what its last column or row has."""
+        """Past the rectangle, the value of its last column or row."""
         variable, places = self._own(number), self._own_elements(number, self._kept)
         for fragment, element in places:
             self.tile.assign(variable, fragment, element)
@@ -158,9 +158,9 @@ class GroupTiling:
     ) -> Iterator[tuple[Fragment, Element]]:
         """The fragments' own texels. place: the number of a fragment's column or row.
 
-        Each is an expression by itself: a driver would keep what several share in registers, from
-        the loads to the stores, and these are short of them. The row comes first: NVIDIA's takes
-        1.17 times as long for Larson and McAllister's product where the column does.
+        Each is an expression by itself: a driver would keep shared parts in registers from the
+        loads to the stores, and registers are scarce here. The row comes first: with the column
+        first, NVIDIA's driver takes 1.17 times as long for Larson and McAllister's product.
         """
         array, width = texture_array(self.content, number), read(size_variable(number), 0)
         origin = origin_variable(number)
@@ -271,7 +271,7 @@ class GroupTiling:
         tile.add(For(start, first, last, (*commit, *inner), shape.k_depth))
 
     def _trips_of_iterations(self, staged: StagedTrips) -> None:
-        """Fused passes whose iterations are the trips; those that are left over come last."""
+        """Fused passes whose iterations are the trips; left-over iterations come last."""
         tile, depth = self.tile, self.shape.k_depth
         whole = Variable("whole", INT)
         length = read(LAST) - read(FIRST)

@@ -1,14 +1,15 @@
-"""Which loads and stores of a dispatch are inside of their arrays, whatever the data.
+"""Proves loads and stores of a dispatch to be inside their arrays, whatever the data.
 
 The numbers of a dispatch are known: its work groups, its uniforms, and how long the buffers are. So
-an index that is made of those, of invocations and of what loops count is a linear form
-(integers.py) of symbols with known ranges: of the work group, of the invocation, of a loop's trip.
-Its largest and least value are exact, or lowered by the conditions that lead to the access. An
-integer that is made otherwise, by a load say, is a new symbol as wide as its type; so is one that
-may wrap around. What is not proven is checked while it runs (lower/emit/numba_kernel.py).
+an index computed from these, invocations and loop counters is a linear form (integers.py) of
+symbols with known ranges: of the work group, of the invocation, of a loop's trip. Its bounds are
+exact, or narrowed by the conditions that lead to the access. Any other integer, such as a loaded
+one, is a new symbol as wide as its type; so is one that may wrap around. Unproven accesses are
+checked at run time (lower/emit/numba_kernel.py).
 
-A loop is walked once. What grows in it by the same number each time is its start plus that number
-times the trip, and its condition bounds the trips; all else that it assigns is unknown in it.
+A loop is walked once. A variable that grows by a constant in each trip is its start plus that
+constant times the trip, and the condition bounds the trips; all other assigned variables are
+unknown in it.
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ _UNBOUNDED = 2**40  # trips: more than any loop of 32 bits that ends
 
 
 def unproven(pass_: ComputePass, lengths: Mapping[str, int], iterations: int = 1) -> frozenset[int]:
-    """The numbers (kernel/accesses.py) of the accesses that may be outside of their arrays.
+    """The numbers (kernel/accesses.py) of the accesses that may be outside their arrays.
 
     pass_: without Tables. lengths: elements of the buffers by their names in the kernel.
-    iterations: how often the pass runs; uniforms may be Affine in them.
+    iterations: the number of runs of the pass; uniforms may be Affine in them.
     """
     values = {uniform.name: uniform.value for uniform in pass_.uniforms}
     uniforms: list[tuple[str, int, int]] = []
@@ -88,7 +89,7 @@ def _at(induction: _Induction, trip: LinearForm) -> dict[str, LinearForm]:
 
 
 class _Walk(Integers):
-    """Walks a kernel as one of its invocations, any of them."""
+    """Walks a kernel as an arbitrary invocation."""
 
     # Statements -----------------------------------------------------------------------------
 
@@ -167,7 +168,7 @@ class _Walk(Integers):
         self.conditions.pop(name, None)
 
     def put(self, numbers: Mapping[str, LinearForm]) -> None:
-        """New values of variables: any of their types where the form may wrap around."""
+        """New values of variables: any value of the type if the form may wrap around."""
         for name, form in numbers.items():
             kind = self.kinds[name]
             fits = self.ranges.is_within(form, *RANGES[kind])
@@ -191,7 +192,7 @@ class _Walk(Integers):
         }
 
     def step(self, statement: Assign, changed: set[str]) -> int | None:
-        """What an assignment `v = v + n` adds, where that is the same number each time."""
+        """The n of an assignment `v = v + n`, if it is the same each time."""
         target, value = statement.target, statement.value
         if not target.type.is_integer or not isinstance(value, Binary):
             return None
@@ -211,8 +212,9 @@ class _Walk(Integers):
         """The most trips of a loop, if that is known.
 
         A trip is a symbol without bound at first, and no number wraps around. So the condition, at
-        most 0 as a form, says for which trips it can hold. Up to the trip after those, all that the
-        condition is made of has then to fit its type, so that nothing has wrapped around indeed.
+        most 0 as a form, gives the trips for which it can hold. Up to the trip after those, all
+        parts of the condition must then fit their types, so that nothing has in fact wrapped
+        around.
         """
         trip = self.ranges.symbol(0, _UNBOUNDED)
         ((symbol, _),) = trip.terms
@@ -270,7 +272,7 @@ def _conjuncts(condition: Expression) -> Iterator[Expression]:
 
 
 def _is_sum(expression: Expression) -> bool:
-    """Whether a number is made of variables, uniforms and literals by sums and products alone."""
+    """Whether a number is made by sums and products of variables, uniforms and literals."""
     return all(_may_be_in_a_sum(part) for part in walk(expression))
 
 

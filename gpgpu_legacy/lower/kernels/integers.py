@@ -1,10 +1,10 @@
-"""The integers of a kernel's expressions as linear forms, and the accesses that they prove inside.
+"""A kernel's integers as linear forms, and the accesses that they prove inside.
 
-A form is constant + Σ coefficient·symbol. A symbol is a number that stays what it is wherever it is
-known: the work group, the invocation, the trip of a loop, or a number of which only the range is
-known. Facts are forms that are at most 0, such as those of the conditions that lead to a program
-point. `Integers` is the state at one program point: what the kernel's variables are, and what the
-conditions say that lead there. bounds.py walks the statements and keeps it true.
+A form is constant + Σ coefficient·symbol. A symbol is a number that does not change where it is
+known: the work group, the invocation, the trip of a loop, or a number with a known range. Facts are
+forms that are at most 0, such as the conditions that lead to a program point. `Integers` is the
+state at one program point: the values of the kernel's variables, and the facts there. bounds.py
+walks the statements and keeps it up to date.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from gpgpu_legacy.kernel.ir import (
 )
 
 MOST_TERMS = 16
-"""Symbols of a form that are kept apart; of a longer form only the range is known."""
+"""Symbols of a form that are kept apart; for a longer form only the range is kept."""
 
 MOST_TRIALS = 100_000
 """Facts that are looked at in one analysis, a tenth of a second; then only ranges of symbols count.
@@ -90,7 +90,7 @@ class SymbolRanges:
 
     @contextmanager
     def given(self, facts: Iterable[LinearForm]) -> Iterator[None]:
-        """While the block runs, these facts hold, and what is learnt there is forgotten after."""
+        """While the block runs, these facts hold; facts learnt in it are dropped afterwards."""
         before = len(self._facts)
         self._facts.extend(facts)
         yield
@@ -139,7 +139,7 @@ class SymbolRanges:
 
 MOST_ELEMENTS = 2**31 - 2**24
 """Up to here an index may be proven: native code then computes it as an int plus a distance in its
-row, in which nothing may wrap around. Beyond, in buffers of 8 GB, each access is checked."""
+row, which must not wrap around. Beyond, in buffers of 8 GB, each access is checked."""
 
 _WRAP = 2**32
 
@@ -156,7 +156,7 @@ class DispatchNumbers:
 
 @dataclass(frozen=True)
 class Facts:
-    """What holds where a condition is true, and where it is false."""
+    """The facts if a condition is true, and if it is false."""
 
     true: tuple[LinearForm, ...] = ()
     false: tuple[LinearForm, ...] = ()
@@ -167,9 +167,9 @@ _NEVER = Facts((LinearForm(1),), ())  # of the literal false; 1 is never at most
 
 
 class Integers:
-    """What is known of a kernel's integers at one program point, for any one of its invocations.
+    """The facts about a kernel's integers at one program point, for any invocation.
 
-    unproven: the numbers of the accesses that were met and may be outside of their arrays.
+    unproven: the numbers of the accesses so far that may be outside their arrays.
     """
 
     def __init__(self, kernel: Kernel, dispatch: DispatchNumbers) -> None:
@@ -222,7 +222,7 @@ class Integers:
         return self.either(choices) if choices else None
 
     def access(self, element: Element) -> None:
-        """Note an access that is not proven to be inside of its array."""
+        """Record an access that is not proven to be inside its array."""
         indices = [self.number(index) for index in element.indices]
         extents: tuple[int, ...] = (self.lengths.get(element.array, 0),)
         if element.space is Space.SHARED:
@@ -236,7 +236,7 @@ class Integers:
             self.unproven.add(element.number)
 
     def condition(self, expression: Expression) -> Facts:  # noqa: PLR0911 - a case each
-        """What a bool says where it is true, and where it is false."""
+        """The facts of a bool if it is true, and if it is false."""
         match expression:
             case Literal(value=value):
                 return _UNKNOWN if value else _NEVER
@@ -288,7 +288,7 @@ class Integers:
     def computed(  # noqa: PLR0911 - a case each
         self, operator: str, left: LinearForm, right: LinearForm, kind: Type
     ) -> LinearForm:
-        """What an operator makes of two numbers."""
+        """The result of an operator for two numbers."""
         match operator:
             case "+":
                 return self.fitted(left + right, kind)
@@ -334,7 +334,7 @@ class Integers:
         return self.fitted(group.times(self.kernel.local_size[axis]) + local, Type.UINT)
 
     def fitted(self, form: LinearForm, kind: Type) -> LinearForm:
-        """The form as a number of 32 bits, which may have wrapped around."""
+        """The form as a 32-bit number, which may have wrapped around."""
         if self.exactly:
             return form
         if len(form.terms) > MOST_TERMS:
@@ -354,7 +354,7 @@ class Integers:
         return self.ranges.symbol(*RANGES[kind])
 
     def either(self, choices: Iterable[tuple[tuple[LinearForm, ...], LinearForm]]) -> LinearForm:
-        """A number that is one of these forms, each where its facts hold."""
+        """A number that is one of these forms, each under its facts."""
         ends: list[int] = []
         for holds, form in choices:
             with self.ranges.given(holds):

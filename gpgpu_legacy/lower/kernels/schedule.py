@@ -1,18 +1,18 @@
-"""The loops of a kernel's native code: which statements stand in which of them.
+"""The loops of a kernel's native code, and the statements in each of them.
 
-In a work group, each statement is executed at its level: once for the group where it is the same
-for all invocations (GROUP), once a row of invocations where it depends on gl_LocalInvocationID.y
-alone (ROW), else once an invocation. Statements of the lower levels stand outside of the loops over
-rows (ty) and invocations (tx); neighbours at a higher level share a loop. A barrier ends the loops,
-so a statement that holds one must be at the level of the group. It is the loop fission of OpenCL on
+In a work group, each statement is executed at its level: once per group if it is the same for all
+invocations (GROUP), once per row of invocations if it depends on gl_LocalInvocationID.y alone
+(ROW), otherwise once per invocation. Statements of lower levels are outside the loops over rows
+(ty) and invocations (tx); neighbours at a higher level share a loop. A barrier ends the loops, so a
+statement that contains one must be at the level of the group. This is the loop fission of OpenCL on
 CPUs.
 
-A `for` is at its condition's level, too: where it is the same for all invocations it goes around
-the loop over tx, which then reads rows in order and vectorises. Only a `for` with constant bounds
-stays inside: LLVM unrolls it, and the loop over tx vectorises all the same, sums in registers.
+A `for` is at its condition's level, too: if it is the same for all invocations it goes around the
+loop over tx, which then reads rows in order and vectorises. Only a `for` with constant bounds stays
+inside: LLVM unrolls it, and the loop over tx still vectorises, with sums in registers.
 
-Three passes: `versions` (renaming, so that updated indices cut no loop in two), `Analysis` (the
-level of every variable), `Scheduler` (which loops, around what).
+Three passes: `versions` (renaming, so that updated indices split no loop), `Analysis` (the level of
+every variable), `Scheduler` (the loops around statements).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ GROUP, ROW, INVOCATION = 0, 1, 2
 
 
 def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[Statement, ...]:
-    """The statements with a new variable for each new value of an integer, as far as that goes.
+    """The statements with a new variable for each new value of an integer, as far as possible.
 
     After `v = B[i]; i += n; w = B[i];` the second value of i can be computed before both loads, so
     that they stand in one loop. Versions end where a nested statement assigns the variable, and
@@ -106,7 +106,7 @@ def versions(statements: tuple[Statement, ...], number: Iterator[int]) -> tuple[
 
 
 def _tail(statements: tuple[Statement, ...]) -> int:
-    """Where the assignments to integers begin that end the list: those cut nothing."""
+    """The start of the assignments to integers at the end of the list, which split nothing."""
     end = len(statements)
     while end and isinstance(last := statements[end - 1], Assign) and last.target.type.is_integer:
         end -= 1
@@ -199,19 +199,19 @@ class Analysis:
         return Variation(level, slope)
 
     def flat(self, *parts: Expression) -> Variation:
-        """What no slope comes through."""
+        """Operations that keep no slope."""
         variations = [self.of(part) for part in parts]
         if any(variation.slope for variation in variations):
             return Variation(self.finest)
         return Variation(max(variation.level for variation in variations))
 
     def of(self, expression: Expression) -> Variation:  # noqa: PLR0911 - a case each
-        """How an expression varies, as far as the variables are known."""
+        """The variation of an expression, as far as its variables are known."""
         match expression:
             case Literal() | Uniform():
                 return Variation(GROUP)
             case Variable(name=name):
-                # Unknown yet: taken as the least, until the fixed point has seen it.
+                # Not known yet: taken as the least, until the fixed point has reached it.
                 return self.variables.get(name, Variation(GROUP))
             case BuiltInComponent():
                 return self.identity(expression)
@@ -294,7 +294,7 @@ Scheduled = Declare | Assign | InvocationLoop | Branch | While
 
 
 class Scheduler:
-    """Puts loops around statements. `level`: inside of which loops they stand already."""
+    """Puts loops around statements. `level`: of the loops that are already around them."""
 
     def __init__(self, kernel: Kernel, analysis: Analysis) -> None:
         self.kernel, self.analysis = kernel, analysis
@@ -323,7 +323,7 @@ class Scheduler:
         return tuple(scheduled)
 
     def at_level(self, statement: Statement, level: int) -> tuple[Scheduled, ...]:
-        """A statement of that level or below; what is nested in it may need loops."""
+        """A statement of that level or below; nested statements may need loops."""
         match statement:
             case Declare() | Assign():
                 return (statement,)
@@ -389,7 +389,7 @@ class Schedule:
 
 
 def schedule_kernel(kernel: Kernel) -> Schedule:
-    """The loops of a kernel; PlanError where not all invocations of a group reach a barrier."""
+    """The loops of a kernel; PlanError if not all invocations of a group reach a barrier."""
     body = versions(kernel.body, count(1))
     analysis = Analysis(kernel, body)
     return Schedule(body, analysis, Scheduler(kernel, analysis).schedule(body, GROUP))

@@ -1,4 +1,4 @@
-"""Temporal tiling: several iterations of passes that read neighbours, on tiles that overlap.
+"""Temporal tiling: several iterations of passes that read neighbours, on overlapping tiles.
 
-What other work groups need as well lives in groups/, and how a shader spells it in emit/.
+Code for all work groups is in groups/, and the spelling of shaders in emit/.
 """

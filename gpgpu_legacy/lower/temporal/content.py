@@ -1,9 +1,9 @@
-"""What shapes the code of temporal tiling: passes that read neighbours, run over overlapping tiles.
+"""The content that decides the code of temporal tiling, and the choice of its shape.
 
 A work group computes several iterations of such passes on a tile of fragments by itself. It begins
-with all texels that they depend on, so the tile is wider than what is stored of it: by what an
-iteration reaches, on each side, times the iterations. Fragments near the tile's edge lack
-neighbours and become meaningless, one reach further in with each iteration; nothing reads them.
+with all texels that they depend on, so the tile is wider than its stored part: on each side by the
+reach of an iteration times the iterations. Fragments near the tile's edge lack neighbours and
+become meaningless, one reach further in with each iteration; nothing reads them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class TemporalShape:
     """The shape of the code.
 
     threads: invocations of a group across and up. columns, rows: fragments of an invocation: every
-    threads[0]-th across, neighbours up. iterations: run in one go.
+    threads[0]-th across, neighbours up. iterations: run together.
     """
 
     threads: tuple[int, int]
@@ -42,7 +42,7 @@ class TemporalShape:
         return self.threads[0] * self.columns, self.threads[1] * self.rows
 
     def margins(self, reach: Reach) -> tuple[tuple[int, int], tuple[int, int]]:
-        """How many fragments at the tile's edges are not stored: left and right, below and above.
+        """The fragments at the tile's edges that are not stored: left and right, below and above.
 
         reach: of an iteration.
         """
@@ -62,13 +62,13 @@ Sides = tuple[bool, bool]
 
 @dataclass(frozen=True, slots=True)
 class TemporalContent:
-    """All that shapes the code, but for the shape of its tiles.
+    """Everything that decides the code, except the shape of its tiles.
 
-    content: of one iteration. reach: of one, too. wraps: along x and y, whether fragments beyond
-    the rectangle are those from the other side. ends: along x and y, on which sides the textures
-    that neighbours are read in end where the rectangle does; on the others, what lies around it
-    stays as it is. live: the surfaces of which an iteration reads, or keeps, what the one before it
-    left. varies: whether numbers that the passes give differ between iterations.
+    content, reach: of one iteration. wraps: along x and y, whether fragments beyond the rectangle
+    come from the other side. ends: along x and y, the sides on which textures with neighbour
+    lookups end at the rectangle; on other sides, texels around the rectangle stay as they are.
+    live: the surfaces in which an iteration reads, or keeps, earlier texels. varies: whether the
+    passes' numbers differ between iterations.
     """
 
     content: Content
@@ -85,7 +85,7 @@ class TemporalContent:
 
     @property
     def keeps(self) -> tuple[Sides, Sides]:
-        """Along x and y, on which sides texels around the rectangle stay as they are."""
+        """The sides along x and y on which texels around the rectangle stay as they are."""
         along_x, along_y = (
             (False, False) if wraps else (not low, not high)
             for wraps, (low, high) in zip(self.wraps, self.ends, strict=True)
@@ -102,9 +102,9 @@ def near_surfaces(content: Content) -> tuple[int, ...]:
 def temporal_content(
     found: Neighbourhood, textures: Mapping[str, Texture]
 ) -> tuple[TemporalContent, Arguments]:
-    """What shapes the code of a Neighbourhood, and what it is handed; textures: by name.
+    """The Content and the Arguments of a Neighbourhood; textures: by name.
 
-    Raises UnsupportedError where some of the textures end with the rectangle, and others do not.
+    Raises UnsupportedError if only some of the textures end with the rectangle.
     """
     content, arguments = content_of(found, textures)
     near = near_surfaces(content)
@@ -126,7 +126,7 @@ def temporal_content(
 
 
 def shared_padding(shape: TemporalShape, content: Content) -> int:
-    """How many elements lookups may reach past either end of a tile, row after row."""
+    """The elements that lookups may reach past either end of a tile, row after row."""
     looks = [look for draw in content.draws for look in draw.lookups]
     near = [look for look in looks if isinstance(look, NeighbourLookup)]
     return max((abs(n.up) * shape.tile[0] + abs(n.right) for n in near), default=0)
@@ -140,10 +140,10 @@ def shared_length(shape: TemporalShape, content: Content) -> int:
 
 @dataclass(frozen=True, slots=True)
 class GroupRoom:
-    """What a device has for a work group.
+    """The resources of a device for a work group.
 
-    shared_bytes: of shared memory. storage_blocks: buffers. gains: whether a group's shared memory
-    is so much faster than the textures that tiles of several iterations are worth their edges.
+    shared_bytes: of shared memory. storage_blocks: buffers. gains: whether shared memory is so much
+    faster than textures that tiles of several iterations pay for their edges.
     """
 
     shared_bytes: int
@@ -160,7 +160,7 @@ class GroupRoom:
 
 _FLOAT_BYTES = 4
 
-# What the model of `cost` is made of, as fitted to two sweeps of 110 shapes in all on one H100
+# The constants of `cost`, fitted to two sweeps of 110 shapes in all on one H100
 # (driver 580, 200 passes of Jacobi's relaxation: ten operations, n = 1024, 2048, 4096). The
 # unit is the time that memory takes for a number, 1.6 ps. Large groups are slower: fewer of them
 # are resident, and more invocations wait at a barrier. With several columns, or with more than five
@@ -176,7 +176,7 @@ _THREADS, _ROWS, _MOST_PASSES = ((32, 8), (64, 8), (64, 16), (32, 4)), (4, 5, 2)
 def usual_shape(
     content: TemporalContent, fragments: int, count: int, room: GroupRoom
 ) -> TemporalShape | None:
-    """The usual shape; None where none fits, or passes had better run one at a time.
+    """The default shape; None if none fits, or passes run faster one at a time.
 
     fragments: of the rectangle. count: of iterations.
     """
@@ -199,12 +199,12 @@ def usual_shape(
 
 
 def plain_cost(content: TemporalContent, fragments: int) -> float:
-    """What a pass costs by itself, for each fragment."""
+    """The cost of a pass by itself, per fragment."""
     return max(_WORK * _operations(content) + sum(_traffic(content)), _DISPATCH / fragments)
 
 
 def cost(content: TemporalContent, fragments: int, shape: TemporalShape) -> float:
-    """What a pass costs for each fragment that is stored, as a model has it."""
+    """The modelled cost of a pass, per stored fragment."""
     loads, stores = _traffic(content)
     passes = shape.iterations * len(content.content.body)
     width, height = shape.tile
@@ -217,9 +217,9 @@ def cost(content: TemporalContent, fragments: int, shape: TemporalShape) -> floa
 
 
 def _operations(content: TemporalContent) -> float:
-    """Operations on single numbers, lookups among them, of a pass on average; 1 for the usual.
+    """Operations on single numbers, including lookups, of an average pass; 1 for a typical one.
 
-    Of a program that draws to one channel, compilers leave little but what makes that one.
+    If a program draws to one channel, compilers remove nearly all work for the others.
     """
     total = 0
     for draw in content.content.draws:
@@ -231,7 +231,7 @@ def _operations(content: TemporalContent) -> float:
 
 
 def _traffic(content: TemporalContent) -> tuple[int, int]:
-    """Numbers that an iteration loads and stores for a fragment, if each is moved once."""
+    """The numbers that an iteration loads and stores per fragment, if each is moved once."""
     surfaces = content.content.surfaces
     stores = sum(surfaces[n].format.channels for n in content.live)
     others = sum(surface.format.channels for surface in surfaces if not surface.written)

@@ -1,10 +1,10 @@
 """Passes that read neighbours as the statements of an invocation, several iterations at a time.
 
 Each invocation has some fragments of its group's tile, their texels in registers from pass to pass.
-What neighbours read is in shared memory as well. A fragment beyond the rectangle is computed as the
-one that lies there, where textures repeat; as the outermost one, where the textures end with the
-rectangle and are clamped, so that their neighbours beyond the edge read the same; or else not at
-all: what lies around the rectangle is kept as it is.
+Texels that neighbours read are also in shared memory. A fragment beyond the rectangle is computed
+as the one from the other side if textures repeat; as the outermost one if the textures end with the
+rectangle and are clamped; or else not at all, so that texels around the rectangle keep their
+values.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ from gpgpu_legacy.lower.temporal.content import (
 )
 
 COMPLETE = Variable("complete", BOOL)
-"""Whether no iteration follows: then the surfaces that are not live are stored, too."""
+"""Whether no iteration follows, so that surfaces that are not live are stored, too."""
 
 ITERATION = Variable("iteration", INT)
 """The number of the iteration."""
 
 MOST_KEPT = 32
-"""How many numbers of texels that no pass writes an invocation keeps in registers, at most."""
+"""The most numbers of read-only texels that an invocation keeps in registers."""
 
 _PLACE = (Variable("x", INT), Variable("y", INT))  # in the rectangle, and around it
 _DRAWN = (Variable("column", INT), Variable("row", INT))  # which fragment is computed there
@@ -142,7 +142,7 @@ class TemporalTiling:
     # Places
 
     def _in_tile(self, axis: int, number: int) -> Expression:
-        """Where in the group's tile a column or a row of the invocation lies."""
+        """The position in the group's tile of a column or a row of the invocation."""
         if axis == 0:
             along: Expression = read(THREAD, 0) + number * self.shape.threads[0]
             return along
@@ -150,7 +150,7 @@ class TemporalTiling:
         return up
 
     def _place(self, axis: int) -> None:
-        """Where columns or rows lie, and which fragments are computed there."""
+        """The positions of columns or rows, and the fragments computed there."""
         tile, along, last = self.tile, _ALONG[axis], read(EXTENT, axis) + -1
         low, high = self.temporal.keeps[axis]
         for fragment in tile.fragments(along):
@@ -196,7 +196,7 @@ class TemporalTiling:
         for axis in range(2):
             place = self._read(_DRAWN[axis], fragment)
             if surface in self.temporal.near and self.keeps[axis]:
-                # What lies around the rectangle, as far as the texture goes.
+                # Texels around the rectangle, as far as the texture goes.
                 origin = read(origin_variable(surface), axis)
                 last = read(size_variable(surface), axis) + -1
                 inside = operation(
@@ -207,7 +207,9 @@ class TemporalTiling:
         return self._element(surface, texture_array(self.content, surface), at)
 
     def _load(self, surface: int) -> None:
-        """The fragments' own texels. What each iteration writes first is loaded only around it."""
+        """The fragments' own texels. Surfaces that each iteration writes first are loaded only
+        around it.
+        """
         variable, tile = self._own(surface), self.tile
         tile.axes[variable] = EVERYWHERE
         channels = tuple(range(variable.type.width))
@@ -225,13 +227,13 @@ class TemporalTiling:
                 tile.add(If(outside, (load,)))
 
     def _within(self, fragment: Fragment) -> Expression:
-        """Whether a fragment is one of the rectangle, and not what lies around it."""
+        """Whether a fragment is in the rectangle, not around it."""
         return all_of(
             [self._read(_WITHIN[axis], fragment) for axis in range(2) if self.keeps[axis]]
         )
 
     def _store(self, surface: int) -> None:
-        """The fragments' texels, but for those near the tile's edges."""
+        """The fragments' texels, except near the tile's edges."""
         live = surface in self.temporal.live
         array = (
             stored_array(self.temporal, surface) if live else texture_array(self.content, surface)
@@ -309,7 +311,7 @@ class TemporalTiling:
     # Iterations
 
     def _prepared(self, statement: Statement) -> Statement:
-        """A statement of one fragment with what is known before the first iteration in it."""
+        """A one-fragment statement with the values known before the first iteration filled in."""
         if not isinstance(statement, Assign | Declare) or statement.value is None:
             return statement
 
@@ -364,7 +366,7 @@ class TemporalTiling:
                 self._share(surface)
 
     def _kept_around(self, statement: Statement) -> Statement:
-        """A write that leaves what lies around the rectangle as it is."""
+        """A write that leaves texels around the rectangle unchanged."""
         surface = _written_surface(statement)
         if surface not in self.temporal.near or not any(self.keeps) or not self.meets_edge:
             return statement
@@ -419,17 +421,17 @@ def _kept_texels(
 
 @dataclass(frozen=True, slots=True)
 class _Barriers:
-    """The numbers of the statements before which, and behind which, invocations wait."""
+    """The numbers of the statements before which, and after which, invocations wait."""
 
     before: frozenset[int]
     behind: frozenset[int]
 
 
 def _barriers(body: Sequence[Statement], near: tuple[int, ...]) -> _Barriers:
-    """Where an iteration needs barriers, whatever the iteration before it left unseen.
+    """The barriers that an iteration needs, whatever the iteration before it did.
 
-    Behind a statement that writes a surface's texels the invocation puts them into shared memory:
-    no other may still read what is there. Before one that reads them, all must be there.
+    After a statement that writes a surface's texels the invocation puts them into shared memory,
+    when no other may still read the old ones. Before a statement reads them, all must be there.
     """
     before, behind = set[int](), set[int]()
     read, written = set[int](), set(near)

@@ -1,4 +1,6 @@
-"""The sections of the page, in the order in which they are shown."""
+"""The sections of the page, one module each, in the order in which they are shown. A section shows
+results of other rooms and computes none of its own; scripts and templates are in web/.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ SECTIONS: tuple[str, ...] = (
 
 
 def check_name(name: str) -> None:
-    """Raise InputError where there is no section of that name."""
+    """Raise InputError for an unknown section."""
     if name not in SECTIONS:
         raise InputError(
             f"{name!r} is no section of the page; expected one of {', '.join(SECTIONS)}"
@@ -31,7 +33,7 @@ def check_name(name: str) -> None:
 
 
 def section_of(name: str) -> Section:
-    """The section of a name. Raises InputError where there is none of that name."""
+    """The section of that name. Raises InputError for an unknown one."""
     check_name(name)
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
     section: Section = module.make_section()

@@ -1,4 +1,4 @@
-"""The other algorithms, live: all that the package ships beside the products of 2001 and 2003."""
+"""The other algorithms, live: all of the package except the products of 2001 and 2003."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpgpu_legacy.page.played import PLAYED, played_plan
 from gpgpu_legacy.page.section import Section, rendered
 
 SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
-"""What the page's first sections play."""
+"""The algorithms that the page's first sections play."""
 
 
 @dataclass(frozen=True)
 class Small:
-    """An algorithm at a size that one can look at.
+    """An algorithm at a size that fits the screen.
 
-    inputs: makes them; samples of the recipe where it is None. step_ms: for a pass.
+    inputs: makes them; None takes the recipe's samples. step_ms: of a pass.
     """
 
     settings: Mapping[str, Any] = field(default_factory=lambda: {"n": 8})
@@ -35,7 +35,7 @@ _R_PENTOMINO = ((0, 1), (0, 2), (1, 0), (1, 1), (2, 1))
 
 
 def _pentomino() -> dict[str, F32]:
-    """Five cells that live for more than a thousand generations where they have room."""
+    """Five cells that live for more than a thousand generations, given room."""
     cells = np.zeros((_GRID, _GRID), np.float32)
     for row, column in _R_PENTOMINO:
         cells[_GRID // 2 + row, _GRID // 2 + column] = 1
@@ -58,7 +58,7 @@ SMALL = {
     "reduction": Small({"n": 16}, step_ms=1200),
     "bitonic-sort": Small({"n": 64}),
 }
-"""Others, which are products, multiply 8×8 matrices."""
+"""All others are products, and multiply 8×8 matrices."""
 
 
 def make_section() -> Section:

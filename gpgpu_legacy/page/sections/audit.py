@@ -22,13 +22,13 @@ ORDER = (
     Verdict.UNCHECKED,
     Verdict.AGREES,
 )
-"""The verdicts as the page has them: what differs first, what agrees last."""
+"""The verdicts in the page's order: differing ones first, agreeing ones last."""
 
 _MEANINGS = {
     Verdict.DIFFERS: "ours is another value",
     Verdict.RESTS_ON: "ours is the printed value, under an assumption that is named",
     Verdict.POSSIBLE: "the printed value keeps a bound that ours sets, which does not confirm it",
-    Verdict.UNCHECKED: "nothing here decides it",
+    Verdict.UNCHECKED: "we cannot decide it",
     Verdict.AGREES: "ours is the printed value, to its last digit unless the claim says more",
 }
 
@@ -58,7 +58,7 @@ def make_section() -> Section:
 
 
 def _shown(one: AuditedClaim, causes: Counter[str]) -> dict[str, object]:
-    """A claim as its template shows it."""
+    """A claim in the form of its template."""
     claim, entry = one.claim, one.entry
     published = printed(claim.published)
     formula = claim.rule is Rule.FORMULA
@@ -89,7 +89,7 @@ def _shown(one: AuditedClaim, causes: Counter[str]) -> dict[str, object]:
 
 
 def _arguments(arguments: Mapping[str, object]) -> str:
-    """What a derivation is given, where that is short enough to say something."""
+    """The arguments of a derivation, if they are short enough to be readable."""
     text = ", ".join(f"{name} = {value}" for name, value in arguments.items())
     return text if len(text) <= _SHORT else ""
 

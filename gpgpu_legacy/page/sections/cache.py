@@ -1,4 +1,4 @@
-"""The cache: what of a product memory has to serve, over the block, and where reads hit."""
+"""The cache: the share of a product that memory has to serve, by block, and where reads hit."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ from gpgpu_legacy.studies.cache_table.result import (
 # Heat maps ----------------------------------------------------------------------------------------
 
 SIZE, MAPPED_BLOCKS, CACHE = 64, (4, DEFAULT_BLOCK), CACHES[0]
-"""An operand of n = 64 fills the smallest cache eight times, and is simulated in a moment."""
+"""An operand of n = 64 is eight times the smallest cache, and simulates quickly."""
 
 LEVELS = 63
-"""Steps of a ratio from 0 to 1: eyes tell fewer colours apart, and fewer take less room."""
+"""Steps of a ratio from 0 to 1: the eye distinguishes no more, and they take little room."""
 
 
 def heat_maps() -> dict[str, Any]:
-    """All maps as a picture of grey tiles, the hit ratio times `levels`, with what each is of.
+    """All maps as a picture of grey tiles, the hit ratio times `levels`, with the case of each.
 
     A row of tiles for each order, layout and number in flight; a column for each product. Row 0 of
     a map is the lowest of its tile. sides: of each column's maps, in fragments. hits: over reads,
@@ -75,7 +75,7 @@ def heat_maps() -> dict[str, Any]:
 
 
 def mapped_cases() -> Iterator[list[TableCase]]:
-    """The products of a map, setting by setting."""
+    """The products that have maps, setting by setting."""
     names = [(BEFORE, None), *product(BLOCKED, MAPPED_BLOCKS)]
     for raster, layout, number in product(RASTERS, LAYOUTS, IN_FLIGHT):
         where = Setting(cache=CACHE, raster=raster, layout=layout, in_flight=number)
@@ -93,7 +93,7 @@ def _map(case: TableCase) -> tuple[NDArray[np.uint8], float]:
 
 RECORDED = ("cache-table.json", "cache-table-256.json")
 SHOWN = Setting(cache="8K,4way,64B", raster="tiled:8x8", layout="8x8", in_flight=64)
-"""The setting that is shown first: that of the audit's claim."""
+"""The setting that is shown first, from the audit's claim."""
 
 _METHOD = BLOCKED[1]
 
@@ -102,7 +102,7 @@ MEASURES: dict[str, Callable[[TableRow], float]] = {
     "misses": lambda row: 1.0 - row.read_hit_ratio,
     "bytes": lambda row: row.bytes_from_memory,
 }
-"""What a curve may show, by its word in the address."""
+"""The quantities that a curve may show, by their words in the address."""
 
 
 def make_section() -> Section:
@@ -128,7 +128,7 @@ def make_section() -> Section:
 
 
 def _behind_caches(paper: Paper) -> list[Claim]:
-    """The claims that are recomputed behind a cache, be it under another assumption."""
+    """The claims that are recomputed behind a cache, also under another assumption."""
 
     def is_behind(claim: Claim) -> bool:
         given = (claim.arguments, *(other.arguments for other in claim.alternatives))
@@ -138,7 +138,8 @@ def _behind_caches(paper: Paper) -> list[Claim]:
 
 
 def _ratios(table: CacheTable) -> list[tuple[str, str, list[float]]]:
-    """By order and layout, the shares of A and B over those of the method before, cache by cache.
+    """By order and layout, the shares of A and B divided by those of the older method, for each
+    cache.
 
     At the paper's b and with the fragments in flight that are shown first.
     """

@@ -26,7 +26,7 @@ from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.figure_2 import DEMONSTRATION_A, demonstrate
 from gpgpu_legacy.studies.largest_block import Largest, fit
 
-# What the answers say -----------------------------------------------------------------------------
+# The answers --------------------------------------------------------------------------------------
 
 OLDEST, SINGLE, MULTI = "larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi"
 WHITE = 255
@@ -37,7 +37,7 @@ WHITE = 255
 
 @dataclass(frozen=True, slots=True)
 class Saturation:
-    """A product of matrices of one element, in 8 bits.
+    """A product whose operands have one equal element throughout, in 8 bits.
 
     shape: of the product. element: of A and B. stored: its level. after: the level of the
     framebuffer after each pass. passes: the number of each such pass among all of the plan, from 1.
@@ -64,7 +64,7 @@ class Saturation:
         return 1 + self.after.index(WHITE)
 
     def moment(self, drawn: int) -> str:
-        """The address of the figure after so many of its draws."""
+        """The address of the figure after that many draws."""
         row = "_".join([str(float(self.element))] * self.shape.l)
         column = "_".join([str(float(self.element))] * self.shape.n)
         a, b = "~".join([row] * self.shape.m), "~".join([column] * self.shape.l)
@@ -75,7 +75,7 @@ class Saturation:
 
 
 def saturation() -> Saturation:
-    """Halves, summed in the framebuffer of 2001."""
+    """Products of halves, summed in the framebuffer of 2001."""
     shape, element = Shape(m=4, l=6, n=4), Fraction(1, 2)
     a = np.full((shape.m, shape.l), float(element), np.float32)
     b = np.full((shape.l, shape.n), float(element), np.float32)
@@ -93,7 +93,7 @@ def saturation() -> Saturation:
 
 
 def _largest_level(steps: int) -> int:
-    """The highest level v with which the sum of so many products of v by v stays below white."""
+    """The highest level v for which that many products v·v add up to less than white."""
     levels = np.arange(WHITE + 1, dtype=np.float32)[:, None].repeat(steps, axis=1) / np.float32(
         WHITE
     )
@@ -117,7 +117,7 @@ def _level(value: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MultiplyAddCost:
-    """What a multiply-add of a method takes at a block: lookups, and bytes that are asked for."""
+    """The cost of a method's multiply-add at a block: lookups, and bytes requested."""
 
     block: int
     lookups: Fraction
@@ -128,8 +128,8 @@ class MultiplyAddCost:
 class Costs:
     """A method's costs by block, and the closed forms that counts of its plans obey.
 
-    per_step: the multiply-adds of a fragment in each of the b steps of a pass. …_limit: what a
-    closed form comes to as b grows.
+    per_step: the multiply-adds of a fragment in each of the b steps of a pass. …_limit: the limit
+    of a closed form as b grows.
     """
 
     method: str
@@ -180,7 +180,7 @@ def _form(method: str, name: str) -> Any:
 
 
 def _limit(form: Any) -> Fraction:
-    """What a formula comes to as b grows."""
+    """The limit of a formula as b grows."""
     from sympy import Symbol, limit, oo
 
     value = limit(form, Symbol("b", positive=True), oo)
@@ -229,7 +229,7 @@ class Loaded:
 
 
 def loaded() -> Loaded:
-    """The largest blocks, and what binds."""
+    """The largest blocks, and the limits that bind."""
     chip, method = find_profile(CHIP), find_product(MULTI)
     fitted = fit(method, chip, {"n": LOADED_SIZE})
     native = [one for one in fitted.largest if one.limits == "native"]
@@ -257,7 +257,7 @@ def _shown(verdict: Verdict) -> tuple[Row, ...]:
 
 
 def make_section() -> Section:
-    """The exercises. Their answers fold without a script, and links lead to moments of the page."""
+    """The exercises. Their answers fold without a script, and links lead to states of the page."""
     sums = saturation()
     single, multi = costs(SINGLE), costs(MULTI)
     html = rendered(

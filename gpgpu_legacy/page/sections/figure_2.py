@@ -1,4 +1,4 @@
-"""Figure 2: what the passes of 2001 and 2003 drew, still and alive."""
+"""Figure 2: the drawings of the passes of 2001 and 2003, as a picture and animated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from gpgpu_legacy.studies.figure_2 import METHOD, demonstrate
 
 
 def make_section() -> Section:
-    """Figure 2: a picture of a run, and the run itself, a pass at a time."""
+    """Figure 2: a picture of a run, and the run itself, pass by pass."""
     executor = reference()
     (state,) = METHOD.plan(n=1, state="texture-environment").programs()
     image = demonstrate(executor).picture()

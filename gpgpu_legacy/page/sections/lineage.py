@@ -15,19 +15,19 @@ from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.studies.lineage import story
 
 SIZE = 1024
-"""n of the sizes that all devices have."""
+"""The n for which all devices have times."""
 
 _SMALL, _SMALL_BLOCK = 8, 2
-"""n and b of the programs that are shown whole: those of n = 1024 have hundreds of lines."""
+"""n and b of the programs that are shown: at n = 1024 they would have hundreds of lines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A method as the page unfolds it.
+    """A method, as unfolded on the page.
 
     kind: what its text is. text: of its programs and kernels. shown_of: the size of the product
-    that the text is of, in words; empty where the text is that of any product. files: of the texts
-    as they were written. counts: by size, SIZE alone where programs grow with the size.
+    that the text is for, in words; empty if it is the same for all. files: the texts as they were
+    written. counts: by size; only SIZE if programs grow with the size.
     """
 
     method: Algorithm
@@ -39,7 +39,7 @@ class Step:
 
 
 def make_section() -> Section:
-    """A timeline of the methods, and what was recorded of each."""
+    """A timeline of the methods, with recorded times of each."""
     recorded = recordings()
     steps = [_step(method, recorded) for method in products()]
     at = {(time.device, time.size, time.method): time for time in recorded.times}
@@ -83,7 +83,7 @@ def _step(method: Algorithm, recorded: Recordings) -> Step:
 
 
 def _grows(method: Algorithm) -> bool:
-    """Whether programs have the whole sum in them, so that they take long to make for a large n."""
+    """Whether programs contain the whole sum, so that they are slow to make for a large n."""
     small, larger = (method.plan(n=n).programs() for n in (_SMALL, 2 * _SMALL))
     return [len(p.instructions) for p in small] != [len(p.instructions) for p in larger]
 

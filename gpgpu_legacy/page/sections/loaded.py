@@ -34,7 +34,7 @@ def make_section() -> Section:
 
 
 def _is_program(data: Loading, case: CaseData) -> bool:
-    """Whether it draws fragments; kernels need no table, for the answer is one for all blocks."""
+    """Whether it draws fragments; kernels need no table: all blocks have the same answer."""
     return any(data.limits[limit] == "language" for limit in case.found)
 
 

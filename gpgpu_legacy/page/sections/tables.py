@@ -19,9 +19,9 @@ NAME = "tables"
 
 
 def make_section(here: Sequence[Time] = ()) -> Section:
-    """All tables, complete without a script; its own only says which cells are shown.
+    """All tables, complete without a script; the script only chooses the cells to show.
 
-    here: what was timed on this machine, for a report.
+    here: times from this machine, for a report.
     """
     verdicts = recorded()
     html = rendered(
@@ -37,7 +37,7 @@ def make_section(here: Sequence[Time] = ()) -> Section:
 
 
 def columns_of(table: Cells) -> list[str]:
-    """The columns that have an entry in any line."""
+    """The columns that have an entry in at least one line."""
 
     def has(line: CellLine, column: str) -> bool:
         return getattr(line, column) is not None

@@ -24,7 +24,7 @@ METHODS = ("hall-carr-hart-multi", "hall-carr-hart-single", "larson-mcallister")
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A time from elsewhere, of an n×n product, with where it comes from."""
+    """A recorded time of an n×n product, with its source."""
 
     method: str
     device: str
@@ -34,7 +34,7 @@ class Beside:
 
 
 def make_section() -> Section:
-    """The products that the page times, and the times from elsewhere as a table."""
+    """The products that the page times, and the recorded times as a table."""
     beside = [*_recorded(), *_published()]
     beside.sort(key=lambda one: -(one.gflops or 0.0))
     html = rendered("sections/your-gpu.html.j2", sizes=SIZES, beside=beside, digits=_digits)
@@ -50,7 +50,7 @@ def make_section() -> Section:
 
 
 def _product(method: Algorithm, size: int) -> dict[str, Any]:
-    """What the page needs to run and time a product. Nothing is copied from pass to pass."""
+    """The page's data to run and time a product. Nothing is copied from pass to pass."""
     way = {"accumulate": Accumulate.PING_PONG} if "accumulate" in method.parameters else {}
     p = method.builder(n=size, **way)
     block = p.parameters.get("block")
@@ -58,7 +58,7 @@ def _product(method: Algorithm, size: int) -> dict[str, Any]:
 
 
 def _drawn_scene(plan: Plan) -> Scene:
-    """A scene for a GPU alone: shaders for textures of these sizes, and no programs."""
+    """A scene for a GPU only: shaders for textures of these sizes, and no programs."""
     record = with_fields(plan_record(plan), programs={})
     shaders = shaders_of(plan, sized=True)
     return {"name": plan.name, "plan": plain(record), "programs": {}, "shaders": plain(shaders)}
@@ -86,7 +86,7 @@ def _recorded() -> list[Beside]:
 
 
 def _published() -> list[Beside]:
-    """Of each series of published times the largest size that is timed here."""
+    """For each series of published times, the largest size that the page times."""
     found = []
     for paper in papers():
         for table in paper.measured:

@@ -1,4 +1,4 @@
-"""Makes the glyph sheets of this folder from two TrueType files; README.md says how it is run."""
+"""Makes the glyph sheets of this folder from two TrueType files; README.md says how to run it."""
 
 from __future__ import annotations
 

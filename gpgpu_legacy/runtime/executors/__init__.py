@@ -1,5 +1,5 @@
-"""The executors: one file for each, which says what it is and can do, for the registry to find.
+"""The executors: one file for each, with its description and capabilities, for the registry.
 
-What an executor is built on (OpenGL, LLVM, the emitters) does not live here, and is imported inside
+The machinery of executors (OpenGL, LLVM, the emitters) does not live here, and is imported inside
 functions.
 """

@@ -35,8 +35,8 @@ class GlArbfpExecutor(GlExecutor):
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         """Prepare a plan; see Executor.
 
-        Raises PlanError where the driver refuses a program, a texture's size or its format, and
-        where a pass gives a value to state that OpenGL derives from other state.
+        Raises PlanError if the driver refuses a program, a texture's size or its format, and if a
+        pass sets state that OpenGL derives from other state.
         """
         from gpgpu_legacy.runtime.gl.arbfp import GlArbfpPrepared
 

@@ -40,7 +40,7 @@ class GlComputeExecutor(GlExecutor):
         return core.compute_context()
 
     def pace(self, device: Device) -> Pace:
-        """Llvmpipe compiles compute shaders slowly, and runs them so; a GPU is fast at both."""
+        """Llvmpipe compiles and runs compute shaders slowly; a GPU is fast at both."""
         if device is Device.GPU:
             return Pace(0.28, code_s=2e-3, kept_s=1e-4, kernel_s=0.1, step_s=1e-3, pass_s=1e-5,
                         per_s=1e12, kernels_per_s=1e12, statement_s=1e-7)  # fmt: skip
@@ -48,7 +48,7 @@ class GlComputeExecutor(GlExecutor):
                     per_s=3e8, kernels_per_s=2e8, statement_s=1e-8)  # fmt: skip
 
     def why_inexact(self, plan: Plan, machine: Machine) -> str:
-        """See Executor; a driver may also contract or regroup what a kernel computes."""
+        """See Executor; a driver may also contract or regroup a kernel's arithmetic."""
         from gpgpu_legacy.runtime.gl.limits import why_inexact
 
         return why_inexact(plan, self.context().info) or super().why_inexact(plan, machine)

@@ -34,13 +34,13 @@ class GlRasterExecutor(GlExecutor):
         return core.context()
 
     def pace(self, device: Device) -> Pace:
-        """A driver starts slowly and draws fast; llvmpipe does so with the cores of the CPU."""
+        """A driver starts slowly and draws fast; llvmpipe draws on the cores of the CPU."""
         if device is Device.GPU:
             return Pace(0.16, code_s=8e-4, kept_s=1e-4, step_s=1e-3, pass_s=2e-5, per_s=6.5e10)
         return Pace(0.06, code_s=6e-4, kept_s=5e-5, step_s=1e-3, pass_s=1e-4, per_s=1.2e9)
 
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
-        """Prepare a plan; PlanError where a texture is too large here."""
+        """Prepare a plan; PlanError if a texture is too large here."""
         from gpgpu_legacy.runtime.gl.raster import GlRasterPrepared
 
         context = self.context()

@@ -26,7 +26,7 @@ class JitExecutor(Executor):
         return processor()
 
     def pace(self, device: Device) -> Pace:
-        """LLVM compiles programs; kernels need numba, which is loaded slowly."""
+        """LLVM compiles programs; kernels need numba, which loads slowly."""
         rate = 1e10 * thread_count()
         return Pace(
             start_s=0.1,

@@ -1,4 +1,4 @@
-"""The `numpy` executor: plans on the reference machine. It defines what the others must give."""
+"""The `numpy` executor: plans on the reference machine. It defines the results of all others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class NumpyExecutor(Executor):
-    """Runs anywhere, in every arithmetic; it rounds every operation. Kernels are float32 alone."""
+    """Runs anywhere, in every arithmetic; it rounds every operation. Kernels are float32 only."""
 
     name = "numpy"
     summary = "the reference machine, in NumPy on the CPU"
@@ -33,7 +33,7 @@ class NumpyExecutor(Executor):
         return processor_name()
 
     def pace(self, device: Device) -> Pace:
-        """An operation of NumPy for each instruction and pass, of kernels for each statement."""
+        """A NumPy operation for each instruction and pass, for kernels for each statement."""
         return Pace(
             pass_s=2.5e-4, instruction_s=2.5e-5, per_s=3e8, kernels_per_s=6e8, statement_s=5e-6
         )

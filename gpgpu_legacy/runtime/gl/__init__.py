@@ -1,4 +1,4 @@
-"""What runs plans on OpenGL: two contexts, of the core and of the compatibility profile, and what
-prepared plans of gl-raster, gl-compute and gl-arbfp share and have of their own. Other executors
-and the rooms above do not live here, and learn of OpenGL only through an Executor.
+"""Plans on OpenGL: a core and a compatibility context, and the prepared plans of gl-raster,
+gl-compute and gl-arbfp with their shared parts. Other executors do not live here; rooms above use
+OpenGL only through an Executor.
 """

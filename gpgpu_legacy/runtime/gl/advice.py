@@ -1,4 +1,4 @@
-"""What to do on each operating system where OpenGL, or a part of it, is missing.
+"""Advice for each operating system if OpenGL, or a part of it, is missing.
 
 macOS has OpenGL 2.1 and, in a core profile, 4.1, which is its last and has no compute shaders
 (Apple, OpenGL Capabilities Tables). Windows has OpenGL 1.1 of its own; more comes with the driver
@@ -12,7 +12,7 @@ from enum import Enum
 
 
 class Need(Enum):
-    """What an executor needs of OpenGL."""
+    """The part of OpenGL that an executor needs."""
 
     OPENGL = "OpenGL 4.0"
     COMPUTE_SHADERS = "OpenGL 4.3"
@@ -53,7 +53,7 @@ _OTHERS = {
 
 
 def advice(need: Need, system: str, distributions: tuple[str, ...] = ()) -> str:
-    """What to do where there is no such OpenGL, in the middle of a sentence.
+    """Advice if there is no such OpenGL, for the middle of a sentence.
 
     system: as platform.system() has it. distributions: of Linux, the nearest first, by the ids of
     /etc/os-release; another's packages are named as Debian's are.

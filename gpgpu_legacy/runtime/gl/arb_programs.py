@@ -47,7 +47,7 @@ class LoadedProgram:
     """
 
     def __init__(self, context: Context, stage: int, text: str, who: str) -> None:
-        """Load the text; PlanError, which names `who`, where the driver refuses it."""
+        """Load the text; PlanError, which names `who`, if the driver refuses it."""
         gl = context.gl
         name = Name.generated(gl.glGenProgramsARB, gl.glDeleteProgramsARB)
         encoded = text.encode("ascii")
@@ -70,7 +70,7 @@ class LoadedProgram:
 
 
 def load(context: Context, program: Program) -> LoadedProgram | Environments:
-    """A fragment program, loaded once while anybody uses it; PlanError if the driver refuses it.
+    """A fragment program, loaded once as long as it is in use; PlanError if the driver refuses it.
 
     A Program that stands for texture environments gives the driver's own.
     """

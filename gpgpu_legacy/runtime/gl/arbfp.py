@@ -116,7 +116,7 @@ class StatefulQuad:
         environments: Environments | None,
         check: Callable[[str], object],
     ) -> None:
-        """environments: what draws in the place of a program.
+        """environments: draw instead of a program.
 
         check: raises PlanError, naming its argument, if OpenGL failed; of the first draw.
         """

@@ -1,7 +1,7 @@
 """The OpenGL context of `gl-arbfp`: headless, made with EGL, its functions called through ctypes.
 
 It is a compatibility context, because only there do drivers still offer GL_ARB_fragment_program. It
-is made when it is first asked for; importing this file loads no library.
+is made on first use; importing this file loads no library.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ class Context(SharedContext[SimpleNamespace]):
 
 @one_per_process
 def context() -> Context:
-    """The only such context of the process: a GPU's where there is one, else a software renderer's.
+    """The only such context of the process: a GPU's if there is one, else a software renderer's.
 
-    Raises ExecutorUnavailableError, which says what to install, where there is none with
-    GL_ARB_fragment_program, and in a process that was forked from one that has used OpenGL.
+    Raises ExecutorUnavailableError, which says what to install, if there is none with
+    GL_ARB_fragment_program, and in a process forked from one that has used OpenGL.
     """
     require_addresses(DRIVER_ADDRESSES, "OpenGL")
     egl = load_egl()

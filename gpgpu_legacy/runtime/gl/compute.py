@@ -1,8 +1,8 @@
 """Prepared plans of `gl-compute`: everything on storage buffers and compute shaders.
 
 A texture of any kind is a storage buffer (runtime/gl/storage.py). A pass that draws becomes a
-compute shader (runtime/gl/recorder.py). A dispatch runs its kernel, whose text the driver gets as
-it stands under shaders/; runtime/gl/limits.py says what that risks.
+compute shader (runtime/gl/recorder.py). A dispatch runs its kernel, whose text the driver gets
+unchanged; runtime/gl/limits.py describes the risks.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class GlComputePrepared(GlPrepared[GlContext]):
         plan, storage = self.plan, self._storage
 
         def is_bits(transfer: Transfer) -> bool:
-            """Not where a format rounds what goes in; all that is stored is float32."""
+            """False if a format rounds its values; everything is stored as float32."""
             return storage.textures[transfer.texture].format.bits_per_channel == _FLOAT_BITS
 
         def spot(transfer: Transfer) -> Spot:
@@ -102,11 +102,11 @@ class GlComputePrepared(GlPrepared[GlContext]):
 
 
 _MULTIPROCESSORS = 64
-"""Of a GPU that does not tell how many it has."""
+"""The multiprocessors of a GPU that does not report them."""
 
 
 def _device(context: GlContext, tuning: Tuning | None) -> Device:
-    """What of the device shapes code.
+    """The properties of the device that decide the code.
 
     llvmpipe loads from a storage buffer invocation by invocation, each with a test of its own, and
     gathers from a texture for a vector of invocations at once. It takes long to compile long

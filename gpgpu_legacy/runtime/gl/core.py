@@ -85,10 +85,10 @@ class GlContext(SharedContext[ModernglContext]):
         return made
 
     def compile(self, name: str, **stages: str) -> Any:
-        """A moderngl program of GLSL texts, by moderngl's names of the stages.
+        """A moderngl program from GLSL texts, by moderngl's names of the stages.
 
         name: whose shader it is, for the message. The context is current. Raises PlanError, in one
-        line, where the driver refuses it.
+        line, if the driver refuses it.
         """
         import moderngl
 
@@ -116,7 +116,7 @@ def context() -> GlContext:
 
     Its version is the highest: drivers may give exactly the one that is asked for, so 4.3, which
     has compute shaders, is asked for first. Raises ExecutorUnavailableError, which says what to
-    install, where there is none, and in a process that was forked from one that has used OpenGL.
+    install, if there is none, and in a process forked from one that has used OpenGL.
     """
     try:
         import moderngl
@@ -147,9 +147,9 @@ def context() -> GlContext:
 
 
 def compute_context() -> GlContext:
-    """The same context, where it has compute shaders.
+    """The same context, if it has compute shaders.
 
-    Raises ExecutorUnavailableError where there is no OpenGL, or one before 4.3.
+    Raises ExecutorUnavailableError without OpenGL 4.3.
     """
     shared = context()
     if shared.version_code < COMPUTE_VERSION:

@@ -77,7 +77,7 @@ class UniformBlocks:
 class Dispatch:
     """A recorded dispatch: shader, uniforms, storage buffers from binding 0 on, groups.
 
-    It calls moderngl's inner objects, for their wrappers take as long as the driver does.
+    It calls moderngl's inner objects, since their wrappers take as long as the driver.
     """
 
     __slots__ = (
@@ -108,8 +108,8 @@ class Dispatch:
     ) -> None:
         """buffers: None leaves a binding as it is. waits: for earlier stores to be visible.
 
-        textures: what binds each of those that are read as such, and to which unit.
-        pieces: how many calls, one after another, do all of the work.
+        textures: the binding functions and units of buffer textures.
+        pieces: the number of calls, one after another, for all of the work.
         """
         self.shader, self.pieces = shader, pieces
         self._set, self._run, self._groups = uniforms.set, shader.program.mglo.run, groups

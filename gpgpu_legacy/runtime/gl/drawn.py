@@ -1,4 +1,4 @@
-"""Prepared plans whose passes are draws: what gl-raster and gl-arbfp have in common."""
+"""Prepared plans whose passes are draws: the common part of gl-raster and gl-arbfp."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
         self._surfaces.check("what this plan draws with")
 
     def _device_transfers(self) -> DeviceTransfers | None:
-        """What the device packs and unpacks, if anything."""
+        """The transfers that the device packs and unpacks, if any."""
         return None
 
     def _record(self, pass_: Pass, count: int) -> Call:
@@ -102,7 +102,7 @@ class DrawnPrepared(GlPrepared[_Shared]):
 
     @abstractmethod
     def _record_draw(self, pass_: FragmentPass, count: int) -> tuple[Sequence[Sampled], Paint]:
-        """What a pass looks up, and what draws it."""
+        """The textures that a pass looks up, and the object that draws it."""
 
     def _clear(self, name: str, value: NumberVec4, count: int = 1) -> Call:
         bound, framebuffers = self._bound, tuple(self._surfaces.layers(name))

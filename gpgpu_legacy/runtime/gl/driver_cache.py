@@ -18,7 +18,7 @@ def quiet_driver_cache() -> None:
 
 
 def _folder_of_account() -> str:
-    """The cache folder in the home that the user's account has, which Mesa takes before HOME."""
+    """The cache folder in the home of the user's account, which Mesa prefers to HOME."""
     import pwd
 
     try:
@@ -28,7 +28,7 @@ def _folder_of_account() -> str:
 
 
 def _can_write(folder: str) -> bool:
-    """Whether files can be written to a folder, or it can be made for that; nothing is made."""
+    """Whether files can be written to a folder, or to one that could be made; makes nothing."""
     path = Path(os.path.expanduser(folder))  # noqa: PTH111 - there may be no home
     there = next((place for place in (path, *path.parents) if os.path.lexists(place)), path)
     return path.is_absolute() and os.access(there, os.W_OK | os.X_OK, effective_ids=True)

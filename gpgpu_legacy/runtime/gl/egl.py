@@ -1,4 +1,4 @@
-"""EGL through ctypes: its functions, and which OpenGL context is current on a thread.
+"""EGL through ctypes: its functions, and the OpenGL context that is current on a thread.
 
 Importing this file loads no library.
 """
@@ -25,7 +25,7 @@ from gpgpu_legacy.runtime.gl.headers import (
 
 
 def load_egl() -> SimpleNamespace:
-    """EGL's functions, by name. Raises ExecutorUnavailableError where there is no libEGL."""
+    """EGL's functions, by name. Raises ExecutorUnavailableError without libEGL."""
     quiet_driver_cache()
     try:
         library = ctypes.CDLL("libEGL.so.1")
@@ -61,7 +61,7 @@ def gl_functions(find: Callable[[str], int | None]) -> SimpleNamespace:
 
 @dataclass(frozen=True, slots=True)
 class SavedContext:
-    """What was current on a thread: the interface, and a context with its display and surfaces."""
+    """The saved state of a thread: the interface, and a context with its display and surfaces."""
 
     interface: int
     context: int | None

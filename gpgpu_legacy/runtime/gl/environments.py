@@ -1,4 +1,4 @@
-"""The driver's own texture environments, which gl-arbfp draws with in the place of a program."""
+"""The driver's own texture environments, with which gl-arbfp draws instead of a program."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _INTEGERS = ("glTexEnvi", GL.TEXTURE_ENV)
 
 
 class Environments:
-    """The texture environments of a Program that stands for them, as calls of OpenGL.
+    """The texture environments of a Program that implements them, as calls of OpenGL.
 
     They have the fields of a LoadedProgram: the attributes of a vertex, and no parameters.
     """
@@ -34,7 +34,7 @@ class Environments:
     env: tuple[int, ...] = ()
 
     def __init__(self, context: Context, program: Program) -> None:
-        """PlanError where the driver has fewer units."""
+        """Raises PlanError if the driver has fewer units."""
         units, self._is_clamped = read(program.state)
         self.attributes: tuple[Attribute, ...] = program.attributes_read
         most = context.integer(GL.MAX_TEXTURE_UNITS)
@@ -47,7 +47,7 @@ class Environments:
         self._calls = [call for unit in units for call in _calls(unit)]
 
     def set(self, gl: SimpleNamespace) -> None:
-        """Enable them in the place of programs. The caller keeps OpenGL's state and restores it."""
+        """Enable them instead of programs. The caller keeps OpenGL's state and restores it."""
         gl.glDisable(GL.FRAGMENT_PROGRAM)
         gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, int(self._is_clamped))
         for function, *arguments in self._calls:

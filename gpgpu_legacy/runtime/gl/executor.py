@@ -1,4 +1,4 @@
-"""What the executors on OpenGL have in common."""
+"""The common part of the executors on OpenGL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class GlExecutor(Executor):
 
     @abstractmethod
     def context(self) -> SharedContext[Any]:
-        """The process's context; ExecutorUnavailableError, which says why, where it has none."""
+        """The process's context; ExecutorUnavailableError, with the reason, if it has none."""
 
     def device(self) -> str:
         """The renderer and the version of its driver; see Executor."""
@@ -28,11 +28,11 @@ class GlExecutor(Executor):
         return self.context().is_hardware
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Packed texels and results; textures, too, where a software renderer computes."""
+        """Packed texels and results; textures, too, if a software renderer computes."""
         from gpgpu_legacy.runtime.transfers import bytes_beside_gl
 
         return bytes_beside_gl(plan, self.stored_bytes(plan), self.is_hardware)
 
     def stored_bytes(self, plan: Plan) -> int:
-        """What a plan's textures take in OpenGL."""
+        """The memory of a plan's textures in OpenGL."""
         return plan.texture_bytes

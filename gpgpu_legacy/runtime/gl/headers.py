@@ -1,4 +1,4 @@
-"""What C's headers say of OpenGL and EGL: constants, and the types of functions for ctypes."""
+"""OpenGL and EGL from C's headers: constants, and the types of functions for ctypes."""
 
 from __future__ import annotations
 

@@ -1,13 +1,13 @@
-"""The limits of a device, checked before a kernel is compiled, and where drivers go wrong.
+"""The limits of a device, checked before a kernel is compiled, and drivers' known faults.
 
-The driver gets the text of a kernel as it stands under shaders/. So what GLSL leaves open stays
-open: a driver may contract a multiply and an add into one rounding, and regroup a sum. llvmpipe
-contracts nothing, and regroups only within an expression of three terms or more (it adds
-x + y + z + w as (x + y) + (z + w)). Where there is none, `Machine.exact` holds on llvmpipe without
-a change to the text; any other exact run is refused.
+The driver gets the unchanged text of a kernel. So it has GLSL's freedoms: it may contract a
+multiply and an add into one rounding, and regroup a sum. llvmpipe contracts nothing, and regroups
+only within an expression of three terms or more (it adds x + y + z + w as (x + y) + (z + w)).
+Without such an expression, `Machine.exact` holds on llvmpipe without a change to the text; any
+other exact run is refused.
 
 llvmpipe silently leaves every loop once an invocation has executed 65536 iterations. A kernel that
-would come that far is refused there, because its result would be wrong.
+would exceed this is refused there, because its result would be wrong.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.plan import ComputePass, Plan, UniformValue, constant_groups
 from gpgpu_legacy.plan.textures import Texture, TextureKind
 
-# OpenGL 4.3, table 23.72: what every driver has at least, for contexts that do not report their own
+# OpenGL 4.3, table 23.72: the minimum of every driver, for contexts that do not report their own
 # limit; moderngl does not ask for the size of shared memory.
 _AT_LEAST = {
     "GL_MAX_COMPUTE_WORK_GROUP_INVOCATIONS": 1024,
@@ -49,7 +49,7 @@ def is_llvmpipe(info: Mapping[str, Any]) -> bool:
 
 
 def why_inexact(plan: Plan, info: Mapping[str, Any]) -> str:
-    """Why the driver may round or add otherwise than a kernel says, in words; empty if not."""
+    """Why the driver may round or add differently from a kernel's text, in words; empty if not."""
     kernels = [
         pass_.kernel for _, pass_ in plan.weighted_passes() if isinstance(pass_, ComputePass)
     ]
@@ -151,7 +151,7 @@ def _within(
 
 
 def limit(info: Mapping[str, Any], name: str, axis: int = 0) -> int:
-    """A limit of the device by its name, or what every driver has at least.
+    """A limit of the device by its name, or the minimum of every driver.
 
     axis: which number of a limit that has one for x, y and z.
     """
@@ -186,9 +186,9 @@ def _check_loops(plan: Plan) -> None:
 
 @lru_cache(maxsize=256)
 def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
-    """Whether the first invocation finishes its loops within what llvmpipe allows.
+    """Whether the first invocation finishes its loops within llvmpipe's limit.
 
-    It stands for the others. A loop that the driver unrolls is counted as it is written.
+    It represents the others. A loop that the driver unrolls is counted as written.
     """
     alone = replace(kernel, local_size=(1, 1))
     counter = _LoopCounter(
@@ -202,13 +202,13 @@ def _loops_end(kernel: Kernel, uniforms: tuple[UniformValue, ...]) -> bool:
 
 
 class _TooLongError(Exception):
-    """A kernel has executed more iterations than are allowed."""
+    """Raised when a kernel exceeds the allowed iterations."""
 
 
 class _LoopCounter(KernelMachine):
     """A machine that counts the iterations of all loops, and stops at the most allowed.
 
-    Where all iterations of a loop do the same, its body is executed once and its count multiplied;
+    If all iterations of a loop do the same, its body is executed once and its count multiplied;
     only the condition and the step are executed every time.
     """
 

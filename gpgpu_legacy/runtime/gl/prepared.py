@@ -29,8 +29,9 @@ from gpgpu_legacy.runtime.prepared import F32, Held, Observer, Prepared, Result,
 from gpgpu_legacy.runtime.transfers import HostInput, HostOutput, cleared_first
 
 PATIENCE_S = 10.0
-"""After a run that took longer, the context is asked whether it still works: drivers reset a device
-that they have waited for too long, NVIDIA's after 15 s, and say nothing."""
+"""After a longer run, the context is checked: drivers silently reset a device after waiting too
+long for it, NVIDIA's after 15 s.
+"""
 
 _Object = TypeVar("_Object", bound=Releasable)
 _Shared = TypeVar("_Shared", bound=SharedContext[Any])
@@ -47,7 +48,7 @@ Record = Callable[[Pass, int], Call]
 class RecordedSteps:
     """Recorded calls that run in order, `count` times over.
 
-    passes: those of the plan, one a call; an observer is shown them. Empty where passes are fused.
+    passes: those of the plan, one a call; an observer is shown them. Empty if passes are fused.
     """
 
     count: int
@@ -90,8 +91,8 @@ class GlPrepared(Prepared, Generic[_Shared]):
     """A plan prepared on an OpenGL context, with the objects that it owns there.
 
     A subclass allocates and compiles in `_build`, where it sets `_store` and calls
-    `_make_transfers`, and says what the steps are. All of that runs while the context is current.
-    `close` releases the objects given to `keep`, last first; if nobody closes, the next use of the
+    `_make_transfers`, and defines the steps. All of that runs while the context is current. `close`
+    releases the objects given to `keep`, last first; if it is never called, the next use of the
     context releases them.
     """
 
@@ -230,7 +231,7 @@ class GlPrepared(Prepared, Generic[_Shared]):
 
     @abstractmethod
     def _build(self) -> None:
-        """Refuse what exceeds the device; then allocate, compile, record and warm up."""
+        """Check the device's limits; then allocate, compile, record and warm up."""
 
     @abstractmethod
     def _clear(self, name: str, value: NumberVec4) -> Call:

@@ -2,9 +2,8 @@
 
 Every fragment program becomes a GLSL fragment shader (lower/emit/glsl_fragment.py). A pass is drawn
 into the viewport of its rectangle. The rasteriser interpolates coordinates that only choose texels.
-Texture coordinates that a program computes with are evaluated at the fragment's centre by the
-arithmetic that interp/machine.py defines, so that executors do not differ by a rasteriser's
-interpolation.
+Texture coordinates that a program computes with are evaluated at the fragment's centre with the
+arithmetic of interp/machine.py, so that executors do not differ by a rasteriser's interpolation.
 
 A texture of any kind is a 2D texture with its layers one above the other, and has as many rows as
 all layers together: shaders fetch texels by integers, and need no addressing, filters or kinds of

@@ -2,12 +2,12 @@
 
 Fused passes (lower/analysis/fusion.py) are one dispatch over their tiles
 (lower/groups/tiling.py). A pass that work groups do not support has one invocation for each
-fragment (lower/emit/glsl_fragment.py). A kernel's text is handed to the driver as it stands.
+fragment (lower/emit/glsl_fragment.py). The driver gets a kernel's text unchanged.
 
 Temporal tiling runs several iterations of passes that read neighbours in one dispatch. While tiles
-are stored, others still read what lay there before. So what an iteration reads of the one before it
-has a second buffer, its twin, and dispatches go from one to the other. The last one ends in the
-plan's own.
+are stored, others still read the old texels. So a texture that an iteration reads from the one
+before has a second buffer, its twin, and dispatches go from one to the other. The last one ends in
+the plan's own buffer.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Recorder:
     def warm_up(self) -> None:
         """Run one group of every shader that has not run yet.
 
-        Nothing has been sent yet: whatever this writes is overwritten, or undefined in any case.
+        Nothing has been uploaded yet: whatever this writes is overwritten, or undefined anyway.
         """
         self.uniforms.begin()
         for group in self.steps:
@@ -302,7 +302,7 @@ class Recorder:
     # Temporal tiling -----------------------------------------------------------------------
 
     def _tiled(self, repeat: UnfusedRepeat) -> list[RecordedSteps]:
-        """A Repeat in few dispatches; empty where its passes had better run one at a time."""
+        """A Repeat in few dispatches; empty if its passes run faster one at a time."""
         found = neighbourhood(repeat, self._plan)
         if found is None:
             return []

@@ -1,8 +1,8 @@
 """Compiled programs of moderngl, and the values of their uniforms in a prepared plan.
 
-A uniform that is the same in all passes of a plan is set once a run, because another plan may have
-used the shader in between. A uniform that differs is set by each pass, from bytes that preparing
-the plan computed.
+A uniform that is the same in all passes of a plan is set once per run, because another plan may
+have used the shader in between. A uniform that differs is set by each pass, from bytes that
+preparing the plan computed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Shader:
     def __init__(self, context: GlContext, program: Any, *others: Releasable) -> None:
         """Own a program, and objects that are released before it."""
         self.program = program
-        self.is_warm = False  # whether it has run, and so is compiled to the end
+        self.is_warm = False  # whether it has run, and so is completely compiled
         members = {name: program[name] for name in program}
         self._uniforms = {n: m for n, m in members.items() if hasattr(m, "array_length")}
         context.release_with(self, [program, *others])
@@ -89,7 +89,7 @@ def drawing_shader(
     """The shader of a key, compiled if there is none yet; the context is current.
 
     key: equal for equal texts. name: whose shader it is, for messages. varyings: as of
-    vertex_shader. Its `textureN` is unit N. Raises PlanError where the driver refuses the text.
+    vertex_shader. Its `textureN` is unit N. Raises PlanError if the driver refuses the text.
     """
 
     def make() -> DrawingShader:

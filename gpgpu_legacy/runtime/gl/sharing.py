@@ -2,11 +2,11 @@
 
 A context is current on one thread at a time, so a thread that uses it holds its lock: `current`
 takes the lock and makes the context current, in a few microseconds. One thread that served all
-others would cost two thread switches a run, and each GL call would hold Python's lock in any case.
+others would cost two thread switches per run, and each GL call would hold Python's lock anyway.
 
 Drivers do not survive a fork: their threads are missing in the child, and the first wait for one
 never ends. So a child of a process that has used OpenGL gets one clear error, and never waits for a
-lock that was held when it was forked.
+lock held at the fork.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _leave_without_the_driver() -> None:
 
 
 PROBE = b"is anybody there"
-"""Bytes that are written to a buffer, and read back, to learn whether a context still works."""
+"""Bytes that are written to a buffer and read back, to check whether a context still works."""
 
 
 @cache
@@ -102,7 +102,7 @@ def _lost() -> ExecutorUnavailableError:
 
 
 KEPT_PROGRAMS = 64
-"""How many programs are kept that no prepared plan uses any more."""
+"""The number of unused programs that are kept."""
 
 
 class SharedContext(ABC, Generic[_Handle]):
@@ -271,7 +271,7 @@ class SharedContext(ABC, Generic[_Handle]):
             before[-1] = self._save()
             self._make_current()
 
-    # What outlives its owner ------------------------------------------------------------------
+    # Objects of former owners -----------------------------------------------------------------
 
     def program(self, key: Hashable, make: Callable[[], _Value]) -> _Value:
         """The program of a key, which `make` compiles if there is none; the context is current.

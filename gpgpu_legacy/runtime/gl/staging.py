@@ -1,11 +1,11 @@
 """Arrays of the host to buffers of OpenGL and back.
 
-A driver that is handed an array copies it, on one thread, to memory that the device can reach, and
-sends it when all of it is there. `MappedStaging` does so on all processors, piece by piece: some
-memory stays mapped (GL_ARB_buffer_storage), threads copy pieces to its slots, and the device
-fetches each as soon as it is whole, while the next ones are copied. On the way back the device
-fills the slots and threads empty them. `DriverStaging` leaves all that to the driver: for software
-renderers, which copy in the host's memory, and for drivers without mapped memory.
+A driver copies an array, on one thread, to memory that the device can reach, and sends it when the
+copy is complete. `MappedStaging` does so on all processors, piece by piece: some memory stays
+mapped (GL_ARB_buffer_storage), threads copy pieces to its slots, and the device fetches each as
+soon as it is whole, while the next ones are copied. On the way back the device fills the slots and
+threads empty them. `DriverStaging` leaves all that to the driver: for software renderers, which
+copy in the host's memory, and for drivers without mapped memory.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ GlBuffer = Any
 Bytes = NDArray[np.uint8]
 
 SLOTS, SLOT_BYTES = 12, 4 << 20
-"""The mapped memory of a context. Mapping costs a quarter of a millisecond a megabyte, once."""
+"""The mapped memory of a context. Mapping costs a quarter of a millisecond per megabyte, once."""
 
 LEAST_PIECE_BYTES = 1 << 20
-"""A smaller piece is copied in less time than a thread takes to begin."""
+"""A smaller piece is copied faster than a thread starts."""
 
 PIECES = 8
-"""A transfer has at least so many pieces, unless they were too small: one piece is copied while
-another is fetched."""
+"""The least number of pieces of a transfer, unless they would be too small: one piece is copied
+while another is fetched.
+"""
 
 COPYING = 8
-"""How many pieces threads copy at the same time; memory is no faster with more."""
+"""The pieces that threads copy at the same time; memory is no faster with more."""
 
 TOGETHER_BYTES = 16 << 20
-"""Of a smaller array this thread copies every other piece, for others take their time to begin."""
+"""For a smaller array this thread copies every other piece, since other threads start slowly."""
 
 _WAIT_NS = 10**9
 _PAGE_BYTES = 4096
@@ -99,7 +100,7 @@ class MappedStaging(DriverStaging):
 
     @classmethod
     def mapped(cls, context: GlContext, slots: int, slot_bytes: int) -> MappedStaging | None:
-        """Allocate and map the slots; None where the driver cannot. There are at least two."""
+        """Allocate and map the slots, at least two; None if the driver cannot."""
         gl = context.gl
         if "GL_ARB_buffer_storage" not in context.handle.extensions:
             return None
@@ -210,7 +211,7 @@ class MappedStaging(DriverStaging):
 
 @lru_cache(maxsize=1)
 def mapped_staging(context: GlContext) -> DriverStaging:
-    """A context's way by mapped memory, made when it is first needed; else the driver's."""
+    """A context's mapped staging, made when it is first needed, or else the driver's."""
     return MappedStaging.mapped(context, SLOTS, SLOT_BYTES) or DriverStaging(context)
 
 

@@ -97,7 +97,7 @@ _SETTERS: Mapping[tuple[str, ...], _SetIndexed] = {
 
 @lru_cache(maxsize=1024)
 def setter(binding: str) -> Setter | None:
-    """What sets a state vector, by its canonical name; None where OpenGL cannot set it."""
+    """The setter of a state vector, by its canonical name; None if OpenGL cannot set it."""
     row = matrix_row(binding)
     if row is not None:
         return row.set

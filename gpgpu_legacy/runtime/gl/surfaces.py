@@ -158,11 +158,9 @@ class Surfaces:
         *,
         flat: bool,
     ) -> None:
-        """Allocate the textures. Raises PlanError, before anything is allocated, for what exceeds
-        the driver.
-
-        owned: the list that owns what is allocated here; its holder releases it. flat: every
-        texture is a 2D one, its layers one above the other.
+        """Allocate the textures. Raises PlanError, before anything is allocated, if the plan
+        exceeds the driver's limits. owned: the list that owns the new objects; its holder releases
+        them. flat: every texture is a 2D one, its layers one above the other.
         """
         self._context, self._bound, self._plan, self._owned = context, bound, plan, owned
         self._gl = context.gl

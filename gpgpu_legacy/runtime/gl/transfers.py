@@ -1,9 +1,9 @@
 """Matrices to texels and back on a GPU, so that the host need not rearrange elements.
 
-A matrix is transferred as it lies in memory, and a compute shader moves its elements, as bits, from
-a buffer of matrices to a buffer of texels where the plan's packing has them. A software renderer
-does that more slowly than NumPy, and formats of 8 or 16 bits are rounded by the host in any case:
-those transfers are the host's (runtime/gl/prepared.py).
+A matrix is transferred in its own layout, and a compute shader moves its elements, as bits, from a
+buffer of matrices to their places in a buffer of texels. A software renderer does that more slowly
+than NumPy, and formats of 8 or 16 bits are rounded by the host in any case: those transfers are the
+host's (runtime/gl/prepared.py).
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ Move = Callable[[Transfer], object]
 
 
 def _stays(_: Transfer) -> None:
-    """Spots are the textures themselves: nothing is left to move."""
+    """Spots are the textures themselves, so nothing remains to be moved."""
 
 
 class DeviceTransfers:
@@ -164,7 +164,7 @@ class DeviceTransfers:
     def _record(
         self, text: str, transfer: Transfer, size: tuple[int, int], *, first: bool = False
     ) -> Dispatch:
-        """size: of what has an invocation each, across and up."""
+        """size: of the invocations, across and up."""
         context, spot = self._context, self._spots[transfer]
         region, rect, packing = transfer.region, transfer.rect, transfer.packing
         matrix = self._matrices[transfer.matrix]
@@ -204,7 +204,7 @@ class DeviceTransfers:
         self._store(input_)
 
     def expect_results(self) -> None:
-        """Begin to allocate the results of this run: threads of the host do, and nobody waits."""
+        """Begin to allocate the results of this run on threads of the host, without waiting."""
         for name in self._results:
             matrix = self._matrices[name]
             values = np.empty((matrix.rows, matrix.columns), np.float32)
