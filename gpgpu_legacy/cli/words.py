@@ -169,7 +169,7 @@ class Job:
         """The WHAT."""
         whats, _ = split(self.words)
         if len(whats) != 1:
-            found = f"{', '.join(whats)} are given" if whats else "there is nothing to ask about"
+            found = f"{', '.join(whats)} are given" if whats else "no WHAT is given"
             raise InputError(
                 f"{found}; give one algorithm's name, FILE.py[:function] or plan.json, and "
                 "parameters as in n=512"
@@ -199,8 +199,8 @@ class Job:
             parameter = algorithm.parameters.get(name)
             if parameter is not None and "," in value and parameter.kind is not str:
                 raise InputError(
-                    f"{name}={value} is a sweep, and one value is wanted here; `bench` and `cache` "
-                    "sweep"
+                    f"{name}={value} is a sweep, but this command takes one value; `bench` and "
+                    "`cache` sweep"
                 )
         return _built(algorithm, given)
 

@@ -51,7 +51,7 @@ def test_a_program_keeps_a_line_for_each_fault() -> None:
     [
         (InputError("n is 0; it must be at least 1"), 2, "n is 0; it must be at least 1"),
         (MemoryError("no 8 TiB"), 2, "too little memory for that (no 8 TiB); try smaller sizes"),
-        (RecursionError(), 2, "nested too deeply; give something flatter"),
+        (RecursionError(), 2, "nested too deeply; give a flatter one"),
         (FileNotFoundError(2, "No such file", "x\n.fp"), 2, r"x\n.fp: no such file"),
         (moderngl.Error("out of memory"), 2, "OpenGL failed: out of memory; try a smaller size"),
         (KeyboardInterrupt(), 130, "gpgpu-legacy: interrupted"),

@@ -97,13 +97,13 @@ def test_every_option_that_writes_is_known() -> None:
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("run", "there is nothing to ask about; give one algorithm's name"),
+        ("run", "no WHAT is given; give one algorithm's name"),
         ("fit mali-sgemm", "missing option '--chip'; see `gpgpu-legacy fit --help`"),
         ("runn", "there is no command runn; did you mean run?"),
         ("exec m --sise 3", "no such option '--sise'. (Did you mean one of: '--passes', '--size'"),
         ("run m --seed", "option '--seed' requires an argument; see"),
         ("chips a b", "got unexpected extra argument (b); see `gpgpu-legacy chips --help`"),
-        ("run m --seed 1e3", "invalid value for '--seed': '1e3' is no whole number; see"),
+        ("run m --seed 1e3", "invalid value for '--seed': '1e3' is not a whole number; see"),
         ("bench m --budget 1_0", "invalid value for '--budget': '1_0' is not a number; see"),
         ("translate x.fp --to hlsl", "'hlsl' is not one of 'glsl', 'glsl-compute', 'glsl-es'"),
         ("run larson-mcallister n=4 --seed -1", "seed is -1"),

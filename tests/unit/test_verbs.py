@@ -167,7 +167,7 @@ def test_passes_are_drawn_side_by_side_and_one_after_another(run: Command) -> No
         (("runn", "steps.py"), "there is no command runn; did you mean run?"),
         (("run", "steps.py", "n="), "n= has no value; give one, as in n=512"),
         (("run", "steps.py", "y=x.npy"), "steps.py:steps has no y; its parameters are n, passes"),
-        (("run", "steps.py", "n=2,4"), "n=2,4 is a sweep, and one value is wanted here"),
+        (("run", "steps.py", "n=2,4"), "n=2,4 is a sweep, but this command takes one value"),
         (("run", "steps.py", "-o", "y=y.npy"), "plan steps has no output y; its outputs are z"),
         (("run", "steps.py", "-o", "z=a.npy", "z=b.npy"), "-o gives z twice; give it once"),
         (("trace", "steps.py", "--texel", "9,9"), "there is no texel 9,9"),

@@ -40,9 +40,9 @@ def test_a_path_is_no_parameter() -> None:
     [
         (("jacobi", "n="), "n= has no value; give one, as in n=512"),
         (("jacobi", "n=1", "n=2"), "n is given twice; give it once"),
-        (("jacobi", "n=64,128"), "n=64,128 is a sweep, and one value is wanted here"),
+        (("jacobi", "n=64,128"), "n=64,128 is a sweep, but this command takes one value"),
         (("jacobi", "life"), "jacobi, life are given; give one algorithm's name"),
-        ((), "there is nothing to ask about"),
+        ((), "no WHAT is given"),
         (("jacobi", "pases=3"), "jacobi has no pases; did you mean passes?"),
         (("jacobi", "block=3"), "jacobi has no block; its parameters are n, passes, its inputs b"),
         (("jacobi", "n=b.npy"), "jacobi: n is 'b.npy'; give a whole number"),
