@@ -1,7 +1,7 @@
 """What a device computes to other bits than the reference, measured by running small plans on it.
 
-Instructions: OpenGL promises the nearest float32 of sums, differences and products alone. What is
-built of these can be exact on any device; approximations of functions are each driver's own. One
+Instructions: OpenGL promises the nearest float32 only for sums, differences and products. Results
+built from these can be exact on any device; approximations of functions are each driver's own. One
 fragment program after another computes random numbers.
 
 Denormal numbers: a GPU may flush them to 0, and so may a CPU: llvmpipe makes the threads that draw
@@ -77,15 +77,16 @@ INSTRUCTIONS = frozenset(
     | {mode.value for mode in Fog}
     | _BLENDS.keys()
 )
-"""What is measured: the opcodes that compute, the options of fog, and blends into each format, by
-a framebuffer or by what stands in for one. Lookups are made of these."""
+"""The measured operations: computing opcodes, options of fog, and blends into each format, by a
+framebuffer or its substitute. Lookups are built from these.
+"""
 
 
 def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> frozenset[str]:
-    """The instructions of these names of which a device gives other bits than the reference.
+    """The instructions among these names to which a device gives other bits than the reference.
 
-    run: the device's, with the code of exact runs. Each is measured once a process.
-    Raises ExecutorUnavailableError where the executor cannot run here.
+    run: the device's, with the code of exact runs. Each is measured once per process. Raises
+    ExecutorUnavailableError if the executor cannot run here.
     """
     is_exact, wanted = _is_exact(run, reference), names & INSTRUCTIONS
     new = sorted(wanted - is_exact.keys())
@@ -107,12 +108,12 @@ def inexact_among(names: frozenset[str], run: Outputs, reference: Outputs) -> fr
 
 @cache
 def _is_exact(run: Outputs, reference: Outputs) -> dict[str, bool]:
-    """What is known of a device: whether each instruction that was asked for is exact."""
+    """The measurements of a device: whether each requested instruction is exact."""
     return {}
 
 
 def _operands() -> dict[str, F32]:
-    """Numbers of which every opcode gives numbers: the first operand's are positive."""
+    """Operands for which every opcode's result is a number: the first one is positive."""
     random = np.random.default_rng(24)
     numbers = random.uniform(0.25, 4.0, (len(_OPERANDS), 4 * SIDE, SIDE)).astype(np.float32)
     numbers[1:] *= random.choice(np.array([-1.0, 1.0], np.float32), numbers[1:].shape)
@@ -152,9 +153,9 @@ def _sources(row: Opcode) -> str:
 def _instructions_plan(
     option: str, lines: Sequence[str], count: int, blended: Format | None = None
 ) -> Plan:
-    """One pass that reads all operands and draws to so many targets.
+    """One pass that reads all operands and draws to that many targets.
 
-    blended: the format of the targets, where what is drawn is added to what they hold.
+    blended: the format of the targets if the pass blends.
     """
     from gpgpu_legacy.languages.arb.parser import assemble
 
