@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
@@ -59,6 +60,9 @@ def matmul(
     elif parameters.get("beta") is not None:
         raise InputError("beta is given, but there is no C to scale; give c, or leave beta out")
     shapes = operands["A"].shape, operands["B"].shape
+    if c is None and 0 in shapes[0] + shapes[1]:  # an empty sum, for which there is no texture
+        sizes = _sizes(*shapes, parameters)
+        return np.zeros((sizes["m"], sizes["n"]), np.float32)
     tuning = state() if executor == AUTO else None
     given = _Given(parameters)
     product = _product(method, shapes, executor, machine, given, _tuning=tuning)
