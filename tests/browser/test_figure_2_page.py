@@ -100,7 +100,9 @@ def test_eight_bits_saturate(open_page: Opener) -> None:
     # 0.5·1 + 0.75·0.75 is beyond 1.0. In its texture 3 is 1, and −1 is 0: 1·1 + 0·0.75 is not.
     clamped = page.locator('.elements[aria-label="Framebuffer"] .clipped')
     assert clamped.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["0,0"]
-    assert "8 bits end at 1.0" in page.locator(".figure2-fragment").inner_text()
+    fragment = page.locator(".figure2-fragment").inner_text()
+    assert "8 bits end at 1.0" in fragment
+    assert "# TEXTURE1 RECT MODULATE" in fragment
     assert "red edge" in page.locator(".figure2-pictures > .note").first.inner_text()
     typed = page.locator('.elements[aria-label="A"] .clipped')
     assert typed.evaluate_all("cells => cells.map(cell => cell.dataset.place)") == ["2,0", "2,1"]
