@@ -82,10 +82,14 @@ class Scene:
         p.output("C", target)
         return p
 
-    def drawn(self, executor: str, texel_format: str = "rgba8", arithmetic: str = "fp32") -> F64:
+    def drawn(
+        self, executor: str, texel_format: str = "rgba8", arithmetic: str = "fp32", **more: bool
+    ) -> F64:
         """What an executor makes of it."""
         inputs = {f"T{n}": t.astype(np.float32) for n, t in self.textures.items()}
-        drawn = self.pipeline(texel_format).run(executor=executor, arithmetic=arithmetic, **inputs)
+        drawn = self.pipeline(texel_format).run(
+            executor=executor, arithmetic=arithmetic, **more, **inputs
+        )
         return drawn.arrays["C"].astype(np.float64)
 
     def expected(self, levels: int | None = None, *, dot3_scales: bool = False) -> F64:

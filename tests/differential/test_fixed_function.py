@@ -65,6 +65,18 @@ def test_the_product_of_2001_is_the_same_as_the_programs(
         assert wrong_bytes(drawn, np.minimum(exact, 1), rounded=2) == 0
 
 
+@pytest.mark.parametrize("name", ["gl-raster", "gl-compute"])
+def test_the_arithmetic_of_8_bits_is_numpys(name: str, ready: Callable[[str], Executor]) -> None:
+    ready(name)
+    for seed in range(4):
+        scene = random_scene(Random(7000 + seed))
+        drawn, numpys = (
+            scene.drawn(each, "rgba32f", "ff8", exact=True, denormals=False)
+            for each in (name, "numpy")
+        )
+        np.testing.assert_array_equal(drawn, numpys, scene.text)
+
+
 @pytest.mark.parametrize("function", ["MODULATE", "ADD", "SUBTRACT"])
 def test_unclamped_colours(function: str, ready: Callable[[str], Executor]) -> None:
     """OpenGL 3.0, 3.9.13: "If fragment color clamping is disabled, the values are not clamped."
