@@ -23,7 +23,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Memory, parse_cache
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import simulate
-from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
+from gpgpu_legacy.cache.trace import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.devices import processor_name
@@ -45,12 +45,12 @@ PLANS = (
 )
 
 
-def held(name: str, chunks: list[Chunk]) -> Trace:
+def held(name: str, chunks: list[Chunk]) -> AccessTrace:
     """A trace of chunks that are there already, so that making them is not timed."""
     pass_ = PassTrace(name, 0, lambda: iter(chunks))
     end = max(int(chunk.lines.max()) for chunk in chunks) + 1
-    region = Region(name, 0, end * LINE_BYTES, 4)
-    return Trace(name, (region,), (Step(1, lambda _: (pass_,)),), LINE_BYTES)
+    region = MemoryRegion(name, 0, end * LINE_BYTES, 4)
+    return AccessTrace(name, (region,), (Step(1, lambda _: (pass_,)),), LINE_BYTES)
 
 
 def of_plan(plan: Plan) -> list[Chunk]:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scalar_machine import LOOKUPS, F, _Fragment, taps
 from strategies import Scene
 
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, PassTrace
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.plan.expand import passes
 from gpgpu_legacy.plan.numbers import constant_vector
@@ -294,7 +294,7 @@ def written_out(pass_: PassTrace) -> list[Access]:
     ]
 
 
-def pass_traces(trace: Trace) -> Iterator[PassTrace]:
+def pass_traces(trace: AccessTrace) -> Iterator[PassTrace]:
     for step in trace.steps:
         for iteration in range(step.count):
             yield from step.passes(iteration)

@@ -10,7 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gpgpu_legacy.algorithms.parameters import Parameter, arguments_of, parameters_of, plainly
+from gpgpu_legacy.algorithms.parameters import (
+    AlgorithmParameter,
+    arguments_of,
+    parameters_of,
+    plainly,
+)
 from gpgpu_legacy.algorithms.user_code import guarded, running
 from gpgpu_legacy.arguments import hint, kind_of
 from gpgpu_legacy.errors import InputError
@@ -53,7 +58,7 @@ class Algorithm:
         return "" if module is None else inspect.getdoc(module) or ""
 
     @cached_property
-    def parameters(self) -> dict[str, Parameter]:
+    def parameters(self) -> dict[str, AlgorithmParameter]:
         """What its plans depend on, by name, in the order in which `build` lists it."""
         with running(self.file):
             return {parameter.name: parameter for parameter in parameters_of(self.build)}

@@ -22,7 +22,7 @@ Plain = int | float | str | bool | None
 
 
 @dataclass(frozen=True)
-class Parameter:
+class AlgorithmParameter:
     """A parameter of an algorithm, such as a size.
 
     kind: the type of its values. default: None leaves the value to the algorithm; a parameter
@@ -114,7 +114,7 @@ class Parameter:
         raise InputError(f"{recipe}: {self.name} is {described(value)}; give {' or '.join(wanted)}")
 
 
-def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
+def parameters_of(build: Callable[..., object]) -> tuple[AlgorithmParameter, ...]:
     """The parameters of a function that builds plans, in its order: those that have a name.
 
     So neither `*args` nor `**options` is one, nor what can only be given by its position.
@@ -124,7 +124,7 @@ def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
         signature = inspect.signature(build).parameters.values()
     except ValueError as error:  # a function that is not written in Python
         raise InputError(f"{error}; give a function whose parameters have names") from None
-    parameters: list[Parameter] = []
+    parameters: list[AlgorithmParameter] = []
     for parameter in signature:
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             continue
@@ -139,7 +139,9 @@ def parameters_of(build: Callable[..., object]) -> tuple[Parameter, ...]:
 
 
 def arguments_of(
-    build: Callable[..., object], parameters: Mapping[str, Parameter], given: Mapping[str, Any]
+    build: Callable[..., object],
+    parameters: Mapping[str, AlgorithmParameter],
+    given: Mapping[str, Any],
 ) -> dict[str, Any]:
     """The keywords that a function is called with for these values of its parameters."""
     kinds = _hints(build)
@@ -158,7 +160,7 @@ def _hints(function: Callable[..., object]) -> dict[str, Any]:
         return {}
 
 
-def _parameter(name: str, hint: Any, default: Any, group: str = "") -> Parameter:
+def _parameter(name: str, hint: Any, default: Any, group: str = "") -> AlgorithmParameter:
     required = default is MISSING or default is inspect.Parameter.empty
     default = None if required else default
     kind, meaning = hint, ""
@@ -167,7 +169,7 @@ def _parameter(name: str, hint: Any, default: Any, group: str = "") -> Parameter
         meaning = next((text for text in said if isinstance(text, str)), "")
     if kind is None:
         kind = int | float | str if default is None else type(default)
-    return Parameter(name, kind, default, meaning, required, group)
+    return AlgorithmParameter(name, kind, default, meaning, required, group)
 
 
 # Values ---------------------------------------------------------------------------------------

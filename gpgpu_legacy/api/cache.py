@@ -27,7 +27,7 @@ from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:
     from gpgpu_legacy.cache.simulate import Simulated
-    from gpgpu_legacy.cache.trace import Trace
+    from gpgpu_legacy.cache.trace import AccessTrace
 
 DEFAULT_CACHE = "8K,4way,64B"
 
@@ -391,7 +391,7 @@ class Simulation:
         """Of the first level."""
         return self.memory.levels[0].line_bytes
 
-    def trace(self) -> Trace:
+    def trace(self) -> AccessTrace:
         """The accesses."""
         return plan_trace(self.builder.plan(), self.line_bytes, self.access)
 

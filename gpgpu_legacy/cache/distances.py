@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.batches import Flight, Part, first_batch, new_flight, next_batch, part_of
-from gpgpu_legacy.cache.trace import Chunk, Trace
+from gpgpu_legacy.cache.trace import AccessTrace, Chunk
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import inlined, native
 from gpgpu_legacy.memory import require_memory
@@ -67,7 +67,9 @@ class Distances:
         return sizes, np.append(beyond, self.cold)[np.minimum(sizes, len(beyond))]
 
 
-def stack_distances(trace: Trace, progress: Callable[[float], None] = lambda _: None) -> Distances:
+def stack_distances(
+    trace: AccessTrace, progress: Callable[[float], None] = lambda _: None
+) -> Distances:
     """The distances of a trace's accesses, exactly, in one pass over it.
 
     progress: called with the fraction done, after each chunk and each iteration.
@@ -117,7 +119,7 @@ class _Tally(NamedTuple):
 class _Stack:
     """The times and the tally of a trace."""
 
-    def __init__(self, trace: Trace) -> None:
+    def __init__(self, trace: AccessTrace) -> None:
         self.base = min((region.base for region in trace.regions), default=0) // trace.line_bytes
         self.lines = -(-trace.end // trace.line_bytes) - self.base
         require_memory(

@@ -36,7 +36,7 @@ from gpgpu_legacy.cache.address_tables import (
 )
 from gpgpu_legacy.cache.raster import SCAN, Positions, Raster
 from gpgpu_legacy.cache.texel_accesses import AddressSpace, address_space, texel_accesses
-from gpgpu_legacy.cache.trace import Chunk, PassTrace, Step, Trace
+from gpgpu_legacy.cache.trace import AccessTrace, Chunk, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
 from gpgpu_legacy.plan.expand import at_iteration, moves, varies
@@ -53,7 +53,9 @@ MOST_LINES = 1 << 18  # of a chunk: 2 MB, which stay in a core's cache until the
 MOST_ENTRIES = 1 << 25  # of the tables for a whole rectangle: 256 MB
 
 
-def trace_fragments(plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: int = 64) -> Trace:
+def trace_fragments(
+    plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: int = 64
+) -> AccessTrace:
     """The trace of a validated plan of fragment passes, copies and clears.
 
     Its regions are all textures of the plan in their order; buffers are always linear. A row of a
@@ -72,7 +74,7 @@ def trace_fragments(plan: Plan, access: Access = DEFAULT_ACCESS, *, line_bytes: 
         passes = tuple(_repeated(plan, pass_, step.count, space, access) for pass_ in drawn)
         if passes:
             steps.append(_step(step.count, passes))
-    return Trace(plan.name, space.regions, tuple(steps), line_bytes)
+    return AccessTrace(plan.name, space.regions, tuple(steps), line_bytes)
 
 
 # Passes ------------------------------------------------------------------------------------------

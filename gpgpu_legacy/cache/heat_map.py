@@ -14,7 +14,7 @@ from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.run import plan_trace
 from gpgpu_legacy.cache.simulate import Simulated, simulate
 from gpgpu_legacy.cache.texel_accesses import place_texture
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, PassTrace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.numba_code import native
 from gpgpu_legacy.memory import require_memory
@@ -136,7 +136,7 @@ class _FragmentCounter:
 class _TexelCounter:
     """Reads of one texture, by line."""
 
-    def __init__(self, plan: Plan, trace: Trace, name: str, access: Access) -> None:
+    def __init__(self, plan: Plan, trace: AccessTrace, name: str, access: Access) -> None:
         known = [texture.name for texture in plan.textures]  # the first regions, in their order
         if name not in known:
             raise InputError(f"{plan.name} has no texture {name}; choose from {', '.join(known)}")

@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.trace import (
     NO_ACCESS,
+    AccessTrace,
     Chunk,
+    MemoryRegion,
     PassTrace,
-    Region,
     Step,
-    Trace,
     lay_out,
 )
 from gpgpu_legacy.count.kernels import count_compute_pass
@@ -53,7 +53,7 @@ Lines = NDArray[np.int64]
 Kinds = NDArray[np.int16]
 
 
-def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> Trace:
+def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> AccessTrace:
     """All accesses of a plan's dispatches to its buffers and shared arrays.
 
     line_bytes: the granule of the trace's lines.
@@ -65,7 +65,7 @@ def trace_kernels(plan: Plan, *, line_bytes: int = 64) -> Trace:
         raise PlanError(f"{plan.name} draws; trace_kernels is for plans of dispatches")
     maker = _Maker(plan, [pass_.kernel for pass_ in dispatches], line_bytes)
     steps = tuple(maker.step(step) for step in plan.repeats() if step.count and step.body)
-    return Trace(plan.name, maker.regions, steps, line_bytes)
+    return AccessTrace(plan.name, maker.regions, steps, line_bytes)
 
 
 _ELEMENT_BYTES = {Type.DOUBLE: 8, Type.VEC4: 16}  # of the others, 4
@@ -208,7 +208,7 @@ def _at(pass_: ComputePass, iteration: int) -> ComputePass:
 
 def first_dispatch_addresses(
     plan: Plan, *, line_bytes: int
-) -> tuple[tuple[Region, ...], Iterator[tuple[Lines, Kinds]]]:
+) -> tuple[tuple[MemoryRegion, ...], Iterator[tuple[Lines, Kinds]]]:
     """The regions of a plan, and the accesses of its only dispatch, one invocation a work group.
 
     They are trace_kernels' chunks as one row, but not copied: the arrays are reused for the next

@@ -25,7 +25,7 @@ from gpgpu_legacy.cache.drive import (
 )
 from gpgpu_legacy.cache.narrow import NARROW, NarrowSlots
 from gpgpu_legacy.cache.sets import LRU, new_level, read_ordered, write_ordered
-from gpgpu_legacy.cache.trace import Chunk, Trace
+from gpgpu_legacy.cache.trace import AccessTrace, Chunk
 
 _SHORT, _SLOTS = 3, 64
 """Rows without repetitions that have fewer slots are joined to rows of about this many."""
@@ -34,7 +34,7 @@ _SHORT, _SLOTS = 3, 64
 class Caches:
     """Caches with their contents, and the counts so far."""
 
-    def __init__(self, trace: Trace, memory: Memory) -> None:
+    def __init__(self, trace: AccessTrace, memory: Memory) -> None:
         """Empty caches."""
         copies = max(1, len(trace.regions)) if memory.per_texture else 1
         self.trace, self.memory = trace, memory

@@ -51,7 +51,7 @@ class Pages(NamedTuple):
     colours: int
 
 
-class Kind(Enum):
+class PageKind(Enum):
     """How an operating system chooses frames."""
 
     COLOURED = "coloured"
@@ -70,7 +70,7 @@ class Paging:
     page among those that a page of the page table describes.
     """
 
-    kind: Kind = Kind.COLOURED
+    kind: PageKind = PageKind.COLOURED
     fraction: float = 0.0
     seed: int = 0
     first: int = 0
@@ -79,12 +79,12 @@ class Paging:
         as_whole("seed", self.seed)
         as_whole("first", self.first)
         if not 0.0 <= self.fraction <= 1.0:
-            what = "pages that others take" if self.kind is Kind.XNU else "miscoloured pages"
+            what = "pages that others take" if self.kind is PageKind.XNU else "miscoloured pages"
             raise InputError(f"the fraction of {what} is {self.fraction}; give one from 0 to 1")
 
     def __str__(self) -> str:
         """The spelling that `parse_paging` reads, without the seed."""
-        miscoloured = self.kind is Kind.COLOURED and self.fraction
+        miscoloured = self.kind is PageKind.COLOURED and self.fraction
         kind = "miscoloured" if miscoloured else self.kind.value
         first = f"@{self.first}" if self.first else ""
         return kind + first + (f":{self.fraction:g}" if self.fraction else "")
@@ -101,9 +101,9 @@ class Paging:
                 f"{number} pages are needed and memory has {pages.frames}; choose a smaller size"
             )
         draw = np.random.default_rng(self.seed)
-        if self.kind is Kind.RANDOM:
+        if self.kind is PageKind.RANDOM:
             return draw.permutation(pages.frames)[:number].astype(np.int64)
-        if self.kind is Kind.XNU:
+        if self.kind is PageKind.XNU:
             return self._as_taken(pages, draw)
         if not self.fraction:
             return np.arange(number, dtype=np.int64)
@@ -133,11 +133,11 @@ def parse_paging(text: str, seed: int = 0) -> Paging:
     fraction = real_in(given) if given else 0.0
     if fraction is not None:
         if kind == "xnu":
-            return Paging(Kind.XNU, fraction, seed, int(first or 0))
+            return Paging(PageKind.XNU, fraction, seed, int(first or 0))
         if kind == "miscoloured" and given and not first:
-            return Paging(Kind.COLOURED, fraction, seed)
+            return Paging(PageKind.COLOURED, fraction, seed)
         if kind in {"coloured", "random"} and not given and not first:
-            return Paging(Kind(kind), seed=seed)
+            return Paging(PageKind(kind), seed=seed)
     raise InputError(f'paging "{text}" is unknown; write {_KINDS}')
 
 

@@ -10,12 +10,12 @@ from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.kernels import trace_kernels
 from gpgpu_legacy.cache.simulate import RegionTally, Simulated, simulate
-from gpgpu_legacy.cache.trace import Trace
+from gpgpu_legacy.cache.trace import AccessTrace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 
 
-def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> Trace:
+def plan_trace(plan: Plan, line_bytes: int, access: Access = DEFAULT_ACCESS) -> AccessTrace:
     """The accesses of a validated plan, in lines of `line_bytes` bytes.
 
     A plan of dispatches has no raster order, no texture layout and no fragments in flight. Raises

@@ -18,7 +18,7 @@ from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.drive import ABSENT, BACKS, FILLS, MISSES, USES
 from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.cache.repeats import Anchor, Futures, Periods, regions_after
-from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
+from gpgpu_legacy.cache.trace import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.memory import require_memory
 
@@ -121,7 +121,7 @@ class Simulated:
 
 
 def simulate(
-    trace: Trace,
+    trace: AccessTrace,
     memory: Memory,
     *,
     every_pass: bool = False,
@@ -161,7 +161,7 @@ def simulate(
     return run.result(sum(step.count for step in trace.steps))
 
 
-def _simulation_bytes(trace: Trace, memory: Memory, *, watched: bool) -> int:
+def _simulation_bytes(trace: AccessTrace, memory: Memory, *, watched: bool) -> int:
     """About how many bytes a simulation takes.
 
     watched: whether to look for iterations that repeat others, which takes a mark, a number and
@@ -341,7 +341,7 @@ def _unrolled(chunk: Chunk) -> Iterator[Chunk]:
         yield replace(chunk, lines=lines, times=np.ones(len(lines), np.int32))
 
 
-def _tally(caches: Caches, number: int, region: Region, dirty_lines: int) -> RegionTally:
+def _tally(caches: Caches, number: int, region: MemoryRegion, dirty_lines: int) -> RegionTally:
     """The outcome of a region's accesses; dirty_lines: lines still to be written back."""
     read, write = caches.counts[2 * number], caches.counts[2 * number + 1]
     reads, writes = (int(counts[USES] - counts[ABSENT]) for counts in (read, write))

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.cache.layout import LINEAR, Layout, Placement
-from gpgpu_legacy.cache.trace import Region, lay_out
+from gpgpu_legacy.cache.trace import MemoryRegion, lay_out
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.lower.analysis.affine import Linear, Value, lookup_coordinates
 from gpgpu_legacy.lower.sampling import coordinate_count
@@ -39,7 +39,7 @@ class AddressSpace:
     those of its rows. columns, rows: where these begin, by the number of the texture.
     """
 
-    regions: tuple[Region, ...]
+    regions: tuple[MemoryRegion, ...]
     numbers: dict[str, int]
     table: I64
     columns: tuple[int, ...]

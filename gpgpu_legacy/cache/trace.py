@@ -21,7 +21,7 @@ REGION_ALIGNMENT = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Region:
+class MemoryRegion:
     """A texture or buffer in the address space: its first byte, and its size with padding.
 
     element_bytes: the bytes of one access, a texel or an array's element.
@@ -38,14 +38,14 @@ class Region:
         return self.base + self.size_bytes
 
 
-def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[Region, ...]:
+def lay_out(arrays: Iterable[tuple[str, int, int]], line_bytes: int) -> tuple[MemoryRegion, ...]:
     """Regions one after another, each with a name, a size and the size of an element.
 
     Raises InputError for lines that are not a power of two or do not hold an element.
     """
     regions, base = [], 0
     for name, size_bytes, element_bytes in arrays:
-        regions.append(Region(name, base, size_bytes, element_bytes))
+        regions.append(MemoryRegion(name, base, size_bytes, element_bytes))
         base += -(-size_bytes // REGION_ALIGNMENT) * REGION_ALIGNMENT
     largest = max((region.element_bytes for region in regions), default=1)
     if line_bytes.bit_count() != 1 or line_bytes < largest:
@@ -115,7 +115,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Trace:
+class AccessTrace:
     """All accesses of a plan.
 
     line_bytes: the granule of the chunks' lines, a power of two and at least as long as any access.
@@ -123,7 +123,7 @@ class Trace:
     """
 
     name: str
-    regions: tuple[Region, ...]
+    regions: tuple[MemoryRegion, ...]
     steps: tuple[Step, ...]
     line_bytes: int
 

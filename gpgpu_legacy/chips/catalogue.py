@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from gpgpu_legacy.chips.profile import (
     UNLIMITED,
     Fact,
-    Kind,
     Number,
     Profile,
+    ProfileKind,
     all_sources,
     sources,
 )
@@ -28,7 +28,7 @@ class Chip(Result, omit_defaults=True):
 
     name: str
     title: str
-    kind: Kind
+    kind: ProfileKind
     aliases: tuple[str, ...]
     notes: tuple[str, ...]
     released: Fact[str] | None = None

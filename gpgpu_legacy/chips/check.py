@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 
 from gpgpu_legacy.chips.native import NativeCount, NativeUse, count_native, instruction_set
-from gpgpu_legacy.chips.profile import Fact, Kind, Limits, Number, Profile, find_profile
+from gpgpu_legacy.chips.profile import Fact, Limits, Number, Profile, ProfileKind, find_profile
 from gpgpu_legacy.chips.verdict import (
     ChainNode,
     Expanded,
@@ -73,7 +73,9 @@ def _environment(usage: Usage, chip: Profile) -> Row:
     fact = getattr(chip.fixed_function, usage.resource.name.lower())
     found: int | str = usage.count
     if usage.resource is Resource.UNITS:
-        sides = both_sides(number_side(usage.count, fact, at_least=chip.kind is Kind.API), chip)
+        sides = both_sides(
+            number_side(usage.count, fact, at_least=chip.kind is ProfileKind.API), chip
+        )
     else:
         found = ", ".join(use.what for use in usage.uses)
         sides = yes_or_no_sides(fact, chip)
@@ -94,7 +96,7 @@ def _language(program: Program, chip: Profile) -> Row:
         outcome = Outcome.WITHIN
     elif chip.programs.operations is not None:
         outcome, advice = Outcome.WITHIN, f"no program: set it up as {allowed}"
-    elif chip.kind is Kind.API:
+    elif chip.kind is ProfileKind.API:
         outcome, advice = Outcome.UNKNOWN, f"rewrite it in {allowed}"
     else:
         outcome = Outcome.EXCEEDED
@@ -174,11 +176,11 @@ def _sides(usage: Usage, chip: Profile) -> Sides:
     if has_programs is not None and has_programs.value and advertised is None:
         least = number_side(usage.count, getattr(_minima(), name), at_least=True)
         sides = least, least if usage.resource in _ONE_LIMIT else sides[1]
-    elif chip.kind is Kind.CHIP and has_programs is not None and not has_programs.value:
+    elif chip.kind is ProfileKind.CHIP and has_programs is not None and not has_programs.value:
         sides = None, sides[1]
     if usage.resource in _COUNTED_NATIVELY and chip.programs.instruction_set is not None:
         sides = sides[0], None
-    return (sides[0], None) if chip.kind is Kind.API else sides
+    return (sides[0], None) if chip.kind is ProfileKind.API else sides
 
 
 @cache

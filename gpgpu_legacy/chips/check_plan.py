@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from gpgpu_legacy.chips.check import check_counted
-from gpgpu_legacy.chips.profile import Fact, Kind, Profile
+from gpgpu_legacy.chips.profile import Fact, Profile, ProfileKind
 from gpgpu_legacy.chips.verdict import (
     UNKNOWN_SIDE,
     ChainNode,
@@ -253,7 +253,7 @@ def _row(
 
 def _memory(plan: Plan, chip: Profile) -> Iterator[Row]:
     """The memory of the board or, if the chip uses the host's, the share reserved for it."""
-    if not plan.textures or chip.kind is Kind.API:
+    if not plan.textures or chip.kind is ProfileKind.API:
         return
     mib = -(-plan.texture_bytes // MIB)
     allowed = number_side(mib, chip.hardware.memory_mib)

@@ -71,7 +71,7 @@ class Confidence(Enum):
     LOW = "low"
 
 
-class Kind(Enum):
+class ProfileKind(Enum):
     """The subject of a profile: a chip, or an API's minima on any chip."""
 
     CHIP = "chip"
@@ -271,7 +271,7 @@ class Profile(Record):
 
     name: Name
     title: Line
-    kind: Kind
+    kind: ProfileKind
     aliases: Several[Name] = ()
     released: Fact[Line] | None = None
     notes: Several[OneLine] = ()
@@ -287,7 +287,7 @@ class Profile(Record):
     @property
     def called(self) -> str:
         """Its title, as it appears in a sentence."""
-        return f"the {self.title}" if self.kind is Kind.CHIP else self.title
+        return f"the {self.title}" if self.kind is ProfileKind.CHIP else self.title
 
     def facts(self) -> Iterator[tuple[str, Fact[Any]]]:
         """Every fact, with its place in the file: `native.temporaries`."""
@@ -392,7 +392,7 @@ def profiles() -> tuple[Profile, ...]:
 
 
 def _order(profile: Profile) -> tuple[bool, str, str]:
-    chip = profile.kind is Kind.CHIP
+    chip = profile.kind is ProfileKind.CHIP
     return not chip, profile.released.value if chip and profile.released else "", profile.name
 
 

@@ -16,9 +16,9 @@ from gpgpu_legacy.chips.profile import (
     UNLIMITED,
     Confidence,
     Fact,
-    Kind,
     Number,
     Profile,
+    ProfileKind,
     find_profile,
 )
 from gpgpu_legacy.count.resources import Resource
@@ -354,7 +354,7 @@ def yes_or_no_sides(fact: Fact[bool] | None, chip: Profile) -> Sides:
 
 def both_sides(one: Side, chip: Profile) -> Sides:
     """The same limit on both sides; an API has no native side."""
-    return one, None if chip.kind is Kind.API else one
+    return one, None if chip.kind is ProfileKind.API else one
 
 
 def make_row(

@@ -27,7 +27,7 @@ from gpgpu_legacy.cli.commands import STUDY, app, studies
 from gpgpu_legacy.cli.options import (
     PICTURE,
     RECORD,
-    Number,
+    NumberType,
     Option,
     built,
     check_files,
@@ -44,7 +44,7 @@ R = TypeVar("R", bound="Recorded")
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownOptions:
     """The options for the output of a result."""
 
     as_json: Annotated[bool, "--json", "Print JSON, for other programs."] = False
@@ -164,7 +164,7 @@ class Kept(Report):
         return read_recorded(self.recorded, kind)
 
 
-_ABOUT_RESULTS = {"plot", *(field.name for kind in (Shown, Kept) for field in fields(kind))}
+_ABOUT_RESULTS = {"plot", *(field.name for kind in (ShownOptions, Kept) for field in fields(kind))}
 
 
 class Command(click.Command):
@@ -193,7 +193,7 @@ class Command(click.Command):
         """The annotations of the function's parameters, and of the frame's own options."""
         hints = {k: v for k, v in self.function.__annotations__.items() if k != "return"}
         stub = type("Parameters", (), {"__annotations__": hints})
-        added = {} if self.writes else {"presentation": Shown}
+        added = {} if self.writes else {"presentation": ShownOptions}
         return get_type_hints(stub, self.function.__globals__, include_extras=True) | added
 
     @cached_property
@@ -273,7 +273,7 @@ def _fits(option: click.Parameter, word: str) -> bool:
     if has_names or "=" in word:
         return has_names and "=" in word
     is_number = all(integer_in(part) is not None for part in word.split(","))
-    return is_number or not isinstance(option.type, Number)
+    return is_number or not isinstance(option.type, NumberType)
 
 
 def print_tables(grids: list[Grid], table_format: str) -> None:

@@ -65,7 +65,7 @@ class Option:
             plain += f"/--no-{plain[2:]}"
         is_several, type_ = _type(kind)
         metavar = self.metavar
-        if is_several and isinstance(type_, Number):
+        if is_several and isinstance(type_, NumberType):
             metavar = f"{metavar},…"
             more["callback"] = lambda _context, _option, values: tuple(chain.from_iterable(values))
         elif is_several:
@@ -116,7 +116,7 @@ def built(name: str, annotation: Any, default: Any) -> click.Parameter:
 # Types ------------------------------------------------------------------------------------------
 
 
-class Number(click.ParamType[Any]):
+class NumberType(click.ParamType[Any]):
     """A number in ASCII digits; several in one word, between commas, if many are allowed."""
 
     def __init__(self, name: str, read: Callable[[str], float | None]) -> None:
@@ -142,8 +142,8 @@ class _Member(click.Choice[Any]):
 _TYPES: dict[Any, Any] = {
     str: click.STRING,
     bool: click.BOOL,
-    int: Number("whole number", integer_in),
-    float: Number("number", real_in),
+    int: NumberType("whole number", integer_in),
+    float: NumberType("number", real_in),
     Path: click.Path(path_type=Path, readable=False),
 }
 

@@ -12,7 +12,7 @@ from gpgpu_legacy.cli.frame import Report, answers
 from gpgpu_legacy.cli.options import Argument, Several
 from gpgpu_legacy.cli.words import BUDGET_S, PAPER_BLOCK, PAPER_SIZE, Seconds, split
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.published import paper_ids
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _PAPER = "hall-carr-hart-2003"
 _PAPERS = ", ".join(paper_ids())
-_VERDICTS = ", ".join(verdict.value for verdict in Verdict)
+_VERDICTS = ", ".join(verdict.value for verdict in AuditVerdict)
 _POINT = f"n={PAPER_SIZE} block={PAPER_BLOCK}"
 
 Measure = Annotated[bool, "Run the methods on this machine, and time them."]
@@ -102,7 +102,7 @@ def audit_command(
         str | None, Argument("[PAPER]", f"One of {_PAPERS} (default: all).", paper_names)
     ] = None,
     verdict: Annotated[
-        Several[Verdict],
+        Several[AuditVerdict],
         "VERDICT",
         f"List claims with this verdict: {_VERDICTS} (default: what differs).",
     ] = (),

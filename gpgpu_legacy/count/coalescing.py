@@ -35,7 +35,7 @@ LARGEST_TRACE = 1 << 18  # accesses of one invocation: some ten seconds
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class CoalescingRule:
     """How a GPU generation serves memory requests.
 
     request_threads: the threads that make a request together, a half-warp or a warp.
@@ -58,7 +58,7 @@ class Rule:
     source: str
 
 
-CC1_1 = Rule(
+CC1_1 = CoalescingRule(
     name="cc1.1",
     request_threads=16,
     segment_bytes=64,
@@ -68,7 +68,7 @@ CC1_1 = Rule(
     source="NVIDIA CUDA C Programming Guide 4.x, Compute Capability 1.x: Global Memory, Devices of "
     "Compute Capability 1.0 and 1.1; Shared Memory, 32-Bit Broadcast Access (GeForce 9400M: 1.1)",
 )
-FERMI = Rule(
+FERMI = CoalescingRule(
     name="fermi",
     request_threads=32,
     segment_bytes=128,
@@ -105,7 +105,7 @@ class Transactions(Additive):
         return self.load_bytes + self.store_bytes
 
 
-def transactions(plan: Plan, rule: Rule) -> Transactions:
+def transactions(plan: Plan, rule: CoalescingRule) -> Transactions:
     """The memory transactions and bank conflicts of a plan's dispatches under a rule.
 
     Raises PlanError for a plan with passes other than dispatches, for a kernel whose control flow
@@ -127,7 +127,7 @@ def transactions(plan: Plan, rule: Rule) -> Transactions:
     return total
 
 
-def _of_dispatch(plan: Plan, pass_: ComputePass, rule: Rule) -> Transactions:
+def _of_dispatch(plan: Plan, pass_: ComputePass, rule: CoalescingRule) -> Transactions:
     for array in pass_.kernel.shared:
         if array.type in (Type.DOUBLE, Type.VEC4):
             raise PlanError(
@@ -182,7 +182,7 @@ class _Trace:
     For buffers that is transactions and bytes, for shared arrays requests and replays.
     """
 
-    def __init__(self, rule: Rule, kernel: Kernel) -> None:
+    def __init__(self, rule: CoalescingRule, kernel: Kernel) -> None:
         self.rule, self.local = rule, (kernel.local_size[1], kernel.local_size[0])
         self.alike: Counter[_Alike] = Counter()
         """How often work groups make each access."""
@@ -263,7 +263,7 @@ def _patterns(mask: Mask) -> tuple[list[_Active], _Words]:
     return patterns, numbers.reshape(mask.shape[:2])
 
 
-def global_request(rule: Rule, threads: _Words, words: _Words) -> tuple[int, int]:
+def global_request(rule: CoalescingRule, threads: _Words, words: _Words) -> tuple[int, int]:
     """The transactions of one request to global memory, and the bytes that they move.
 
     threads: the active threads, at least one, numbered within the request. words: the index of the
@@ -279,7 +279,7 @@ def global_request(rule: Rule, threads: _Words, words: _Words) -> tuple[int, int
     return threads.size, threads.size * rule.scattered_bytes
 
 
-def shared_steps(rule: Rule, words: _Words, *, store: bool) -> int:
+def shared_steps(rule: CoalescingRule, words: _Words, *, store: bool) -> int:
     """The steps that serve one request to shared memory; 1 without bank conflicts.
 
     words: the index of the word that each active thread accesses. Threads that store to the same

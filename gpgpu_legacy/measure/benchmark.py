@@ -30,9 +30,9 @@ from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.measure.bench import Bench, Skipped, Timed
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.engine import (
-    Job,
     JobOutcome,
     Measured,
+    MeasuredJob,
     Ready,
     bytes_of,
     count_steps,
@@ -215,7 +215,7 @@ class _Entrant:
             return {**who, "plan": None, "parameters": product.sizes}
         return {**who, "plan": p.name, "parameters": p.parameters}
 
-    def job(self) -> Job:
+    def job(self) -> MeasuredJob:
         """What the engine measures."""
         subject, p = self.subject, self.subject.p
         series: tuple[object, ...] = (self.name,)
@@ -235,7 +235,7 @@ class _Entrant:
             with self._opened(at, inputs) as runs:
                 yield self._ready(at, inputs, runs)
 
-        return Job(series, subject.size, label, open_at, least=least, case=subject.label)
+        return MeasuredJob(series, subject.size, label, open_at, least=least, case=subject.label)
 
     @contextmanager
     def _opened(self, p: PlanBuilder, inputs: Arrays) -> Iterator[PeerRun]:
@@ -351,7 +351,7 @@ class Benchmark:
                 raise InputError(f"there is no library {name} here; choose from {', '.join(here)}")
         self.subjects = [subject for group in groups.values() for subject in group]
         self.unsuitable: list[Skipped] = []
-        self.entered: dict[Job, _Entrant] = {}
+        self.entered: dict[MeasuredJob, _Entrant] = {}
         for group in groups.values():
             entrants = [
                 _Entrant(subject, name, here[name].device, library=here[name])

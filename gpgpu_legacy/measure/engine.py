@@ -52,7 +52,7 @@ class Ready:
 
 
 @dataclass(frozen=True)
-class Job:
+class MeasuredJob:
     """What to run at a size.
 
     series: what is run, apart from its size; hashable. label: names the series to people. open:
@@ -82,7 +82,7 @@ class JobOutcome:
     otherwise not be measured.
     """
 
-    job: Job
+    job: MeasuredJob
     samples: tuple[float, ...]
     checked: Any
     is_first_run: bool = False
@@ -102,7 +102,7 @@ class JobOutcome:
 class NotRun:
     """A job without a result, and why. is_refused: a driver or a library raised an error."""
 
-    job: Job
+    job: MeasuredJob
     reason: str
     is_refused: bool = False
 
@@ -121,7 +121,7 @@ class Measured:
     busy_share: float | None
 
 
-def count_steps(jobs: Sequence[Job], rounds: Rounds) -> int:
+def count_steps(jobs: Sequence[MeasuredJob], rounds: Rounds) -> int:
     """How often `measure` reports progress."""
     return len(jobs) * (1 + rounds.count)
 
@@ -147,7 +147,7 @@ def products_at_once(size: int) -> int:
 
 
 def measure(
-    jobs: Sequence[Job],
+    jobs: Sequence[MeasuredJob],
     budget: Budget,
     rounds: Rounds = DEFAULT_ROUNDS,
     *,
@@ -202,7 +202,7 @@ class _Contender:
     has left the rounds.
     """
 
-    job: Job
+    job: MeasuredJob
     open_s: float
     run_s: float
     checked: Any
@@ -227,7 +227,7 @@ class _Measurement:
     for a series that has not been closed yet.
     """
 
-    rank: Mapping[Job, int]
+    rank: Mapping[MeasuredJob, int]
     budget: Budget
     rounds: Rounds
     progress: Callable[[str], object]
@@ -260,12 +260,12 @@ class _Measurement:
 
     # The order of jobs ---------------------------------------------------------------------------
 
-    def expected_s(self, job: Job) -> float:
+    def expected_s(self, job: MeasuredJob) -> float:
         """Seconds that running a job once may take, as far as is known; 0 if nothing is."""
         cost = self.known.get(job.series)
         return 0.0 if cost is None else cost.at(job.size)
 
-    def order(self, job: Job) -> tuple[bool, float, int]:
+    def order(self, job: MeasuredJob) -> tuple[bool, float, int]:
         """What sorts jobs by their cost, those of unknown cost last."""
         return job.series not in self.known, self.expected_s(job), job.size
 
@@ -282,7 +282,7 @@ class _Measurement:
 
     # One group of jobs ---------------------------------------------------------------------------
 
-    def together(self, jobs: Sequence[Job], size: int) -> None:
+    def together(self, jobs: Sequence[MeasuredJob], size: int) -> None:
         """The first runs and all rounds of jobs of one size."""
         fits = self.room(size) >= len(jobs)
         try:
@@ -293,14 +293,14 @@ class _Measurement:
         finally:
             self.finish()
 
-    def cheapest_of(self, jobs: Sequence[Job]) -> list[Job]:
+    def cheapest_of(self, jobs: Sequence[MeasuredJob]) -> list[MeasuredJob]:
         """Jobs of one size, the cheapest first, then those of unknown cost.
 
         Probes tell the costs. They use at most half of the budget that is left; further probes
         wait until their jobs start.
         """
         probing = self.budget.share(2)
-        rest: list[Job] = []
+        rest: list[MeasuredJob] = []
         for job in jobs:
             with self.errors_of(job):
                 while not probing.is_over and (size := self.next_probe(job)) is not None:
@@ -323,7 +323,7 @@ class _Measurement:
         self.contenders, self.closing_s = [], 0.0
         self.tell_results()
 
-    def tell_first(self, job: Job, *, has_rounds: bool) -> None:
+    def tell_first(self, job: MeasuredJob, *, has_rounds: bool) -> None:
         """Report a first run, and all rounds at once for a job that will have none."""
         for _ in range(1 if has_rounds else 1 + self.rounds.count):
             self.progress(str(job))
@@ -334,7 +334,7 @@ class _Measurement:
         self.tell_results()
         return self.contenders
 
-    def start(self, job: Job, held: ExitStack, *, stays_open: bool) -> bool:
+    def start(self, job: MeasuredJob, held: ExitStack, *, stays_open: bool) -> bool:
         """The first run of a job, if it fits; whether it took place.
 
         held: closes the job, if it stays open; else it is closed at once.
@@ -354,7 +354,7 @@ class _Measurement:
         return False
 
     @contextmanager
-    def errors_of(self, job: Job) -> Iterator[None]:
+    def errors_of(self, job: MeasuredJob) -> Iterator[None]:
         """Turn an error into the reason why a job was not run."""
         try:
             yield
@@ -363,7 +363,7 @@ class _Measurement:
 
     # Probes --------------------------------------------------------------------------------------
 
-    def next_probe(self, job: Job) -> int | None:
+    def next_probe(self, job: MeasuredJob) -> int | None:
         """The size to probe before a job starts; None if none is needed, or if none fits."""
         cost = self.known.get(job.series)
         if cost is None:
@@ -374,7 +374,7 @@ class _Measurement:
             return None
         return following
 
-    def probe(self, job: Job, size: int) -> None:
+    def probe(self, job: MeasuredJob, size: int) -> None:
         """Run a smaller size once to learn its cost.
 
         The very first run of a series may load libraries. If it seems too long for the next size,
@@ -397,7 +397,7 @@ class _Measurement:
 
     # Runs ----------------------------------------------------------------------------------------
 
-    def open(self, job: Job, held: ExitStack, *, again: bool = True) -> _Contender:
+    def open(self, job: MeasuredJob, held: ExitStack, *, again: bool = True) -> _Contender:
         """Open a job, run it and check the result. held: closes it.
 
         again: the very first run of a series may load libraries, so another one follows if it fits.

@@ -12,7 +12,7 @@ from gpgpu_legacy.papers.audit.model import how_derived, printed
 from gpgpu_legacy.papers.audit.record import VerdictRecord, Verdicts
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import regenerate
-from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
+from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
 from gpgpu_legacy.papers.measured.model import MS_PER_S
 from gpgpu_legacy.present.grid import plain, pretty
 from gpgpu_legacy.published.claims import Claim
@@ -118,16 +118,16 @@ class _Maker:
     claims: Mapping[str, AuditedClaim]
     times: Mapping[tuple[str, int], list[Time]]
 
-    def of_formulas(self, table: Table) -> Cells:
+    def of_formulas(self, table: CheckedTable) -> Cells:
         published = table.published
         lines = tuple(self._formula(table, row, column) for row in table.rows for column in _HEADS)
         caption = f"{published.where}: {published.caption} "
         caption += f"Counted at n = {SIZE}, b = {BLOCK}."
         return Cells(_title(table), caption, (published.note,), lines)
 
-    def _formula(self, table: Table, row: Row, column: str) -> CellLine:
+    def _formula(self, table: CheckedTable, row: CheckedRow, column: str) -> CellLine:
         claim = self.claims[f"{table.published.name}/{row.label}/{column}"]
-        cell: Cell = getattr(row, column)
+        cell: CheckedCell = getattr(row, column)
         head = _HEADS[column].format(unit=table.published.unit)
         place = f"{self.paper.short}, {_title(table)}, {row.label}: {head}."
         here = int(evaluate(cell.published, SIZE, BLOCK))
@@ -233,11 +233,11 @@ _HEADS = {
 """Of the columns, by the fields of a row."""
 
 
-def _title(table: Table) -> str:
+def _title(table: CheckedTable) -> str:
     return table.published.name.replace("-", " ").capitalize()
 
 
-def _recovered(cell: Cell, row: Row) -> Number | None:
+def _recovered(cell: CheckedCell, row: CheckedRow) -> Number | None:
     if cell.counted is None:
         return None
     how = (
@@ -250,7 +250,7 @@ def _recovered(cell: Cell, row: Row) -> Number | None:
     return Number(pretty(cell.counted), how, "gpgpu-legacy tables --no-measure")
 
 
-def _counted(cell: Cell, row: Row, column: str, table: Table) -> Number | None:
+def _counted(cell: CheckedCell, row: CheckedRow, column: str, table: CheckedTable) -> Number | None:
     if cell.value is None:
         return None
     counts = row.counts
@@ -271,7 +271,7 @@ def _counted(cell: Cell, row: Row, column: str, table: Table) -> Number | None:
     return Number(plain(cell.value), tuple(filter(None, (ways[column], more))), command)
 
 
-def _rates(times: Sequence[Time], row: Row, table: Table) -> Number | None:
+def _rates(times: Sequence[Time], row: CheckedRow, table: CheckedTable) -> Number | None:
     """The recorded times of a method, with rates by the table's counts."""
     total = row.total.value
     if not times or total is None:

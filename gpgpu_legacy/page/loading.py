@@ -16,7 +16,7 @@ from typing import TypeVar
 from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT, find_product
 from gpgpu_legacy.chips.check_plan import check_on_each
-from gpgpu_legacy.chips.profile import Kind, Profile, all_sources, profiles
+from gpgpu_legacy.chips.profile import Profile, ProfileKind, all_sources, profiles
 from gpgpu_legacy.chips.verdict import Answer, Outcome, Row, Side, Verdict
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
@@ -100,7 +100,7 @@ class ChipData(Record):
 
     name: str
     title: str
-    kind: Kind
+    kind: ProfileKind
     year: str | None
     notes: tuple[str, ...]
 
@@ -200,7 +200,9 @@ def _number(known: dict[T, int], one: T) -> int:
 
 
 def _chip(profile: Profile) -> ChipData:
-    released = profile.released.value if profile.kind is Kind.CHIP and profile.released else None
+    released = (
+        profile.released.value if profile.kind is ProfileKind.CHIP and profile.released else None
+    )
     return as_record(ChipData, profile, year=released[:4] if released else None)
 
 
@@ -251,7 +253,7 @@ class _Checked:
 
 
 def _time(plan: Plan, chip: Profile) -> tuple[float | None, str | None]:
-    if chip.kind is Kind.API:
+    if chip.kind is ProfileKind.API:
         return None, None
     try:
         prediction = predict(plan, chip)

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.section import PageSection
 from gpgpu_legacy.page.sections import check_name, section_of
 
 _SLOW = ("loaded", "cache", "exercises")  # the exercises also use what loads
@@ -15,7 +15,7 @@ _SLOW = ("loaded", "cache", "exercises")  # the exercises also use what loads
 _CODE = f"from {__name__} import send; send()"
 
 
-def sections_of(names: Sequence[str]) -> list[Section]:
+def sections_of(names: Sequence[str]) -> list[PageSection]:
     """The sections of these names. Raises InputError for an unknown name."""
     for name in names:
         check_name(name)

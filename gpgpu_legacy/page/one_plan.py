@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.page.page import page_text
 from gpgpu_legacy.page.played import PLAYED, played_plan
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 
 
@@ -26,7 +26,7 @@ def plan_page(p: PlanBuilder, inputs: Mapping[str, ArrayLike] | None = None, see
     """
     plan, data = p.plan(), played_plan(p, inputs, seed)
     html = rendered("sections/plan.html.j2", plan=plan, counts=count_plan(plan))
-    section = Section("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))
+    section = PageSection("plan", "Its passes", html, data, (*PLAYED, "sections/plan.js"))
     return page_text(plan.name, "", [section])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from gpgpu_legacy.page.definitions import DEFINITIONS, definitions_script
 from gpgpu_legacy.page.products import PRODUCTS, products_script
-from gpgpu_legacy.page.section import Section, embedded_json, rendered, web_text
+from gpgpu_legacy.page.section import PageSection, embedded_json, rendered, web_text
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.sources import package_version
 
@@ -20,7 +20,7 @@ def introduction() -> str:
     return rendered("introduction.html.j2", papers=papers())
 
 
-def page_text(title: str, introduction: str, sections: Sequence[Section]) -> str:
+def page_text(title: str, introduction: str, sections: Sequence[PageSection]) -> str:
     """A page as HTML, self-contained.
 
     introduction: HTML that stands below the title.
@@ -40,7 +40,7 @@ def page_text(title: str, introduction: str, sections: Sequence[Section]) -> str
     )
 
 
-def joined_scripts(sections: Sequence[Section]) -> str:
+def joined_scripts(sections: Sequence[PageSection]) -> str:
     """The scripts of sections, each once, in one module: all their top-level names differ.
 
     A browser that opens a file from disk imports no other file, so there are no imports.

@@ -15,7 +15,7 @@ from gpgpu_legacy.page.cells import BLOCK
 from gpgpu_legacy.page.making import sections_of
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
 from gpgpu_legacy.page.recordings import Time
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.page.sections import SECTIONS
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.sections.tables import make_section as tables_section
@@ -114,13 +114,17 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     made[TABLES] = tables_section(_here(size, block, times))
     sections = [
         *(made[name] for name in SECTIONS),
-        *(Section("measured-here", "Measured here", _bars(g)) for g in grids if g.id == MEASURED),
-        Section(
+        *(
+            PageSection("measured-here", "Measured here", _bars(g))
+            for g in grids
+            if g.id == MEASURED
+        ),
+        PageSection(
             "executors",
             "Executors on this machine",
             rendered("sections/executors.html.j2", executors=executors),
         ),
-        Section("files", "Files", rendered("sections/files.html.j2", files=_FILES)),
+        PageSection("files", "Files", rendered("sections/files.html.j2", files=_FILES)),
     ]
     return {
         **{name: text_writer(text) for name, text in texts.items()},

@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
-from gpgpu_legacy.measure.engine import Job, Ready
+from gpgpu_legacy.measure.engine import MeasuredJob, Ready
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.pipeline.inputs import sample_inputs
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.prepared import Timings
 
 
-def product_job(series: Any, product: Product, executor: Executor) -> Job:
+def product_job(series: Any, product: Product, executor: Executor) -> MeasuredJob:
     """A product of random n×n matrices on an executor.
 
     series: the job's. Its check gives the timings of its runs in order, in a list that further runs
@@ -38,4 +38,4 @@ def product_job(series: Any, product: Product, executor: Executor) -> Job:
             yield Ready(run, lambda: timings)
 
     label = f"{product.method} on {executor.name}"
-    return Job(series, product.size, label, open_at)
+    return MeasuredJob(series, product.size, label, open_at)

@@ -25,7 +25,7 @@ from gpgpu_legacy.errors import GpgpuLegacyWarning, InputError, PlanError
 from gpgpu_legacy.isa.ir import AttributeKind, Program, TextureTarget
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS
-from gpgpu_legacy.pipeline.expressions import Expression
+from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.loops import (
     LARGEST_COUNT,
     Item,
@@ -212,7 +212,7 @@ class PlanBuilder(StorageBuilder):
     # Loops --------------------------------------------------------------------------------------
 
     @contextmanager
-    def repeat(self, count: Any) -> Iterator[Expression]:
+    def repeat(self, count: Any) -> Iterator[LoopExpression]:
         """Repeat the passes of a `with` block; its value is the iteration, counted from 0.
 
         count: at least 0; inside another repeat, it may be an expression of that iteration.
@@ -296,9 +296,9 @@ class PlanBuilder(StorageBuilder):
                 self._validator.defined |= pair
 
     def _count(self, count: Any) -> int | tuple[int, ...]:
-        if isinstance(count, Expression) and self._loop is not None:
+        if isinstance(count, LoopExpression) and self._loop is not None:
             counts = values_over(count, self._loop, range(self._loop.total))
-        elif isinstance(count, Expression):
+        elif isinstance(count, LoopExpression):
             raise InputError("an iteration is used after its repeat; use it inside")
         else:
             counts = (count,)
@@ -309,7 +309,7 @@ class PlanBuilder(StorageBuilder):
         if max(numbers, default=0) > LARGEST_COUNT:
             most = described(max(numbers))
             raise InputError(f"a repeat of {most} iterations; give at most {LARGEST_COUNT}")
-        return numbers if isinstance(count, Expression) else numbers[0]
+        return numbers if isinstance(count, LoopExpression) else numbers[0]
 
     def _bindings(self, textures: Mapping[int, Any] | None, program: Program) -> Iterator[Binding]:
         most = DEFAULT_LIMITS.texture_image_units

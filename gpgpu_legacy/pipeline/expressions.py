@@ -15,15 +15,15 @@ Indices = Mapping[int, int]
 _EXACT = 2**20
 
 
-def value_at(value: Scalar | Expression, indices: Indices) -> Scalar:
+def value_at(value: Scalar | LoopExpression, indices: Indices) -> Scalar:
     """The value of a number or an expression."""
-    return value.at(indices) if isinstance(value, Expression) else value
+    return value.at(indices) if isinstance(value, LoopExpression) else value
 
 
 _Affine = tuple[Scalar, Scalar, int]
 
 
-_Method = Callable[[Any, Any], "Expression"]
+_Method = Callable[[Any, Any], "LoopExpression"]
 
 
 def _methods(
@@ -35,10 +35,10 @@ def _methods(
     affine: base, step and Repeat of the result, if that is base + step·i.
     """
 
-    def left(self: Any, other: Any) -> Expression:
+    def left(self: Any, other: Any) -> LoopExpression:
         return _combined(function, self, other, affine)
 
-    def right(self: Any, other: Any) -> Expression:
+    def right(self: Any, other: Any) -> LoopExpression:
         return _combined(function, other, self, affine)
 
     return left, right
@@ -49,9 +49,9 @@ def _combined(
     a: Any,
     b: Any,
     affine: Callable[[Any, Any], _Affine | None],
-) -> Expression:
+) -> LoopExpression:
     for operand in (a, b):
-        if not isinstance(operand, Expression) and not hasattr(operand, "__float__"):
+        if not isinstance(operand, LoopExpression) and not hasattr(operand, "__float__"):
             raise InputError(
                 f"an iteration is combined with {operand!r}; give a number or another expression"
             )
@@ -60,12 +60,12 @@ def _combined(
         return function(value_at(a, indices), value_at(b, indices))
 
     form = affine(a, b)
-    return Expression(at, form if form is not None and is_exact(*form[:2]) else None)
+    return LoopExpression(at, form if form is not None and is_exact(*form[:2]) else None)
 
 
 def _form(value: Any) -> tuple[Scalar, Scalar, int | None] | None:
     """Base, step and Repeat; a plain number has a step of 0."""
-    return value.affine if isinstance(value, Expression) else (value, 0, None)
+    return value.affine if isinstance(value, LoopExpression) else (value, 0, None)
 
 
 def _sum(a: Any, b: Any) -> _Affine | None:
@@ -78,8 +78,8 @@ def _sum(a: Any, b: Any) -> _Affine | None:
 
 
 def _scaled(a: Any, b: Any) -> _Affine | None:
-    form, factor = (a.affine, b) if isinstance(a, Expression) else (b.affine, a)
-    if form is None or isinstance(factor, Expression):
+    form, factor = (a.affine, b) if isinstance(a, LoopExpression) else (b.affine, a)
+    if form is None or isinstance(factor, LoopExpression):
         return None
     base, step, repeat = form
     return base * factor, step * factor, repeat
@@ -90,7 +90,7 @@ def is_exact(base: Scalar, step: Scalar) -> bool:
     return all(abs(x) < _EXACT and float(x * _EXACT).is_integer() for x in (base, step))
 
 
-class Expression:
+class LoopExpression:
     """A number that a `with p.repeat(k) as i` block computes from i in every iteration.
 
     `+ - * / // % **`, shifts and comparisons (1 or 0) take other expressions and plain numbers;
@@ -106,9 +106,9 @@ class Expression:
         """at: the value in an iteration. affine: base, step and Repeat if that is base + step·i."""
         self.at, self.affine = at, affine
 
-    def map(self, function: Callable[[Any], Scalar]) -> Expression:
+    def map(self, function: Callable[[Any], Scalar]) -> LoopExpression:
         """function(value), called once for each iteration, as in `i.map(math.cos)`."""
-        return Expression(lambda indices: function(self.at(indices)))
+        return LoopExpression(lambda indices: function(self.at(indices)))
 
     __add__, __radd__ = _methods(operator.add, _sum)
     __mul__, __rmul__ = _methods(operator.mul, _scaled)
@@ -124,15 +124,15 @@ class Expression:
     __eq__ = _methods(lambda a, b: int(a == b))[0]  # type: ignore[assignment]
     __ne__ = _methods(lambda a, b: int(a != b))[0]  # type: ignore[assignment]
 
-    def __neg__(self) -> Expression:
+    def __neg__(self) -> LoopExpression:
         """The negative."""
         return _combined(operator.mul, self, -1, _scaled)
 
-    def __sub__(self, other: Any) -> Expression:
+    def __sub__(self, other: Any) -> LoopExpression:
         """The difference."""
         return _combined(operator.add, self, -other, _sum)
 
-    def __rsub__(self, other: Any) -> Expression:
+    def __rsub__(self, other: Any) -> LoopExpression:
         """The difference."""
         return _combined(operator.add, -self, other, _sum)
 
@@ -147,6 +147,6 @@ class Expression:
     __bool__ = __index__ = __int__ = __float__ = _refuse
 
 
-def iteration_of(number: int) -> Expression:
+def iteration_of(number: int) -> LoopExpression:
     """The iteration, from 0, of the Repeat with that number."""
-    return Expression(operator.itemgetter(number), (0, 1, number))
+    return LoopExpression(operator.itemgetter(number), (0, 1, number))

@@ -16,7 +16,13 @@ from math import copysign, isnan
 from typing import Any
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.pipeline.expressions import Expression, Indices, Scalar, is_exact, iteration_of
+from gpgpu_legacy.pipeline.expressions import (
+    Indices,
+    LoopExpression,
+    Scalar,
+    is_exact,
+    iteration_of,
+)
 from gpgpu_legacy.plan.expand import moves, number_at, numbers, with_numbers
 from gpgpu_legacy.plan.numbers import Affine, Number, Table
 from gpgpu_legacy.plan.plan import (
@@ -59,7 +65,7 @@ class RecordedLoop:
     count: int | tuple[int, ...]
     items: list[Item] = field(default_factory=list)
     _starts: tuple[int, ...] = ()
-    _values: dict[Expression, tuple[Scalar, ...]] = field(default_factory=dict)
+    _values: dict[LoopExpression, tuple[Scalar, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if isinstance(self.count, tuple):
@@ -71,7 +77,7 @@ class RecordedLoop:
             )
 
     @property
-    def index(self) -> Expression:
+    def index(self) -> LoopExpression:
         """The iteration as an expression."""
         return iteration_of(self.number)
 
@@ -98,7 +104,7 @@ class RecordedLoop:
             for index in range(self.start(entry + 1) - self.start(entry)):
                 yield {**outer, self.number: index}
 
-    def values(self, number: Expression) -> tuple[Scalar, ...]:
+    def values(self, number: LoopExpression) -> tuple[Scalar, ...]:
         """The values of an expression in all iterations; computed once."""
         if number not in self._values:
             self._values[number] = tuple(number.at(indices) for indices in self.each_indices())
@@ -124,7 +130,7 @@ def resolved(pass_: Pass, loop: RecordedLoop | None, iterations: range) -> Pass:
 def number_over(number: Any, loop: RecordedLoop | None, iterations: range) -> Number:
     """A number of a Repeat over those iterations of a loop."""
     match number:
-        case Expression():
+        case LoopExpression():
             if loop is None:
                 raise InputError("an iteration is used after its repeat; use it inside")
             if number.affine is None or loop.parent is not None or number.affine[2] != loop.number:
@@ -138,7 +144,9 @@ def number_over(number: Any, loop: RecordedLoop | None, iterations: range) -> Nu
     return number  # type: ignore[no-any-return]
 
 
-def values_over(number: Expression, loop: RecordedLoop, iterations: range) -> tuple[Scalar, ...]:
+def values_over(
+    number: LoopExpression, loop: RecordedLoop, iterations: range
+) -> tuple[Scalar, ...]:
     """The values of an expression in those iterations."""
     try:
         return loop.values(number)[iterations.start : iterations.stop : iterations.step]
@@ -307,7 +315,7 @@ def _constant(item: _InBody, places: Mapping[str, str]) -> Pass:
     """The pass in its only iteration."""
 
     def constant(number: Any) -> Number:
-        if isinstance(number, Expression):
+        if isinstance(number, LoopExpression):
             return values_over(number, item.loop, item.iterations)[0]
         return number_at(number, item.iterations.start)
 

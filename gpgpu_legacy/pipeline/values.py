@@ -15,7 +15,7 @@ from typing import Any, cast
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import AttributeKind, Vec4
-from gpgpu_legacy.pipeline.expressions import Expression
+from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.pipeline.loops import RecordedLoop
 from gpgpu_legacy.plan.numbers import Integer, Number, NumberVec4
 from gpgpu_legacy.plan.plan import (
@@ -60,7 +60,7 @@ class Values:
         """A number of a pass."""
         if type(value) is float or type(value) is int:
             return value
-        if isinstance(value, Expression):
+        if isinstance(value, LoopExpression):
             return cast("Number", value)
         if isinstance(value, Integral) and not isinstance(value, bool):
             return int(value)
@@ -77,18 +77,18 @@ class Values:
             raise InputError(f"{name} is {number}; give a whole number")
         return int(number) if isinstance(number, float) else number
 
-    def _listed(self, name: str, values: list[Any]) -> Expression:
+    def _listed(self, name: str, values: list[Any]) -> LoopExpression:
         loop = self.loop
         if loop is None:
             raise InputError(f"{name} has a list in place of a number; only a repeat takes lists")
         plain = [self.number(f"an element of {name}", value) for value in values]
-        if any(isinstance(value, Expression) for value in plain):
+        if any(isinstance(value, LoopExpression) for value in plain):
             raise InputError(f"{name} has a list of expressions; give a list of numbers")
         numbers = cast("list[float]", plain)
         if isinstance(loop.count, int) and len(numbers) == loop.count:
-            return Expression(lambda indices: numbers[indices[loop.number]])
+            return LoopExpression(lambda indices: numbers[indices[loop.number]])
         if len(numbers) == loop.total:
-            return Expression(lambda indices: numbers[loop.iteration(indices)])
+            return LoopExpression(lambda indices: numbers[loop.iteration(indices)])
         wanted = loop.count if isinstance(loop.count, int) else loop.total
         raise InputError(
             f"{name} has a list of {len(numbers)} values in a repeat of {wanted} iterations; give "
@@ -97,7 +97,7 @@ class Values:
 
     def vector(self, name: str, value: Any, missing: Vec4 = _MISSING) -> NumberVec4:
         """Four numbers. A single number stands for four; missing ones come from `missing`."""
-        if not _is_sequence(value) and isinstance(value, Expression | Real):
+        if not _is_sequence(value) and isinstance(value, LoopExpression | Real):
             number = self.number(name, value)
             return (number, number, number, number)
         if not _is_sequence(value) or not 1 <= len(value) <= 4:
@@ -166,8 +166,8 @@ class Values:
 
         values: list[StateValue] = []
         for name, value in (given or {}).items():
-            varies = _is_sequence(value) and any(isinstance(v, Expression) for v in value)
-            if varies or isinstance(value, Expression):
+            varies = _is_sequence(value) and any(isinstance(v, LoopExpression) for v in value)
+            if varies or isinstance(value, LoopExpression):
                 [binding] = canonical_state({name: 0.0})
                 values.append(StateValue(binding, self.vector(f"state {name}", value)))
             else:

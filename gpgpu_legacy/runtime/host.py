@@ -83,7 +83,7 @@ class HostPrepared(Prepared):
         self.textures = {}
 
 
-class PassByPass(HostPrepared):
+class PassByPassPrepared(HostPrepared):
     """A plan that runs the passes of its expansion one after another."""
 
     def __init__(self, plan: Plan, machine: Machine, run_pass: RunPass) -> None:

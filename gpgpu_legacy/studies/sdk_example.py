@@ -98,7 +98,7 @@ def fitted(a: F64, b: F64, before: F64, after: F64) -> tuple[list[float], float]
     return scalars.tolist(), float(np.abs(columns @ scalars - after.ravel()).max())
 
 
-class PrintedMatrix(Record):
+class SdkMatrix(Record):
     """A matrix of ours beside the page's, element by element: texts of six digits."""
 
     name: str
@@ -131,7 +131,7 @@ class Example(Result):
     residual: float
     executor: str
     device: str
-    matrices: tuple[PrintedMatrix, ...]
+    matrices: tuple[SdkMatrix, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
         """Every matrix of the example, row by row, and the scalars that were found."""
@@ -174,7 +174,7 @@ def sdk_example(executor: str = AUTO) -> Example:
         executor=runs_on.name,
         device=runs_on.device(),
         matrices=tuple(
-            PrintedMatrix(
+            SdkMatrix(
                 name=name,
                 ours=tuple(f"{value:.6g}" for value in matrix.ravel()),
                 page=tuple(PRINTED[name].split()),

@@ -18,7 +18,7 @@ import pytest
 
 from gpgpu_legacy.page import sections
 from gpgpu_legacy.page.page import page_text, script_text
-from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.section import PageSection
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route
@@ -149,7 +149,7 @@ class Opener:
         self._pages: list[Page] = []
 
     def __call__(
-        self, what: str | Sequence[str | Section], view: View = WIDE, at: str = ""
+        self, what: str | Sequence[str | PageSection], view: View = WIDE, at: str = ""
     ) -> Page:
         """A page of a section, or of several, that has started.
 

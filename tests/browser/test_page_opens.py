@@ -9,7 +9,7 @@ from browser_pages import EACH_RENDERER, Modules, Opener
 
 from gpgpu_legacy.api.pipeline import find
 from gpgpu_legacy.page.one_plan import plan_page
-from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.section import PageSection
 
 
 @EACH_RENDERER
@@ -51,8 +51,8 @@ def test_a_page_complains(open_page: Opener, html: str, complaint: str) -> None:
 
 def test_a_section_that_fails_says_so_and_the_page_goes_on(open_page: Opener) -> None:
     sections = [
-        Section("unknown", "No script", "<p>static</p>", data={}),
-        Section("still", "Still", "<p>No script is needed.</p>"),
+        PageSection("unknown", "No script", "<p>static</p>", data={}),
+        PageSection("still", "Still", "<p>No script is needed.</p>"),
     ]
     page = open_page(sections)
     assert "does not move here" in page.locator("#unknown .failed").inner_text()

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from language import ATTRIBUTES, MATRICES, OPCODES, ROWS, VECTORS, Writer, joined, tokens
 
 from gpgpu_legacy.errors import AssemblyError
-from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, Limits
+from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, AssemblerLimits
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.runtime.gl import compatibility
@@ -41,7 +41,7 @@ SERVER = Path(__file__).with_name("accept_server.py")
 class Driver:
     """Asks the child, and starts another when one has died."""
 
-    def __init__(self, limits: Limits, departures: Mapping[str, Departure]) -> None:
+    def __init__(self, limits: AssemblerLimits, departures: Mapping[str, Departure]) -> None:
         self.limits, self.departures = limits, departures
         self.child: subprocess.Popen[bytes] | None = None
 
@@ -115,7 +115,7 @@ _CONTEXT_LIMITS = {
 }
 
 
-def limits_of(context: compatibility.Context) -> Limits:
+def limits_of(context: compatibility.Context) -> AssemblerLimits:
     """The driver's limits; of instructions we take fewer than drivers do."""
     found, value = {}, c_int()
     with context.current() as gl:

@@ -39,7 +39,7 @@ from gpgpu_legacy.plan.validate import validate
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import core
-from gpgpu_legacy.runtime.gl.recorder import Device
+from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -97,7 +97,7 @@ def test_products_in_groups_of_every_shape(
 def test_a_driver_that_ends_loops_gets_some_iterations_at_a_time(
     compute: Executor, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    device = Device(32 << 10, 16, Multiprocessors(), most)
+    device = DeviceLimits(32 << 10, 16, Multiprocessors(), most)
     monkeypatch.setattr(gl_compute, "_device", lambda *_: device)
     assert_exact(compute, plan_of(find_product("larson-mcallister"), (5, 23, 9)))
 

@@ -21,7 +21,7 @@ from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.executors import gl_compute as gl_compute_executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import recorder
-from gpgpu_legacy.runtime.gl.recorder import Device
+from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -131,9 +131,9 @@ def hardware(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return code
 
     monkeypatch.setattr(recorder, "emit_groups", kept)
-    device = Device(48 << 10, 8, Multiprocessors.of_gpu(4), 60_000)
+    device = DeviceLimits(48 << 10, 8, Multiprocessors.of_gpu(4), 60_000)
 
-    def tuned(_: object, tuning: Tuning | None) -> Device:
+    def tuned(_: object, tuning: Tuning | None) -> DeviceLimits:
         return replace(device, shape=tuning.group if tuning else None)
 
     monkeypatch.setattr(gl_compute, "_device", tuned)

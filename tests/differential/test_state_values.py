@@ -16,7 +16,7 @@ from language import ROWS, VECTORS
 from gpgpu_legacy.api.programs import run_program
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.state import canonical_state, parse_vector, state_vector
-from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl.compatibility import context
@@ -91,7 +91,7 @@ def test_the_driver_gives_programs_the_same_state(driver: Executor, units: int) 
 def test_texture_environments_that_a_driver_lacks_are_refused(driver: Executor, units: int) -> None:
     """GL_MAX_TEXTURE_UNITS is that of the fixed function, and has nothing to do with lookups."""
     beyond = f"state.texenv[{units}].color"
-    limits = Limits(texture_units=units + 1)
+    limits = AssemblerLimits(texture_units=units + 1)
     program = assemble(f"!!ARBfp1.0 MOV result.color, {beyond}; END", limits=limits)
     with pytest.raises(PlanError, match=rf"reads .*{units}.*, and .* has {units} texture") as told:
         draw(program, executor=driver)

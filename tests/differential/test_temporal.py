@@ -29,7 +29,7 @@ from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.gl import compute as gl_compute
 from gpgpu_legacy.runtime.gl import core
 from gpgpu_legacy.runtime.gl.compute import GlComputePrepared
-from gpgpu_legacy.runtime.gl.recorder import Device
+from gpgpu_legacy.runtime.gl.recorder import DeviceLimits
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.registry import find_executor
 
@@ -67,7 +67,7 @@ def hardware(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     """gl-compute chooses as on hardware, whatever the driver; by a parameter, as on llvmpipe."""
     chosen, processors, gpu = gl_compute._device, Multiprocessors.of_gpu(64), request.param
 
-    def device(context: core.GlContext, tuning: Tuning | None) -> Device:
+    def device(context: core.GlContext, tuning: Tuning | None) -> DeviceLimits:
         given_ = chosen(context, tuning)
         return replace(given_, shares_fast=gpu, fetches=not gpu, multiprocessors=processors)
 

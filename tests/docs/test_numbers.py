@@ -13,7 +13,7 @@ from markdown_pages import recorded as recorded_tables
 
 from gpgpu_legacy.chips.hosts import hosts
 from gpgpu_legacy.papers.audit.record import recorded
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.formulas.model import formula_tables
 from gpgpu_legacy.present.grid import as_markdown
 from gpgpu_legacy.published.papers import papers
@@ -56,7 +56,7 @@ def test_the_verdicts_are_those_of_the_audit() -> None:
     found = Counter((name, entry.verdict) for name, entry in entries)
     causes = Counter(name for name, _ in {(name, e.cause) for name, e in entries if e.cause})
     rows = {
-        paper.short: [*(found[paper.id, verdict] for verdict in Verdict), causes[paper.id]]
+        paper.short: [*(found[paper.id, verdict] for verdict in AuditVerdict), causes[paper.id]]
         for paper in papers()
     }
     rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)]

@@ -30,7 +30,7 @@ from gpgpu_legacy.papers.audit.record import (
 )
 from gpgpu_legacy.papers.audit.shares import measure_shares
 from gpgpu_legacy.papers.audit.turning import turned
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.plan.plan import Plan
@@ -88,11 +88,11 @@ def test_every_claim_says_where_it_stands_and_why(paper: Paper) -> None:
         result = finding(paper.id, claim.id)
         assert claim.where
         assert claim.derive is None or result.how, claim.id
-        if result.verdict is Verdict.DIFFERS:
+        if result.verdict is AuditVerdict.DIFFERS:
             assert claim.reason, f"{claim.id} differs and does not say why"
-        if result.verdict is Verdict.UNCHECKED:
+        if result.verdict is AuditVerdict.UNCHECKED:
             assert claim.reason, f"{claim.id} is not checked and does not say why"
-        if result.verdict is Verdict.RESTS_ON:
+        if result.verdict is AuditVerdict.RESTS_ON:
             assert claim.rests_on in result.reason
         if result.computed is not None and not isinstance(result.computed, str):
             assert "nan" not in shown(result.computed)
@@ -196,10 +196,10 @@ def test_verdicts(
 
 def test_units_of_section_5() -> None:
     requested = finding(HALL, "section-5.3-4.125-gb")
-    assert (requested.verdict, requested.computed) == (Verdict.RESTS_ON, 4.125)
+    assert (requested.verdict, requested.computed) == (AuditVerdict.RESTS_ON, 4.125)
     assert "decimal ones: 4.4292 GB" in requested.reason
     needed = finding(HALL, "section-5.3-8.25-gb-s")
-    assert (needed.verdict, needed.computed) == (Verdict.RESTS_ON, 8.25)
+    assert (needed.verdict, needed.computed) == (AuditVerdict.RESTS_ON, 8.25)
     assert "decimal units: 8.8584 GB/s" in needed.reason
     # Both slips cancel: 537 ms for 4.43 GB are 8.25 GB/s.
     assert "at 4 GFLOPS: 8.25 GB/s" in needed.reason
@@ -214,7 +214,7 @@ def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
     Blending goes past the cache in one of them, which has nothing else of the framebuffer either.
     """
     found = finding(HALL, "section-6-cache-coherence")
-    assert found.verdict is Verdict.RESTS_ON
+    assert found.verdict is AuditVerdict.RESTS_ON
     assert number(HALL, "section-6-cache-coherence") == pytest.approx(0.71, abs=0.005)
     others = dict(text.rsplit(": ", 1) for text in found.otherwise)
     for assuming, expected, within in (
@@ -236,7 +236,7 @@ def test_greater_cache_coherence_rests_on_fragments_in_flight() -> None:
 @pytest.mark.parametrize("paper", papers(), ids=lambda paper: paper.id)
 def test_every_agreement_names_what_turns_it(paper: Paper) -> None:
     found = [finding(paper.id, claim.id) for claim in paper.claims]
-    agreed = [result.claim for result in found if result.verdict is Verdict.AGREES]
+    agreed = [result.claim for result in found if result.verdict is AuditVerdict.AGREES]
     assert agreed
     assert [claim.id for claim in agreed if claim.turned_by is None] == []
 
@@ -249,8 +249,8 @@ def test_the_change_of_the_input_that_a_claim_names_turns_it(paper: str, claim: 
     before = finding(paper, claim)
     after = turned(before)
     assert after is not None
-    assert before.verdict in {Verdict.AGREES, Verdict.RESTS_ON, Verdict.POSSIBLE}
-    assert after.verdict is Verdict.DIFFERS
+    assert before.verdict in {AuditVerdict.AGREES, AuditVerdict.RESTS_ON, AuditVerdict.POSSIBLE}
+    assert after.verdict is AuditVerdict.DIFFERS
     assert shown(after.computed) != shown(before.computed), "ours does not depend on that input"
     assert after.claim.published == before.claim.published, "the published number is no input"
 
@@ -349,7 +349,7 @@ def test_json_has_every_claim(run: Command) -> None:
     wanted = {"paper", "id", "where", "published", "unit", "computed", "verdict", "reason"}
     assert all(wanted <= claim.keys() for claim in printed["claims"])
     verdicts = {claim["verdict"] for claim in printed["claims"]}
-    assert verdicts == {verdict.value for verdict in Verdict}
+    assert verdicts == {verdict.value for verdict in AuditVerdict}
     assert sum(sum(counts.values()) for counts in printed["verdicts"].values()) == len(
         printed["claims"]
     )
@@ -357,8 +357,8 @@ def test_json_has_every_claim(run: Command) -> None:
 
 def test_the_short_list_has_what_differs_and_all_has_every_claim(run: Command) -> None:
     findings = [f for (paper, _), f in all_findings().items() if paper == MALI]
-    differing = [f.claim.id for f in findings if f.verdict is Verdict.DIFFERS]
-    possible = [f.claim.id for f in findings if f.verdict is Verdict.POSSIBLE]
+    differing = [f.claim.id for f in findings if f.verdict is AuditVerdict.DIFFERS]
+    possible = [f.claim.id for f in findings if f.verdict is AuditVerdict.POSSIBLE]
     left_out = len(find_paper(MALI).left_out)
     for options, claims, others in (
         ((), differing, 0),

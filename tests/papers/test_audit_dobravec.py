@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, audit
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.published.papers import find_paper
 
@@ -42,24 +42,24 @@ def number(claim: str) -> float:
 
 
 def differs(claim: str, value: float, within: float = 0.005) -> None:
-    assert finding(claim).verdict is Verdict.DIFFERS
+    assert finding(claim).verdict is AuditVerdict.DIFFERS
     assert number(claim) == pytest.approx(value, rel=within)
 
 
 def agrees(claim: str, value: float, within: float = 0.005) -> None:
-    assert finding(claim).verdict is Verdict.AGREES
+    assert finding(claim).verdict is AuditVerdict.AGREES
     assert number(claim) == pytest.approx(value, rel=within)
 
 
 def rests(claim: str, value: float, within: float = 0.005) -> None:
-    assert finding(claim).verdict is Verdict.RESTS_ON
+    assert finding(claim).verdict is AuditVerdict.RESTS_ON
     assert number(claim) == pytest.approx(value, rel=within)
 
 
 def test_speed_ups() -> None:
     differs("abstract-7.5-times", 2169 / 275)
     result = finding("section-3.2-between-5-and-8")
-    assert result.verdict is Verdict.DIFFERS
+    assert result.verdict is AuditVerdict.DIFFERS
     assert result.computed == pytest.approx((34 / 8, 2169 / 275))
     assert "from n = 240 to 480: 4.25, 4.8333" in result.reason
     for claim in ("section-3.2-factor-increases", "section-4-factor-increases"):
@@ -90,7 +90,7 @@ def test_multiprocessors() -> None:
     assert "of 2010: 1024 threads" in finding("section-1-512-threads").reason
     differs("section-1-warp-in-parallel", 32 / 8)
     cores = finding("section-1-sps")
-    assert (cores.computed, cores.verdict) == ((8.0, 32.0, 48.0), Verdict.DIFFERS)
+    assert (cores.computed, cores.verdict) == ((8.0, 32.0, 48.0), AuditVerdict.DIFFERS)
     rests("section-2.3-largest-b", 16)
     assert finding("section-2.3-largest-b").reason.endswith("any b: 22")
     assert finding("section-1-on-the-card").computed is False
@@ -111,7 +111,7 @@ def test_all_blocks_launch_as_many_threads_but_fewer_are_there_at_a_time() -> No
 
 def bound(table: str, cell: str) -> float:
     result = finding(f"{table}/{cell}")
-    assert result.verdict is Verdict.POSSIBLE
+    assert result.verdict is AuditVerdict.POSSIBLE
     assert isinstance(result.computed, float)
     return result.computed
 
@@ -119,7 +119,7 @@ def bound(table: str, cell: str) -> float:
 def test_every_printed_time_keeps_a_bound() -> None:
     cells = [f for f in findings().values() if "/" in f.claim.id]
     assert len(cells) == 46
-    assert {f.verdict for f in cells} == {Verdict.POSSIBLE}
+    assert {f.verdict for f in cells} == {AuditVerdict.POSSIBLE}
 
 
 @pytest.mark.parametrize("size", [80, 480, 800])
@@ -162,7 +162,7 @@ def test_decimals_that_differ() -> None:
     assert float(small) == pytest.approx(differing(0, 4, 80), rel=0.2)
     differs("section-3-correct", differing(-1, 5), within=0.05)
     places = finding("section-3-decimals")
-    assert (places.computed, places.verdict) == ((4.0, 5.0), Verdict.RESTS_ON)
+    assert (places.computed, places.verdict) == ((4.0, 5.0), AuditVerdict.RESTS_ON)
     assert "elements in [−1, 1): 5, 6; " in places.reason
     assert places.reason.endswith("the two kernels differ: 0 of 9216")
 
@@ -170,7 +170,7 @@ def test_decimals_that_differ() -> None:
 def test_the_device_is_twice_as_fast_at_least() -> None:
     """10 ms over 5 ms at n = 160, and 1450 over 398 at n = 720."""
     claim = "section-3.2-device-much-faster"
-    assert (finding(claim).verdict, number(claim)) == (Verdict.AGREES, 2)
+    assert (finding(claim).verdict, number(claim)) == (AuditVerdict.AGREES, 2)
     assert "the largest: 3.6432 times" in finding(claim).reason
     columns = PAPER.measurements("table-1")
     host, device = ({c.size: c.value for c in columns.find(s).cells} for s in ("MulH", "MulDG"))

@@ -15,7 +15,7 @@ import pytest
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.papers.audit.model import Finding, judge
 from gpgpu_legacy.papers.audit.turning import words
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.recorded import recorded_times
 from gpgpu_legacy.published.papers import find_paper
 
@@ -33,23 +33,23 @@ def number(claim: str) -> float:
 
 
 def differs(claim: str, value: float, within: float = 0.005) -> None:
-    assert finding(claim).verdict is Verdict.DIFFERS
+    assert finding(claim).verdict is AuditVerdict.DIFFERS
     assert number(claim) == pytest.approx(value, rel=within)
 
 
 def rests(claim: str, value: object) -> None:
-    assert finding(claim).verdict is Verdict.RESTS_ON
+    assert finding(claim).verdict is AuditVerdict.RESTS_ON
     assert finding(claim).computed == value
 
 
 def test_the_two_instruction_counts_are_one_program() -> None:
     for claim, total in (("section-3-134", 134), ("section-4.3-166", 166)):
         result = finding(claim)
-        assert result.verdict is Verdict.RESTS_ON
+        assert result.verdict is AuditVerdict.RESTS_ON
         assert f"the write of the result: {total}" in result.reason
         assert f"instructions alone: {total - 1}" in result.reason
     for claim in ("section-3-6-plus-4b", "section-4.3-6-plus-5b"):
-        assert finding(claim).verdict is Verdict.AGREES
+        assert finding(claim).verdict is AuditVerdict.AGREES
 
 
 def test_25_percent_of_the_instructions_is_3_16ths() -> None:
@@ -68,7 +68,7 @@ def test_times_of_section_5() -> None:
     computation = finding("section-5.1-510-ms").reason
     assert "536.87 ms" in computation
     assert "500 ms" in computation
-    assert finding("section-5.3-same-time").verdict is Verdict.AGREES
+    assert finding("section-5.3-same-time").verdict is AuditVerdict.AGREES
     assert number("section-5.1-11-percent") == pytest.approx(100 * 60 / 570)
     # 62.9 ms beside 65 lookups for each fragment of 16 passes, of 4 clocks each on 8 texture units
     # at 450 MHz, and beside the copies at 27.2 GB/s.
@@ -93,7 +93,7 @@ def test_sizes_of_section_4() -> None:
     rests("section-4-2828", 2828)
     assert "in binary ones: 2896" in finding("section-4-2828").reason
     assert "67.109 MB" in finding("section-4-64-mb").reason
-    assert finding("section-4-2048").verdict is Verdict.POSSIBLE
+    assert finding("section-4-2048").verdict is AuditVerdict.POSSIBLE
     rests("section-4-4096", 4096)
     reason = finding("section-4-4096").reason
     assert "such matrices: 256 MiB" in reason
@@ -109,7 +109,7 @@ def test_swizzles_that_the_radeon_lacks() -> None:
     assert "on a GeForce FX 5800 Ultra: 0;" in reason
     # Of (2), three vector parts; the fourth line is of alpha, and shares an instruction.
     assert "at the fewest: 1.5 times" in finding("section-2-four-at-once").reason
-    assert finding("section-2-negation").verdict is Verdict.AGREES
+    assert finding("section-2-negation").verdict is AuditVerdict.AGREES
     # One channel of three with another sign: two of one sign at once, and then the third.
     assert words(HALL.claim("section-2-negation")).endswith("R2 = R0.r,-g,b,a")
 
@@ -117,7 +117,7 @@ def test_swizzles_that_the_radeon_lacks() -> None:
 def test_the_product_cannot_use_the_bandwidth_of_a_cache() -> None:
     """Eight units at 300 MHz and 4 bytes a texel, against 10.4 GB/s; 450 MHz / 4 and 27.2 GB/s."""
     claim = "section-5.3-cache-bandwidth"
-    assert finding(claim).verdict is Verdict.RESTS_ON
+    assert finding(claim).verdict is AuditVerdict.RESTS_ON
     assert number(claim) == pytest.approx(4 * 8 * 4 * 0.3 / 10.4)
     assert f"each lookup: {8 * 4 * 0.3 / 10.4:.5g};" in finding(claim).reason
     assert f"5900 Ultra: {8 * 16 * 0.45 / 4 / 27.2:.5g};" in finding(claim).reason
@@ -128,21 +128,21 @@ def test_the_product_cannot_use_the_bandwidth_of_a_cache() -> None:
     [
         # Coordinates run from 0 to m - 1 over m pixels: (i + 0.5)·(m - 1)/m is in texel i for the
         # lower half of the pixels, and in texel i - 1 for the upper half.
-        ("section-1-plain-corners", Verdict.DIFFERS, 24 - 2 * 3),
-        ("section-1-transposed-corners", Verdict.DIFFERS, 24 - 2 * 3),
-        ("section-1-same-texture", Verdict.RESTS_ON, 0),
-        ("section-1-replicates-a-column", Verdict.RESTS_ON, 0),
-        ("section-1-replicates-a-row", Verdict.RESTS_ON, 0),
+        ("section-1-plain-corners", AuditVerdict.DIFFERS, 24 - 2 * 3),
+        ("section-1-transposed-corners", AuditVerdict.DIFFERS, 24 - 2 * 3),
+        ("section-1-same-texture", AuditVerdict.RESTS_ON, 0),
+        ("section-1-replicates-a-column", AuditVerdict.RESTS_ON, 0),
+        ("section-1-replicates-a-row", AuditVerdict.RESTS_ON, 0),
     ],
 )
-def test_corners_of_section_1(claim: str, verdict: Verdict, wrong: int) -> None:
+def test_corners_of_section_1(claim: str, verdict: AuditVerdict, wrong: int) -> None:
     assert (finding(claim).verdict, finding(claim).computed) == (verdict, wrong)
 
 
 def test_the_pentium_4() -> None:
     """1.5 GHz: 6 GFLOPS in single precision, 3 in double; 147² floats are a third of 256 KB."""
     atlas = finding("section-5.3-4-gflops")
-    assert (atlas.verdict, atlas.computed) == (Verdict.POSSIBLE, 6.0)
+    assert (atlas.verdict, atlas.computed) == (AuditVerdict.POSSIBLE, 6.0)
     assert "in double precision: 3 GFLOPS" in atlas.reason
     assert 3 * 4 * 147**2 <= 256 * 1024 < 3 * 4 * 148**2
     needed = (2 * 4 * 1024**3 / 147 / 3.2e9) / (2 * 1024**3 / 6e9)
@@ -153,10 +153,10 @@ def test_the_pentium_4() -> None:
 
 def test_what_limits_the_product_on_the_chips_that_came() -> None:
     limit = finding("section-5.1-internal-bottleneck")
-    assert (limit.verdict, limit.computed) == (Verdict.DIFFERS, "lookups")
+    assert (limit.verdict, limit.computed) == (AuditVerdict.DIFFERS, "lookups")
     assert "without a texture cache: memory" in limit.reason
     competitive = finding("section-6-competitive")
-    assert competitive.verdict is Verdict.POSSIBLE
+    assert competitive.verdict is AuditVerdict.POSSIBLE
     assert number("section-6-competitive") == pytest.approx(6.98, abs=0.01)
     differs("section-5.3-main-memory", 1.06)
 
@@ -214,7 +214,7 @@ def test_one_repair_of_listing_11_gives_the_product() -> None:
         if [x[a[i]] * y[b[i]] + x[c[i]] * y[d[i]] for i in range(4)] == wanted
     ]
     damaged = finding("equation-11")
-    assert damaged.verdict is Verdict.RESTS_ON
+    assert damaged.verdict is AuditVerdict.RESTS_ON
     assert [damaged.computed] == found
     assert f"each: {math.prod(map(len, repairs))};" in damaged.reason
     assert math.prod(map(len, repairs)) == 28561

@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 
 from gpgpu_legacy.papers.audit.model import Finding, audit
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.published.papers import find_paper
 
@@ -45,7 +45,7 @@ def mali(claim: str) -> Finding:
 
 
 def differs(found: Finding, value: float) -> None:
-    assert found.verdict is Verdict.DIFFERS
+    assert found.verdict is AuditVerdict.DIFFERS
     assert number(found) == pytest.approx(value, rel=1e-4)
 
 
@@ -80,7 +80,7 @@ def test_the_cpu_column_counts_four_operations_and_the_gpu_column_two() -> None:
         differs(found, 2e-6 * n**3 / cpu)
         assert alternative(found, "with four") == pytest.approx(cpu_gflops, abs=0.005)
         agreed = opengl(f"table-1/GPU GFLOPS/{n}")
-        assert agreed.verdict is Verdict.AGREES
+        assert agreed.verdict is AuditVerdict.AGREES
         assert number(agreed) == pytest.approx(2e-6 * n**3 / gpu)
         assert number(agreed) == pytest.approx(gpu_gflops, rel=1e-3)
 
@@ -141,7 +141,7 @@ def least_access_ms(n: int, cores: int = 4) -> float:
 def test_the_printed_time_is_of_1024_and_not_of_2048() -> None:
     assert least_access_ms(1024) < 1316.41 < least_access_ms(2048, cores=15)
     size = mali("size-1024")
-    assert (size.computed, size.verdict) == ((1024.0,), Verdict.RESTS_ON)
+    assert (size.computed, size.verdict) == ((1024.0,), AuditVerdict.RESTS_ON)
     assert alternative(size, "the least time at 1024") == pytest.approx(630.52, abs=0.01)
     assert alternative(size, "the least time at 1024") == pytest.approx(least_access_ms(1024), 1e-4)
     assert alternative(size, "the least time at 2048") == pytest.approx(least_access_ms(2048), 1e-4)
@@ -150,7 +150,7 @@ def test_the_printed_time_is_of_1024_and_not_of_2048() -> None:
     assert 15 < alternative(size, "cores") < 16
     differs(mali("source-order"), 1024)
     run = mali("profiling/run/1024")
-    assert run.verdict is Verdict.POSSIBLE
+    assert run.verdict is AuditVerdict.POSSIBLE
     assert number(run) == pytest.approx(least_access_ms(1024))
     assert alternative(run, "the rate") == pytest.approx(2e-6 * 1024**3 / 1316.41, rel=1e-4)
 
@@ -161,5 +161,5 @@ def test_what_the_kernel_does_against_what_the_page_says() -> None:
     assert mali("row-and-column").computed == (64, 64)
     assert mali("work-items").computed == 1024**2
     differs(mali("vector-of-elements"), 1)
-    assert mali("one-element").verdict is Verdict.AGREES
+    assert mali("one-element").verdict is AuditVerdict.AGREES
     differs(mali("symmetric"), 6)  # all pairs of mirror images

@@ -22,7 +22,7 @@ from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.papers.derive import inputs
 from gpgpu_legacy.papers.derive.counts import recovered
 from gpgpu_legacy.papers.formulas.model import formula_tables, regenerate
-from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
+from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
 from gpgpu_legacy.papers.formulas.timing import time_methods
 from gpgpu_legacy.plan.formats import UNORM8, Format, Numeric
 from gpgpu_legacy.present.grid import as_text
@@ -63,11 +63,11 @@ COLUMNS = ("passes", "fragments_per_pass", "per_fragment", "total")
 
 
 @pytest.fixture(scope="module")
-def tables() -> list[Table]:
+def tables() -> list[CheckedTable]:
     return regenerate(N, B)
 
 
-def row_of(tables: list[Table], table: str, method: str) -> Row:
+def row_of(tables: list[CheckedTable], table: str, method: str) -> CheckedRow:
     [found] = [r for t in tables if t.published.id == table for r in t.rows if r.method == method]
     return found
 
@@ -89,18 +89,20 @@ PLACES = [(24, 3), (64, 8), (1024, 32), (1000, 1), (42, 7), (4096, 128)]
 
 
 @ROWS
-def test_a_row_agrees_with_what_was_printed(tables: list[Table], table: str, method: str) -> None:
+def test_a_row_agrees_with_what_was_printed(
+    tables: list[CheckedTable], table: str, method: str
+) -> None:
     row = row_of(tables, table, method)
     assert row.agrees
     for name in COLUMNS:
         cell = getattr(row, name)
-        assert isinstance(cell, Cell)
+        assert isinstance(cell, CheckedCell)
         assert cell.agrees
 
 
 @ROWS
 def test_the_recovered_formulas_are_the_printed_ones_in_numbers(
-    tables: list[Table], table: str, method: str
+    tables: list[CheckedTable], table: str, method: str
 ) -> None:
     row = row_of(tables, table, method)
     for name, printed in zip(COLUMNS, PRINTED[table, method], strict=True):
@@ -113,7 +115,7 @@ def test_the_recovered_formulas_are_the_printed_ones_in_numbers(
 
 @ROWS
 def test_the_values_are_the_formulas_at_the_size_and_block(
-    tables: list[Table], table: str, method: str
+    tables: list[CheckedTable], table: str, method: str
 ) -> None:
     row = row_of(tables, table, method)
     for name, printed in zip(COLUMNS, PRINTED[table, method], strict=True):
@@ -138,7 +140,7 @@ def test_plans_of_other_sizes_are_counted_as_the_formulas_say(
 
 
 @pytest.mark.parametrize(("method", "reported"), [(SINGLE, 134), (MULTI, 166)])
-def test_program_lengths_with_end(tables: list[Table], method: str, reported: int) -> None:
+def test_program_lengths_with_end(tables: list[CheckedTable], method: str, reported: int) -> None:
     """6+4b and 6+5b: what a driver that counts END reports at b = 32."""
     row = row_of(tables, TABLE_2, method)
     assert row.program_length + 1 == reported
@@ -146,14 +148,14 @@ def test_program_lengths_with_end(tables: list[Table], method: str, reported: in
 
 
 @ROWS
-def test_geometry_is_48_bytes_a_pass(tables: list[Table], table: str, method: str) -> None:
+def test_geometry_is_48_bytes_a_pass(tables: list[CheckedTable], table: str, method: str) -> None:
     row = row_of(tables, table, method)
     assert row.counts.geometry_bytes == 48 * row.counts.passes
 
 
 @pytest.mark.parametrize(("method", "texel"), [(SINGLE, 4), (MULTI, 16)])
 def test_copies_stand_in_a_column_of_their_own(
-    tables: list[Table], method: str, texel: int
+    tables: list[CheckedTable], method: str, texel: int
 ) -> None:
     """A read and a write of each texel, pass by pass, and none of it in the paper's total."""
     counts = row_of(tables, TABLE_1, method).counts

@@ -17,7 +17,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache.caches import Cache, Policy, parse_cache
 from gpgpu_legacy.cache.host import Hierarchy, measure
 from gpgpu_legacy.cache.kernels import first_dispatch_addresses
-from gpgpu_legacy.cache.paging import Kind, Paging
+from gpgpu_legacy.cache.paging import PageKind, Paging
 from gpgpu_legacy.chips.hosts import HostsFile, find_host, hosts
 from gpgpu_legacy.chips.profile import read_named
 from gpgpu_legacy.errors import InputError
@@ -122,14 +122,14 @@ def plain_counts(
     return tuple(a - b for a, b in zip(host.counts.values(), before, strict=True))
 
 
-RANDOM = Paging(Kind.RANDOM, seed=3)
+RANDOM = Paging(PageKind.RANDOM, seed=3)
 PAGINGS = [
     Paging(),
     RANDOM,
     Paging(fraction=0.3, seed=4),
     Paging(fraction=1.0, seed=5),
-    Paging(Kind.XNU, first=7),
-    Paging(Kind.XNU, 0.2, seed=6),
+    Paging(PageKind.XNU, first=7),
+    Paging(PageKind.XNU, 0.2, seed=6),
 ]
 
 
@@ -278,7 +278,7 @@ def test_with_xnu_the_colours_of_a_column_are_uneven_at_1536(first: int) -> None
     over = sum(held for held in lines.values() if held > 12) / 1536
     full = sum(held for held in lines.values() if held == 12) / 1536
     hierarchy = find_host("core2-3mb").hierarchy
-    [found] = simulate_host(1536, [(hierarchy, Paging(Kind.XNU, first=first))])
+    [found] = simulate_host(1536, [(hierarchy, Paging(PageKind.XNU, first=first))])
     assert 1 / 16 + over * 15 / 16 < found.misses < 1 / 16 + (over + full) * 15 / 16
     assert {0: 0.44, 100: 0.26}[first] < found.misses < {0: 0.47, 100: 0.29}[first]
 

@@ -37,7 +37,7 @@ from gpgpu_legacy.isa.opcodes import (
     RESERVED_WORDS,
     OperandKind,
 )
-from gpgpu_legacy.languages.arb.limits import MOST_INSTRUCTIONS, Limits
+from gpgpu_legacy.languages.arb.limits import MOST_INSTRUCTIONS, AssemblerLimits
 from gpgpu_legacy.languages.arb.parser import HEADER, assemble
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.sources import shader_folder, shader_text
@@ -512,15 +512,15 @@ def test_the_position_is_the_first_bad_byte(wrong: str, byte: int) -> None:
 @pytest.mark.parametrize(
     ("limits", "what"),
     [
-        (Limits(temporaries=2), "3 temporaries"),
-        (Limits(instructions=4), "5 instructions"),
-        (Limits(alu_instructions=2), "3 ALU instructions"),
-        (Limits(texture_instructions=1), "2 texture instructions"),
-        (Limits(attributes=2), "3 attributes"),
-        (Limits(parameters=3), "4 parameters"),
+        (AssemblerLimits(temporaries=2), "3 temporaries"),
+        (AssemblerLimits(instructions=4), "5 instructions"),
+        (AssemblerLimits(alu_instructions=2), "3 ALU instructions"),
+        (AssemblerLimits(texture_instructions=1), "2 texture instructions"),
+        (AssemblerLimits(attributes=2), "3 attributes"),
+        (AssemblerLimits(parameters=3), "4 parameters"),
     ],
 )
-def test_what_is_too_much_is_found_when_all_is_read(limits: Limits, what: str) -> None:
+def test_what_is_too_much_is_found_when_all_is_read(limits: AssemblerLimits, what: str) -> None:
     """Equal constants, and state bound twice, count once; so do attributes."""
     given_text = text(
         "ATTRIB a = fragment.fogcoord;",
@@ -543,16 +543,16 @@ def test_what_is_too_much_is_found_when_all_is_read(limits: Limits, what: str) -
 def test_fog_takes_its_share_of_the_limits(option: str, taken: int) -> None:
     """3.11.4.5.1."""
     lines = [f"OPTION ARB_fog_{option};", "TEMP R0;", *["MOV R0, 1;"] * 10]
-    assemble(text(*lines), limits=Limits(instructions=10 + taken))
+    assemble(text(*lines), limits=AssemblerLimits(instructions=10 + taken))
     with pytest.raises(AssemblyError, match=f"at most {10 - 1} are allowed with ARB_fog"):
-        assemble(text(*lines), limits=Limits(instructions=9 + taken))
+        assemble(text(*lines), limits=AssemblerLimits(instructions=9 + taken))
 
 
 def test_indices_obey_the_limits_given() -> None:
     given_text = text("TEMP R0;", "TEX R0, R0, texture[7], 2D;")
-    assemble(given_text, limits=Limits(texture_image_units=8))
+    assemble(given_text, limits=AssemblerLimits(texture_image_units=8))
     with pytest.raises(AssemblyError, match=r"texture\[7\] does not exist"):
-        assemble(given_text, limits=Limits(texture_image_units=4))
+        assemble(given_text, limits=AssemblerLimits(texture_image_units=4))
 
 
 # Nonsense, and time ------------------------------------------------------------------------------

@@ -23,11 +23,11 @@ from test_cache_simulate import (
 from gpgpu_legacy.cache.caches import Cache, Memory
 from gpgpu_legacy.cache.distances import Distances, stack_distances
 from gpgpu_legacy.cache.simulate import simulate
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 
 
-def turns(chunks: Sequence[Chunk], count: int = 1) -> Trace:
+def turns(chunks: Sequence[Chunk], count: int = 1) -> AccessTrace:
     return trace(Step(count, lambda _: (pass_trace(chunks),)))
 
 
@@ -100,11 +100,11 @@ def test_a_row_longer_than_all_regions() -> None:
 
 
 def test_far_distances_are_counted_over_blocks() -> None:
-    wide = (Region("w", 0, 16 * 20_000, 4),)
+    wide = (MemoryRegion("w", 0, 16 * 20_000, 4),)
     lines = np.concatenate([np.arange(20_000), np.arange(20_000), [19_999, 0]])
     each = chunk(lines[:, None].tolist(), [0])
     pass_ = PassTrace(len(lines), lambda: iter([each]))
-    found = stack_distances(Trace("t", wide, (Step(1, lambda _: (pass_,)),), 16))
+    found = stack_distances(AccessTrace("t", wide, (Step(1, lambda _: (pass_,)),), 16))
     assert found.cold == 20_000
     assert counted(found) == {20_000: 20_001, 1: 1}
 

@@ -21,7 +21,7 @@ from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import fragments
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.fragments import MOST_LINES, MOST_ROWS, trace_fragments
-from gpgpu_legacy.cache.trace import NO_ACCESS, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program
@@ -51,7 +51,7 @@ def trace(
     quads: bool = False,
     in_flight: int = 1,
     **more: Any,
-) -> Trace:
+) -> AccessTrace:
     access = parse_access(layout, raster, quads=quads, in_flight=in_flight)
     return trace_fragments(plan, access, **more)
 
@@ -351,7 +351,7 @@ def test_bytes_are_those_that_the_plan_is_counted_to_request(
 # Shifts ------------------------------------------------------------------------------------------
 
 
-def real_shifts(made: Trace, step: int, iteration: int) -> dict[int, int] | None:
+def real_shifts(made: AccessTrace, step: int, iteration: int) -> dict[int, int] | None:
     """By how many bytes each region's accesses really are moved; lines must be texels."""
     first, other = (
         [access for pass_ in made.steps[step].passes(i) for access in written_out(pass_)]

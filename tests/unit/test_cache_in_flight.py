@@ -14,7 +14,7 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
 from gpgpu_legacy.cache.simulate import simulate
-from gpgpu_legacy.cache.trace import Chunk, PassTrace, Region, Step, Trace
+from gpgpu_legacy.cache.trace import AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 
@@ -115,7 +115,9 @@ def test_repeated_rows_are_written_out_where_hits_are_watched() -> None:
         Chunk(np.array([[0, 1]]), np.zeros(2, np.int16), 3 * one, in_flight=2),
     ]
     pass_ = PassTrace(7, lambda: iter(chunks))
-    trace = Trace("trace", (Region("a", 0, 128, 4),), (Step(1, lambda _: (pass_,)),), 64)
+    trace = AccessTrace(
+        "trace", (MemoryRegion("a", 0, 128, 4),), (Step(1, lambda _: (pass_,)),), 64
+    )
     found: list[list[list[int]]] = []
     memory = Memory((parse_cache("64,direct,64B"),))
     result = simulate(trace, memory, misses=lambda _, __, hits: found.append(hits.tolist()))

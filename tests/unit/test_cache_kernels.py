@@ -13,7 +13,7 @@ from buffers import bindings, buffer, uniforms
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.cache import kernels
 from gpgpu_legacy.cache.kernels import trace_kernels
-from gpgpu_legacy.cache.trace import NO_ACCESS, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace
 from gpgpu_legacy.count.kernels import count_compute_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.interp.dataless import AddressMachine
@@ -36,7 +36,7 @@ def plan_of(name: str, m: int, l: int, n: int, **options: Any) -> Plan:  # noqa:
     return find_product(name).plan(m=m, l=l, n=n, **options)
 
 
-def in_order(trace: Trace) -> list[Access]:
+def in_order(trace: AccessTrace) -> list[Access]:
     """All accesses of a trace whose lines are words."""
     assert trace.line_bytes == WORD
     found = []

@@ -14,14 +14,14 @@ from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run
 from gpgpu_legacy.cache.simulate import Simulated
-from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.section import PageSection
 from gpgpu_legacy.page.sections.cache import make_section
 
 MULTI = "hall-carr-hart-multi"
 
 
 @pytest.fixture(scope="module")
-def section() -> Section:
+def section() -> PageSection:
     return make_section()
 
 
@@ -39,7 +39,7 @@ def hit_ratio(result: Simulated) -> float:
     return sum(tally.read_hits for tally in result.regions) / reads
 
 
-def cell(section: Section, n: int, measure: str, place: tuple[int, ...], product: int) -> float:
+def cell(section: PageSection, n: int, measure: str, place: tuple[int, ...], product: int) -> float:
     """place: of the order, the layout, the number in flight and the cache in their lists."""
     data = section.data
     [table] = [table for table in data["tables"] if table["n"] == n]
@@ -50,7 +50,7 @@ def cell(section: Section, n: int, measure: str, place: tuple[int, ...], product
     return float(table[measure][where * products + product])
 
 
-def test_a_cell_is_what_the_simulator_gives(section: Section) -> None:
+def test_a_cell_is_what_the_simulator_gives(section: PageSection) -> None:
     data = section.data
     place = (
         data["rasters"].index("tiled:8x8"),
@@ -71,7 +71,7 @@ def test_a_cell_is_what_the_simulator_gives(section: Section) -> None:
         assert cell(section, 256, measure, place, product) == pytest.approx(value, rel=1e-3)
 
 
-def test_the_maps_are_of_what_the_simulator_counts(section: Section) -> None:
+def test_the_maps_are_of_what_the_simulator_counts(section: PageSection) -> None:
     maps = section.data["maps"]
     image = Image.open(BytesIO(b64decode(maps["picture"].partition(",")[2])))
     sheet = np.asarray(image)
@@ -88,7 +88,7 @@ def test_the_maps_are_of_what_the_simulator_counts(section: Section) -> None:
         assert levels.mean() / maps["levels"] == pytest.approx(ratio, abs=0.5 / maps["levels"])
 
 
-def test_what_is_seen_without_scripts_has_the_claim_and_its_ratio(section: Section) -> None:
+def test_what_is_seen_without_scripts_has_the_claim_and_its_ratio(section: PageSection) -> None:
     assert "#audit.claim=hall-carr-hart-2003/section-6-cache-coherence" in section.html
     # The audit's number: docs/explanation/caches.md has it from the same setting.
     assert '<td class="number yes">0.71</td>' in section.html

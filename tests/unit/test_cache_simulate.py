@@ -21,7 +21,7 @@ from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.machine import Caches
 from gpgpu_legacy.cache.sets import WIDE
 from gpgpu_legacy.cache.simulate import LevelTally, Simulated, simulate
-from gpgpu_legacy.cache.trace import NO_ACCESS, Chunk, PassTrace, Region, Step, Trace
+from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, MemoryRegion, PassTrace, Step
 from gpgpu_legacy.errors import InputError
 
 GRANULE = 16
@@ -29,7 +29,8 @@ REGION = 4096
 ELEMENTS = (4, 16, 8)
 RANDOM = (Policy.RANDOM, Policy.RANDOM_PLRU)
 REGIONS = tuple(
-    Region(name, number * REGION, REGION, ELEMENTS[number]) for number, name in enumerate("abc")
+    MemoryRegion(name, number * REGION, REGION, ELEMENTS[number])
+    for number, name in enumerate("abc")
 )
 
 # A cache in plain Python -------------------------------------------------------------------------
@@ -180,15 +181,15 @@ def pass_trace(chunks: Sequence[Chunk]) -> PassTrace:
     return PassTrace(sum(1 for _ in expanded(chunks)), lambda: iter(chunks))
 
 
-def trace(*steps: Step) -> Trace:
-    return Trace("trace", REGIONS, steps, GRANULE)
+def trace(*steps: Step) -> AccessTrace:
+    return AccessTrace("trace", REGIONS, steps, GRANULE)
 
 
-def once(*chunks: Chunk) -> Trace:
+def once(*chunks: Chunk) -> AccessTrace:
     return trace(Step(1, lambda _: (pass_trace(chunks),)))
 
 
-def reads(*lines: int) -> Trace:
+def reads(*lines: int) -> AccessTrace:
     return once(chunk([[line] for line in lines], [0]))
 
 

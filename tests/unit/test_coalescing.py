@@ -16,7 +16,7 @@ from gpgpu_legacy.count.coalescing import (
     CC1_1,
     FERMI,
     RULES,
-    Rule,
+    CoalescingRule,
     Transactions,
     shared_steps,
     transactions,
@@ -29,7 +29,7 @@ GLOBAL, SHARED = "dobravec-bulic-global", "dobravec-bulic-shared"
 TILED, MALI = "opengl-compute-tiled", "mali-sgemm"
 
 
-def of_method(name: str, shape: tuple[int, int, int], rule: Rule) -> Transactions:
+def of_method(name: str, shape: tuple[int, int, int], rule: CoalescingRule) -> Transactions:
     m, l, n = shape  # noqa: E741
     return transactions(find_product(name).plan(m=m, l=l, n=n), rule)
 

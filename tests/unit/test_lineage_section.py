@@ -9,23 +9,23 @@ from typing import Any
 import pytest
 
 from gpgpu_legacy.algorithms.registry import products
-from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.section import PageSection
 from gpgpu_legacy.page.sections.lineage import make_section
 from gpgpu_legacy.serial import plain
 from gpgpu_legacy.sources import recorded_file
 
 
 @pytest.fixture(scope="module")
-def section() -> Section:
+def section() -> PageSection:
     return make_section()
 
 
-def unfolded(section: Section, method: str) -> str:
+def unfolded(section: PageSection, method: str) -> str:
     """What is unfolded of a method."""
     return section.html.split(f'<details id="lineage-{method}">')[1].split('<details id="')[0]
 
 
-def row(section: Section, method: str, size: int) -> list[str]:
+def row(section: PageSection, method: str, size: int) -> list[str]:
     """The cells of a method's counts and times at a size."""
     rows = re.findall(r"<tr><td.*?</tr>", unfolded(section, method), flags=re.DOTALL)
     cells = [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in rows]
@@ -33,12 +33,12 @@ def row(section: Section, method: str, size: int) -> list[str]:
     return [cell.replace("\N{NARROW NO-BREAK SPACE}", "") for cell in found]
 
 
-def times(section: Section, **where: Any) -> list[dict[str, Any]]:
+def times(section: PageSection, **where: Any) -> list[dict[str, Any]]:
     every: list[dict[str, Any]] = plain(section.data)["times"]
     return [one for one in every if all(one[name] == value for name, value in where.items())]
 
 
-def test_every_method_is_there_in_the_order_of_history(section: Section) -> None:
+def test_every_method_is_there_in_the_order_of_history(section: PageSection) -> None:
     named = re.findall(r'<details id="lineage-([\w-]+)">', section.html)
     assert named == [method.name for method in products()]
     assert [each["name"] for each in section.data["methods"]] == named
@@ -47,7 +47,7 @@ def test_every_method_is_there_in_the_order_of_history(section: Section) -> None
         assert text is not None and ("!!ARBfp1.0" in text[1] or "#version 430" in text[1])
 
 
-def test_counts_are_those_of_the_papers(section: Section) -> None:
+def test_counts_are_those_of_the_papers(section: PageSection) -> None:
     n, b = 1024, 32
     found = row(section, "hall-carr-hart-multi", n)
     requested = 4 * n**3 * (b + 1) // b  # Hall, Carr & Hart 2003, Table 1
@@ -57,7 +57,7 @@ def test_counts_are_those_of_the_papers(section: Section) -> None:
     assert found[5] == f"{n**3 / requested:.3g}"
 
 
-def test_times_are_those_of_the_files(section: Section) -> None:
+def test_times_are_those_of_the_files(section: PageSection) -> None:
     lineage = json.loads(recorded_file("lineage-cpu-lowered.json").read_text("utf-8"))
     for step in (result for result in lineage["results"] if result["plan"]):
         [found] = times(section, device="cpu", n=1024, method=step["plan"])

@@ -12,7 +12,7 @@ import pytest
 
 from gpgpu_legacy.measure import other_work, rounds
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, Measured, Ready, count_steps, measure
+from gpgpu_legacy.measure.engine import Measured, MeasuredJob, Ready, count_steps, measure
 from gpgpu_legacy.measure.other_work import OtherWork, busy_warning
 from gpgpu_legacy.measure.rounds import Rounds
 
@@ -45,7 +45,7 @@ class World:
         upload_s: float = 0.0,
         check_s: float = 0.0,
         closing_s: float = 0.0,
-    ) -> Job:
+    ) -> MeasuredJob:
         """A job whose run takes what it is told to; its check gives the size."""
 
         @contextmanager
@@ -69,7 +69,7 @@ class World:
                 self.now += closing_s
                 self.open.remove((name, at))
 
-        return Job(name, size, name, open_at)
+        return MeasuredJob(name, size, name, open_at)
 
 
 def key(entry: Any) -> tuple[str, int]:

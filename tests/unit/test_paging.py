@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from plain_xnu import PlainXnu
 
-from gpgpu_legacy.cache.paging import Kind, Pages, Paging, parse_paging
+from gpgpu_legacy.cache.paging import PageKind, Pages, Paging, parse_paging
 from gpgpu_legacy.chips.hosts import find_host
 from gpgpu_legacy.errors import InputError
 
-RANDOM = Paging(Kind.RANDOM, seed=3)
+RANDOM = Paging(PageKind.RANDOM, seed=3)
 PAGINGS = [
     RANDOM,
     Paging(fraction=0.3, seed=4),
     Paging(fraction=1.0, seed=5),
-    Paging(Kind.XNU, first=7),
-    Paging(Kind.XNU, 0.2, seed=6),
+    Paging(PageKind.XNU, first=7),
+    Paging(PageKind.XNU, 0.2, seed=6),
 ]
 P8800 = Pages(used=5000, described=512, frames=(4 << 30) // 4096, colours=64)
 
@@ -28,7 +28,7 @@ def test_frames_are_different_and_of_the_colours_that_are_asked_for() -> None:
     assert hierarchy.colours == 64  # 4096 sets of 64 bytes over 4096 bytes
     assert hierarchy.pages(5000 * 4096) == P8800
     assert (Paging().map(P8800) == np.arange(5010)).all()
-    for paging in (*PAGINGS, Paging(Kind.XNU, first=511)):
+    for paging in (*PAGINGS, Paging(PageKind.XNU, first=511)):
         frames = paging.map(P8800)
         tables = 11 if paging.first == 511 else 10
         assert len(frames) == len(set(frames.tolist())) == 5000 + tables
@@ -49,12 +49,12 @@ def test_xnu_gives_colours_in_the_order_of_first_touches(used: int, first: int) 
     plain = PlainXnu(1 << 13, 64)
     plain.grab()  # the first colour of a program is any
     pages, tables = plain.touch(used, first)
-    found = Paging(Kind.XNU, first=first).map(P8800._replace(used=used))
+    found = Paging(PageKind.XNU, first=first).map(P8800._replace(used=used))
     assert ((found - np.array(pages + tables)) % 64 == 63).all()
 
 
 def test_pages_of_others_shift_the_colours_of_xnu() -> None:
-    alone, among = (Paging(Kind.XNU, part, seed=1).map(P8800) for part in (0.0, 0.05))
+    alone, among = (Paging(PageKind.XNU, part, seed=1).map(P8800) for part in (0.0, 0.05))
     steps = (among[1:5000] - among[:4999]) % 64
     assert set(((alone[1:5000] - alone[:4999]) % 64).tolist()) == {1, 2}
     assert 0.04 < np.mean(steps > 1) < 0.07
@@ -62,9 +62,9 @@ def test_pages_of_others_shift_the_colours_of_xnu() -> None:
 
 def test_colours_of_xnu_are_a_power_of_two_and_128_at_most() -> None:
     with pytest.raises(InputError, match="xnu needs a power of two of page colours; the cache h"):
-        Paging(Kind.XNU).map(P8800._replace(colours=48))
-    many = Paging(Kind.XNU).map(P8800._replace(colours=1024))
-    assert (many == Paging(Kind.XNU).map(P8800._replace(colours=128))).all()
+        Paging(PageKind.XNU).map(P8800._replace(colours=48))
+    many = Paging(PageKind.XNU).map(P8800._replace(colours=1024))
+    assert (many == Paging(PageKind.XNU).map(P8800._replace(colours=128))).all()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from commands import Command
 
 from gpgpu_legacy.studies.sdk_example import (
     PRINTED,
-    PrintedMatrix,
+    SdkMatrix,
     fitted,
     generated_inputs,
     glibc_rand,
@@ -59,7 +59,7 @@ def test_every_printed_digit_is_reproduced() -> None:
 
 def test_a_digit_that_differs_is_said_to() -> None:
     page = tuple(PRINTED["A"].split())
-    assert PrintedMatrix(name="A", ours=("0.852692", *page[1:]), page=page).equal == 15
+    assert SdkMatrix(name="A", ours=("0.852692", *page[1:]), page=page).equal == 15
 
 
 def test_table_and_json_say_the_same(run: Command) -> None:

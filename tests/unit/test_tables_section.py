@@ -11,7 +11,7 @@ from gpgpu_legacy.page.cells import BLOCK, SIZE, CellLine, Cells, tables_of
 from gpgpu_legacy.page.recordings import recordings
 from gpgpu_legacy.page.sections.tables import make_section
 from gpgpu_legacy.papers.audit.record import recorded
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.published.papers import find_paper, papers
 
 HALL, OPENGL, MALI = "hall-carr-hart-2003", "opengl-compute", "mali-sdk-sgemm"
@@ -46,7 +46,7 @@ def test_the_counts_are_those_of_the_closed_forms(
     lines = tables(HALL)[table].lines
     for name, value in zip(names, values, strict=True):
         one = line(lines, name, column)
-        assert one.counted and one.derived and one.claim.entry.verdict is Verdict.AGREES
+        assert one.counted and one.derived and one.claim.entry.verdict is AuditVerdict.AGREES
         if value is not None:
             assert digits(one.counted.text) == value
             assert f"it is {one.counted.text}" in " ".join(one.published.how)
@@ -69,7 +69,7 @@ def test_rates_and_speed_ups_are_derived_from_the_printed_times() -> None:
     speed_up = line(table.lines, "n = 512", "speed-up, times")
     assert rate.derived and rate.derived.text == f"{2 * 512**3 / 236.7e-3 / 1e9:.5g} GFLOPS"
     assert speed_up.derived and speed_up.derived.text == f"{236.7 / 4.02:.5g} times"
-    assert {rate.claim.entry.verdict, speed_up.claim.entry.verdict} == {Verdict.DIFFERS}
+    assert {rate.claim.entry.verdict, speed_up.claim.entry.verdict} == {AuditVerdict.DIFFERS}
 
 
 def test_the_printed_matrices_are_there() -> None:

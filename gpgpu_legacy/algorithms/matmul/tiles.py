@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.matmul.product import Shape, Stored, add_operands
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.expressions import Expression
+from gpgpu_legacy.pipeline.expressions import LoopExpression
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import (
     ONE_PER_TEXEL,
@@ -31,7 +31,7 @@ MOST_TILES = 4096
 """The most products of a tile of A with a tile of B: that many take seconds to plan, and they are
 131 072² matrices in textures of 8192² texels."""
 
-Corners = tuple[tuple[float | Expression, ...], ...]
+Corners = tuple[tuple[float | LoopExpression, ...], ...]
 """Texture coordinates at the corners (0, 0), (W, 0), (W, H) and (0, H) of a rectangle."""
 
 
@@ -243,7 +243,7 @@ class TiledProduct(PlanBuilder):
         self,
         rows: float,
         columns: float,
-        step: float | Expression,
+        step: float | LoopExpression,
         first_row: float = 0.0,
         first_column: float = 0.0,
     ) -> dict[int, Corners]:

@@ -32,7 +32,7 @@ from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.languages.shaders import load_program
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.pipeline.expressions import Expression
+from gpgpu_legacy.pipeline.expressions import LoopExpression
 
 
 def bitonic_sort(
@@ -70,8 +70,8 @@ def _stages(n: int) -> int:
 
 
 def _column_or_row(
-    elements: Expression, width: int, value: Any
-) -> tuple[Expression, Expression, int, int]:
+    elements: LoopExpression, width: int, value: Any
+) -> tuple[LoopExpression, LoopExpression, int, int]:
     """A value for so many elements further: along the row if it is long enough, else upwards."""
     return (
         elements.map(lambda k: value(k) if k < width else 0.0),

@@ -22,7 +22,7 @@ from gpgpu_legacy.isa.ir import (
     ResultRegister,
 )
 from gpgpu_legacy.isa.state_bindings import BindingError, StateElement, resolve
-from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.arb.syntax import PathElement
 from gpgpu_legacy.languages.diagnostics import FaultError, meant, shortened
 
@@ -106,7 +106,7 @@ _ATTRIBUTES = {
 _COLORS = {"primary": AttributeKind.COLOR, "secondary": AttributeKind.SECONDARY_COLOR}
 
 
-def attribute(elements: Elements, limits: Limits) -> tuple[Attribute, Elements]:
+def attribute(elements: Elements, limits: AssemblerLimits) -> tuple[Attribute, Elements]:
     """The attribute that a path with the head `fragment` names, and the elements that follow."""
     known = "the fragment attributes are fragment.color, .texcoord[n], .fogcoord and .position"
     item, kind = _second(elements, _ATTRIBUTES, known, ATTRIBUTES)
@@ -140,7 +140,7 @@ def _second(
 
 
 def result(
-    elements: Elements, limits: Limits, options: Sequence[str]
+    elements: Elements, limits: AssemblerLimits, options: Sequence[str]
 ) -> tuple[ResultRegister, Elements]:
     """The result that a path with the head `result` names, and the elements that follow."""
     names = {kind.value: kind for kind in ResultKind}
@@ -176,12 +176,12 @@ class BoundParameters:
     rest: Elements
 
 
-def parameters(elements: Elements, limits: Limits) -> BoundParameters:
+def parameters(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
     """The parameters that a path with the head `program` or `state` names."""
     return _OF_HEAD[elements[0].name](elements, limits)
 
 
-def _program(elements: Elements, limits: Limits) -> BoundParameters:
+def _program(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
     spaces = {
         "local": (ParameterSpace.LOCAL, limits.local_parameters),
         "env": (ParameterSpace.ENV, limits.environment_parameters),
@@ -205,7 +205,7 @@ def _program(elements: Elements, limits: Limits) -> BoundParameters:
     return BoundParameters(bound, item.last is None, elements[2:])
 
 
-def _state(elements: Elements, limits: Limits) -> BoundParameters:
+def _state(elements: Elements, limits: AssemblerLimits) -> BoundParameters:
     written = [StateElement(e.name, _index_of(e.first), _index_of(e.last)) for e in elements]
     try:
         binding = resolve(written, lambda limit: int(getattr(limits, limit)))

@@ -28,7 +28,7 @@ from gpgpu_legacy.isa.ir import (
 from gpgpu_legacy.isa.opcodes import OPCODES, OperandKind
 from gpgpu_legacy.languages.arb import bindings
 from gpgpu_legacy.languages.arb.bindings import Elements
-from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.arb.symbols import VARIABLES, Symbols
 from gpgpu_legacy.languages.arb.syntax import (
     InstructionStatement,
@@ -184,7 +184,7 @@ class InstructionReader:
     """Interprets the instruction statements of one program, in order."""
 
     def __init__(
-        self, text: Text, symbols: Symbols, options: Sequence[str], limits: Limits
+        self, text: Text, symbols: Symbols, options: Sequence[str], limits: AssemblerLimits
     ) -> None:
         """options: the options that the program has declared so far."""
         self.text, self.symbols, self.options, self.limits = text, symbols, options, limits

@@ -18,7 +18,7 @@ that form no loop."""
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class AssemblerLimits:
     """The implementation-dependent limits of the assembler: the most of each that a program may
     use.
 
@@ -52,4 +52,4 @@ class Limits:
     characters: int = MOST_CHARACTERS
 
 
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = AssemblerLimits()

@@ -31,7 +31,7 @@ from gpgpu_legacy.languages.arb.instructions import (
     constant_parameter,
     several_vectors,
 )
-from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, Limits
+from gpgpu_legacy.languages.arb.limits import DEFAULT_LIMITS, AssemblerLimits
 from gpgpu_legacy.languages.arb.symbols import Symbols
 from gpgpu_legacy.languages.arb.syntax import (
     END_OF_TEXT,
@@ -74,7 +74,9 @@ OPTIONS = (*_FOGS, *_PRECISIONS, *DRAW_BUFFERS)
 OPTION_SECTION = "3.11.4.5"
 
 
-def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMITS) -> Program:
+def assemble(
+    text: str, name: str = "program", *, limits: AssemblerLimits = DEFAULT_LIMITS
+) -> Program:
     """Assemble the text of a fragment program.
 
     text: the whole program, from `!!ARBfp1.0` to `END`.
@@ -93,7 +95,7 @@ def assemble(text: str, name: str = "program", *, limits: Limits = DEFAULT_LIMIT
 class _Assembler:
     """Interprets the statements of one text in order."""
 
-    def __init__(self, text: str, name: str, limits: Limits) -> None:
+    def __init__(self, text: str, name: str, limits: AssemblerLimits) -> None:
         self.text, self.limits = Text(text, name), limits
         self.faults: list[FaultError] = []
         self.symbols = Symbols()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpgpu_legacy.isa.ir import Fog, Parameter, Program, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
-from gpgpu_legacy.languages.arb.limits import Limits
+from gpgpu_legacy.languages.arb.limits import AssemblerLimits
 from gpgpu_legacy.languages.diagnostics import FaultError
 
 _FOG_INSTRUCTIONS = {Fog.EXP: 3, Fog.EXP2: 4, Fog.LINEAR: 2}
@@ -12,7 +12,7 @@ _FOG_PARAMETERS = 2
 _LIMITS, _FOG = "3.11.3.6", "3.11.4.5.1"
 
 
-def check_limits(program: Program, limits: Limits, end: int) -> list[FaultError]:
+def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[FaultError]:
     """The faults of a program that exceeds limits, including the resources of its fog option.
 
     end: the length of the text in characters, where these faults are reported.

@@ -34,11 +34,11 @@ from gpgpu_legacy.languages.texenv.state import (
     SCALES,
     SECTION,
     SOURCES,
-    Argument,
     Combiner,
-    Function,
-    Operand,
-    Unit,
+    CombinerArgument,
+    CombinerFunction,
+    CombinerOperand,
+    TextureUnit,
 )
 
 HEADER = "!!texenv1.3"
@@ -64,13 +64,13 @@ def assemble(text: str, name: str = "texture environments") -> Program:
     return program_of(lines, state, name, clamped=clamped)
 
 
-def read(state: tuple[str, ...]) -> tuple[list[Unit], bool]:
+def read(state: tuple[str, ...]) -> tuple[list[TextureUnit], bool]:
     """The enabled units of a Program's state, and whether stages clamp their results."""
     units, clamped = _read(Text("\n".join(state), "state"))
     return list(units), clamped
 
 
-def _read(source: Text) -> tuple[dict[Unit, int], bool]:
+def _read(source: Text) -> tuple[dict[TextureUnit, int], bool]:
     """The enabled units with the offsets of their lines, and whether stages clamp."""
     text, name = source.text, source.name
     if len(text) > MOST_CHARACTERS:
@@ -79,7 +79,7 @@ def _read(source: Text) -> tuple[dict[Unit, int], bool]:
         problem = f"texture environments begin with {HEADER}, with nothing before it"
         raise source.error([FaultError(problem, f"write {HEADER}", SECTION, 0)])
     faults: list[FaultError] = []
-    units: dict[Unit, int] = {}
+    units: dict[TextureUnit, int] = {}
     clamped = True
     for start, line in _lines(text):
         reader = _Line(start, line)
@@ -110,7 +110,7 @@ def _lines(text: str) -> Iterable[tuple[int, str]]:
         start += len(line) + 1
 
 
-def _missing_textures(units: dict[Unit, int]) -> Iterable[FaultError]:
+def _missing_textures(units: dict[TextureUnit, int]) -> Iterable[FaultError]:
     """Arguments that name the texture of a unit that is not enabled (ARB_texture_env_crossbar)."""
     enabled = {f"TEXTURE{unit.number}" for unit in units}
     for unit, start in units.items():
@@ -193,7 +193,7 @@ class _Line:
             raise FaultError(f"{head.text} stands behind a unit", expected, SECTION, head.at)
         return value.text == "FALSE"
 
-    def unit(self, last: int) -> Unit:
+    def unit(self, last: int) -> TextureUnit:
         """A texture unit, after the unit `last`."""
         head = self.take()
         match = re.fullmatch(r"TEXTURE([0-9]{1,9})", head.text)
@@ -214,7 +214,7 @@ class _Line:
         rgb, alpha = self.combine() if mode == COMBINE else MODES[mode]
         color = self.color() if self.accept("COLOR") else None
         self.done()
-        return Unit(number, target, mode, rgb, alpha, color)
+        return TextureUnit(number, target, mode, rgb, alpha, color)
 
     def combine(self) -> tuple[Combiner, Combiner]:
         """The two functions of COMBINE; each is by default OpenGL's initial MODULATE."""
@@ -225,9 +225,9 @@ class _Line:
         """`= FUNCTION(argument, …) * scale`."""
         part = "ALPHA" if alpha else "RGB"
         self.expect("=", f"behind {part} comes")
-        allowed = [f.name for f in Function if not (alpha and f in DOT_PRODUCTS)]
-        function = Function[self.among(allowed, f"COMBINE_{part}").text]
-        arguments: list[Argument] = []
+        allowed = [f.name for f in CombinerFunction if not (alpha and f in DOT_PRODUCTS)]
+        function = CombinerFunction[self.among(allowed, f"COMBINE_{part}").text]
+        arguments: list[CombinerArgument] = []
         if self.accept("("):
             while True:
                 arguments.append(self.argument(len(arguments), function, alpha=alpha))
@@ -254,7 +254,7 @@ class _Line:
             raise FaultError(problem, expected, SECTION, token.at)
         return scale
 
-    def argument(self, index: int, function: Function, *, alpha: bool) -> Argument:
+    def argument(self, index: int, function: CombinerFunction, *, alpha: bool) -> CombinerArgument:
         """A source and perhaps an operand."""
         token = self.take()
         source, dot, operand = token.text.partition(".")
@@ -262,9 +262,11 @@ class _Line:
         if source not in SOURCES and not crossed:
             known = f"{', '.join(SOURCES)}, or TEXTUREn of an enabled unit"
             raise _unexpected(token, f"{meant(source, SOURCES)}a source is one of {known}")
-        allowed = [o for o in Operand if o.is_alpha or not alpha]
+        allowed = [o for o in CombinerOperand if o.is_alpha or not alpha]
         if not dot:
-            return Argument(source, Operand.SRC_ALPHA if alpha else INITIAL_OPERANDS[index])
+            return CombinerArgument(
+                source, CombinerOperand.SRC_ALPHA if alpha else INITIAL_OPERANDS[index]
+            )
         chosen = next((o for o in allowed if o.value == operand), None)
         if chosen is None:
             part = "ALPHA" if alpha else "RGB"
@@ -272,7 +274,7 @@ class _Line:
             problem = f"OPERAND{index}_{part} is {shortened(operand) or 'missing'}"
             expected = f"{meant(operand, [o.value for o in allowed])}it is one of {names}"
             raise FaultError(problem, expected, SECTION, token.at + len(source) + 1)
-        return Argument(source, chosen)
+        return CombinerArgument(source, chosen)
 
     def color(self) -> Vec4:
         """`= (r, g, b, a)`, each in [0, 1], to which OpenGL clamps TEXTURE_ENV_COLOR."""
@@ -301,11 +303,11 @@ class _Line:
         return red, green, blue, opacity
 
 
-def _initial(function: Function = Function.MODULATE, *, alpha: bool) -> Combiner:
+def _initial(function: CombinerFunction = CombinerFunction.MODULATE, *, alpha: bool) -> Combiner:
     """OpenGL's initial arguments."""
-    operands = (Operand.SRC_ALPHA,) * 3 if alpha else INITIAL_OPERANDS
+    operands = (CombinerOperand.SRC_ALPHA,) * 3 if alpha else INITIAL_OPERANDS
     pairs = zip(INITIAL_SOURCES, operands, strict=True)
-    return Combiner(function, tuple(Argument(*pair) for pair in pairs)[: function.arity])
+    return Combiner(function, tuple(CombinerArgument(*pair) for pair in pairs)[: function.arity])
 
 
 def _unexpected(token: _Token, expected: str) -> FaultError:

@@ -29,11 +29,11 @@ from gpgpu_legacy.isa.ir import (
 )
 from gpgpu_legacy.languages.texenv.state import (
     DOT_PRODUCTS,
-    Argument,
     Combiner,
-    Function,
-    Operand,
-    Unit,
+    CombinerArgument,
+    CombinerFunction,
+    CombinerOperand,
+    TextureUnit,
 )
 
 _RGB, _ALPHA = (True, True, True, False), (False, False, False, True)
@@ -43,7 +43,7 @@ _COLOR = Attribute(AttributeKind.COLOR)
 
 
 def program_of(
-    units: Mapping[Unit, int], state: tuple[str, ...], name: str, *, clamped: bool
+    units: Mapping[TextureUnit, int], state: tuple[str, ...], name: str, *, clamped: bool
 ) -> Program:
     """The Program of the enabled units, each with the line of its text. state: of the Program."""
     instructions = [
@@ -74,7 +74,7 @@ def program_of(
     return Program(tuple(instructions), tuple(temporaries), name=name, state=state)
 
 
-def _reads_color(unit: Unit, *, first: bool) -> bool:
+def _reads_color(unit: TextureUnit, *, first: bool) -> bool:
     sources = {a.source for a in (*unit.rgb.arguments, *unit.alpha.arguments)}
     return "PRIMARY_COLOR" in sources or (first and "PREVIOUS" in sources)
 
@@ -87,7 +87,7 @@ def _texel(number: int) -> Temporary:
 class _Stage:
     """One unit's instructions. previous: the result of the unit before; for unit 0 the colour."""
 
-    unit: Unit
+    unit: TextureUnit
     primary: SourceRegister
     previous: SourceRegister
     line: int
@@ -103,7 +103,9 @@ class _Stage:
     def _parts(self) -> Iterator[tuple[tuple[bool, bool, bool, bool], Combiner]]:
         """RGB and alpha; together if one instruction computes both."""
         rgb, alpha = self.unit.rgb, self.unit.alpha
-        if rgb.function is Function.DOT3_RGBA:  # COMBINE_ALPHA is ignored, ALPHA_SCALE is not
+        if (
+            rgb.function is CombinerFunction.DOT3_RGBA
+        ):  # COMBINE_ALPHA is ignored, ALPHA_SCALE is not
             alpha = replace(rgb, scale=alpha.scale)
         if _as_alpha(rgb) == _as_alpha(alpha) and all(
             not r.operand.is_alpha or r == a
@@ -121,19 +123,19 @@ class _Stage:
             left = self._temporary("MAD", a, _constant(2.0 * scale), _constant(-scale))
             right = self._temporary("MAD", rest[0], _constant(2.0), _constant(-1.0))
             self._emit("DP3", dst, left, right)
-        elif function is Function.ADD_SIGNED:
+        elif function is CombinerFunction.ADD_SIGNED:
             total = self._temporary("ADD", a, rest[0])
             self._emit("MAD", dst, total, _constant(scale), _constant(-0.5 * scale))
-        elif function is Function.INTERPOLATE:
+        elif function is CombinerFunction.INTERPOLATE:
             b, weight = rest
             self._emit("LRP", dst, weight, self._scaled(a, scale), self._scaled(b, scale))
-        elif function in (Function.ADD, Function.SUBTRACT) and scale != 1.0:
-            factor = scale if function is Function.ADD else -scale
+        elif function in (CombinerFunction.ADD, CombinerFunction.SUBTRACT) and scale != 1.0:
+            factor = scale if function is CombinerFunction.ADD else -scale
             self._emit("MAD", dst, rest[0], _constant(factor), self._scaled(a, scale))
         else:
             self._emit(_PLAIN[function], dst, self._scaled(a, scale), *rest)
 
-    def _operand(self, argument: Argument) -> Src:
+    def _operand(self, argument: CombinerArgument) -> Src:
         match argument.source:
             case "TEXTURE":
                 register: SourceRegister = _texel(self.unit.number)
@@ -170,18 +172,18 @@ class _Stage:
 
 
 _PLAIN = {
-    Function.REPLACE: "MOV",
-    Function.MODULATE: "MUL",
-    Function.ADD: "ADD",
-    Function.SUBTRACT: "SUB",
+    CombinerFunction.REPLACE: "MOV",
+    CombinerFunction.MODULATE: "MUL",
+    CombinerFunction.ADD: "ADD",
+    CombinerFunction.SUBTRACT: "SUB",
 }
 
 
 def _as_alpha(combiner: Combiner) -> Combiner:
     """The same for alpha alone: a colour's own alpha."""
     operands = {
-        Operand.SRC_COLOR: Operand.SRC_ALPHA,
-        Operand.ONE_MINUS_SRC_COLOR: Operand.ONE_MINUS_SRC_ALPHA,
+        CombinerOperand.SRC_COLOR: CombinerOperand.SRC_ALPHA,
+        CombinerOperand.ONE_MINUS_SRC_COLOR: CombinerOperand.ONE_MINUS_SRC_ALPHA,
     }
     arguments = tuple(
         replace(a, operand=operands.get(a.operand, a.operand)) for a in combiner.arguments

@@ -19,7 +19,7 @@ MOST_UNITS = 8
 SCALES = (1, 2, 4)
 
 
-class Function(Enum):
+class CombinerFunction(Enum):
     """The functions of COMBINE_RGB and COMBINE_ALPHA. The values are their numbers of arguments."""
 
     REPLACE = ("REPLACE", 1)
@@ -37,10 +37,10 @@ class Function(Enum):
         return self.value[1]
 
 
-DOT_PRODUCTS = (Function.DOT3_RGB, Function.DOT3_RGBA)
+DOT_PRODUCTS = (CombinerFunction.DOT3_RGB, CombinerFunction.DOT3_RGBA)
 
 
-class Operand(Enum):
+class CombinerOperand(Enum):
     """The part of its source that an argument takes."""
 
     SRC_COLOR = "SRC_COLOR"
@@ -51,12 +51,12 @@ class Operand(Enum):
     @property
     def is_alpha(self) -> bool:
         """Whether it takes the alpha of its source."""
-        return self in (Operand.SRC_ALPHA, Operand.ONE_MINUS_SRC_ALPHA)
+        return self in (CombinerOperand.SRC_ALPHA, CombinerOperand.ONE_MINUS_SRC_ALPHA)
 
     @property
     def is_complement(self) -> bool:
         """Whether it takes 1 minus the source's value."""
-        return self in (Operand.ONE_MINUS_SRC_COLOR, Operand.ONE_MINUS_SRC_ALPHA)
+        return self in (CombinerOperand.ONE_MINUS_SRC_COLOR, CombinerOperand.ONE_MINUS_SRC_ALPHA)
 
 
 SOURCES = ("TEXTURE", "CONSTANT", "PRIMARY_COLOR", "PREVIOUS")
@@ -64,11 +64,11 @@ SOURCES = ("TEXTURE", "CONSTANT", "PRIMARY_COLOR", "PREVIOUS")
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
+class CombinerArgument:
     """An argument of a function. source: one of SOURCES, or TEXTUREn."""
 
     source: str
-    operand: Operand
+    operand: CombinerOperand
 
     def __str__(self) -> str:
         return f"{self.source}.{self.operand.value}"
@@ -78,8 +78,8 @@ class Argument:
 class Combiner:
     """What a unit computes for RGB or for alpha: scale · function(arguments), clamped to [0, 1]."""
 
-    function: Function
-    arguments: tuple[Argument, ...]
+    function: CombinerFunction
+    arguments: tuple[CombinerArgument, ...]
     scale: int = 1
 
     def __str__(self) -> str:
@@ -88,7 +88,7 @@ class Combiner:
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TextureUnit:
     """An enabled texture unit.
 
     mode: of TEXTURE_ENV_MODE. rgb, alpha: what the mode computes; of COMBINE, what was set.
@@ -114,37 +114,44 @@ class Unit:
 COMBINE = "COMBINE"
 
 
-def _color(function: Function, *sources: str) -> Combiner:
-    return Combiner(function, tuple(Argument(s, Operand.SRC_COLOR) for s in sources))
+def _color(function: CombinerFunction, *sources: str) -> Combiner:
+    return Combiner(
+        function, tuple(CombinerArgument(s, CombinerOperand.SRC_COLOR) for s in sources)
+    )
 
 
-def _alpha(function: Function, *sources: str) -> Combiner:
-    return Combiner(function, tuple(Argument(s, Operand.SRC_ALPHA) for s in sources))
+def _alpha(function: CombinerFunction, *sources: str) -> Combiner:
+    return Combiner(
+        function, tuple(CombinerArgument(s, CombinerOperand.SRC_ALPHA) for s in sources)
+    )
 
 
-_MODULATED = _alpha(Function.MODULATE, "PREVIOUS", "TEXTURE")
+_MODULATED = _alpha(CombinerFunction.MODULATE, "PREVIOUS", "TEXTURE")
 
 MODES = {
-    "REPLACE": (_color(Function.REPLACE, "TEXTURE"), _alpha(Function.REPLACE, "TEXTURE")),
-    "MODULATE": (_color(Function.MODULATE, "PREVIOUS", "TEXTURE"), _MODULATED),
+    "REPLACE": (
+        _color(CombinerFunction.REPLACE, "TEXTURE"),
+        _alpha(CombinerFunction.REPLACE, "TEXTURE"),
+    ),
+    "MODULATE": (_color(CombinerFunction.MODULATE, "PREVIOUS", "TEXTURE"), _MODULATED),
     "DECAL": (
         Combiner(
-            Function.INTERPOLATE,
+            CombinerFunction.INTERPOLATE,
             (
-                Argument("TEXTURE", Operand.SRC_COLOR),
-                Argument("PREVIOUS", Operand.SRC_COLOR),
-                Argument("TEXTURE", Operand.SRC_ALPHA),
+                CombinerArgument("TEXTURE", CombinerOperand.SRC_COLOR),
+                CombinerArgument("PREVIOUS", CombinerOperand.SRC_COLOR),
+                CombinerArgument("TEXTURE", CombinerOperand.SRC_ALPHA),
             ),
         ),
-        _alpha(Function.REPLACE, "PREVIOUS"),
+        _alpha(CombinerFunction.REPLACE, "PREVIOUS"),
     ),
-    "BLEND": (_color(Function.INTERPOLATE, "CONSTANT", "PREVIOUS", "TEXTURE"), _MODULATED),
-    "ADD": (_color(Function.ADD, "PREVIOUS", "TEXTURE"), _MODULATED),
+    "BLEND": (_color(CombinerFunction.INTERPOLATE, "CONSTANT", "PREVIOUS", "TEXTURE"), _MODULATED),
+    "ADD": (_color(CombinerFunction.ADD, "PREVIOUS", "TEXTURE"), _MODULATED),
 }
 """What the modes besides COMBINE compute for RGB and for alpha (tables 3.22 and 3.23, RGBA)."""
 
 INITIAL_SOURCES = ("TEXTURE", "PREVIOUS", "CONSTANT")
 """Of the three arguments of COMBINE (table 6.17)."""
 
-INITIAL_OPERANDS = (Operand.SRC_COLOR, Operand.SRC_COLOR, Operand.SRC_ALPHA)
+INITIAL_OPERANDS = (CombinerOperand.SRC_COLOR, CombinerOperand.SRC_COLOR, CombinerOperand.SRC_ALPHA)
 """Of the arguments of COMBINE_RGB; those of COMBINE_ALPHA are SRC_ALPHA."""

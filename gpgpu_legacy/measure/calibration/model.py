@@ -30,8 +30,8 @@ from gpgpu_legacy.chips.profile import (
     Confidence,
     Fact,
     Hardware,
-    Kind,
     Profile,
+    ProfileKind,
     Programs,
     calibrated_folder,
     calibrated_name,
@@ -304,7 +304,7 @@ def profile_of(executor: Executor, calibration: Calibration) -> Profile:
     return Profile(
         name=calibration.name,
         title=calibration.title,
-        kind=Kind.CHIP,
+        kind=ProfileKind.CHIP,
         notes=(note, *busy_notes(calibration.busy_share)),
         executor=executor.name,
         provenance=Recorded(**provenance()),

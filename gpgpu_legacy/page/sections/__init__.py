@@ -7,7 +7,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.page.section import Section
+from gpgpu_legacy.page.section import PageSection
 
 SECTIONS: tuple[str, ...] = (
     "figure-2",
@@ -32,9 +32,9 @@ def check_name(name: str) -> None:
         )
 
 
-def section_of(name: str) -> Section:
+def section_of(name: str) -> PageSection:
     """The section of that name. Raises InputError for an unknown one."""
     check_name(name)
     module = import_module(f"{__name__}.{name.replace('-', '_')}")
-    section: Section = module.make_section()
+    section: PageSection = module.make_section()
     return section

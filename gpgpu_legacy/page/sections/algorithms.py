@@ -11,7 +11,7 @@ import numpy as np
 from gpgpu_legacy.algorithms.registry import shipped_algorithms
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.page.played import PLAYED, played_plan
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 
 SHOWN_ELSEWHERE = ("larson-mcallister", "hall-carr-hart-single", "hall-carr-hart-multi")
 """The algorithms that the page's first sections play."""
@@ -61,7 +61,7 @@ SMALL = {
 """All others are products, and multiply 8×8 matrices."""
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """The algorithms, each a plan that the page plays; those with kernels are named."""
     shipped = sorted(shipped_algorithms(), key=lambda algorithm: algorithm.year or 0)
     algorithms = [a for a in shipped if a.name not in SHOWN_ELSEWHERE]
@@ -86,4 +86,4 @@ def make_section() -> Section:
         ]
     }
     scripts = (*PLAYED, "sections/algorithms.js")
-    return Section("algorithms", "The other algorithms, live", html, data, scripts)
+    return PageSection("algorithms", "The other algorithms, live", html, data, scripts)

@@ -6,34 +6,34 @@ from collections import Counter
 from collections.abc import Mapping
 
 from gpgpu_legacy.page.cells import AuditedClaim, judged
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.turning import words
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import Rule
 
 ORDER = (
-    Verdict.DIFFERS,
-    Verdict.RESTS_ON,
-    Verdict.POSSIBLE,
-    Verdict.UNCHECKED,
-    Verdict.AGREES,
+    AuditVerdict.DIFFERS,
+    AuditVerdict.RESTS_ON,
+    AuditVerdict.POSSIBLE,
+    AuditVerdict.UNCHECKED,
+    AuditVerdict.AGREES,
 )
 """The verdicts in the page's order: differing ones first, agreeing ones last."""
 
 _MEANINGS = {
-    Verdict.DIFFERS: "ours is another value",
-    Verdict.RESTS_ON: "ours is the printed value, under an assumption that is named",
-    Verdict.POSSIBLE: "the printed value keeps a bound that ours sets, which does not confirm it",
-    Verdict.UNCHECKED: "we cannot decide it",
-    Verdict.AGREES: "ours is the printed value, to its last digit unless the claim says more",
+    AuditVerdict.DIFFERS: "ours is another value",
+    AuditVerdict.RESTS_ON: "ours is the printed value, under an assumption that is named",
+    AuditVerdict.POSSIBLE: "the printed value keeps a bound of ours, which does not confirm it",
+    AuditVerdict.UNCHECKED: "we cannot decide it",
+    AuditVerdict.AGREES: "ours is the printed value, to its last digit unless the claim says more",
 }
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """The bar of verdicts and all claims. Its script only filters them."""
     verdicts = recorded()
     found = [one for paper in papers() for one in judged(paper, verdicts).values()]
@@ -48,7 +48,7 @@ def make_section() -> Section:
         causes=len(causes),
         recorded=(verdicts.date or "")[:10] or "an unknown day",
     )
-    return Section(
+    return PageSection(
         "audit",
         "The audit",
         html,
@@ -62,7 +62,7 @@ def _shown(one: AuditedClaim, causes: Counter[str]) -> dict[str, object]:
     claim, entry = one.claim, one.entry
     published = printed(claim.published)
     formula = claim.rule is Rule.FORMULA
-    differs = entry.verdict is Verdict.DIFFERS
+    differs = entry.verdict is AuditVerdict.DIFFERS
     return {
         "name": one.name,
         "paper": one.paper.id,
@@ -78,7 +78,7 @@ def _shown(one: AuditedClaim, causes: Counter[str]) -> dict[str, object]:
         "off": off_in_words(claim, entry.computed) if differs else "",
         "how": how_derived(claim),
         "arguments": _arguments(claim.arguments),
-        "rests_on": claim.rests_on if entry.verdict is Verdict.RESTS_ON else "",
+        "rests_on": claim.rests_on if entry.verdict is AuditVerdict.RESTS_ON else "",
         "reason": claim.reason,
         "otherwise": entry.otherwise,
         "repaired": claim.repaired,

@@ -13,7 +13,7 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.heat_map import heat_map
 from gpgpu_legacy.figures.heat_map_plot import ANCHORS
-from gpgpu_legacy.page.section import Section, data_url, rendered
+from gpgpu_legacy.page.section import PageSection, data_url, rendered
 from gpgpu_legacy.present.pictures import grey_png_of
 from gpgpu_legacy.published.claims import Claim
 from gpgpu_legacy.published.papers import Paper, find_paper
@@ -105,7 +105,7 @@ MEASURES: dict[str, Callable[[TableRow], float]] = {
 """The quantities that a curve may show, by their words in the address."""
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """The recorded tables as curves, the ratios in all settings, and heat maps of a small size."""
     tables = [read_recorded(recorded_file(name), CacheTable) for name in RECORDED]
     paper = find_paper(PAPER)
@@ -124,7 +124,9 @@ def make_section() -> Section:
         caches=CACHES,
         ratios=_ratios(tables[0]),
     )
-    return Section("cache", "The cache", html, _data(tables), ("choices.js", "sections/cache.js"))
+    return PageSection(
+        "cache", "The cache", html, _data(tables), ("choices.js", "sections/cache.js")
+    )
 
 
 def _behind_caches(paper: Paper) -> list[Claim]:

@@ -17,7 +17,7 @@ from gpgpu_legacy.chips.verdict import Row, Verdict
 from gpgpu_legacy.count import closed_form
 from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.count.traffic import Counts, count_plan
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.plan.formats import UNORM8
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.grid import pretty
@@ -256,7 +256,7 @@ def _shown(verdict: Verdict) -> tuple[Row, ...]:
 # Three exercises for a class, with answers to unfold ----------------------------------------------
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """The exercises. Their answers fold without a script, and links lead to states of the page."""
     sums = saturation()
     single, multi = costs(SINGLE), costs(MULTI)
@@ -270,4 +270,4 @@ def make_section() -> Section:
         texel_moment=texel_moment(),
         loaded=loaded(),
     )
-    return Section("exercises", "Three exercises", html)
+    return PageSection("exercises", "Three exercises", html)

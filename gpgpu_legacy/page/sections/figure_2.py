@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from gpgpu_legacy.page.products import PRODUCT_SCRIPTS
-from gpgpu_legacy.page.section import Section, data_url, rendered
+from gpgpu_legacy.page.section import PageSection, data_url, rendered
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.studies.figure_2 import METHOD, demonstrate
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """Figure 2: a picture of a run, and the run itself, pass by pass."""
     executor = reference()
     (state,) = METHOD.plan(n=1, state="texture-environment").programs()
@@ -22,4 +22,4 @@ def make_section() -> Section:
         device=executor.device(),
     )
     scripts = (*PRODUCT_SCRIPTS, "sections/product-words.js", "sections/figure-2.js")
-    return Section("figure-2", "Figure 2, alive", html, {}, scripts)
+    return PageSection("figure-2", "Figure 2, alive", html, {}, scripts)

@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.count.traffic import Counts, count_plan
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.page.recordings import DEVICES, Recordings, recordings
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.plan.plan import ComputePass, Plan
 from gpgpu_legacy.studies.lineage import story
 
@@ -22,7 +22,7 @@ _SMALL, _SMALL_BLOCK = 8, 2
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LineageStep:
     """A method, as unfolded on the page.
 
     kind: what its text is. text: of its programs and kernels. shown_of: the size of the product
@@ -38,7 +38,7 @@ class Step:
     counts: dict[int, Counts]
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """A timeline of the methods, with recorded times of each."""
     recorded = recordings()
     steps = [_step(method, recorded) for method in products()]
@@ -55,10 +55,10 @@ def make_section() -> Section:
         four_digits=_four_digits,
     )
     scripts = ("choices.js", "sections/lineage.js")
-    return Section("lineage", "The lineage 2001–2018", html, _data(steps, recorded), scripts)
+    return PageSection("lineage", "The lineage 2001–2018", html, _data(steps, recorded), scripts)
 
 
-def _step(method: Algorithm, recorded: Recordings) -> Step:
+def _step(method: Algorithm, recorded: Recordings) -> LineageStep:
     small = _small_plan(method)
     programs = {program.name: disassemble(program) for program in small.programs()}
     kernels = {
@@ -69,7 +69,7 @@ def _step(method: Algorithm, recorded: Recordings) -> Step:
     texts = programs | kernels
     block = f", b = {_SMALL_BLOCK}" if _has_free_block(method) else ""
     sizes = {time.size for time in recorded.times if time.method == method.name}
-    return Step(
+    return LineageStep(
         method,
         "a fragment program" if programs else "a kernel",
         "\n".join(texts.values()),
@@ -102,7 +102,7 @@ def _small_plan(method: Algorithm) -> Plan:
     return method.plan(n=_SMALL, **block)
 
 
-def _data(steps: list[Step], recorded: Recordings) -> dict[str, Any]:
+def _data(steps: list[LineageStep], recorded: Recordings) -> dict[str, Any]:
     return {
         "size": SIZE,
         "sizes": sorted({time.size for time in recorded.times}),

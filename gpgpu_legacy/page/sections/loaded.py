@@ -5,14 +5,14 @@ from __future__ import annotations
 from gpgpu_legacy.algorithms.registry import DEFAULT_PRODUCT
 from gpgpu_legacy.chips.verdict import Answer
 from gpgpu_legacy.page.loading import LETTERS, CaseData, Loading, OnChip, loading
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.serial import fields_of
 
 _WORDS = {LETTERS[answer]: answer.value for answer in Answer}
 _NO = LETTERS[Answer.DOES_NOT_LOAD]
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """A table of the largest blocks, and the data of all limits for its script."""
     data = loading()
     html = rendered(
@@ -24,7 +24,7 @@ def make_section() -> Section:
             for n, chip in enumerate(data.chips)
         ],
     )
-    return Section(
+    return PageSection(
         "loaded",
         "Would it have loaded?",
         html,

@@ -7,9 +7,9 @@ from typing import Any
 
 from gpgpu_legacy.count.closed_form import evaluate
 from gpgpu_legacy.page.products import BLOCKS, METHODS, PRODUCT_SCRIPTS
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.formulas.model import regenerate
-from gpgpu_legacy.papers.formulas.result import Cell, Row, Table
+from gpgpu_legacy.papers.formulas.result import CheckedCell, CheckedRow, CheckedTable
 from gpgpu_legacy.present.grid import Formula, plain
 
 _SIZE, _BLOCK = 8, 2
@@ -17,7 +17,7 @@ _SIZES = (2, 4, 6, 8)
 _TOTALS = {"bytes_requested": "bytes requested", "arithmetic": "arithmetic instructions"}
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """The methods with their counts, and the closed forms of the papers' tables."""
     tables = [t for t in regenerate(_SIZE, _BLOCK) if t.published.quantity in _TOTALS]
     forms = _forms(tables)
@@ -26,7 +26,7 @@ def make_section() -> Section:
     )
     data = {"sizes": _SIZES, "blocks": BLOCKS, "size": _SIZE, "block": _BLOCK, "forms": forms}
     own = ("sections/swizzles.js", "sections/method-program.js", "sections/methods.js")
-    return Section(
+    return PageSection(
         "methods",
         "The three methods of 2001 and 2003, side by side",
         html,
@@ -35,10 +35,10 @@ def make_section() -> Section:
     )
 
 
-def _forms(tables: list[Table]) -> list[dict[str, Any]]:
+def _forms(tables: list[CheckedTable]) -> list[dict[str, Any]]:
     """The closed forms of each quantity, for each method."""
     first = tables[0]
-    quantities: list[tuple[str, str, Table, Callable[[Row], Cell]]] = [
+    quantities: list[tuple[str, str, CheckedTable, Callable[[CheckedRow], CheckedCell]]] = [
         ("passes", "passes", first, lambda row: row.passes),
         ("fragments", "fragments / pass", first, lambda row: row.fragments_per_pass),
         *(
@@ -57,7 +57,7 @@ def _forms(tables: list[Table]) -> list[dict[str, Any]]:
     ]
 
 
-def _form(cell: Cell) -> dict[str, Any]:
+def _form(cell: CheckedCell) -> dict[str, Any]:
     """Both formulas for people; `at` has the published one's value at each size and block."""
     return {
         "published": plain(Formula(cell.published)),

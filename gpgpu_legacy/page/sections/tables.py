@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from gpgpu_legacy.page.cells import CellLine, Cells, tables_of
 from gpgpu_legacy.page.recordings import Time
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.audit.record import recorded
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.published.papers import papers
 
 _COLUMNS = ("derived", "counted", "measured")
@@ -18,7 +18,7 @@ NAME = "tables"
 """Of the section."""
 
 
-def make_section(here: Sequence[Time] = ()) -> Section:
+def make_section(here: Sequence[Time] = ()) -> PageSection:
     """All tables, complete without a script; the script only chooses the cells to show.
 
     here: times from this machine, for a report.
@@ -29,11 +29,11 @@ def make_section(here: Sequence[Time] = ()) -> Section:
         papers=[(paper, tables_of(paper, verdicts, here)) for paper in papers()],
         columns=columns_of,
         differing=lambda table: sum(
-            line.claim.entry.verdict is Verdict.DIFFERS for line in table.lines
+            line.claim.entry.verdict is AuditVerdict.DIFFERS for line in table.lines
         ),
         number=getattr,
     )
-    return Section(NAME, "The tables", html, data={}, scripts=("sections/tables.js",))
+    return PageSection(NAME, "The tables", html, data={}, scripts=("sections/tables.js",))
 
 
 def columns_of(table: Cells) -> list[str]:

@@ -10,7 +10,7 @@ from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.page.recordings import TITLES, recordings
 from gpgpu_legacy.page.scenes import PLAYER, Scene
-from gpgpu_legacy.page.section import Section, rendered
+from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.page.shaders import shaders_of
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.plan.serialise import plan_record
@@ -33,7 +33,7 @@ class Beside:
     source: str
 
 
-def make_section() -> Section:
+def make_section() -> PageSection:
     """The products that the page times, and the recorded times as a table."""
     beside = [*_recorded(), *_published()]
     beside.sort(key=lambda one: -(one.gflops or 0.0))
@@ -46,7 +46,7 @@ def make_section() -> Section:
             if one.method in METHODS
         ],
     }
-    return Section("your-gpu", "On your GPU", html, data, (*PLAYER, "sections/your-gpu.js"))
+    return PageSection("your-gpu", "On your GPU", html, data, (*PLAYER, "sections/your-gpu.js"))
 
 
 def _product(method: Algorithm, size: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
 from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.published.claims import Alternative, Claim, Published
@@ -29,7 +29,7 @@ class Finding:
     paper: Paper
     claim: Claim
     computed: Value
-    verdict: Verdict
+    verdict: AuditVerdict
     off: float | None
     inputs: Inputs
 
@@ -79,7 +79,7 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
     if claim.derive is not None:
         computed = _derive(read, claim, claim.derive, claim.arguments)
     verdict = _verdict(claim, computed)
-    off = _off(claim, computed) if verdict is Verdict.DIFFERS else None
+    off = _off(claim, computed) if verdict is AuditVerdict.DIFFERS else None
     return Finding(paper, claim, computed, verdict, off, read)
 
 
@@ -106,14 +106,14 @@ def how_derived(claim: Claim) -> str:
 # Verdicts -----------------------------------------------------------------------------------------
 
 
-def _verdict(claim: Claim, computed: Value) -> Verdict:
+def _verdict(claim: Claim, computed: Value) -> AuditVerdict:
     if claim.rule is Rule.NONE:
-        return Verdict.UNCHECKED
+        return AuditVerdict.UNCHECKED
     if not _RULES[claim.rule](claim, computed):
-        return Verdict.DIFFERS
+        return AuditVerdict.DIFFERS
     if claim.rule in {Rule.NOT_BELOW, Rule.NOT_ABOVE}:
-        return Verdict.POSSIBLE
-    return Verdict.RESTS_ON if claim.rests_on else Verdict.AGREES
+        return AuditVerdict.POSSIBLE
+    return AuditVerdict.RESTS_ON if claim.rests_on else AuditVerdict.AGREES
 
 
 def _equal(claim: Claim, computed: Value) -> bool:
@@ -179,10 +179,10 @@ def _off(claim: Claim, computed: Value) -> float | None:
     return ours / published - 1.0
 
 
-def _reasons(claim: Claim, verdict: Verdict, off: float | None) -> Iterator[str]:
+def _reasons(claim: Claim, verdict: AuditVerdict, off: float | None) -> Iterator[str]:
     if off is not None:
         yield f"ours is {_by(off)}"
-    if verdict is Verdict.RESTS_ON:
+    if verdict is AuditVerdict.RESTS_ON:
         yield f"rests on {claim.rests_on}"
     if claim.reason:
         yield claim.reason

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.published.papers import Paper
 from gpgpu_legacy.serial import (
     OneLine,
@@ -30,7 +30,7 @@ class VerdictRecord(Record, kw_only=True):
     unit: OneLine = ""
     repaired: OneLine = ""
     computed: OneLine = ""
-    verdict: Verdict
+    verdict: AuditVerdict
     cause: OneLine = ""
     otherwise: OneLine = ""
 
@@ -52,7 +52,7 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
             finding.claim,
             published=printed(finding.claim.published),
             computed=shown(finding.computed),
-            cause=finding.cause if finding.verdict is Verdict.DIFFERS else "",
+            cause=finding.cause if finding.verdict is AuditVerdict.DIFFERS else "",
             otherwise="; ".join(finding.otherwise),
         )
         for finding in findings

@@ -9,7 +9,7 @@ from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Shares
 from gpgpu_legacy.papers.audit.turning import turned, words
-from gpgpu_legacy.papers.audit.verdict import Verdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded, Value
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
 from gpgpu_legacy.present.result import RecordedResult
@@ -23,7 +23,7 @@ class Turned(Record):
     """What a claim comes to after the change of the input that it names."""
 
     computed: Published
-    verdict: Verdict
+    verdict: AuditVerdict
 
 
 class JudgedClaim(Record):
@@ -43,7 +43,7 @@ class JudgedClaim(Record):
     unit: str
     computed: Published
     off: float | None
-    verdict: Verdict
+    verdict: AuditVerdict
     reason: str
     repaired: str | None
     cause: str | None
@@ -58,7 +58,7 @@ class JudgedClaim(Record):
         return find_paper(self.paper).claim(self.id)
 
 
-class LeftOut(Record):
+class LeftOutNumbers(Record):
     """Numbers of a paper that are no claim, and why."""
 
     paper: str
@@ -76,15 +76,15 @@ class Audit(RecordedResult, kw_only=True):
     """
 
     claims: tuple[JudgedClaim, ...]
-    only: tuple[Verdict, ...] = ()
-    verdicts: dict[str, dict[Verdict, int]]
+    only: tuple[AuditVerdict, ...] = ()
+    verdicts: dict[str, dict[AuditVerdict, int]]
     causes: dict[str, int]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[LeftOutNumbers, ...]
     transfers: Shares = NOTHING_MEASURED
     changes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        counts = sum((Counter(of) for of in self.verdicts.values()), Counter[Verdict]())
+        counts = sum((Counter(of) for of in self.verdicts.values()), Counter[AuditVerdict]())
         return f"<audit: {', '.join(f'{n} {verdict.value}' for verdict, n in counts.items())}>"
 
     @property
@@ -97,7 +97,9 @@ class Audit(RecordedResult, kw_only=True):
 
         whole: all claims, and the numbers that are none.
         """
-        is_shown = [whole or self.only or one.verdict is Verdict.DIFFERS for one in self.claims]
+        is_shown = [
+            whole or self.only or one.verdict is AuditVerdict.DIFFERS for one in self.claims
+        ]
         shown = [one for one, wanted in zip(self.claims, is_shown, strict=True) if wanted]
         by_paper = {name: [one for one in shown if one.paper == name] for name in self.verdicts}
         grids = [_verdicts(name, claims) for name, claims in by_paper.items() if claims]
@@ -117,7 +119,7 @@ class Audit(RecordedResult, kw_only=True):
     def _summary(self) -> Grid:
         """The number of claims with each verdict, a row for each paper."""
         numbers = [
-            [*(counts.get(verdict, 0) for verdict in Verdict), self.causes[name]]
+            [*(counts.get(verdict, 0) for verdict in AuditVerdict), self.causes[name]]
             for name, counts in self.verdicts.items()
         ]
         names = [find_paper(name).short for name in self.verdicts]
@@ -127,7 +129,7 @@ class Audit(RecordedResult, kw_only=True):
         rows: tuple[tuple[Entry, ...], ...] = tuple(
             (name, *row, sum(row[:-1])) for name, row in zip(names, numbers, strict=True)
         )
-        heads = ("paper", *(verdict.value for verdict in Verdict), "causes", "claims")
+        heads = ("paper", *(verdict.value for verdict in AuditVerdict), "causes", "claims")
         note = (
             "agrees: ours is the printed value, to its last digit unless the claim has another "
             "tolerance. rests-on: it agrees under an assumption, which is named. "
@@ -199,7 +201,7 @@ def _turned(claims: Sequence[JudgedClaim]) -> Grid:
 
 def audit_of(
     findings: Sequence[Finding],
-    only: Sequence[Verdict] = (),
+    only: Sequence[AuditVerdict] = (),
     transfers: Shares = NOTHING_MEASURED,
     changes: Sequence[str] = (),
     *,
@@ -211,7 +213,9 @@ def audit_of(
     """
     papers = {finding.paper.id: finding.paper for finding in findings}
     of = {name: [f for f in findings if f.paper.id == name] for name in papers}
-    differing = {name: [f for f in own if f.verdict is Verdict.DIFFERS] for name, own in of.items()}
+    differing = {
+        name: [f for f in own if f.verdict is AuditVerdict.DIFFERS] for name, own in of.items()
+    }
     return Audit(
         **provenance(this_platform().driver if transfers.shares else None),
         claims=tuple(_judged(f, turn=turn) for f in findings if not only or f.verdict in only),
@@ -219,7 +223,7 @@ def audit_of(
         verdicts={name: dict(Counter(f.verdict for f in own)) for name, own in of.items()},
         causes={name: len({f.cause for f in own}) for name, own in differing.items()},
         left_out=tuple(
-            as_record(LeftOut, left, paper=name)
+            as_record(LeftOutNumbers, left, paper=name)
             for name, paper in papers.items()
             for left in paper.left_out
         ),
@@ -238,7 +242,7 @@ def _judged(finding: Finding, *, turn: bool) -> JudgedClaim:
         paper=finding.paper.id,
         computed=_plain(finding.computed),
         repaired=claim.repaired or None,
-        cause=finding.cause if finding.verdict is Verdict.DIFFERS else None,
+        cause=finding.cause if finding.verdict is AuditVerdict.DIFFERS else None,
         turned_by=words(claim) or None,
         turned=None
         if after is None

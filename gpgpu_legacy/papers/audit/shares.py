@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, count_steps, measure
+from gpgpu_legacy.measure.engine import MeasuredJob, count_steps, measure
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, median_timings
 from gpgpu_legacy.papers.derive.inputs import Product
@@ -129,7 +129,7 @@ def _able() -> list[Executor]:
     return able(Product(METHOD, 8, 4).plan)
 
 
-def _jobs(executors: Sequence[Executor]) -> list[Job]:
+def _jobs(executors: Sequence[Executor]) -> list[MeasuredJob]:
     return [
         product_job(executor.name, Product(METHOD, size, BLOCK), executor)
         for executor in executors

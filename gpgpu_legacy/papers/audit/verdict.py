@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 
 
-class Verdict(Enum):
+class AuditVerdict(Enum):
     """The result of recomputing a claim.
 
     AGREES: ours is the published value, to its last digit unless the claim has another tolerance.

@@ -14,7 +14,7 @@ from gpgpu_legacy.chips.hosts import Host
 from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.chips.processors import Capability, Processor
 from gpgpu_legacy.chips.profile import UNLIMITED, Profile
-from gpgpu_legacy.count.coalescing import CC1_1, RULES, Rule, Transactions, transactions
+from gpgpu_legacy.count.coalescing import CC1_1, RULES, CoalescingRule, Transactions, transactions
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.papers.derive.times import transfer_time
 from gpgpu_legacy.predict.model import predict
@@ -184,7 +184,7 @@ def least_kernel_time(product: Product, profile: Profile, rule: str = _LEAST.nam
 
 
 @cache
-def _moved(product: Product, rule: Rule) -> Transactions:
+def _moved(product: Product, rule: CoalescingRule) -> Transactions:
     return transactions(product.plan, rule)
 
 

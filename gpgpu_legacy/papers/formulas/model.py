@@ -6,7 +6,7 @@ from gpgpu_legacy.algorithms.algorithm import Algorithm
 from gpgpu_legacy.algorithms.registry import products
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.count.closed_form import same_formula
-from gpgpu_legacy.count.coalescing import RULES, Rule, transactions
+from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.measure.platform import this_platform
@@ -14,12 +14,12 @@ from gpgpu_legacy.papers.derive.counts import QUANTITIES, recovered
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.result import (
     NOTHING_TIMED,
-    Cell,
+    CheckedCell,
+    CheckedRow,
+    CheckedTable,
     FormulaTables,
     MethodCost,
     MethodTimes,
-    Row,
-    Table,
 )
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.published.papers import papers
@@ -50,7 +50,7 @@ def formula_tables(
     )
 
 
-def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
+def regenerate(size: int, block: int, paper: str | None = None) -> list[CheckedTable]:
     """The papers' tables of formulas, with counts of plans for n×n matrices and block b.
 
     paper: the id of one paper; all papers without. Raises InputError where the size or the block is
@@ -58,7 +58,7 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
     """
     as_positive("the size", size)
     return [
-        Table(
+        CheckedTable(
             id=published.id,
             rows=tuple(_row(published, row, size, block) for row in published.rows),
         )
@@ -68,12 +68,12 @@ def regenerate(size: int, block: int, paper: str | None = None) -> list[Table]:
     ]
 
 
-def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) -> Row:
+def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) -> CheckedRow:
     product = Product(published.method, size, block)
 
-    def cell(column: str, quantity: str) -> Cell:
+    def cell(column: str, quantity: str) -> CheckedCell:
         formula, counted = getattr(published, column), recovered(product.method, quantity, None)
-        return Cell(
+        return CheckedCell(
             value=QUANTITIES[quantity](product),
             published=formula,
             counted=None if counted is None else str(counted),
@@ -82,7 +82,7 @@ def _row(table: PublishedTable, published: FormulaRow, size: int, block: int) ->
 
     counts = product.counts
     return as_record(
-        Row,
+        CheckedRow,
         published,
         **{column: cell(column, quantity) for column, quantity in table.quantities.items()},
         counts=counts,
@@ -120,7 +120,7 @@ def _method_cost(method: Algorithm, size: int, block: int) -> MethodCost:
     )
 
 
-def _transacted(plan: Plan, rule: Rule) -> int | None:
+def _transacted(plan: Plan, rule: CoalescingRule) -> int | None:
     try:
         return transactions(plan, rule).bytes_transacted
     except PlanError:

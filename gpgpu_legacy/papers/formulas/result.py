@@ -19,7 +19,7 @@ MEASURED = "measured"
 ROUNDS = Rounds(count=3, most_runs=1, longest_s=1.0)
 
 
-class Cell(Record):
+class CheckedCell(Record):
     """A column of a row: its value at (n, b), the published formula and the recovered one.
 
     value: None where passes differ from one another. counted: the formula that counts of real plans
@@ -33,7 +33,7 @@ class Cell(Record):
     agrees: bool
 
 
-class Row(Record):
+class CheckedRow(Record):
     """A row of a regenerated table.
 
     counts: all counts of the plan at (n, b). program_length: instructions of the method's only
@@ -42,10 +42,10 @@ class Row(Record):
 
     method: str
     label: str
-    passes: Cell
-    fragments_per_pass: Cell
-    per_fragment: Cell
-    total: Cell
+    passes: CheckedCell
+    fragments_per_pass: CheckedCell
+    per_fragment: CheckedCell
+    total: CheckedCell
     counts: Counts
     lookups_per_fragment: int
     program_length: int
@@ -56,16 +56,16 @@ class Row(Record):
         return all(cell.agrees for cell in self.cells)
 
     @property
-    def cells(self) -> tuple[Cell, ...]:
+    def cells(self) -> tuple[CheckedCell, ...]:
         """The four columns that the papers print."""
         return self.passes, self.fragments_per_pass, self.per_fragment, self.total
 
 
-class Table(Record):
+class CheckedTable(Record):
     """A published table, by its id, with its rows regenerated."""
 
     id: str
-    rows: tuple[Row, ...]
+    rows: tuple[CheckedRow, ...]
 
     @property
     def published(self) -> PublishedTable:
@@ -135,7 +135,7 @@ class FormulaTables(RecordedResult, kw_only=True):
 
     size: int
     block: int
-    tables: tuple[Table, ...]
+    tables: tuple[CheckedTable, ...]
     methods: tuple[MethodCost, ...] = ()
     times: MethodTimes = NOTHING_TIMED
 
@@ -152,7 +152,7 @@ class FormulaTables(RecordedResult, kw_only=True):
             result.append(self._measured())
         return result
 
-    def _analysis(self, table: Table) -> Grid:
+    def _analysis(self, table: CheckedTable) -> Grid:
         published = table.published
         own = _OWN_COLUMNS[published.quantity]
         heads = (
@@ -240,7 +240,7 @@ class FormulaTables(RecordedResult, kw_only=True):
         return Grid(MEASURED, caption, heads, rows, notes)
 
 
-_OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[Row], Entry]], ...]] = {
+_OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[CheckedRow], Entry]], ...]] = {
     "bytes_requested": (
         ("copied, bytes", lambda row: row.counts.copy_bytes),
         ("geometry, bytes", lambda row: row.counts.geometry_bytes),
@@ -252,7 +252,7 @@ _OWN_COLUMNS: dict[str, tuple[tuple[str, Callable[[Row], Entry]], ...]] = {
 }
 
 
-def _differences(table: Table) -> list[str]:
+def _differences(table: CheckedTable) -> list[str]:
     """A line for every column that does not agree, with both formulas."""
     heads = ("passes", "fragments / pass", f"{table.published.unit} / fragment", "total")
     return [

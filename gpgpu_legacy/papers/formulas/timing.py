@@ -7,7 +7,7 @@ from math import inf
 
 from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, JobOutcome, count_steps, measure
+from gpgpu_legacy.measure.engine import JobOutcome, MeasuredJob, count_steps, measure
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.formulas.model import methods_of_tables
 from gpgpu_legacy.papers.formulas.result import ROUNDS, MethodNotRun, MethodTime, MethodTimes
@@ -44,7 +44,7 @@ def time_methods(
     )
 
 
-def _jobs(size: int, block: int) -> list[Job]:
+def _jobs(size: int, block: int) -> list[MeasuredJob]:
     as_positive("the size", size)
     products = [Product(name, size, block) for name in methods_of_tables()]
     return [

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any
 
 from gpgpu_legacy.measure.budget import Budget
-from gpgpu_legacy.measure.engine import Job, Measured, count_steps, measure
+from gpgpu_legacy.measure.engine import Measured, MeasuredJob, count_steps, measure
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.derive.inputs import Product
 from gpgpu_legacy.papers.measured.result import (
@@ -108,9 +108,9 @@ def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]
     return tuple(named or able)
 
 
-def _jobs(paper: Paper, candidates: Candidates) -> list[Job]:
+def _jobs(paper: Paper, candidates: Candidates) -> list[MeasuredJob]:
     """A job for each product on each executor, once even where several tables have it."""
-    jobs: dict[_Run, Job] = {}
+    jobs: dict[_Run, MeasuredJob] = {}
     for table in paper.measured:
         for series in table.series:
             for cell in series.cells:
@@ -123,7 +123,7 @@ def _jobs(paper: Paper, candidates: Candidates) -> list[Job]:
     return list(jobs.values())
 
 
-def _run(job: Job) -> _Run:
+def _run(job: MeasuredJob) -> _Run:
     product, executor = job.series
     return replace(product, size=job.size), executor
 

@@ -47,7 +47,7 @@ class NumpyExecutor(Executor):
     def _prepare(self, plan: Plan, machine: Machine) -> Prepared:
         from gpgpu_legacy.interp.kernel import run_compute_pass
         from gpgpu_legacy.interp.machine import run_fragment_pass
-        from gpgpu_legacy.runtime.host import PassByPass
+        from gpgpu_legacy.runtime.host import PassByPassPrepared
 
         def run_pass(pass_: Pass, textures: Textures) -> None:
             if isinstance(pass_, FragmentPass):
@@ -55,7 +55,7 @@ class NumpyExecutor(Executor):
             elif isinstance(pass_, ComputePass):
                 run_compute_pass(pass_, textures)
 
-        return PassByPass(plan, machine, run_pass)
+        return PassByPassPrepared(plan, machine, run_pass)
 
 
 EXECUTOR = NumpyExecutor()

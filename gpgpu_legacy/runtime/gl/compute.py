@@ -23,7 +23,7 @@ from gpgpu_legacy.runtime.gl.limits import (
     limit,
 )
 from gpgpu_legacy.runtime.gl.prepared import Call, GlPrepared, RecordedSteps
-from gpgpu_legacy.runtime.gl.recorder import Device, Recorder
+from gpgpu_legacy.runtime.gl.recorder import DeviceLimits, Recorder
 from gpgpu_legacy.runtime.gl.storage import TextureBuffers
 from gpgpu_legacy.runtime.gl.transfers import DeviceTransfers, Spot, movable
 from gpgpu_legacy.runtime.machine import Machine, Tuning
@@ -105,7 +105,7 @@ _MULTIPROCESSORS = 64
 """The multiprocessors of a GPU that does not report them."""
 
 
-def _device(context: GlContext, tuning: Tuning | None) -> Device:
+def _device(context: GlContext, tuning: Tuning | None) -> DeviceLimits:
     """The properties of the device that decide the code.
 
     llvmpipe loads from a storage buffer invocation by invocation, each with a test of its own, and
@@ -118,7 +118,7 @@ def _device(context: GlContext, tuning: Tuning | None) -> Device:
     if context.is_hardware:
         count = info.get("GL_SM_COUNT_NV", _MULTIPROCESSORS)
         processors = Multiprocessors.of_gpu(count)
-    return Device(
+    return DeviceLimits(
         limit(info, "GL_MAX_COMPUTE_SHARED_MEMORY_SIZE"),
         limit(info, "GL_MAX_COMPUTE_SHADER_STORAGE_BLOCKS"),
         processors,

@@ -10,7 +10,7 @@ from typing import Any
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.isa.ir import Attribute, Program, TextureTarget
 from gpgpu_legacy.languages.texenv.reader import read
-from gpgpu_legacy.languages.texenv.state import COMBINE, SOURCES, Combiner, Unit
+from gpgpu_legacy.languages.texenv.state import COMBINE, SOURCES, Combiner, TextureUnit
 from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.headers import GL
 
@@ -54,7 +54,7 @@ class Environments:
             getattr(gl, function)(*arguments)
 
 
-def _calls(unit: Unit) -> Iterator[tuple[Any, ...]]:
+def _calls(unit: TextureUnit) -> Iterator[tuple[Any, ...]]:
     """The calls of OpenGL that set a unit, each with its function's name."""
     yield "glActiveTexture", GL.TEXTURE0 + unit.number
     yield "glEnable", _TARGETS[unit.target]

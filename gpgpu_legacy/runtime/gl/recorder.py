@@ -72,7 +72,7 @@ _DTYPES: Mapping[Type, type[np.generic]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Device:
+class DeviceLimits:
     """The limits of the device that shape the code of fused passes.
 
     shared_bytes: of a work group. storage_blocks: of a shader. multiprocessors: what the usual
@@ -102,7 +102,7 @@ class Recorder:
         context: GlContext,
         plan: Plan,
         machine: Machine,
-        device: Device,
+        device: DeviceLimits,
         storage: TextureBuffers,
         *,
         apart: bool,
