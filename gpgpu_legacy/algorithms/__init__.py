@@ -1,1 +1,4 @@
-"""The algorithms, in folders by field; registry.py finds them, and those of other packages."""
+"""The algorithms, in folders by field, and the registry that finds them and other packages'.
+
+An algorithm builds a plan; it names no executor, no chip and no command.
+"""

@@ -1,4 +1,4 @@
-"""The algorithms as they are listed: one after the other, or everything about one."""
+"""Lists of algorithms: one row each, or everything about one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ParameterFacts(Record, rename={"plain_default": "default"}):
-    """A parameter. values: what may be given, in words. default: null where none is fixed."""
+    """A parameter. values: the allowed ones, in words. default: null if none is fixed."""
 
     name: str
     values: str
@@ -27,7 +27,7 @@ class ParameterFacts(Record, rename={"plain_default": "default"}):
 
     @property
     def shown(self) -> str:
-        """The default as text; empty where there is none."""
+        """The default as text; empty if there is none."""
         text = "" if self.plain_default is None else str(self.plain_default)
         return text.lower() if isinstance(self.plain_default, bool) else text
 
@@ -35,8 +35,8 @@ class ParameterFacts(Record, rename={"plain_default": "default"}):
 class AlgorithmFacts(Result):
     """Everything about an algorithm.
 
-    inputs: the names of the arrays that it takes; None in a list of many, for which no plan is
-    built, and where there is none without parameters.
+    inputs: the names of its arrays; None in a list of many, for which no plan is built, and if no
+    plan can be built without parameters.
     """
 
     name: str
@@ -52,7 +52,7 @@ class AlgorithmFacts(Result):
     inputs: tuple[str, ...] | None = None
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """What it is, and its parameters."""
+        """Its description and its parameters."""
         facts = {
             "what it does": self.summary,
             "field": self.field,
@@ -77,7 +77,7 @@ class AlgorithmFacts(Result):
     def _paragraphs(self) -> tuple[str, ...]:
         """The explanation with an empty line between paragraphs, each of them one line.
 
-        What is indented, and the items of a list, keep their lines.
+        Indented lines and items of a list keep their lines.
         """
         lines = re.sub(r"(?<!\n)\n(?!\n|    |- ) *", " ", self.explanation).split("\n")
         return ("", *lines, "") if self.explanation else ()
@@ -122,7 +122,7 @@ class Catalogue(Result):
 def facts_of(algorithm: Algorithm, *, builds: bool = True) -> AlgorithmFacts:
     """Everything about an algorithm.
 
-    builds: whether to build it for its inputs, where it can be built without parameters.
+    builds: whether to build it for its inputs, if it can be built without parameters.
     """
     inputs = None
     if builds:

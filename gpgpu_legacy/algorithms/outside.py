@@ -1,14 +1,14 @@
 """Algorithms in files, and those of other packages.
 
-A file has a function of somebody's Python, or a plan.json. A package has the entry point
+A file has a user's Python function, or a plan.json. A package has the entry point
 `gpgpu_legacy.algorithms`.
 
     [project.entry-points."gpgpu_legacy.algorithms"]
     heat = "my_package.heat:heat"
 
 The entry point names an Algorithm, or a function that returns a Pipeline. A function's algorithm
-is called by the entry point's name; its summary is the first line of the docstring; it may have the
-attributes year, field and source.
+has the entry point's name, and the first line of the docstring as its summary; the function may
+have the attributes year, field and source.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ GROUP = "gpgpu_legacy.algorithms"
 
 
 class Unavailable(Record):
-    """What a package offers and cannot be used.
+    """An offer of a package that cannot be used.
 
     name: of the entry point. reason: in words. text: all of it, in one line.
     """
@@ -48,20 +48,20 @@ class Unavailable(Record):
 def installed(
     shipped: tuple[Algorithm, ...],
 ) -> tuple[tuple[Algorithm, ...], tuple[Unavailable, ...]]:
-    """What other packages offer, and what of it cannot be used; loaded on the first call.
+    """The algorithms of other packages, and the unusable offers; loaded on the first call.
 
-    A package that fails makes nothing else unavailable. shipped: our own, whose names are taken.
+    If a package fails, all others stay available. shipped: our own, whose names are taken.
     """
     from importlib.metadata import entry_points
 
     taken = {name: one.package for one in shipped for name in (one.name, *one.aliases)}
     algorithms: list[Algorithm] = []
     unavailable: list[Unavailable] = []
-    # in an order, so that of two with one name it is always the same that is taken
+    # sorted, so that of two with one name always the same is taken
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: (_package(entry), entry.name)):
         try:
             algorithm = _loaded(entry)
-            _ = algorithm.parameters  # what is callable need not have a signature that can be read
+            _ = algorithm.parameters  # a callable need not have a readable signature
             if algorithm.name in taken:
                 raise InputError(f"{taken[algorithm.name]} has an algorithm {algorithm.name}")
         except (Exception, SystemExit) as error:
@@ -114,7 +114,9 @@ def from_plan(file: Path) -> Algorithm:
 
 
 def from_python(file: Path, function: str = "") -> Algorithm:
-    """The function of that name in a file: any callable; without a name, one of the file's own."""
+    """The function of that name in a file: any callable; without a name, the file's own
+    function.
+    """
     module = module_of(file)
     own = {
         name: value

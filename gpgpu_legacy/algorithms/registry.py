@@ -1,7 +1,7 @@
 """Finds algorithms: our own, in the folders here, those of other packages, and those in files.
 
-A module of a folder offers an algorithm as ALGORITHM, or several as ALGORITHMS; what has neither is
-what the others share. Another package offers its algorithms by entry points (outside.py). To add
+A module of a folder offers an algorithm as ALGORITHM, or several as ALGORITHMS; modules with
+neither are shared code. Another package offers its algorithms by entry points (outside.py). To add
 an algorithm, add a module.
 """
 
@@ -49,7 +49,7 @@ def products() -> tuple[Algorithm, ...]:
 def all_algorithms() -> tuple[Algorithm, ...]:
     """The algorithms of this package and of all others that are installed, oldest first.
 
-    What another package offers and cannot be used is a GpgpuLegacyWarning, once a process.
+    An unusable offer of another package is a GpgpuLegacyWarning, once per process.
     """
     from gpgpu_legacy.algorithms.outside import installed
 
@@ -57,7 +57,7 @@ def all_algorithms() -> tuple[Algorithm, ...]:
 
 
 def unavailable_algorithms() -> tuple[Unavailable, ...]:
-    """What other packages offer and cannot be used, with the reasons."""
+    """The unusable offers of other packages, with the reasons."""
     from gpgpu_legacy.algorithms.outside import installed
 
     return installed(shipped_algorithms())[1]
@@ -66,12 +66,12 @@ def unavailable_algorithms() -> tuple[Unavailable, ...]:
 def find_algorithm(what: str) -> Algorithm:
     """The algorithm of that name or alias, or in a file.
 
-    what: a name, as in `jacobi`, in which underscores stand for hyphens; a function of a Python
-    file, as in `FILE.py:function`, whose code is executed; or a `plan.json`, which holds no code.
-    The function may be left out where the file has only one, or one with the file's name.
+    what: a name such as `jacobi`, with hyphens or underscores; a function of a Python file, such as
+    `FILE.py:function`, whose code is executed; or a `plan.json`, which holds no code. The function
+    may be left out if the file has only one, or one with the file's name.
 
-    Our own algorithms come first, and other packages are only looked at where none of ours has the
-    name. Raises InputError, with the nearest name, if there is none.
+    Our own algorithms come first; other packages are only searched if none of ours has the name.
+    Raises InputError, with the nearest name, if there is none.
     """
     from gpgpu_legacy.algorithms import outside
 
@@ -113,7 +113,7 @@ def find_product(name: str) -> Algorithm:
 
 
 def _by_year(algorithms: list[Algorithm]) -> tuple[Algorithm, ...]:
-    """Those without a year last."""
+    """The sort key: the year, algorithms without one last."""
     return tuple(sorted(algorithms, key=lambda a: (a.year is None, a.year or 0, a.source, a.name)))
 
 

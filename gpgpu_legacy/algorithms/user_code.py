@@ -1,7 +1,7 @@
-"""Code of somebody else: a recipe's file, or the module of another package's algorithm.
+"""User code: a recipe's file, or the module of another package's algorithm.
 
-It is Python and runs as such. What it raises becomes one line with the place, and what it prints
-goes to stderr, since stdout is the command's.
+It is Python, and is executed. Its errors become one line with the place, and its output goes to
+stderr, since stdout belongs to the command.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ MOST_BYTES = 1 << 24
 
 @contextmanager
 def running(file: Path | None) -> Iterator[None]:
-    """Run code of that file in the block; None is code of ours, which nothing is expected of.
+    """Run code of that file in the block; None is our own code, which is not guarded.
 
-    Raises InputError, with the place in the file, for whatever the code raises. An interrupt stays
-    one, and the error of a program keeps its place in the program.
+    Raises InputError, with the place in the file, for any error of the code. An interrupt passes
+    through, and the error of a program keeps its place in the program.
     """
     if file is None:
         yield
@@ -37,12 +37,12 @@ def running(file: Path | None) -> Iterator[None]:
             yield
     except (KeyboardInterrupt, AssemblyError):
         raise
-    except BaseException as error:  # SystemExit among them, and classes of the user's own
+    except BaseException as error:  # including SystemExit, and the user's own classes
         raise InputError(_in_file(error, file)) from None
 
 
 def guarded(function: Callable[..., Any], file: Path) -> Callable[..., Any]:
-    """The function, every call of which is `running`."""
+    """The function, wrapped in `running`."""
 
     @functools.wraps(function)
     def call(*arguments: Any, **keywords: Any) -> Any:
@@ -77,7 +77,7 @@ def _in_file(error: BaseException, file: Path) -> str:
 
 
 def in_one_line(error: BaseException) -> str:
-    """What is wrong, after the class of an error that is not ours."""
+    """The message of an error, after its class if that is not ours."""
     text = " ".join(str(error).split())
     if isinstance(error, InputError):
         return text

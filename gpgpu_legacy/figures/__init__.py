@@ -1,4 +1,4 @@
-"""What passes wrote, as pictures: sheets, animations, heat maps, and pictures in files.
+"""The output of passes as pictures: sheets, animations, heat maps, and pictures in files.
 
-Everything here draws values that it is given; what runs or simulates a plan lives in api/.
+Everything here draws given values; code that runs or simulates a plan lives in api/.
 """

@@ -55,7 +55,7 @@ def _pictures(figure: Figure, options: AnimationOptions) -> Iterator[RGB]:
 def _picture(
     figure: Figure, panel: Panel, scale: ColourScale, size: tuple[int, int], *, marked: bool
 ) -> RGB:
-    """A texture in the middle of a picture of that height and width, as large as fits.
+    """A texture in the middle of a picture of that height and width, as large as possible.
 
     Several channels are beside and below one another: r and g above b and a.
     """

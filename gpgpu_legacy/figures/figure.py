@@ -22,11 +22,11 @@ from gpgpu_legacy.runtime.observed import PassPlace
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """A texture after a pass, or with an input before the first one.
+    """A texture after a pass, or with an input before the first pass.
 
     place: of the pass; None for an input. what: the file name of the program or kernel, or `copy`
-    or `clear`; for an input, its name. rect: what was drawn or copied, where that is a part of the
-    texels. texels: (rows, W, channels) float32, row 0 first, of the texture or of a part of it.
+    or `clear`; for an input, its name. rect: the part of the texels that was drawn or copied, if
+    not all. texels: (rows, W, channels) float32, row 0 first, of the texture or of a part of it.
     """
 
     place: PassPlace | None
@@ -48,17 +48,17 @@ class Panel:
 
     @property
     def kind(self) -> tuple[Extent, Format]:
-        """What textures that are alike have in common: size and format."""
+        """The key of similar textures: size and format."""
         return self.texture.extent, self.texture.format
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure:
-    """What the passes of a plan wrote, to be drawn as a sheet or as an animation.
+    """The output of a plan's passes, for a sheet or an animation.
 
-    passes: how many the plan has. inputs: the textures with inputs that these passes read. panels:
-    what the passes wrote, in order. on_sheet: the numbers of the passes that a sheet shows. turns:
-    for each texture that passes write, those with which it takes turns, itself among them.
+    passes: the plan's number. inputs: the textures with inputs that these passes read. panels: the
+    output of the passes, in order. on_sheet: the numbers of the passes that a sheet shows. turns:
+    for each texture that passes write, the ones with which it alternates, including itself.
     """
 
     plan: str
@@ -75,7 +75,7 @@ class Figure:
         return f"<Figure of {self.plan}: {shown} of {self.passes} passes, run by {self.executor}>"
 
     def plot(self, path: Path | str) -> None:
-        """Write the sheet as a .png, .svg or .pdf; InputError where that cannot be done."""
+        """Write the sheet as a .png, .svg or .pdf; InputError if that is not possible."""
         from gpgpu_legacy.figures.sheet_plot import draw_sheet
 
         draw_sheet(self, Path(path))
@@ -83,7 +83,7 @@ class Figure:
     def animate(self, path: Path | str, options: AnimationOptions | None = None) -> None:
         """Write the passes one after another, as a .gif, or as an APNG in .png or .apng.
 
-        Raises InputError where that cannot be done.
+        Raises InputError if that is not possible.
         """
         from gpgpu_legacy.figures.animation import draw_animation
 
@@ -91,16 +91,15 @@ class Figure:
 
     @property
     def sheet(self) -> tuple[Panel, ...]:
-        """The panels of a sheet: inputs, and all that the chosen passes wrote."""
+        """The panels of a sheet: inputs, and the output of the chosen passes."""
         return (*self.inputs, *(p for p in self.panels if p.number in self.on_sheet))
 
     @property
     def film(self) -> tuple[Panel, ...]:
         """The panels of an animation: of each pass, the first texture that it wrote.
 
-        It begins with inputs in textures that take turns with those. Where several passes write
-        textures of the size and format that the last one has, and none is asked for by name, it
-        shows those.
+        It begins with inputs in textures that alternate with those. If several passes write
+        textures of the last one's size and format, and none is named, it shows only those.
         """
         after = list({panel.number: panel for panel in reversed(self.panels)}.values())[::-1]
         firsts = {name for panel in after for name in self.turns[panel.texture.name]}
@@ -109,7 +108,7 @@ class Figure:
         return tuple(alike if len(alike) > 1 and not self.options.textures else (*before, *after))
 
     def channels(self, texture: Texture) -> tuple[int, ...]:
-        """The channels of a texture that are shown; none where it is shown as a picture."""
+        """The channels of a texture that are shown; none if it is shown as a picture."""
         count = texture.format.channels
         if count == 1:
             return (0,)
@@ -123,7 +122,7 @@ class Figure:
 
     @cached_property
     def _varying(self) -> Mapping[tuple[str, ...], tuple[int, ...]]:
-        """Of textures of several channels that take turns, the channels in which texels differ."""
+        """The channels in which texels differ, over textures that alternate."""
         texels: dict[tuple[str, ...], list[F32]] = {}
         for panel in (*self.inputs, *self.panels):
             if panel.texture.format.channels > 1:
@@ -134,7 +133,7 @@ class Figure:
     def scales(self, panels: Sequence[Panel]) -> list[tuple[str, ColourScale]]:
         """The value scale of each of some panels that are shown together, and a name for it.
 
-        Textures that passes write, and that take turns, share one; those of inputs have their own.
+        Written textures that alternate share one; inputs have their own.
         """
         written = {panel.texture.name for panel in self.panels}
         keys = [self._scale_name(panel, written) for panel in panels]

@@ -34,7 +34,7 @@ def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
 
 
 def heat_map_caption(heat: HeatMap, title: str, *, exact: bool) -> str:
-    """What a heat map shows, for the text above it. title, exact: of the run."""
+    """The subject of a heat map, for the text above it. title, exact: of the run."""
     left_out = "" if exact else " The budget left out a part of the run."
     return (
         f"Reads that hit, of {heat.of}, row 0 lowest: {title}. {heat.all_hits:,} of "
@@ -45,9 +45,8 @@ def heat_map_caption(heat: HeatMap, title: str, *, exact: bool) -> str:
 def draw_heat_map(heat: HeatMap, caption: str, path: Path) -> None:
     """Draw a heat map with its scale: row 0 at the bottom, each place a square.
 
-    The scale runs from the lowest to the highest ratio of the map. Where a row or column has more
-    than 1024 places, each square has several of them. Raises InputError where the file cannot be
-    written.
+    The scale runs from the lowest to the highest ratio of the map. If a row or column has more than
+    1024 places, each square has several of them. Raises InputError if the file cannot be written.
     """
     from matplotlib.colors import LinearSegmentedColormap
     from matplotlib.ticker import FuncFormatter, MaxNLocator

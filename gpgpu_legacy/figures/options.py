@@ -1,4 +1,4 @@
-"""What a figure shows and how an animation looks; the command line has these options, too."""
+"""The options of figures and animations, which the command line has, too."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ LEAST_PASSES = 2
 
 
 class TexelsShown(Enum):
-    """How a texture of four channels is shown: each by itself, or r, g and b as a picture.
+    """The display of a texture with four channels: each by itself, or r, g and b as a picture.
 
-    AUTO: as a picture where the format is fixed-point; otherwise the channels in which any two
-    texels differ, of all textures with which it takes turns.
+    AUTO: as a picture if the format is fixed-point; otherwise the channels in which texels differ,
+    over all textures with which it alternates.
     """
 
     AUTO = "auto"
@@ -31,9 +31,9 @@ class TexelsShown(Enum):
 
 @dataclass(frozen=True)
 class FigureOptions:
-    """What a figure shows: of more passes, the first, the last and some between.
+    """The subject of a figure; of many passes it shows the first, the last and some between.
 
-    Textures that take turns, as x and y do where each is drawn from the other, share a value scale.
+    Ping-pong textures share a value scale.
     """
 
     panels: Annotated[int, "N", "The most pictures on the sheet, inputs among them."] = 12

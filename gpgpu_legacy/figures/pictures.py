@@ -1,9 +1,9 @@
-"""Pictures: the one reader of files, which anyone may have made, and what texels look like.
+"""Pictures: the one reader of untrusted picture files, and the drawing of texels.
 
-A file is opened by the reader that its suffix names and by no other, so that none of Pillow's many
-is started by what is in a file. A picture's size is known from its header before it is decoded.
-A picture's first row is its top and a texture's row 0 its bottom, so pictures are flipped when they
-are read and when they are written.
+Only the reader that its suffix names opens a file, so that a file's content cannot start another of
+Pillow's many readers. A picture's size is known from its header before it is decoded. A picture's
+first row is its top and a texture's row 0 its bottom, so pictures are flipped when they are read
+and when they are written.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FORMATS = {
     ".pgm": "PPM",
     ".ppm": "PPM",
 }
-"""Pillow's name of the format that a suffix stands for."""
+"""Pillow's name of the format for a suffix."""
 
 MOST_PIXELS = 2**26
 """Of a picture: 8192². As float32, red, green, blue and alpha of these take 1 GiB."""
@@ -50,7 +50,7 @@ _DEEP = {"I;16": 65535.0, "I;16L": 65535.0, "I;16B": 65535.0, "I": 65535.0, "F":
 """The value of white in Pillow's grey modes of more than eight bits."""
 
 _READABLE = 256
-"""Pixels along the longer side that a small picture is enlarged to, or a little less."""
+"""The longer side in pixels to which a small picture is enlarged, or a little less."""
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -75,7 +75,7 @@ def read_picture(file: BinaryIO, path: Path) -> F32:
 
 @contextmanager
 def _opened(file: BinaryIO, path: Path) -> Iterator[Image]:
-    """A picture of which the header is read: the first, where there are several."""
+    """A picture with its header read: the first, if there are several."""
     from PIL import Image, UnidentifiedImageError
 
     kind = FORMATS[path.suffix.lower()]
@@ -98,7 +98,7 @@ def _opened(file: BinaryIO, path: Path) -> Iterator[Image]:
 
 
 def png_of(texels: F32, scale: int = 1) -> Write:
-    """What fills a file with texels as a PNG, as `texel_picture` shows them.
+    """A function that writes texels into a file as a PNG, drawn by `texel_picture`.
 
     scale: pixels along each side of a texel. InputError for more than MOST_PIXELS, and for none.
     """
@@ -138,7 +138,7 @@ class Picture:
         return buffer.getvalue()
 
     def save(self, path: Path | str) -> None:
-        """Write it as a .png; InputError where the file cannot be written."""
+        """Write it as a .png; InputError if the file cannot be written."""
         to = Path(path)
         if to.suffix.lower() != ".png":
             raise InputError(f"{to} should end in .png")
@@ -146,11 +146,11 @@ class Picture:
 
 
 def picture(texels: ArrayLike, scale: int | None = None) -> Picture:
-    """What an array looks like in a window: row 0 at the bottom, 0 black and 1 white.
+    """A picture of an array as in a window: row 0 at the bottom, 0 black and 1 white.
 
     texels: (H, W) or (H, W, 4) real numbers, as `run_program` and a pipeline's run give them. Other
     values are clamped, NaN is black, and of four channels r, g and b are shown.
-    scale: pixels along each side of a texel; by default as many as make a small picture readable.
+    scale: pixels along each side of a texel; by default enough to make a small picture readable.
     Raises InputError for other shapes, for a scale below 1 and for a picture that is too large.
 
     >>> picture([[0, 1], [1, 0]], scale=8)

@@ -223,7 +223,7 @@ class _Sheet:
 
 
 def _columns(count: int, width: float, height: float) -> int:
-    """So many columns that the sheet is about as wide as a screen, and few places stay empty."""
+    """A number of columns for a sheet about as wide as a screen, with few empty places."""
 
     def badness(columns: int) -> float:
         rows = ceil(count / columns)
@@ -242,7 +242,7 @@ def _shape(size: tuple[int, int]) -> tuple[float, float]:
 
 
 def _cell(box: _Box, number: int, columns: int, rows: int, letter: float) -> _Box:
-    """Where a channel is in a panel: r and g above b and a, each below its letter."""
+    """The position of a channel in a panel: r and g above b and a, each below its letter."""
     row, column = divmod(number, columns)
     width = (box.width - (columns - 1) * _CHANNEL_GAP) / columns
     height = box.height / rows
@@ -260,7 +260,7 @@ def _labels(panel: Panel) -> tuple[str, str]:
 
 
 def _cut(text: str, size: float) -> str:
-    """As much of a line of text as is about as wide as a panel."""
+    """As much of a line of text as fits the width of a panel, about."""
     most = int(_BOX * _POINTS / (_LETTER_WIDTH * size))
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
@@ -294,7 +294,7 @@ def _draw_numbers(
 
 
 def _draw_mark(axes: Axes, rect: Rect, rows: int, columns: int) -> None:
-    """A frame around what was drawn; the rest of the texture is pale."""
+    """A frame around the drawn part; the rest of the texture is pale."""
     from matplotlib.patches import Rectangle
 
     right, top = rect.x + rect.width, rect.y + rect.height

@@ -1,1 +1,4 @@
-"""How what the papers printed is recomputed, and the verdicts."""
+"""The papers' numbers recomputed: formulas, measurements, and the audit of all claims.
+
+What a paper printed is data and lives in published/.
+"""

@@ -1,1 +1,4 @@
-"""Lower bounds of times from a chip's numbers, and the log of mispredictions."""
+"""Lower bounds of times from a chip's numbers, the choice of `auto`, and the log of mispredictions.
+
+Nothing here measures a time or runs a plan.
+"""

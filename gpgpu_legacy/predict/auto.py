@@ -1,9 +1,8 @@
-"""What runs a plan where nobody names an executor: the one that is expected to be done first.
+"""The choice of `auto`: the executor that is expected to finish a plan first.
 
-What counts is the whole of a first run: loading libraries, compiling, computing. Each executor says
-at which pace it works (runtime/machine.py). Those figures were measured once, and
-`benchmarks/auto.py` shows how good the choices are. Ways that `gpgpu-legacy tune` has found come
-before all this (measure/tuned.py).
+The whole first run counts: loading libraries, compiling, computing. Each executor states its speed
+(runtime/machine.py). These figures were measured once, and `benchmarks/auto.py` shows how good the
+choices are. Results of `gpgpu-legacy tune` take precedence (measure/tuned.py).
 """
 
 from __future__ import annotations
@@ -22,14 +21,15 @@ from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Device, Machine, Task
 from gpgpu_legacy.runtime.registry import AUTO, executors, find_executor, reference
 
 HESITATION = 1.4
-"""By how much a driver that draws on the CPU must be faster than what has our own bits."""
+"""The factor by which a driver on the CPU must be faster than an executor with our own bits."""
 
 ASKED_S = 0.5
-"""Seconds that the CPU has to take before drivers that nobody has used yet are asked what they are:
-starting one takes a part of a second."""
+"""Seconds that the CPU must take before unused drivers are started to find out their device: that
+takes part of a second.
+"""
 
 MANY = 1000
-"""Runs among which preparing is forgotten: whoever measures asks for the fastest executor."""
+"""Runs so many that preparing does not count: measurements ask for the fastest executor."""
 
 
 def ranked(
@@ -37,10 +37,10 @@ def ranked(
 ) -> dict[Executor, float]:
     """The executors that `auto` takes for a plan, with the seconds that it expects of each.
 
-    They are in the order in which so many runs are expected to be done, preparing included; where
-    one has no room for the plan, the next may. What could not even start before another is done is
-    left out, so that no driver is loaded for nothing. The reference, which refuses no valid plan,
-    comes last. of_host: whether only those on the CPU come into question.
+    They are in the order in which they should finish that many runs, preparing included; if one has
+    no room for the plan, the next may. An executor that could not even start before another
+    finishes is left out, so that no driver is loaded for nothing. The reference, which refuses no
+    valid plan, comes last. of_host: whether to consider only those on the CPU.
     """
     last = reference()
     if machine.arithmetic.rounds and not plan.dispatches:
@@ -65,7 +65,7 @@ def ranked(
 
 
 def device_of(executor: Executor, *, may_ask: bool) -> Device:
-    """Where a driver computes, as it was found before; NONE where that is not known.
+    """The device of a driver, as found before; NONE if it is not known.
 
     may_ask: whether the driver may be started to find out, which takes a while.
     """
@@ -83,12 +83,12 @@ def device_of(executor: Executor, *, may_ask: bool) -> Device:
 
 
 class Ranking:
-    """What `auto` takes for a plan from one run to the next.
+    """The choice of `auto` for a plan from one run to the next.
 
-    A plan that has run so many times is expected to run as often again. So an executor that was
-    passed over for its preparing is taken once the time that was lost without it exceeds that. It
-    is looked at whenever the number of runs has doubled, and among executors on the CPU: no driver
-    is started for a plan that has run without one.
+    A plan that has run n times is expected to run n times more. So an executor that was rejected
+    for its preparation time is taken once the time lost without it exceeds that. This is checked
+    whenever the number of runs has doubled, among executors on the CPU only: no driver is started
+    for a plan that has run without one.
     """
 
     def __init__(self, plan: Plan, machine: Machine) -> None:
@@ -98,7 +98,7 @@ class Ranking:
         self._executors: list[Executor] = []
 
     def of_next(self, runs: int) -> list[Executor]:
-        """The executors for so many runs more, the first of them first."""
+        """The executors for that many more runs, the best first."""
         is_first, self._runs = not self._runs, self._runs + runs
         if is_first or (self._runs >= self._next and self._executors[0].capabilities.is_of_host):
             self._seconds = ranked(self._plan, self._machine, self._runs, of_host=not is_first)
@@ -107,7 +107,7 @@ class Ranking:
 
     @property
     def reason(self) -> str:
-        """Why the first of them is taken, in a sentence."""
+        """The reason for the first of them, in a sentence."""
         (first, first_s), *others = self._seconds.items()
         if self._machine.arithmetic.rounds:
             return f"auto took {first.name}, which has every arithmetic."
@@ -124,7 +124,7 @@ ranking = lru_cache(maxsize=64)(Ranking)
 
 
 def executors_for(name: str, plan: Plan, machine: Machine) -> Callable[[int], list[Executor]]:
-    """For so many runs more of a plan, the executor of that name, or those that `auto` takes."""
+    """For that many more runs of a plan, the executor of that name, or those that `auto` takes."""
     if name == AUTO:
         return ranking(plan, machine).of_next
     named = [find_executor(name, plan)]
@@ -139,7 +139,7 @@ def executor_for(
 
 
 def expected_s(executor: Executor, device: Device, plan: Plan, task: Task, runs: int = 1) -> float:
-    """Seconds until so many runs are done, preparing included."""
+    """Seconds until that many runs are done, preparing included."""
     pace = executor.pace(device)
     is_kept = _read(_key(executor.name, plan)) is not None
     return pace.prepare_s(task, is_kept=is_kept, is_started=executor.is_started) + (
@@ -155,7 +155,7 @@ def note(executor: Executor, plan: Plan) -> None:
 
 
 _known: dict[str, bytes | None] = {}
-"""What is kept, as this process knows: to look for a file takes longer than a small product."""
+"""The code known to be kept: looking for a file takes longer than a small product."""
 
 
 def _read(key: str) -> bytes | None:
@@ -178,10 +178,10 @@ def _key(name: str, plan: Plan) -> str:
 
 @lru_cache(maxsize=16)
 def task_of(plan: Plan) -> Task:
-    """What estimates need to know of a plan."""
+    """The properties of a plan that estimates need."""
     try:
         counts = count_plan(plan)
-    except PlanError:  # a kernel whose data decides how long it loops
+    except PlanError:  # a kernel whose loops depend on data
         return Task(kernels=1, work=inf, invocations=1)
     programs = plan.programs()
     return Task(

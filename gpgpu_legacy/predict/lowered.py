@@ -1,4 +1,4 @@
-"""A chip as executors use it that do not draw: they compile passes to dispatches, and fuse them."""
+"""A chip as used by executors that do not draw, but compile passes to fused dispatches."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The log of mispredictions: predicted times beside published and measured ones.
 
-Each case is a row of mispredictions.toml. It has the ratio of both times as it was when the reason
-for it was written: a change of the model, of a profile or of a method that moves a ratio shows.
+Each case is a row of mispredictions.toml. It has the ratio of both times from when its reason was
+written, so that a change of the model, a profile or a method that moves a ratio is noticed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from gpgpu_legacy.serial import (
 
 
 class Origin(Enum):
-    """Where a time comes from: a paper, a figure for plausibility, a recorded run."""
+    """The origin of a time: a paper, a figure for plausibility, a recorded run."""
 
     PUBLISHED = "published"
     PLAUSIBLE = "plausible"
@@ -42,7 +42,7 @@ class Origin(Enum):
 
 
 class LoggedTime(Record, kw_only=True):
-    """A square product on a chip, how long it took, and why the prediction differs.
+    """A square product on a chip, its time, and the reason that the prediction differs.
 
     size: n, of n×n matrices. seconds: compute time alone. where: the paper's table, or the file of
     recorded results. ratio: predicted over actual time, as recorded.
@@ -61,7 +61,7 @@ class LoggedTime(Record, kw_only=True):
 
     @property
     def parameters(self) -> dict[str, Plain]:
-        """What the product is built with."""
+        """The parameters of the product."""
         given = {"n": self.size, "block": self.block, "accumulate": plainly(self.accumulate)}
         return {name: value for name, value in given.items() if value is not None}
 

@@ -1,13 +1,13 @@
 """A lower bound of the time that a plan takes on a chip: counts over rates, term by term.
 
-What works at the same time is a stage: fragments are computed, looked up, fetched from memory and
-written at once, so that the longest of these terms is the stage's time. Stages follow one another,
-and their times add up: drawing or dispatches, copies, clears, the overhead of passes, and the
-transfers over the bus. A rate that is not known makes its term unknown, never zero; the total then
-covers what is known, and says so.
+A stage is work that overlaps: arithmetic, lookups, memory and writes of fragments happen at once,
+so the longest of these terms is the stage's time. Stages follow one another, and their times add
+up: drawing or dispatches, copies, clears, the overhead of passes, and the transfers over the bus.
+An unknown rate makes its term unknown, never zero; the total then covers the known terms, and says
+so.
 
-Kernels' loads and stores move as many bytes as the chip's coalescing rule says; without a rule,
-each buffer once per dispatch.
+The bytes of kernels' loads and stores follow the chip's coalescing rule; without a rule, each
+buffer moves once per dispatch.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ CHANNELS = 4
 def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Prediction:
     """Predict the least time that a plan takes on a chip.
 
-    memory_bytes: what memory serves, copies included, if it is known from a simulated cache
-    (cache/run.py); by default, each texel that a pass touches is served once per pass.
-    Raises PlanError for a kernel whose data decides what it does (see count_compute_pass), and for
+    memory_bytes: the memory traffic, copies included, if it is known from a simulated cache
+    (cache/run.py); by default, each texel that a pass touches is served once per pass. Raises
+    PlanError for a kernel whose control flow depends on data (see count_compute_pass), and for
     memory_bytes on a chip that fuses passes, since fused passes make other accesses than the plan.
     """
     transfers, rates = count_plan(replace(plan, steps=())), Rates(chip.hardware)
@@ -138,7 +138,7 @@ def _occupied(rate: ChipRate, occupancy: float) -> ChipRate:
 def _by_bits(
     name: str, counts: Counter[int], unit: str, rate_of: Callable[[int], ChipRate]
 ) -> Term:
-    """A term of texels of several sizes, which one unit serves one after another."""
+    """A term of texels of several sizes, which one unit serves in turn."""
     total = counts.total()
     parts = [(count, rate_of(bits)) for bits, count in sorted(counts.items()) if count]
     rates = [rate for _, rate in parts] or [ChipRate(None)]
@@ -154,7 +154,7 @@ def _by_bits(
 
 
 def _dispatches_alone(plan: Plan) -> Plan:
-    """The plan without what it draws, copies and clears."""
+    """The plan without its draws, copies and clears."""
     steps = (
         replace(step, body=tuple(p for p in step.body if isinstance(p, ComputePass)))
         for step in plan.repeats()
@@ -205,13 +205,13 @@ THIS = "this"
 
 @dataclass(frozen=True, slots=True)
 class CacheModel:
-    """Caches to be simulated, and how fragments touch textures through them."""
+    """Caches to simulate, and the order in which fragments access textures."""
 
     memory: Memory
     access: Access
 
     def memory_bytes(self, plan: Plan) -> int:
-        """Bytes that memory serves behind the caches; raises as `cache_run` does."""
+        """The memory traffic behind the caches, in bytes; raises as `cache_run` does."""
         from gpgpu_legacy.cache.run import cache_run, memory_bytes  # imports numba
 
         return memory_bytes(cache_run(plan, self.memory, self.access))
@@ -221,7 +221,7 @@ def predict_plan(p: PlanBuilder, chip: str, cache: CacheModel | None = None) -> 
     """Predict a plan on the chip of that name, or on `this` machine.
 
     Raises InputError for a plan without passes, for an unknown chip and for this machine if it is
-    not calibrated, and what `predict` and, with a cache, `cache_run` raise.
+    not calibrated; also as `predict` and, with a cache, `cache_run` do.
     """
     plan = p.plan()
     if not plan.steps:
@@ -262,10 +262,9 @@ def find_chip(name: str, plan: Plan) -> Profile:
 def predict_passes(plan: Plan, chip: Profile) -> tuple[PassTime, ...]:
     """The least time of each pass of a plan on a chip, in the order in which they first run.
 
-    Passes that do the same work, in whatever textures, are predicted together. Each pass is bound
-    by its own slowest unit, so the passes can take longer than `predict` says of the plan, where
-    all work may overlap. They are timed without a simulated cache, without transfers and without
-    the overhead of a run.
+    Passes that do the same work, in any textures, are predicted together. Each pass is bound by its
+    own slowest unit, so the sum can exceed `predict`'s time for the plan, in which all work may
+    overlap. Simulated caches, transfers and the overhead of a run are left out.
     """
     groups: dict[Hashable, list[tuple[PlanPart, Prediction]]] = {}
     for part in parts_of(plan, apart=not Rates(chip.hardware).fuses_passes):

@@ -1,8 +1,8 @@
-"""How a plan is taken apart to be timed: parts that do the same work are one.
+"""Splits a plan into parts to be timed: steps that do the same work are one part.
 
 A plan of many passes has few kinds of them: the passes of all tiles of a large product draw alike
-and differ in their textures alone. So a part is a plan of its own, with its textures called by
-their order, and equal parts are analysed once.
+and differ only in their textures. So a part is a plan of its own, with its textures called by their
+order, and equal parts are analysed once.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from gpgpu_legacy.plan.plan import (
 class PlanPart:
     """Steps of a plan that do the same work.
 
-    plan: of one of them, by itself. passes: of the first of them, as the whole plan writes them.
-    numbers: of the passes of all of them. times: how many they are.
+    plan: of one of them, by itself. passes: of the first, as the whole plan writes them. numbers:
+    of the passes of all steps. times: the number of steps.
     """
 
     plan: Plan
@@ -92,7 +92,7 @@ def _without_unused(pass_: Pass) -> Pass:
 
 
 def expand_opaque_repeats(plan: Plan) -> Plan:
-    """The same plan, with a Repeat expanded if single iterations of it tell more than the whole."""
+    """The same plan, with a Repeat expanded if only its single iterations can be analysed."""
     steps: list[Step] = []
     for step in plan.steps:
         if (
@@ -107,9 +107,9 @@ def expand_opaque_repeats(plan: Plan) -> Plan:
 
 
 def _needs_iteration(pass_: Pass, count: int) -> bool:
-    """Whether only a single iteration of a pass tells what it does, or where it looks up.
+    """Whether only single iterations of a pass can be analysed.
 
-    That is so if it moves, if the slopes of its coordinates change, or if a coordinate is affine in
+    This is so if it moves, if the slopes of its coordinates change, or if a coordinate is affine in
     one iteration, with parameters that vary set to 1, but not over all iterations.
     """
     if moves(pass_):

@@ -1,4 +1,4 @@
-"""What a prediction is: terms in stages, each a count over a rate; and how it is shown."""
+"""A prediction: terms in stages, each a count over a rate; and its tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpgpu_legacy.serial import Record, as_record, with_fields
 
 
 class TimeStage(Enum):
-    """What follows one another; the terms of one stage overlap."""
+    """The stages, which follow one another; the terms of one stage overlap."""
 
     DRAW = "drawing"
     WRITE = "writing"
@@ -43,7 +43,7 @@ class RateFact(Record):
 
 
 class ChipRate(Record, kw_only=False):
-    """How many per second, and the facts of the profile that it follows from.
+    """A rate per second, and the facts of the profile that it follows from.
 
     why: how it follows from them or, if `per_second` is None, what is missing.
     """
@@ -95,10 +95,10 @@ def make_term(name: str, stage: TimeStage, count: float, unit: str, rate: ChipRa
 class PassTime(Record):
     """The least time of the passes of a plan that do the same work, all together.
 
-    numbers: of the passes, from 1, in words. runs: how many passes they are, fused or not. what:
-    each of them does; several, if the chip fuses the passes of a Repeat. seconds: None if no rate
-    of their drawing or dispatches is known. binds: the name of the term that takes most of it, in
-    most of the passes; None if no rate is known.
+    numbers: of the passes, from 1, in words. runs: the number of passes, fused or not. what: the
+    work of each; several, if the chip fuses the passes of a Repeat. seconds: None if no rate of
+    their drawing or dispatches is known. binds: the name of the term that takes most of it, in most
+    of the passes; None if no rate is known.
     """
 
     numbers: str
@@ -109,13 +109,13 @@ class PassTime(Record):
 
 
 class Prediction(Result, kw_only=True):
-    """The least time of a plan on a chip; what is not known is None.
+    """The least time of a plan on a chip; unknown values are None.
 
     parameters: that the plan was built with. terms: those with a count of 0 are left out. binds:
     the bottleneck, the name of the term that takes most of the compute time. compute_seconds:
-    without transfers; None if no rate of the drawing or dispatches is known. seconds: of all of it.
-    memory_bytes: that the chip's own memory serves, behind a simulated cache where there is one.
-    gflops: of the operations that the algorithm states. passes: each bound by its own slowest unit.
+    without transfers; None if no rate of the drawing or dispatches is known. seconds: in total.
+    memory_bytes: served by the chip's own memory, behind a simulated cache if there is one. gflops:
+    of the operations that the algorithm states. passes: each bound by its own slowest unit.
     exceeds: the limits of the chip that the plan exceeds, in words.
     """
 
@@ -150,7 +150,7 @@ class Prediction(Result, kw_only=True):
     # Tables -------------------------------------------------------------------------------------
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The total, and what limits it. whole: all terms, with their sources, and the passes."""
+        """The total and its bottleneck. whole: all terms, with their sources, and the passes."""
         return [self._total(), self._terms(), self._passes()] if whole else [self._total()]
 
     def _total(self) -> Grid:
@@ -221,7 +221,7 @@ class Prediction(Result, kw_only=True):
 
 
 def make_prediction(chip: str, plan: str, terms: Iterable[Term]) -> Prediction:
-    """What these terms say together; those with a count of 0 are left out."""
+    """The prediction from these terms; terms with a count of 0 are left out."""
     counted = [term for term in terms if term.count]
     longest = {s: _longest(term for term in counted if term.stage is s) for s in TimeStage}
     computed = [term for stage, term in longest.items() if term and stage not in TRANSFERS]

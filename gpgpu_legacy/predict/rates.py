@@ -1,6 +1,6 @@
-"""The rates of a chip, as they follow from the numbers of its profile.
+"""The rates of a chip, derived from the numbers of its profile.
 
-Predictions are lower bounds on times, so that where a profile has a range, its best end counts.
+Predictions are lower bounds on times, so the best end of a range counts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Rates:
 
     fuses_passes: whether the passes of a Repeat are fused, with partial sums in registers.
     stages_lookups: whether fragments are computed in tiles, which stage the texels that they share.
-    tiles_at_once: how many tiles the chip computes at once; 1 if that is not known. writes_overlap:
+    tiles_at_once: the tiles that the chip computes at once; 1 if not known. writes_overlap:
     whether fragments are written while others are computed; true if that is not known.
     instruction_width: components that one instruction computes; 1 if that is not known.
     """
@@ -62,7 +62,7 @@ class Rates:
         )
 
     def writes(self, kind: str, bits: int) -> ChipRate:
-        """Fragments written per second, or added to what the target holds: "fills" or "blends".
+        """Fragments written per second, or blended: "fills" or "blends".
 
         The measured rate; without one, one fragment per pipeline and clock.
         """
@@ -99,7 +99,7 @@ class Rates:
         return _first(*(self._rate(name, scale=1e9) for name in names))
 
     def of_overhead(self, name: str) -> ChipRate:
-        """How often per second what takes a number of microseconds can be done."""
+        """The rate per second of something that takes a number of microseconds."""
         return self._rate(scale=1e6, over=name)
 
     def _rate(self, *names: str, scale: float, over: str | None = None, why: str = "") -> ChipRate:
@@ -116,7 +116,7 @@ class Rates:
 
 
 def _first(*rates: ChipRate) -> ChipRate:
-    """The first rate that is known; if none is, the last, which says why."""
+    """The first known rate; if there is none, the last, which gives the reason."""
     return next((rate for rate in rates if rate.per_second is not None), rates[-1])
 
 

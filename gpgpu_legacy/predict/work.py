@@ -1,8 +1,8 @@
-"""What drawing a plan amounts to on a chip: arithmetic, lookups, writes and bytes, all counted.
+"""The work of drawing a plan on a chip: counts of arithmetic, lookups, writes and bytes.
 
 Memory serves each texel that a pass touches once per pass: textures are cached while it is drawn.
-A chip that computes tiles of fragments (lower/groups/shape.py) looks up what a row or a column of a
-tile shares once per tile, stages it in shared memory, and reads it from there once for all
+A chip that computes tiles of fragments (lower/groups/shape.py) looks up texels that a row or a
+column of a tile shares once per tile, stages them in shared memory, and reads each once for all
 fragments of an invocation that use it. If a pass has fewer tiles than the chip computes at once, a
 part of the chip is idle.
 """
@@ -45,10 +45,10 @@ from gpgpu_legacy.predict.rates import Rates
 class Work:
     """Counts of a plan's drawing.
 
-    instructions: arithmetic ones. components: their multiply-adds, one per component; dots: those
-    that make one number of several components, such as dot products. lookups, fills, blends: by
-    the bits of a texel. shared_bytes: read from shared memory, by all invocations together.
-    capacity: fragments that the chip could have computed in the time that the tiles take.
+    instructions: arithmetic ones. components: their multiply-adds, one per component; dots:
+    operations that reduce several components to one number, such as dot products. lookups, fills,
+    blends: by the bits of a texel. shared_bytes: read from shared memory, by all invocations
+    together. capacity: fragments that the chip could have computed in the time that the tiles take.
     """
 
     instructions: int = 0
@@ -71,7 +71,7 @@ class Work:
         return self.fragments / self.capacity if self.capacity else 1.0
 
     def add(self, other: Work, times: int) -> None:
-        """Add the same work, done so many times."""
+        """Add the same work, done `times` times."""
         for item in fields(Work):
             mine, theirs = getattr(self, item.name), getattr(other, item.name)
             if isinstance(mine, Counter):
@@ -81,15 +81,15 @@ class Work:
 
 
 def count_work(plan: Plan, rates: Rates) -> Work:
-    """Count what a chip does to draw a plan, with its passes fused if the chip fuses them.
+    """Count a chip's work to draw a plan, with its passes fused if the chip fuses them.
 
-    The counts are of all chips that draw in that manner; not to be changed.
+    All chips that draw in the same manner share the counts, so do not change them.
     """
     return _work(plan, _Manner(rates.fuses_passes, rates.stages_lookups, rates.tiles_at_once))
 
 
 class _Manner(NamedTuple):
-    """How a chip draws, as Rates has it: what its work depends on, besides the plan."""
+    """The properties of a chip, from Rates, that its work depends on besides the plan."""
 
     fuses_passes: bool
     stages_lookups: bool
@@ -134,9 +134,9 @@ class _Counter:
     work: Work = field(default_factory=Work)
 
     def add(self, pass_: FusedPasses | Pass, times: int) -> None:
-        """Passes that were analysed, which say themselves how often they run, or another pass.
+        """Analysed passes, which know their number of runs, or another pass.
 
-        Of a pass that is not analysed lookups are only counted.
+        For a pass without analysis, lookups are only counted.
         """
         if isinstance(pass_, FusedPasses):
             self._add_fused(pass_)
@@ -153,10 +153,10 @@ class _Counter:
         self.work.passes += times
 
     def add_in_time(self, repeat: UnfusedRepeat) -> None:
-        """Passes that read near neighbours, of which temporal tiles run many iterations in a row.
+        """Passes that read near neighbours, which temporal tiles run for many iterations in a row.
 
-        Each iteration computes its fragments. How many share what memory serves, and what is looked
-        up and written, is left to the executor; none can do with less than one iteration's.
+        Each iteration computes its fragments. The executor decides how many iterations share memory
+        traffic, lookups and writes; at least one iteration's are needed.
         """
         once = _Counter(self.plan, self.manner)
         for member in repeat.body:
@@ -196,9 +196,10 @@ class _Counter:
         *,
         writes: bool,
     ) -> None:
-        """What a pass computes, reads and, unless it is fused, writes.
+        """The arithmetic, reads and, unless it is fused, writes of a pass.
 
-        registers: how many of its lookups, by texture, read registers instead; None if tiled.
+        registers: the number of its lookups, by texture, that read registers instead; None if
+        tiled.
         """
         fragments = times * constant_rect(pass_.rect).area
         self._add_arithmetic(pass_, lookups, fragments)
@@ -216,7 +217,7 @@ class _Counter:
                 self.work.memory_bytes += fragments * bits // 8 * (1 + blends)
 
     def _add_sums(self, passes: Sequence[FragmentPass], content: Content, times: int) -> None:
-        """What blending adds in registers, unless the multiply-add of a product does."""
+        """The additions of blending in registers, unless a product's multiply-add does them."""
         if all(pass_.blend is Blend.NONE for pass_ in passes):
             return
         for pass_, products in zip(passes, blended_products(content), strict=True):
@@ -229,7 +230,9 @@ class _Counter:
                     self.work.components += fragments * self.plan.texture(target).format.channels
 
     def _add_results(self, step: FusedPasses) -> None:
-        """What fused passes read before their first iteration and write after their last."""
+        """The reads of fused passes before their first iteration and the writes after their
+        last.
+        """
         area = step.width * step.height
         for name in {name for pass_ in step.passes for name in written_by(pass_)}:
             bits = self._texel_bits(name)
@@ -257,7 +260,7 @@ class _Counter:
                     self.work.components += fragments * len(components)
 
     def _channels(self, pass_: FragmentPass, result: ResultRegister) -> int:
-        """How many components of a result its target keeps, or the widest of its targets."""
+        """The components of a result that its target keeps, or the widest of its targets."""
         separate = pass_.program.has_separate_colors
         targets = (pass_.targets[result.index],) if separate else pass_.targets
         return max(self.plan.texture(target).format.channels for target in targets)
@@ -267,8 +270,8 @@ class _Counter:
     ) -> None:
         """Fragments and lookups of passes that are computed in tiles, both staged and not staged.
 
-        An invocation looks up what its fragments share once. What is looked up in a loop, and
-        varies along one axis alone, is staged: looked up once per tile. The capacity is of the
+        An invocation looks up shared texels once. A lookup in a loop that
+        varies along one axis alone is staged: looked up once per tile. The capacity is of the
         fragments that the chip could compute in the same time.
         """
         across, up = shape.tile

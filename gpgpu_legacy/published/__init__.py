@@ -1,4 +1,7 @@
-"""The papers as data: what they printed, and where."""
+"""The papers as data: what they printed, and where.
+
+Nothing is recomputed here; papers/ does that.
+"""
 
 from __future__ import annotations
 

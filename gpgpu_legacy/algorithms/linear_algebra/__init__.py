@@ -1,1 +1,4 @@
-"""Solvers of linear systems."""
+"""Solvers of linear systems, a module each with its ALGORITHM.
+
+Their shaders live under shaders/, and products of matrices live in matmul/.
+"""

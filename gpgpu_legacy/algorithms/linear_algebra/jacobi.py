@@ -6,17 +6,17 @@ before:
 
     x' = (west + east + south + north + b) / 4
 
-All texels of x' depend on the last x alone, so a rectangle computes them all at once. That is what
-fragment programs do best. In 2003, Bolz et al. and Goodnight et al. had relaxations of this kind in
+All texels of x' depend only on the last x, so a rectangle computes them all at once. Fragment
+programs do this best. In 2003, Bolz et al. and Goodnight et al. used relaxations of this kind in
 their multigrid solvers, while Krüger and Westermann solved such systems by conjugate gradients.
-Harris's fluids of 2004 have the pressure from Jacobi's steps.
+Harris's fluids of 2004 get their pressure from Jacobi's steps.
 
-A pass cannot read the texture that it draws to, so two textures take turns. A ring of texels around
-the grid is never drawn to. It is the boundary, on which x stays 0: the rectangle leaves it out, as
-Harris's does, and the program needs no test for it. The coordinates of the neighbours are not
-computed either: the rasteriser interpolates them.
+A pass cannot read the texture that it draws to, so two textures alternate. A ring of texels around
+the grid is never drawn. It is the boundary, on which x stays 0: the rectangle leaves it out, as
+Harris's does, and the program needs no test for it. The rasteriser interpolates the coordinates of
+the neighbours, so the program does not compute them.
 
-There are as many passes as steps. Each of the n² fragments of a pass looks five texels up.
+There are as many passes as steps. Each of the n² fragments of a pass looks up five texels.
 
 - J. Bolz, I. Farmer, E. Grinspun, P. Schröder: Sparse matrix solvers on the GPU: conjugate
   gradients and multigrid. SIGGRAPH 2003.
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PATCHES = 8
-"""How many squares of a sample's b are not 0."""
+"""The number of squares of a sample's b that are not 0."""
 
 
 def jacobi(
@@ -79,7 +79,7 @@ def _relaxed(b: NDArray[Any], passes: int) -> NDArray[Any]:
 
 
 def _patches(rng: Any, shape: tuple[int, ...]) -> NDArray[Any]:
-    """A b of 0 but for a few squares, in which it is 1 or -1."""
+    """A b that is 0 except in a few squares, where it is 1 or -1."""
     import numpy as np
 
     b = np.zeros(shape)

@@ -1,11 +1,11 @@
 """Govindaraju, Larsen, Gray & Manocha 2006: the product drawn tile by tile.
 
 "A memory model for scientific algorithms on graphics processors" (SC 2006) makes algorithms, "dense
-matrix-multiplication" among them, cache-efficient. Only the paper's abstract was at hand. What is
-built here is the order of drawing alone: a square of the framebuffer goes through all of its passes
+matrix-multiplication" among them, cache-efficient. Only the paper's abstract was at hand. Only the
+order of drawing is implemented here: a square of the framebuffer goes through all of its passes
 before the next one begins, so that its partial sums and the operands that its fragments share can
 stay in the texture cache. The program is Hall, Carr & Hart's multichannel one.
-docs/explanation/tiles.md derives what a cache then takes from memory.
+docs/explanation/tiles.md derives the memory traffic behind a cache.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ DEFAULT_BLOCK, DEFAULT_TILE = 4, 32
 """A pass reads 4·32 texels of B in each row of a tile: 2 KiB, which any texture cache holds."""
 
 USUAL_TILES = 256
-"""The most tiles that are drawn where nobody asks for more: 16 along each side."""
+"""The most tiles by default: 16 along each side."""
 
 MOST_TILES = 1024
-"""The most tiles that are drawn: a plan of so many takes ten seconds to analyse."""
+"""The most tiles: a plan with that many takes ten seconds to analyse."""
 
 
 def govindaraju_tiled(
@@ -59,9 +59,9 @@ def govindaraju_tiled(
 
 
 def _side(tile: int | None, tiling: Tiling, largest: int) -> int:
-    """The tile that was asked for; else the default, doubled until there are USUAL_TILES.
+    """The requested tile, or the default, doubled until there are at most USUAL_TILES.
 
-    Raises InputError where those that were asked for are more than MOST_TILES.
+    Raises InputError if the requested tile gives more than MOST_TILES.
     """
     if tile is None:
         side = DEFAULT_TILE

@@ -5,8 +5,7 @@ the size of C. Its texture coordinates replicate the column and the row, multite
 one with the other, and the framebuffer accumulates (Hall, Carr & Hart 2003, Figure 1).
 
 A card of 2001 had no fragment programs: the modulation was the state of two texture environments.
-A program of three instructions says the same, and is what this package draws unless it is asked
-for the state.
+A program of three instructions is equivalent, and this package draws with it by default.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """SGEMM of the Mali OpenCL SDK: one invocation per element, four products at a time in a vec4.
 
 The four partial sums are added at the end, in the listing's order. The listing needs square
-matrices whose order is a multiple of 4. Here matrices of any size are padded with zeros to what the
-work groups and the vec4 need.
+matrices whose order is a multiple of 4. Here matrices of any size are padded with zeros to fit the
+work groups and the vec4.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The host dispatches batches of 64×64 work groups, which cover 2048×2048 elements, and passes the
 corner of each batch as uniforms. As printed, every batch is whole, and guards in the kernel discard
-the invocations outside of the matrix. By default a batch has only the work groups that are needed,
-and a kernel whose guards could never fail has none.
+the invocations outside the matrix. By default a batch has only the needed work groups, and the
+kernel has no guards if they could never fail.
 """
 
 from __future__ import annotations

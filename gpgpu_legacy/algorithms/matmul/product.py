@@ -1,7 +1,7 @@
-"""The product of two matrices: its parameters, and what all ways to compute it have in common.
+"""The product of two matrices: its parameters, and the common part of all methods.
 
-A method is a function of these parameters and its own. It multiplies; `product` adds what does not
-depend on the method: alpha, beta and C0, the reference and the samples.
+A method is a function of these parameters and its own. It multiplies; `product` adds the parts that
+do not depend on the method: alpha, beta and C0, the reference and the samples.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ Method = partial(Algorithm, field=FIELD)
 """An algorithm that multiplies matrices."""
 
 LARGEST_SIZE = 2**24
-"""The most rows or columns of a matrix: float32 numbers texels no further, and memory ends long
-before."""
+"""The most rows or columns of a matrix: float32 cannot count more texels, and memory ends long
+before.
+"""
 
 MOST_UNROLLED = 4096
 """The most iterations of the inner loop that a program unrolls: a row-packed product of 16384²
-matrices has so many. The assembler takes seconds for such a program."""
+matrices has that many. The assembler takes seconds for such a program.
+"""
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Shape:
 
     @property
     def multiply_adds(self) -> int:
-        """How many elements of A are multiplied by elements of B: m·l·n."""
+        """The number of multiplications of an element of A by one of B: m·l·n."""
         return self.m * self.l * self.n
 
 
@@ -77,9 +79,9 @@ class Accumulate(Enum):
 
 @dataclass(frozen=True)
 class Sizes:
-    """What every product has: alpha·AB of an m×l by an l×n matrix, plus beta·C0.
+    """The parameters of every product: alpha·AB of an m×l by an l×n matrix, plus beta·C0.
 
-    C0 is read even if beta is 0, so that a NaN in it shows in the result; BLAS would not read it.
+    C0 is read even if beta is 0, so that a NaN in it propagates; BLAS would not read it.
     """
 
     n: Annotated[int, "columns of B and of the product"] = 256
@@ -103,7 +105,7 @@ class Sizes:
 
     @property
     def scales(self) -> bool:
-        """Whether the result is anything but the product AB itself."""
+        """Whether the result is more than the product AB itself."""
         return self.beta is not None or self.alpha != 1.0
 
 
@@ -116,8 +118,8 @@ LargestTexture = Annotated[
 class Stored:
     """How the operands of a product lie in textures.
 
-    A transposed operand is read through transposed texture coordinates. Matrices that are larger
-    than the largest texture are split into tiles.
+    A transposed operand is read through transposed texture coordinates. Matrices larger than the
+    largest texture are split into tiles.
     """
 
     transpose_a: Annotated[bool, "A is stored transposed"] = False
@@ -131,7 +133,7 @@ class Stored:
         return LARGEST_TEXTURE if given is None else as_positive("largest_texture", given)
 
     def turned(self, a: Any, b: Any) -> tuple[Any, Any]:
-        """The factors as they are multiplied of those that are given, or the other way round."""
+        """The multiplied factors for the given ones, or the other way round."""
         return a.T if self.transpose_a else a, b.T if self.transpose_b else b
 
 
@@ -147,7 +149,7 @@ CoordinatesFirst = Annotated[
 
 
 def check_block(block: int, stored: Stored) -> int:
-    """A block that a program can unroll and a texture holds; InputError for any other."""
+    """A block that a program can unroll and a texture can hold; InputError for any other."""
     as_positive("block", block)
     if block > stored.side:
         raise InputError(
@@ -172,8 +174,8 @@ def product(
 ) -> PlanBuilder:
     """The builder of a product by a method, with its reference, samples and operations.
 
-    p: the method's. scales: whether it applies alpha, beta and C0 itself; to others a pass is
-    appended that does. least: of the random numbers that are samples; the largest is 1 more.
+    p: the method's. scales: whether it applies alpha, beta and C0 itself; otherwise a pass for that
+    is appended. least: of the random samples; the largest is 1 more.
     """
     if sizes.scales and not scales:
         p = _with_scale_add(p.plan(), sizes.alpha, sizes.beta)
@@ -188,7 +190,7 @@ def product(
 
 
 def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = None) -> F64:  # noqa: N803
-    """The product in float64, by the names that plans give the matrices."""
+    """The product in float64, from matrices by their names in plans."""
     a, b = stored.turned(A, B)
     result: F64 = sizes.alpha * (a @ b)
     return result if C0 is None or sizes.beta is None else result + sizes.beta * C0
@@ -197,7 +199,7 @@ def _expected(sizes: Sizes, stored: Stored, A: F64, B: F64, C0: F64 | None = Non
 def _uniform(least: float, is_transposed: bool, rng: Any, shape: tuple[int, ...]) -> Any:
     """Random matrices in float32: from `least` to 1 more.
 
-    A transposed one has the elements that it would have the other way round.
+    A transposed one has the same elements, transposed.
     """
     import numpy as np
 
@@ -269,7 +271,7 @@ def padded_to(shape: Shape, rows: int, inner: int, columns: int) -> Shape:
 
 
 def groups_for(shape: Shape, kernel: Kernel) -> tuple[int, int]:
-    """How many work groups cover the columns and the rows of C."""
+    """The work groups that cover the columns and the rows of C."""
     columns, rows = kernel.local_size
     return -(-shape.n // columns), -(-shape.m // rows)
 
@@ -277,8 +279,8 @@ def groups_for(shape: Shape, kernel: Kernel) -> tuple[int, int]:
 class DispatchedProduct(PlanBuilder):
     """The builder of a product in buffers: A and B are uploaded, and C is read back.
 
-    padded: the shape that the buffers have; they are padded with 0 below and to the right.
-    adds: whether the kernel adds to C, and if so, whether that holds C0; without it, it holds 0.
+    padded: the shape of the buffers, padded with 0 below and to the right. adds: whether the kernel
+    adds to C, which then holds C0, or 0 without it.
     """
 
     def __init__(self, name: str, shape: Shape, padded: Shape, *, adds: bool | None = None) -> None:

@@ -1,9 +1,9 @@
-"""What fragment methods share: matrices in textures, tiles, and texture coordinates.
+"""Shared by fragment methods: matrices in textures, tiles, and texture coordinates.
 
-All fragment methods read A along a row and B along a column. They differ in how many elements a
-texel holds and in how many iterations of the inner loop a pass unrolls: that is a Layout. Matrices
-that are too large for a texture are split into tiles. The coordinates and the handling of
-transposed operands, which the methods have in common, are here.
+All fragment methods read A along a row and B along a column. They differ in the elements that a
+texel holds and in the iterations of the inner loop that a pass unrolls: a Layout says both.
+Matrices too large for a texture are split into tiles. The common texture coordinates and the
+handling of transposed operands are here, too.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ from gpgpu_legacy.plan.textures import (
 )
 
 MOST_TILES = 4096
-"""The most products of a tile of A with a tile of B: that many take seconds to plan, and they are
-131 072² matrices in textures of 8192² texels."""
+"""The most products of a tile of A with a tile of B: that many take seconds to plan, and suffice
+for 131 072² matrices in textures of 8192² texels.
+"""
 
 Corners = tuple[tuple[float | LoopExpression, ...], ...]
 """Texture coordinates at the corners (0, 0), (W, 0), (W, H) and (0, H) of a rectangle."""
@@ -50,7 +51,7 @@ class Segment:
 def segments(length: int, largest: int, split: int = 1, multiple: int = 1) -> list[Segment]:
     """A dimension of `length` elements, split into segments of at most `largest`.
 
-    split: how many elements share a texel along this dimension. multiple: the texels of a segment
+    split: the elements that share a texel along this dimension. multiple: the texels of a segment
     are padded to a multiple of it.
     """
     if -(-length // largest) > MOST_TILES:
@@ -138,14 +139,14 @@ class Tiling:
     columns: list[Segment]
 
     def __post_init__(self) -> None:
-        """Raises InputError where there would be more products of tiles than are planned."""
+        """Raises InputError if there would be too many products of tiles."""
         products = len(self.rows) * len(self.inner) * len(self.columns)
         if products > MOST_TILES:
             largest = max(segment.texels for segment in (*self.rows, *self.inner, *self.columns))
             raise _too_many(products, "products of tiles", largest)
 
     def draws(self, side: int) -> int:
-        """How many squares are drawn if each tile is cut into squares of that side, in texels.
+        """The number of squares drawn if each tile is cut into squares of that side, in texels.
 
         A square is counted for each segment of the inner dimension, and squares may be cut.
         """
@@ -162,7 +163,7 @@ class Tiling:
                 yield Tile(i, j, rows, columns, self.suffix(i, j))
 
     def suffix(self, row: int, column: int) -> str:
-        """What the name of a tile's texture ends with; nothing if no matrix is split."""
+        """The suffix of a tile's texture name; empty if no matrix is split."""
         whole_product = len(self.rows) == len(self.inner) == len(self.columns) == 1
         return "" if whole_product else f"[{row},{column}]"
 
@@ -180,12 +181,12 @@ class TiledProduct(PlanBuilder):
     a, b: the textures of the tiles, by row and column. c: the product.
     """
 
-    warns = False  # a block of one iteration has no use for the steps between iterations
+    warns = False  # a block of one iteration does not use the steps between iterations
 
     def __init__(
         self, name: str, shape: Shape, layout: TexelLayout, tiling: Tiling | None = None
     ) -> None:
-        """The operands and their textures; what is drawn is the method's."""
+        """The operands and their textures; the method draws."""
         super().__init__(name)
         self.layout, self.stored = layout, layout.stored
         self.tiling = tiling or layout.tiling(shape)
@@ -249,9 +250,9 @@ class TiledProduct(PlanBuilder):
     ) -> dict[int, Corners]:
         """Figure 1's "texA coords" and "texB coords", by unit.
 
-        They replicate column `step` of A and row `step` of B over a rectangle of so many rows and
-        columns, in texels. Row 0 is the bottom row of GL's window, so that the paper's upper left
-        is the corner (0, 0) of a plan.
+        They replicate column `step` of A and row `step` of B over a rectangle of that size, in
+        texels. Row 0 is the bottom row of GL's window, so that the paper's upper left is the corner
+        (0, 0) of a plan.
         """
         lower, upper = (step, first_row), (step, first_row + rows)
         left, right = (first_column, step), (first_column + columns, step)
@@ -262,7 +263,7 @@ class TiledProduct(PlanBuilder):
 
     @property
     def coordinate_steps(self) -> Vec4:
-        """What an iteration of the inner loop adds to A's (s, t) and to B's (s, t).
+        """The step of an iteration of the inner loop in A's (s, t) and in B's (s, t).
 
         It moves along a row of A and a column of B, or across if the operand is transposed.
         """

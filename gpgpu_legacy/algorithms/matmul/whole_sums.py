@@ -76,8 +76,8 @@ def _drawn(
 ) -> PlanBuilder:
     """The product, drawn by a shader that unrolls the inner dimension.
 
-    Where that is longer than a texture or a program may be, there are several passes, and the
-    framebuffer adds them up by blending. given: the shader's variables.
+    If that exceeds a texture or a program, there are several passes, and the framebuffer adds them
+    up by blending. given: the shader's variables.
     """
     several = len(p.tiling.inner) > 1
     for tile in p.tiling.tiles():

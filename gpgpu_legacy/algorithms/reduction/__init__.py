@@ -1,1 +1,4 @@
-"""Algorithms that make one value of many."""
+"""Algorithms that reduce many values to one, a module each with its ALGORITHM.
+
+Their shaders live under shaders/, and code for several fields does not live here.
+"""

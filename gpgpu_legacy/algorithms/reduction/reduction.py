@@ -1,15 +1,15 @@
 """A reduction: the sum, the largest or the smallest element of a matrix, by halving the rectangle.
 
-A fragment program writes to its own texel alone, so there is no variable to which all fragments
+A fragment program writes only to its own texel, so there is no variable to which all fragments
 could add. Krüger and Westermann draw a rectangle of half the width and half the height instead.
 Each fragment combines four texels of the pass before, until one texel is left. Dot products, norms
-and the test whether a solver has converged all need it. Buck and Purcell have it among the
-primitives of their toolkit, beside map, sort and search.
+and convergence tests of solvers need it. Buck and Purcell list it among the primitives of their
+toolkit, beside map, sort and search.
 
-The rectangle and the coordinates depend on the iteration, so all passes are one loop, and two
-textures take turns in it. The interpolated coordinates step by two texels from fragment to
-fragment. If n is no power of two, the matrix lies in the corner of a texture whose size is one. The
-rest of that texture holds what changes nothing: 0 for a sum, the least number for the largest.
+The rectangle and the coordinates depend on the iteration, so all passes are one loop, in which two
+textures alternate. The interpolated coordinates step by two texels from fragment to fragment. If n
+is not a power of two, the matrix lies in the corner of a texture whose size is one. The rest of
+that texture holds the neutral element: 0 for a sum, the least number for the largest.
 
 There are log₂ n passes, which draw (n² - 1) / 3 fragments in all: each a fourth of the one before.
 
@@ -33,7 +33,7 @@ GREATEST = float.fromhex("0x1.fffffep127")
 
 
 _OPERATIONS = {"max": ("MAX", -GREATEST), "min": ("MIN", GREATEST), "sum": ("ADD", 0.0)}
-"""The opcode of each operation, and the number that changes nothing."""
+"""The opcode of each operation, and its neutral element."""
 
 
 def reduction(

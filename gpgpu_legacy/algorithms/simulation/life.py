@@ -9,9 +9,9 @@ numbers in the cells a year later, and had boiling and convection.
 A fragment looks up its own cell and the eight neighbours. The texture repeats, which makes the grid
 a torus. Only 2D textures do, with coordinates from 0 to 1, so the program is told the size of a
 texel. It computes all coordinates before the first lookup, since each lookup that depends on the
-one before is an indirection, and chips allowed few. Two textures take turns.
+one before is an indirection, and chips allowed few. Two textures alternate.
 
-There is a pass for each generation, and each looks nine texels up for each cell.
+There is a pass for each generation, and each looks up nine texels for each cell.
 
 - M. Gardner: The fantastic combinations of John Conway's new solitaire game "life". Scientific
   American, October 1970.

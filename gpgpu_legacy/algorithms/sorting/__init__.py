@@ -1,1 +1,4 @@
-"""Algorithms that sort."""
+"""Algorithms that sort, a module each with its ALGORITHM.
+
+Their shaders live under shaders/, and code for several fields does not live here.
+"""

@@ -1,1 +1,4 @@
-"""The ceilings of this machine, measured."""
+"""The calibration of this machine: plans that measure its ceilings, and the profile from them.
+
+The model that uses a profile lives in predict/.
+"""

@@ -1,5 +1,7 @@
-"""The sections of the page, one module each, in the order in which they are shown. A section shows
-results of other rooms and computes none of its own; scripts and templates are in web/.
+"""The sections of the page, one module each, in the order in which they are shown.
+
+A section shows results of other rooms and computes none of its own; scripts and templates are in
+web/.
 """
 
 from __future__ import annotations

@@ -1,1 +1,4 @@
-"""Tables of formulas: recovered from counts, and set beside the published ones."""
+"""Tables of formulas: recovered from counts, beside the published ones.
+
+No formula is typed in here.
+"""

@@ -1,1 +1,4 @@
-"""Tables of measurements: published, recomputed, and measured here."""
+"""Tables of measurements: published, recomputed, and measured here.
+
+The engine that measures lives in measure/.
+"""

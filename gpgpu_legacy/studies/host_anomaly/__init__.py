@@ -1,1 +1,4 @@
-"""Why the published host is slow at n = 1024."""
+"""Why the published host is slow at n = 1024: simulated misses, a fit, and predictions.
+
+The simulator of pages and caches lives in cache/.
+"""

@@ -1,1 +1,4 @@
-"""Every method under a chip's roof."""
+"""Every method under the roofs of chips, with published and measured times.
+
+The model of time lives in predict/, and the engine that measures in measure/.
+"""

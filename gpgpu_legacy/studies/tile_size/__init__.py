@@ -1,1 +1,4 @@
-"""What a tile saves a cache: formulas beside exact simulation."""
+"""What a tile saves behind a cache: formulas beside exact simulation.
+
+The simulator lives in cache/, and the algorithm in algorithms/.
+"""
