@@ -23,21 +23,21 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import Plan
 
 SHIPPED_IN = "gpgpu_legacy"
-"""The package that an algorithm of our own comes from."""
+"""The package name of our own algorithms."""
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """A family of plans: an algorithm in passes, whose parameters are those of a function.
+    """A family of plans: an algorithm in passes, with the parameters of a function.
 
     build: returns a Pipeline, or another builder of a plan. `Annotated[int, "the meaning"]` says
     what a parameter is. The builder has the reference function, sample inputs and the number of
     operations.
-    name: on the command line, as in `bitonic-sort`. field: what it belongs to, such as `sorting`.
+    name: on the command line, such as `bitonic-sort`. field: its subject, such as `sorting`.
     source: who published it for graphics hardware, where and when. year: of that; None if unknown.
-    summary: what it computes, in one line. aliases: other names. lacked: what the hardware or API
-    of the day did not offer. package: that it comes from. file: of somebody else's code; None for
-    an algorithm of ours and for a plan.json.
+    summary: its result, in one line. aliases: other names. lacked: a feature missing in the
+    hardware or API of the day. package: its origin. file: of a user's code; None for an algorithm
+    of ours and for a plan.json.
     """
 
     name: str
@@ -59,12 +59,12 @@ class Algorithm:
 
     @cached_property
     def parameters(self) -> dict[str, AlgorithmParameter]:
-        """What its plans depend on, by name, in the order in which `build` lists it."""
+        """Its parameters by name, in the order of `build`."""
         with running(self.file):
             return {parameter.name: parameter for parameter in parameters_of(self.build)}
 
     def settings(self, given: dict[str, Any]) -> dict[str, Any]:
-        """Values for parameters, checked; a text becomes what the parameter's annotation says.
+        """Values for parameters, checked; a text is converted to the annotated type.
 
         Raises InputError for an unknown parameter, a value that does not fit and a missing one.
         """
@@ -81,18 +81,17 @@ class Algorithm:
         }
 
     def builder(self, **given: Any) -> PlanBuilder:
-        """What builds the plan for those parameters; the others have their defaults.
+        """The builder of the plan for those parameters; others have their defaults.
 
-        Raises what `settings` raises, and InputError for a function that fails, with its file and
-        line.
+        Raises as `settings` does, and InputError for a function that fails, with its file and line.
         """
         settings = self.settings(given)
         with running(self.file):
             built = self.build(**arguments_of(self.build, self.parameters, settings))
             if self.file is not None and isinstance(built, PlanBuilder):
-                built.plan()  # what is wrong with it has a place in the file
+                built.plan()  # its error has a place in the file
         if inspect.iscoroutine(built):
-            built.close()  # or Python warns that nobody awaited it
+            built.close()  # else Python warns that it was never awaited
         if isinstance(built, Plan):
             built = PlanBuilder.continuing(built)
         if not isinstance(built, PlanBuilder):
@@ -113,5 +112,5 @@ class Algorithm:
         return built
 
     def plan(self, **given: Any) -> Plan:
-        """The plan for those parameters; raises what `builder` raises."""
+        """The plan for those parameters; raises as `builder` does."""
         return self.builder(**given).plan()

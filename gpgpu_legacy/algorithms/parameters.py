@@ -18,7 +18,7 @@ from gpgpu_legacy.arguments import as_integer, described, integer_in, real_in
 from gpgpu_legacy.errors import InputError
 
 Plain = int | float | str | bool | None
-"""A parameter's value, as it is shown and recorded."""
+"""A parameter's value, in the form that is shown and recorded."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class AlgorithmParameter:
     """A parameter of an algorithm, such as a size.
 
     kind: the type of its values. default: None leaves the value to the algorithm; a parameter
-    without a default is `required`. meaning: in words; empty where nobody says. group: the
+    without a default is `required`. meaning: in words; empty if not given. group: the
     parameter of the function whose dataclass has it; empty if it is the function's own.
     """
 
@@ -39,7 +39,7 @@ class AlgorithmParameter:
 
     @property
     def values(self) -> str:
-        """What may be given, in words."""
+        """The allowed values, in words."""
         words = {int: "whole number", float: "number", str: "text", bool: "true, false"}
         return " or ".join(
             words.get(kind) or ", ".join(_choices(kind)) or kind.__name__
@@ -60,13 +60,13 @@ class AlgorithmParameter:
 
     @property
     def choices(self) -> dict[str, Any]:
-        """The values to choose from, by how they are given; none where there are too many."""
+        """The values to choose from, in the caller's spelling; none if there are too many."""
         return {text: value for kind in self.kinds for text, value in _choices(kind).items()}
 
     def checked(self, value: Any, recipe: str) -> Any:
-        """A value in the type of the parameter, from text or from what a caller has.
+        """A value in the type of the parameter, from text or from a Python value.
 
-        recipe: the name of what is built, for messages. Raises InputError for one that does not
+        recipe: the name of the algorithm, for messages. Raises InputError for one that does not
         fit.
         """
         if isinstance(value, str):
@@ -115,9 +115,9 @@ class AlgorithmParameter:
 
 
 def parameters_of(build: Callable[..., object]) -> tuple[AlgorithmParameter, ...]:
-    """The parameters of a function that builds plans, in its order: those that have a name.
+    """The named parameters of a function that builds plans, in its order.
 
-    So neither `*args` nor `**options` is one, nor what can only be given by its position.
+    These exclude `*args`, `**options` and positional-only parameters.
     """
     hints = _hints(build)
     try:
@@ -156,7 +156,7 @@ def arguments_of(
 def _hints(function: Callable[..., object]) -> dict[str, Any]:
     try:
         return get_type_hints(function, include_extras=True)
-    except Exception:  # somebody's annotations may need what is imported for a type checker alone
+    except Exception:  # annotations may need names that are imported only for a type checker
         return {}
 
 
@@ -176,7 +176,7 @@ def _parameter(name: str, hint: Any, default: Any, group: str = "") -> Algorithm
 
 
 def plainly(value: Any) -> Plain:
-    """A parameter as it is shown and recorded: a number, a flag or text."""
+    """A parameter in the form that is shown and recorded: a number, a flag or text."""
     if isinstance(value, Enum):
         value = value.value
     if getattr(value, "shape", None) == ():  # a number of NumPy
@@ -185,7 +185,7 @@ def plainly(value: Any) -> Plain:
 
 
 def titled(name: str, parameters: Mapping[str, Plain]) -> str:
-    """A plan's name, and those of its parameters that say something: sizes, words and set flags."""
+    """A plan's name with its informative parameters: sizes, words and set flags."""
     shown = ", ".join(
         f"{parameter} = {value}"
         for parameter, value in parameters.items()
@@ -195,7 +195,7 @@ def titled(name: str, parameters: Mapping[str, Plain]) -> str:
 
 
 def _choices(kind: Any) -> dict[str, Any]:
-    """The values of a type that has few, by how they are given; none for other types."""
+    """The values of a type that has few, in the caller's spelling; none for other types."""
     if get_origin(kind) is Literal:
         return {str(choice): choice for choice in get_args(kind)}
     if isinstance(kind, type) and issubclass(kind, Enum):

@@ -1,19 +1,19 @@
-"""The bitonic sort: a network of comparisons that does not depend on what is sorted.
+"""The bitonic sort: a network of comparisons that does not depend on the data.
 
 Batcher's network sorts n numbers, n a power of two, in log₂ n stages. A stage makes sorted runs of
 twice the length. It takes two runs, one ascending and one descending, and compares elements that
 are half a new run apart, then a fourth, and so on down to neighbours. So stage k has k steps. In
-each step, every element is compared once, with a partner that is known beforehand.
+each step, every element is compared once, with a partner that is known in advance.
 
-That suits fragment programs. They cannot write to a place that they compute, so they cannot move an
+That suits fragment programs. They cannot write to a computed position, so they cannot move an
 element. Instead, each fragment looks up its own element and its partner's, and keeps the smaller or
 the larger; the partner's fragment makes the same comparison again. Purcell et al. sort photons into
 a grid in this way. Kipfer and Westermann leave more of the arithmetic to the rasteriser.
 
 The numbers lie in a texture row after row. Its width is a power of two, too, so a partner is in the
 same row or in the same column. The distance to the partner and the length of the runs are
-parameters that depend on the iteration. A loop in a loop becomes one Repeat with tables of them, in
-which two textures take turns.
+parameters that depend on the iteration. The nested loop becomes one Repeat with tables of these
+parameters, in which two textures alternate.
 
 There are 1 + 2 + … + log₂ n = log₂ n (log₂ n + 1) / 2 passes.
 
@@ -72,7 +72,7 @@ def _stages(n: int) -> int:
 def _column_or_row(
     elements: LoopExpression, width: int, value: Any
 ) -> tuple[LoopExpression, LoopExpression, int, int]:
-    """A value for so many elements further: along the row if it is long enough, else upwards."""
+    """A value that many elements further on: along the row if it is long enough, else upwards."""
     return (
         elements.map(lambda k: value(k) if k < width else 0.0),
         elements.map(lambda k: value(k // width) if k >= width else 0.0),
