@@ -37,15 +37,15 @@ Setting = (
 """The value of a parameter."""
 
 UNSTEADY = 4.0
-"""A run that takes over so many times as long as another of its kind was disturbed."""
+"""A run that takes more than this many times as long as another of its kind was disturbed."""
 
 
 class Attempt(Record):
-    """Who did what.
+    """The identity of a result.
 
-    case: what all who have that case computed, such as `n = 512`. plan: by which plan, or in place
-    of which; None for a library, which multiplies in place of any. parameters: that the plan was
-    built with; of a library, the sizes. executor: its name, or the peer's or the function's.
+    case: of all participants, such as `n = 512`. plan: the one run, or replaced; None for a
+    library, which can replace any product. parameters: of the plan; for a library, the sizes.
+    executor: its name, or the peer's or the function's.
     """
 
     case: Line
@@ -90,7 +90,7 @@ class Timed(Attempt):
 
     @property
     def name(self) -> str:
-        """What people call who was measured."""
+        """The name of the participant for people."""
         return f"{self.executor}()" if self.is_reference else self.executor
 
     @property
@@ -230,7 +230,7 @@ class Bench(RecordedResult, kw_only=True):
         yield from busy_notes(self.busy_share)
 
     def _ratios(self) -> Grid:
-        """How many times as fast as each peer the executors are; no rows without peers."""
+        """The speed of the executors relative to each peer; no rows without peers."""
         peers = dict.fromkeys(r.executor for r in self.results if r.is_peer)
         own = [r for r in self.results if peers and r.is_own]
 
@@ -279,7 +279,7 @@ def varying(runs: Iterable[Attempt]) -> tuple[str, ...]:
 
 
 def _who(runs: Sequence[Attempt]) -> Iterator[_Column]:
-    """The columns that say what was run, where these are not alike in all rows."""
+    """The columns that identify a row, if they are not alike in all rows."""
     if len({run.case for run in runs}) > 1:
         yield "case", lambda run: run.case
     if len({run.plan for run in runs} - {None}) > 1:
@@ -320,8 +320,8 @@ class Comparison(Result):
     """A comparison of two benchmarks.
 
     differences: between the machines, or in what is timed; where there are any, times cannot be
-    compared, and there are no ratios. Each is what differs, then and now. only_old, only_new: how
-    many results only one of them has.
+    compared, and there are no ratios. Each has the old and the new value. only_old, only_new: the
+    number of results that only one of them has.
     """
 
     differences: tuple[tuple[str, str, str], ...]

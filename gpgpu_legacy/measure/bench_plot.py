@@ -30,7 +30,7 @@ _MS = 1e3
 
 
 class _Line(NamedTuple):
-    """What the points of one line have in common. family: has a colour. variant: see `varying`."""
+    """The properties that a line's points share. family: has a colour. variant: see `varying`."""
 
     is_own: bool
     family: str
@@ -40,13 +40,13 @@ class _Line(NamedTuple):
 
 
 def draw_bench(bench: Bench, path: Path) -> None:
-    """Draw GFLOPS of a benchmark, or the times where a plan has none: PNG, SVG or PDF.
+    """Draw GFLOPS of a benchmark, or times if a plan has none: PNG, SVG or PDF.
 
     Cases are places on the x axis: the values of the parameter that tells them apart, on a
-    logarithmic axis, or their labels where there is no such one. Each line has its name at its end;
-    its colour tells the plan where there are several, its marks the executor. A bar is from the
-    fastest to the slowest run. Peers and reference functions are dashed.
-    Raises InputError where there is nothing to draw, or the figure cannot be written.
+    logarithmic axis, or their labels if there is none. Each line has its name at its end; its
+    colour shows the plan if there are several, its marks the executor. A bar is from the fastest to
+    the slowest run. Peers and reference functions are dashed. Raises InputError if there is nothing
+    to draw, or the figure cannot be written.
     """
     if not bench.results:
         raise InputError("nothing was measured, so there is nothing to plot; see the table")

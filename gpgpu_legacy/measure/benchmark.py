@@ -1,14 +1,14 @@
 """Pipelines measured on executors, in turn with their peers and their reference functions.
 
 Computing alone is timed: an executor's `Timings.compute_s`, a peer's computing on inputs that are
-on its device already. Every run of an executor packs and uploads its operands first, while a GPU
+on its device already. Every run of an executor first packs and uploads its operands, while a GPU
 idles; so an executor's times on a GPU are those of a single run, and show a clock that drops while
 the GPU idles. A library's product is read back after each run, too; the runs of other peers follow
-one another closely. Whole calls may be timed instead, with all of that in their times.
+closely. Whole calls can be timed instead, including all of this.
 
 Products of one size are measured together, in turn with the libraries' own, and are compared with a
-product in float64. Other pipelines are compared with what their function and the reference machine
-give, where these take part.
+product in float64. Other pipelines are compared with the outputs of their function and of the
+reference machine, if these take part.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ WholeCall = Callable[[PlanBuilder, Arrays, Executor, Machine], Arrays]
 """A run of a pipeline as a user calls for it, from inputs in memory to outputs there."""
 
 Checked = tuple[float, int | None] | None
-"""How far a product is from one in float64, and of how many rows; None: of all. None: unchecked."""
+"""A product's error against float64 and the number of rows checked, None for all; or None."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Case:
 
 
 def tuned(pipeline: PlanBuilder, executor: str = registry.AUTO) -> Case:
-    """A pipeline on an executor: where that is left to `auto`, in the way that tuning has found."""
+    """A pipeline on an executor; if that is `auto`, in the way that tuning has found."""
     p, chosen, machine = as_tuned(pipeline, executor)
     return Case(p, executors=(chosen,), machine=machine)
 
@@ -164,7 +164,7 @@ class _Subject:
 
 
 def _difference(outputs: Arrays, standard: Arrays) -> float:
-    """How far outputs are from others; 0 where all numbers agree."""
+    """The difference between outputs; 0 if all numbers agree."""
     wanted = in_float64(standard)
     if all(np.array_equal(outputs[name], wanted[name], equal_nan=True) for name in wanted):
         return 0.0
@@ -176,7 +176,7 @@ def _difference(outputs: Arrays, standard: Arrays) -> float:
 
 @dataclass(frozen=True, eq=False)
 class _Entrant:
-    """Who is measured on a case: an executor, a peer, a library, or else its function."""
+    """A participant in a case: an executor, a peer, a library, or else its function."""
 
     subject: _Subject
     name: str
@@ -199,7 +199,7 @@ class _Entrant:
 
     @property
     def standard(self) -> str | None:
-        """What others are compared with, if its outputs are that: the field of a Timed."""
+        """The field of a Timed for comparisons with its outputs, if others are compared with it."""
         if self.executor is not None:
             return "max_difference" if self.executor.capabilities.is_reference else None
         if self.library is not None:
@@ -239,7 +239,7 @@ class _Entrant:
 
     @contextmanager
     def _opened(self, p: PlanBuilder, inputs: Arrays) -> Iterator[PeerRun]:
-        """What runs a pipeline as often as wanted."""
+        """Runs a pipeline as often as wanted."""
         call, machine = self.subject.bench.call, self.subject.case.machine
         if self.library is not None and self.subject.product is not None:
             a, b = self.subject.product.factors(inputs)
@@ -295,7 +295,7 @@ class _Entrant:
         return Ready(run, check, settle)
 
     def _outputs(self, p: PlanBuilder, runs: PeerRun) -> Arrays:
-        """What a run gave, by name; float64 of the function, which is compared with."""
+        """The outputs of a run by name; from the function in float64, for comparisons."""
         found = runs.outputs()
         if self.library is not None:
             return {"C": found}
@@ -365,7 +365,7 @@ class Benchmark:
                     entrant.subject.compared.add(entrant.standard)
 
     def _entered(self, subject: _Subject) -> Iterator[_Entrant]:
-        """Who takes part in a case, but for libraries."""
+        """The participants in a case, except libraries."""
         case, p = subject.case, subject.p
         if p.reference is not None and self.has_reference and subject.product is None:
             yield _Entrant(subject, _name_of(p.reference), processor())
@@ -383,7 +383,7 @@ class Benchmark:
             yield _Entrant(subject, executor.name, executor.device(), executor)
 
     def remembered(self, key: object, make: Callable[[], Any]) -> Any:
-        """What was made for that key, such as inputs; that of few is kept."""
+        """The value made for that key, such as inputs; only a few are kept."""
         if key not in self.memory:
             if len(self.memory) >= _REMEMBERED:
                 del self.memory[next(iter(self.memory))]
@@ -392,7 +392,7 @@ class Benchmark:
 
     @property
     def steps(self) -> int:
-        """How often `measure` reports progress."""
+        """The number of progress reports of `measure`."""
         return count_steps(list(self.entered), self.rounds)
 
     def measure(
@@ -420,7 +420,7 @@ class Benchmark:
         return result
 
     def _room(self, size: int) -> int:
-        """How many prepared plans of a size fit in memory at once; at least 1."""
+        """The number of prepared plans of a size that fit in memory at once; at least 1."""
         return fit_at_once(max(bytes_of(s.plan) for s in self.subjects if s.size == size))
 
     def _bench(self, measured: Measured, budget: Budget) -> Bench:
@@ -479,9 +479,9 @@ def _finite(error: float | None) -> float | None:
 
 
 def _labels(pipelines: Sequence[PlanBuilder]) -> list[str]:
-    """What each computes, in a few words: the parameters that differ, and the sizes of products.
+    """The work of each in a few words: the parameters that differ, and the sizes of products.
 
-    How a product is computed, such as its block, is no part of it.
+    The way that a product is computed, such as its block, is left out.
     """
     products = [product_of(p) for p in pipelines]
     what = [
@@ -506,13 +506,13 @@ def _shaped(plan: Plan, result: Result) -> Arrays:
 
 
 def _name_of(function: Reference) -> str:
-    """What results call a reference function: its name, if it has one."""
+    """The name of a reference function in results: its own, if it has one."""
     name = str(getattr(function, "__name__", "")).strip("_")
     return name if name.isidentifier() else "reference"
 
 
 def _why_not(executor: Executor, subject: _Subject) -> str:
-    """Why an executor does not run a case; empty where it does."""
+    """Why an executor does not run a case; empty if it does."""
     machine, missing = subject.case.machine, subject.plan.kinds - executor.capabilities.passes
     if missing:
         return f"it does not run {names_of(missing)}"

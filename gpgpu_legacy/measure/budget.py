@@ -12,7 +12,7 @@ Clock = Callable[[], float]
 
 
 GRACE_S = 1.0
-"""Seconds beyond a budget that nobody is told of: what has begun is ended, closed and written."""
+"""Seconds beyond a budget that are not reported: started work is finished, closed and written."""
 
 
 class Budget:
@@ -45,7 +45,7 @@ class Budget:
 
     @property
     def overrun(self) -> str | None:
-        """By how much it was exceeded, in a line; None if by no more than GRACE_S."""
+        """A line that says by how much it was exceeded; None if by no more than GRACE_S."""
         over_s = -self.left_s
         if over_s <= GRACE_S:
             return None

@@ -6,11 +6,10 @@ turn. A job's time is the median of its runs in the rounds. If memory cannot hol
 at once, each is closed after its part of a round; in the next round it is opened
 again, and run once without being measured.
 
-A run does not start if it is expected to outlast the budget. What is expected follows from a
-smaller size: computing grows with the cube of the size, transfers and checks with its square,
-preparing and closing with the size itself. If no smaller size was asked for, the engine probes
-some. A job whose rounds do not fit has its first run as its result. If nothing fits, the cheapest
-job is run once.
+A run does not start if it is expected to outlast the budget. The expectation follows from a smaller
+size: computing grows with the cube of the size, transfers and checks with its square, preparing and
+closing with the size itself. If no smaller size was asked for, the engine probes some. A job whose
+rounds do not fit has its first run as its result. If nothing fits, the cheapest job is run once.
 """
 
 from __future__ import annotations
@@ -41,8 +40,8 @@ _MATRICES = 6  # float32: A, B, C, C's second framebuffer, and two for transfers
 class Ready:
     """A job that is open.
 
-    run: runs it once and gives the seconds of computing, without transfers. check: what the
-    outcome keeps of the last run's result, such as its error. settle: called before the runs of a
+    run: runs it once and gives the seconds of computing, without transfers. check: reduces the last
+    run's result to what the outcome keeps, such as its error. settle: called before the runs of a
     round; waits until what earlier jobs have started is over.
     """
 
@@ -55,9 +54,9 @@ class Ready:
 class MeasuredJob:
     """What to run at a size.
 
-    series: what is run, apart from its size; hashable. label: names the series to people. open:
-    prepares runs of any size, since smaller ones are probed. least: the smallest size that can be
-    opened; `size`, where there is no smaller one to probe. case: what is run at this size, in
+    series: identifies the work apart from its size; hashable. label: names the series to people.
+    open: prepares runs of any size, since smaller ones are probed. least: the smallest size that
+    can be opened; `size` if there is no smaller one to probe. case: the work at this size, in
     words, if not a product of n×n matrices.
     """
 
@@ -77,8 +76,8 @@ class MeasuredJob:
 class JobOutcome:
     """A job's result.
 
-    samples: seconds of the measured runs, in order. checked: what the job's check gave after its
-    first run. is_first_run: no round took place, so the only sample is of a run that would
+    samples: seconds of the measured runs, in order. checked: the result of the job's check after
+    its first run. is_first_run: no round took place, so the only sample is of a run that would
     otherwise not be measured.
     """
 
@@ -122,24 +121,24 @@ class Measured:
 
 
 def count_steps(jobs: Sequence[MeasuredJob], rounds: Rounds) -> int:
-    """How often `measure` reports progress."""
+    """The number of progress reports of `measure`."""
     return len(jobs) * (1 + rounds.count)
 
 
 def fit_at_once(plan_bytes: int) -> int:
-    """How many prepared plans of that size fit in what may be held; at least 1."""
+    """The number of prepared plans of that size that fit in the memory limit; at least 1."""
     held = max(LEAST_BYTES, min(MOST_BYTES, free_memory().size_bytes // _SHARE))
     return max(1, held // max(1, plan_bytes))
 
 
 def bytes_of(plan: Plan) -> int:
-    """About how many bytes a prepared plan takes: textures, and what is transferred."""
+    """About how many bytes a prepared plan takes: textures and transfers."""
     moved = sum(matrix.rows * matrix.columns for matrix in (*plan.operands, *plan.results))
     return 4 * moved + plan.texture_bytes
 
 
 def products_at_once(size: int) -> int:
-    """How many prepared products of n×n matrices fit in what may be held; at least 1."""
+    """The number of prepared n×n products that fit in the memory limit; at least 1."""
     return fit_at_once(_MATRICES * 4 * size**2)
 
 
@@ -155,14 +154,13 @@ def measure(
     results: Callable[[Measured], object] = lambda _: None,
     room: Callable[[int], int] = products_at_once,
 ) -> Measured:
-    """Measure jobs, as far as the budget goes: those of one size together, the smallest size first.
+    """Measure jobs within the budget, all of one size together, the smallest size first.
 
     progress: called with a description, `count_steps` times in all. results: called with all
     results so far whenever there are new ones, and when the measurement is interrupted.
-    room: how many jobs of a size may be open at once. If no job fits the budget, the cheapest one
-    is run once. Results are in the order of the jobs.
-    An error that a driver or a library raises becomes the reason why its job was not run; the other
-    jobs are not affected.
+    room: the number of jobs of a size that may be open at once. If no job fits the budget, the
+    cheapest one is run once. Results are in the order of the jobs. An error that a driver or a
+    library raises becomes the reason why its job was not run; the other jobs are not affected.
     """
     rank = {job: number for number, job in enumerate(jobs)}
     measurement = _Measurement(rank, budget, rounds, progress, results, room)
@@ -175,9 +173,9 @@ def measure(
 
 @dataclass(frozen=True)
 class _Cost:
-    """What a series took at a size, in seconds of the budget's clock.
+    """The times of a series at a size, in seconds of the budget's clock.
 
-    transfers_s: what a run takes beside computing, and the check.
+    transfers_s: of a run beside computing, and of the check.
     """
 
     size: int
@@ -221,9 +219,9 @@ class _Contender:
 
 @dataclass(eq=False)
 class _Measurement:
-    """The state of a measurement: what is known of each series, and the results so far.
+    """The state of a measurement: the costs of each series, and the results so far.
 
-    rank: the order of results. closing_s: what closing all open jobs takes. longest_close_s: stands
+    rank: the order of results. closing_s: the time to close all open jobs. longest_close_s: used
     for a series that has not been closed yet.
     """
 
@@ -266,7 +264,7 @@ class _Measurement:
         return 0.0 if cost is None else cost.at(job.size)
 
     def order(self, job: MeasuredJob) -> tuple[bool, float, int]:
-        """What sorts jobs by their cost, those of unknown cost last."""
+        """The sort key of jobs: their cost, unknown costs last."""
         return job.series not in self.known, self.expected_s(job), job.size
 
     def cheapest_in_any_case(self) -> None:
@@ -358,7 +356,7 @@ class _Measurement:
         """Turn an error into the reason why a job was not run."""
         try:
             yield
-        except Exception as error:  # a driver or a library raises what it likes
+        except Exception as error:  # a driver or a library may raise any error
             self.not_run.append(NotRun(job, why(error), is_refused=True))
 
     # Probes --------------------------------------------------------------------------------------
@@ -432,7 +430,7 @@ class _Measurement:
         self.known[series] = replace(self.known[series], close_s=close_s)
 
     def take(self, contender: _Contender) -> None:
-        """A job's part of a round, as far as the budget goes."""
+        """A job's part of a round, within the budget."""
         if contender.error is None and contender.unmeasured[-1] < self.rounds.longest_s:
             try:
                 self.sample(contender)

@@ -1,6 +1,6 @@
-"""How much processor time other processes use during a measurement.
+"""The processor time that other processes use during a measurement.
 
-The processes that this one has started, such as a browser, are its own and no others.
+The processes that this one has started, such as a browser, count as its own.
 """
 
 from __future__ import annotations

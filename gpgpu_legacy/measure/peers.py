@@ -1,8 +1,8 @@
-"""Peers: programs of today's that compute what a pipeline computes: libraries, and users' own.
+"""Peers: modern programs that compute the same as a pipeline: libraries, and users' own.
 
-It is nobody's business how a peer does that: by a CUDA kernel a pass, or by a loop that a compiler
-spreads over all cores. It brings the inputs to its device once. After that it starts, computes and
-is asked for its outputs as often as wanted, and only computing is timed.
+A peer may do that in any way: by a CUDA kernel for each pass, or by a loop that a compiler spreads
+over all cores. It brings the inputs to its device once. After that it starts, computes and is asked
+for its outputs as often as wanted, and only computing is timed.
 """
 
 from __future__ import annotations
@@ -34,13 +34,15 @@ class PeerRun(Protocol):
         """Run all passes, and return when they are done."""
 
     def outputs(self) -> Any:
-        """What was computed: the output, or a mapping of outputs by name; not timed."""
+        """The output, or a mapping of outputs by name; not timed."""
 
 
 OpenPeer = Callable[[Mapping[str, F32], Mapping[str, Any]], PeerRun]
 """Brings inputs, by name, to the peer's device, given the parameters that the plan was built with.
 
-It may raise anything, such as where the device or a library is missing: a benchmark says so."""
+It may raise any error, for example if the device or a library is missing: the benchmark reports
+it.
+"""
 
 
 @dataclass
@@ -57,7 +59,7 @@ class Calls:
         self.found = self.call()
 
     def outputs(self) -> Any:
-        """What it gave."""
+        """Its outputs."""
         return self.back(self.found)
 
 
@@ -97,7 +99,7 @@ class Library:
 
 
 TITLES = {"numpy-blas": "NumPy's BLAS", "cublas": "cuBLAS sgemm, no TF32"}
-"""What people call libraries, by the names that results have."""
+"""The names of libraries for people, by their names in results."""
 
 
 def libraries() -> Iterator[Library]:

@@ -1,4 +1,4 @@
-"""The machine that measurements are made on, as far as times depend on it."""
+"""The properties of the measuring machine on which times depend."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Platform:
 
 @cache
 def this_platform() -> Platform:
-    """The machine that this runs on. Makes the process's OpenGL context, where there can be one."""
+    """The machine that this runs on. Makes the process's OpenGL context, if possible."""
     from gpgpu_legacy.runtime.gl import core
 
     try:

@@ -17,8 +17,9 @@ from gpgpu_legacy.serial import fields_of
 T = TypeVar("T")
 
 MOST_ROUNDS = 10_000
-"""The most rounds of a measurement: medians of more are no better, and each costs time even where
-the budget is spent."""
+"""The most rounds of a measurement: medians of more are no better, and each costs time even after
+the budget is spent.
+"""
 
 MOST_RUNS = 1_000_000
 """The most runs of one plan for a median of its times, all of which are kept."""
@@ -26,7 +27,7 @@ MOST_RUNS = 1_000_000
 
 @dataclass(frozen=True)
 class Rounds:
-    """How often jobs are measured.
+    """The rules for the number of measurements.
 
     count: the number of rounds. round_s, most_runs: a job that takes less than `round_s` seconds is
     run several times in a round, up to `most_runs` times; a single short run would measure how fast
@@ -45,7 +46,7 @@ class Rounds:
             raise InputError(f"--repeat is {self.count}; it must be from 1 to {MOST_ROUNDS}")
 
     def runs(self, seconds: float) -> int:
-        """How often a job of that many seconds is run in a round."""
+        """The number of runs in a round for a job of that many seconds."""
         return max(1, min(self.most_runs, int(self.round_s / max(seconds, 1e-9))))
 
 
@@ -100,7 +101,7 @@ def take_rounds(
 
 
 def as_repeat(repeat: object) -> int:
-    """How often a plan is run for the medians of its times; InputError where that is no number."""
+    """The number of runs for the medians of a plan's times; InputError if it is not a number."""
     number = as_positive("repeat", repeat)
     if number > MOST_RUNS:
         raise InputError(f"repeat is {number}; it must be at most {MOST_RUNS}")

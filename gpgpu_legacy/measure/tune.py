@@ -61,7 +61,7 @@ WRONG = 1e-2
 """The part of the largest result by which two ways differ that do not compute the same."""
 
 SHORTEST_S = 1e-9
-"""Seconds of a run that a coarse clock finds to take none: what is kept has ratios."""
+"""Seconds of a run that a coarse clock measures as 0: results have ratios."""
 
 _BLOCKS = (8, 16, 32, 64, 128, 256)
 
@@ -79,10 +79,10 @@ Axes = Callable[[Way], Iterator[tuple[str, list[Way]]]]
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search has found.
+    """The result of a search.
 
     seconds, default_seconds: medians of the best way and of the first one, in rounds at the end.
-    trials: how many ways were tried. finished: whether the search ended before the budget did.
+    trials: the number of ways tried. finished: whether the search ended within the budget.
     """
 
     way: Way
@@ -113,7 +113,7 @@ class WaySearch:
     cut_short: bool = False
 
     def descend(self, start: Way) -> SearchResult:
-        """What is found from that way on. Raises RefusedError where the way is refused."""
+        """The result of a search from that way on. Raises RefusedError if the way is refused."""
         self.once(start)
         first = best = self.once(start)
         self.tried[start] = ""
@@ -225,7 +225,7 @@ def axes_of(p: PlanBuilder, executors: Sequence[str]) -> Axes:
 
 
 def family_of(p: PlanBuilder) -> tuple[Algorithm, Mapping[str, Any]]:
-    """The algorithm of a pipeline, and what it was given; InputError for one without."""
+    """The algorithm of a pipeline, and its given parameters; InputError for one without."""
     if p.family is None:
         raise InputError(f"{p.name} is of no algorithm, so it has one way alone; tune an algorithm")
     return p.family
@@ -236,7 +236,7 @@ _MULTIPROCESSORS = 128  # about as many as the GPUs of today have
 
 @lru_cache(maxsize=4)
 def _usual_group(plan: Plan, *, is_gpu: bool) -> GroupShape | None:
-    """About the shape that a plan's work groups have by rule; None where no pass becomes one."""
+    """About the default shape of a plan's work groups; None if no pass becomes one."""
     device = Multiprocessors.of_gpu(_MULTIPROCESSORS) if is_gpu else Multiprocessors()
     textures = {texture.name: texture for texture in plan.textures}
     for step in fused_steps(plan):
@@ -299,7 +299,7 @@ def tune(
 
     budget: pipelines share it in equal parts. executors: to search; if empty, all that work here
     but the reference machine and the driver's own programs.
-    Raises InputError where tuning is off, and for a pipeline of no algorithm.
+    Raises InputError if tuning is off, and for a pipeline without an algorithm.
     """
     if is_off():
         raise InputError(f"{VARIABLE} is {OFF}, so nothing would be kept; unset it to tune")
@@ -332,7 +332,7 @@ def start_of(p: PlanBuilder, executor: str) -> Way:
 
 
 def _keep(p: PlanBuilder, result: SearchResult) -> None:
-    """Keep what a search has found, in place of what was kept for the algorithm before."""
+    """Keep the result of a search, instead of the algorithm's earlier one."""
     algorithm, given = family_of(p)
     tuned = as_record(
         Tuned,
@@ -388,10 +388,10 @@ class WayRunner:
             self.held.pop(way).close()
 
     def run(self, way: Way) -> float:
-        """Seconds of computing; RefusedError where a way is refused or gives other outputs."""
+        """Seconds of computing; RefusedError if a way is refused or gives other outputs."""
         try:
             result = self.result(way)
-        except Exception as error:  # a driver that finds a shader too large raises what it likes
+        except Exception as error:  # a driver that finds a shader too large may raise any error
             self.drop(way)
             raise RefusedError(why(error)) from None
         self.first = self.first or result.outputs
@@ -401,7 +401,7 @@ class WayRunner:
         return result.timings.compute_s
 
     def result(self, way: Way) -> Result:
-        """What a way gives. One that is prepared again first runs without being measured."""
+        """The outputs of a way. One that is prepared again first runs unmeasured."""
         prepared = self.held.pop(way, None)
         is_again = prepared is None and way in self.known
         if prepared is None:
@@ -426,7 +426,7 @@ class WayRunner:
 
     @cached_property
     def rounding(self) -> F32:
-        """By how much two products may differ.
+        """The largest difference that two products may have.
 
         Two sums of l products in float32, each of them rounded in any order, differ by no more
         than 2·l/(1 - l·2⁻²⁴)·2⁻²⁴ of the sum of the products' magnitudes.

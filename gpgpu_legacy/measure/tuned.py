@@ -1,4 +1,4 @@
-"""What tuning has found on this machine, kept from process to process, and how `auto` uses it.
+"""The results of tuning on this machine, kept between processes, and their use by `auto`.
 
 It is one file in the user's data folder: for each device with its driver, and each algorithm, the
 fastest way that `tune` (measure/tune.py) has found. The environment variable GPGPU_LEGACY_TUNING
@@ -50,9 +50,9 @@ VARIABLE, OFF = "GPGPU_LEGACY_TUNING", "off"
 
 
 class Way(Record, kw_only=False):
-    """How an algorithm is computed. block, accumulate: its parameters; None where it has none.
+    """A way to compute an algorithm. block, accumulate: its parameters; None if it has none.
 
-    group, tile: see Tuning; None where the executor's own rule decides.
+    group, tile: see Tuning; None if the executor's own rule decides.
     """
 
     executor: OneLine
@@ -73,7 +73,7 @@ class Way(Record, kw_only=False):
         return Tuning(self.group, self.tile) if self.group or self.tile else None
 
     def __str__(self) -> str:
-        """The way in words, without what the executor's own rule decides."""
+        """The way in words, without choices that the executor's own rule makes."""
         parts = [self.executor]
         if self.block is not None:
             parts.append(f"b = {self.block}")
@@ -141,7 +141,7 @@ def tuning_file() -> Path:
 
 
 def state() -> tuple[object, ...]:
-    """What differs as soon as other ways are kept, or none is to be used."""
+    """A value that changes as soon as other ways are kept, or tuning is switched off."""
     wanted = tuple(map(os.environ.get, (VARIABLE, "HOME", "XDG_DATA_HOME")))
     try:
         return *wanted, os.stat(_file_of(wanted)).st_mtime_ns  # noqa: PTH116 - much faster
@@ -180,7 +180,7 @@ def _write(kept: Iterable[Tuned]) -> None:
 
 
 def check_tuning_file() -> None:
-    """InputError where what is found could not be kept, before it takes long to find it."""
+    """Raise InputError if results could not be kept, before a long search."""
     path = tuning_file()
     make_folder(path.parent)
     check_writable(path)
@@ -188,7 +188,7 @@ def check_tuning_file() -> None:
 
 
 def tuned_here() -> dict[str, Tuned]:
-    """What is kept for this machine, by the algorithm's name; empty where tuning is off."""
+    """The results for this machine, by the algorithm's name; empty if tuning is off."""
     kept = () if is_off() else _read()
     return {tuned.algorithm: tuned for tuned in kept if tuned.is_here}
 
@@ -201,11 +201,11 @@ def keep(new: Tuned) -> None:
 
 
 class TuningReport(Result):
-    """What is kept for this machine. off: whether it is not used, and nothing more is kept.
+    """The results for this machine. off: whether tuning is off.
 
-    file: that keeps it; None where the user has no home. forgotten: the algorithms whose ways were
-    forgotten just now; None where nothing was to be. busy_share: the part of the processors' time
-    that other processes took during a search that was just made, from 0 to 1.
+    file: that keeps them; None if the user has no home. forgotten: the algorithms whose ways were
+    just forgotten; None if none were to be. busy_share: the part of the processors' time that other
+    processes took during a search that was just made, from 0 to 1.
     """
 
     file: str | None
@@ -254,7 +254,7 @@ class TuningReport(Result):
 def tuning_report(
     names: Collection[str] = (), *, forget: bool = False, busy_share: float | None = None
 ) -> TuningReport:
-    """What is kept for this machine, of all algorithms or of these.
+    """The results for this machine, of all algorithms or of these.
 
     forget: whether to forget it first.
     """
@@ -281,7 +281,7 @@ def tuning_report(
 
 @dataclass(frozen=True)
 class Choice:
-    """What to run: with which parameters, on what, and how."""
+    """A run's parameters, executors and Machine."""
 
     given: dict[str, Any]
     executor: str
@@ -295,11 +295,11 @@ _FREE = ("n", "m", "l", "alpha", "beta", "transpose_a", "transpose_b", "block", 
 def choose(
     algorithm: Algorithm, given: Mapping[str, Any], executor: str = AUTO, machine: Machine = USUAL
 ) -> Choice:
-    """The tuned way for what is left to `auto`, where there is one; else what was asked for.
+    """The tuned way for choices left to `auto`, if there is one; else the request itself.
 
-    Exact runs and other arithmetics stay as they are, and so does, where a way sets parameters, an
-    algorithm that is given others than its own defaults. The shape of the code is used only with
-    the parameters that it was found with.
+    Exact runs and other arithmetics stay as they are. So does an algorithm with non-default
+    parameters, if the way would set parameters. The shape of the code is used only with the
+    parameters that it was found with.
     """
     as_asked = Choice(dict(given), executor, machine)
     tuned = tuned_here().get(algorithm.name) if (executor, machine) == (AUTO, USUAL) else None
@@ -319,7 +319,7 @@ def choose(
 def as_tuned(
     p: PlanBuilder, executor: str = AUTO, machine: Machine = USUAL
 ) -> tuple[PlanBuilder, str, Machine]:
-    """A pipeline, and what runs it how: as `choose` says, where an algorithm built it."""
+    """A pipeline with executors and a Machine: from `choose`, if an algorithm built it."""
     if p.family is None:
         return p, executor, machine
     algorithm, given = p.family

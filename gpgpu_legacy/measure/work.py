@@ -1,4 +1,4 @@
-"""What is measured as work: products of matrices, and how much work any other plan is.
+"""The work to measure: products of matrices, and the equivalent size of any other plan.
 
 The engine expects that a run of size n takes seconds that grow with n³, as a product of n×n
 matrices does. So the size of a plan is the cube root of its work. A smaller size is probed with a

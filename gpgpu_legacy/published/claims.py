@@ -22,7 +22,7 @@ from gpgpu_legacy.published.tables import MeasuredCell, MeasuredTable, Series
 from gpgpu_legacy.serial import as_record
 
 Published = float | int | str | tuple[float, ...] | None
-"""A number, several, a formula or a sentence, as printed; None where the paper prints no value."""
+"""A number, several, a formula or a sentence, as printed; None if the paper prints no value."""
 
 
 class Alternative(Derived, kw_only=True):
@@ -38,10 +38,10 @@ class Claim(ClaimHead, kw_only=True):
 
     quote: the words around it, abridged. reading: the number that words stand for, 2 for twofold.
     tolerance: how far ours may be off, half of the last printed digit unless the data says more.
-    derive: the function of papers/derive/ that recomputes it, with these arguments; None where
-    there is no such function. rests_on: what must be assumed for it to agree. reason: why ours
-    differs, or why nothing checks it. repaired: how a damaged text was read. turned_by: a change of
-    an input that takes the agreement away. cause: of a difference, where several claims share it.
+    derive: the function of papers/derive/ that recomputes it, with these arguments; None if there
+    is no such function. rests_on: the assumption under which it agrees. reason: why ours differs,
+    or why it is not checked. repaired: how a damaged text was read. turned_by: a change of an input
+    that takes the agreement away. cause: of a difference, if several claims share it.
     """
 
     published: Published
@@ -57,7 +57,7 @@ class Claim(ClaimHead, kw_only=True):
 
     @property
     def expected(self) -> Published:
-        """What ours is compared with: the published value, or the number its words stand for."""
+        """The value to compare ours with: the published one, or the number that words stand for."""
         return self.published if self.reading is None else self.reading
 
 
@@ -117,7 +117,7 @@ def cell_claims(
     """A claim for each cell of the tables of measurements.
 
     paper: its id. columns: how the cells of a column are recomputed, where they are.
-    Raises KeyError where one of these names no column of the tables.
+    Raises KeyError if one of these names no column of the tables.
     """
     known = {(column.table, column.series): column for column in columns}
     for table in tables:

@@ -22,7 +22,7 @@ from gpgpu_legacy.serial import as_record, from_toml, with_fields
 class Paper(Citation, kw_only=True):
     """A paper: its citation, and what it prints.
 
-    claims: those of the text, then those of the tables and matrices, cell by cell.
+    claims: of the text, then of the tables and matrices, cell by cell.
     """
 
     tables: tuple[PublishedTable, ...]
@@ -73,7 +73,8 @@ def find_paper(name: str) -> Paper:
 def read_paper(text: str, name: str) -> Paper:
     """A paper from the text of its file; name: of the file, in messages.
 
-    Raises InputError, in one line with the place in the file, for a text that is no paper's data.
+    Raises InputError, in one line with the place in the file, for a text that is not a paper's
+    data.
     """
     entry = from_toml(text, PaperEntry, name, decimals=True)
     try:

@@ -20,7 +20,7 @@ Argument = Scalar | tuple[Scalar | tuple[str, ...], ...]
 
 
 class Quantity(Enum):
-    """What a column of measurements holds."""
+    """The contents of a column of measurements."""
 
     TIME = "time"
     RATE = "rate"
@@ -28,7 +28,7 @@ class Quantity(Enum):
 
 
 class Key(Enum):
-    """What identifies a row of a table of measurements."""
+    """The identity of a row of a table of measurements."""
 
     SIZE = "size"
     THREADS = "threads"
@@ -43,7 +43,7 @@ class Rate(Enum):
 
 
 class Rule(Enum):
-    """When the computed value agrees with the published one.
+    """The rule by which the computed value agrees with the published one.
 
     EQUAL: they are equal within the tolerance; texts are the same text. FORMULA: they are equal for
     all n and b. AT_LEAST, AT_MOST: the computed value is at least, or at most, the published one.
@@ -131,7 +131,7 @@ class PlanChange(Record):
 
 
 class CellChange(Record):
-    """A printed measurement, multiplied by `times`; of the claim's own size where none is given."""
+    """A printed measurement, multiplied by `times`; by default of the claim's own size."""
 
     table: str
     series: str
@@ -208,7 +208,7 @@ class FormulaRow(Record):
 
 
 class TableHead(Record):
-    """What all tables have.
+    """The common fields of all tables.
 
     id: in a paper that was read, the paper's id, a slash and the table's.
     """
@@ -233,7 +233,7 @@ class PublishedTable(TableHead, rename={"rows": "row"}):
 
     @property
     def quantities(self) -> dict[str, str]:
-        """What each column counts, by the names in papers/derive/counts.py."""
+        """The quantity of each column, by its name in papers/derive/counts.py."""
         return {
             "passes": "passes",
             "fragments_per_pass": "fragments_per_pass",
@@ -253,11 +253,11 @@ class CellEntry(Record):
 
 
 class SeriesHead(Record):
-    """What a column of a table of measurements holds, and what runs the same here.
+    """The contents of a column of measurements, and the method that runs the same here.
 
-    method: this package's; None where nothing is run. executor: the one whose device corresponds to
-    the paper's; where it can run, no other does. None for all executors.
-    dynamic, beta: options of the method; where beta is not 0, a C is added.
+    method: this package's; None if nothing is run. executor: the one whose device corresponds to
+    the paper's; if it can run, no other does. None for all executors. dynamic, beta: options of the
+    method; where beta is not 0, a C is added.
     """
 
     label: str
@@ -314,16 +314,16 @@ class MeasuredEntry(MeasuredHead, kw_only=True):
 
 
 class Derived(Record):
-    """What a function of papers/derive/ recomputes, with these arguments."""
+    """The function of papers/derive/ that recomputes a value, with its arguments."""
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
 
 
 class Judged(Derived):
-    """What is recomputed and gets a verdict.
+    """A value that is recomputed and gets a verdict.
 
     turned_by: a change of an input that takes the agreement away; a claim that agrees has one.
-    cause: the name of the cause of a difference, where several claims differ for the same one.
+    cause: the name of the cause of a difference, if several claims share it.
     """
 
     turned_by: Change | None = None
@@ -333,7 +333,7 @@ class Judged(Derived):
 class PrintedMatrix(Judged, kw_only=True):
     """A printed matrix, a string of numbers for each row, and how an element is recomputed.
 
-    rounding: what ours may be off besides half of the last printed digit.
+    rounding: the tolerance in addition to half of the last printed digit.
     """
 
     id: str
@@ -379,7 +379,7 @@ class ColumnEntry(Judged, kw_only=True):
 
 
 class ClaimHead(Judged, kw_only=True):
-    """What a claim is about. `gpgpu_legacy.published.claims.Claim` says what its fields are."""
+    """The fields of a claim; `gpgpu_legacy.published.claims.Claim` describes them."""
 
     id: str
     where: str
@@ -402,7 +402,7 @@ class ClaimEntry(ClaimHead, kw_only=True):
 
 
 class LeftOut(Record):
-    """Numbers that are no claim about anything here, and why."""
+    """Numbers that are not claims about anything here, and why."""
 
     where: str
     numbers: tuple[str, ...]
@@ -410,7 +410,7 @@ class LeftOut(Record):
 
 
 class Citation(Record):
-    """A paper's citation (`short` is how a text refers to it), and its numbers that are no claims.
+    """A paper's citation (`short` is how a text refers to it), and its numbers that are not claims.
 
     id: the name of its file, with hyphens.
     """

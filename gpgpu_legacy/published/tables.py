@@ -14,15 +14,15 @@ from gpgpu_legacy.published.schema import (
 from gpgpu_legacy.serial import Record, as_record
 
 Row = tuple[int, int | None]
-"""What a row of a table of measurements is about: a size, and a block where rows differ in it."""
+"""The case of a row of measurements: a size, and a block if rows differ in it."""
 
 
 class MeasuredCell(Record):
     """A published number, for n×n matrices.
 
-    value: in `unit`; where the text is damaged, `printed` is what it has and `repaired` says how it
-    was read. where: its place in the paper. block: b, for b×b threads; None where there are no
-    blocks. step: the weight of the last printed digit, 0.01 in 3.57.
+    value: in `unit`; if the text is damaged, `printed` has its words and `repaired` says how it was
+    read. where: its place in the paper. block: b, for b×b threads; None where there are no blocks.
+    step: the weight of the last printed digit, 0.01 in 3.57.
     """
 
     size: int
@@ -75,7 +75,7 @@ class MeasuredTable(MeasuredHead, kw_only=True):
 def measured_table(paper: str, entry: MeasuredEntry) -> MeasuredTable:
     """A paper's table of measurements, from its entry in the file.
 
-    Raises KeyError where a ratio or an interpolation names no series of the table.
+    Raises KeyError if a ratio or an interpolation names no series of the table.
     """
     series = tuple(
         as_record(Series, each, cells=tuple(_cell(entry.where, each, cell) for cell in each.cells))

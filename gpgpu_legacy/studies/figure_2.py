@@ -1,10 +1,10 @@
-"""What Figure 2 of Hall, Carr & Hart 2003 demonstrates: a Larson-McAllister product, pass by pass.
+"""Figure 2 of Hall, Carr & Hart 2003 from a run: a Larson-McAllister product, pass by pass.
 
 The picture itself was not at hand. Its caption speaks of the Larson-McAllister product of "a pair
 of 4×4 matrices", with an output that is "saturated, such that results greater than one appear
-uniformly white"; the text says what a pass combines. The layout is ours: a line for each pass, with
-the column of A and the row of B that it replicates over a rectangle, their product, and the
-framebuffer that adds the products up. Every array was read back from an executor; nothing is
+uniformly white"; the text describes the operands of a pass. The layout is ours: a line for each
+pass, with the column of A and the row of B that it replicates over a rectangle, their product, and
+the framebuffer that adds the products up. Every array was read back from an executor; nothing is
 computed here. Matrices are drawn with row 0 at the top, and each texel has its value in it.
 
 A scale of greys begins at 0, or at the least value if that is negative. It ends at 1 if the values
@@ -133,12 +133,12 @@ def demonstrate(
     given: Mapping[str, ArrayLike] | None = None,
     seed: int | None = None,
 ) -> PassByPass:
-    """Run larson-mcallister on an executor, and keep what the figure shows of every pass.
+    """Run larson-mcallister on an executor, and keep the panels of every pass.
 
-    p: what builds the product, of 1 to 16 rows and columns; 4×4 without. given: A and B. Without
-    them they are random, or the figure's own where these fit and there is no seed.
-    Raises InputError for other sizes, and for parameters other than these, the textures' format,
-    and the state.
+    p: the builder of the product, of 1 to 16 rows and columns; by default 4×4. given: A and B.
+    Without them they are random, or the figure's own where these fit and there is no seed. Raises
+    InputError for other sizes, and for parameters other than these, the textures' format, and the
+    state.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_A))
     own, plan = {"A": DEMONSTRATION_A, "B": DEMONSTRATION_B}, p.plan()
@@ -154,7 +154,7 @@ def demonstrate(
     executor.run(plan, operands, EXACT, observe)
 
     def alone(pass_: FragmentPass, program: Program) -> F32:
-        """What the pass draws with another program, onto an empty framebuffer."""
+        """The result of the pass with another program, on an empty framebuffer."""
         drawing = replace(pass_, program=program, blend=Blend.NONE)
         return drawn_alone(executor, plan, drawing, operands)[..., 0]
 
@@ -210,7 +210,7 @@ _HEADS = (
     ("framebuffer", "after the pass"),
 )
 _PANELS = ("A", "B", "product", "framebuffer")
-"""What the panels of a line are named in the legend: those of A and of B with these."""
+"""The names of a line's panels in the legend, with those of A and B."""
 
 
 class _Page:
@@ -348,7 +348,7 @@ class _Page:
         return upper
 
     def caption(self, *, thumbnails: bool) -> str:
-        """What is shown. thumbnails: whether A and B are beside the passes."""
+        """The contents of the figure. thumbnails: whether A and B are beside the passes."""
         white = self.scale["framebuffer"].white
         is_fixed = self.shown.parameters["texture_format"] == UNORM8.name
         program = "a program, in 2001 the state of two texture environments,"

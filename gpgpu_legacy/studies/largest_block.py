@@ -28,7 +28,7 @@ from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record
 
 Limited = Literal["advertised", "native"]
-"""Whose limits a plan must keep: those that the driver advertises, or the chip's own."""
+"""The limits that a plan must respect: those that the driver advertises, or the chip's own."""
 
 LARGEST_SIDE = 2**17
 """The largest size of a matrix: its plan has thousands of tiles, and takes seconds to make."""
@@ -113,7 +113,8 @@ def fit(algorithm: Algorithm, chip: Profile, parameters: Mapping[str, Any]) -> F
     the number of texture indirections limits the block, and the method can compute its coordinates
     first, the result has the largest block of that variant too, if it is larger.
     parameters: of the plans; matrices too large for the chip's textures are tiled. Raises
-    InputError for what the method refuses, and for an algorithm that multiplies no matrices.
+    InputError for parameters that the method refuses, and for an algorithm that does not multiply
+    matrices.
     """
     known = algorithm.parameters
     if {"m", "l", "n"} - known.keys():
@@ -183,7 +184,7 @@ class _Trial:
         return range(1, min(steps, self.given.get("largest_texture") or LARGEST_TEXTURE) + 1)
 
     def coordinates_first(self, side: Limited) -> Largest | None:
-        """That of the variant that computes its coordinates first, where there is one."""
+        """The result for the variant that computes its coordinates first, if there is one."""
         if "coordinates_first" not in self.algorithm.parameters:
             return None
 
@@ -245,7 +246,7 @@ class _Trial:
         )
 
     def limits(self, side: Limited, n: int, group: int | None) -> Iterator[tuple[Row, Side]]:
-        """What one side's limits say about a block or size; see `verdict`."""
+        """The answer of one side's limits for a block or size; see `verdict`."""
         for row in self.verdict(n, group).limits:
             if (one := getattr(row, side)) is not None:
                 yield row, one

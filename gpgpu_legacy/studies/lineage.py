@@ -55,8 +55,8 @@ def benchmark_of(n: int, seed: int = 0, executor: str = AUTO) -> Benchmark:
 class Lineage(Bench):
     """Every method on n×n matrices, and the libraries that are their ceilings.
 
-    A ceiling is that of the fastest sample: whatever disturbs a run makes it slower, so this one
-    tells best what the library can do; on a busy machine the median may be a tenth of it.
+    A ceiling comes from the fastest sample: disturbances make a run slower, so this sample is
+    closest to what the library can do; on a busy machine the median may be a tenth of it.
     """
 
     WHAT = "a lineage that `gpgpu-legacy study lineage --output` recorded"
@@ -136,7 +136,7 @@ def rate_of(library: Timed) -> float:
 
 
 def title_of(library: Timed) -> str:
-    """What people call a library."""
+    """The name of a library for people."""
     return TITLES.get(library.executor, library.executor)
 
 
@@ -170,7 +170,7 @@ _SIZE = 1024
 
 
 def story() -> list[str]:
-    """What the methods learned from one another, in paragraphs whose numbers come out of plans.
+    """The story of the methods, in paragraphs whose numbers come from plans.
 
     `code` is in backticks.
     """
@@ -217,11 +217,11 @@ _TICKS = 6  # at most, of all panels
 def _draw(lineages: Sequence[Lineage], path: Path) -> None:
     """Draw GFLOPS by method, a panel a lineage, on one logarithmic axis: PNG, SVG or PDF.
 
-    The origin of bars, 1×, is the oldest method that each lineage has times of. Rates and multiples
+    The origin of bars, 1×, is the oldest method with times in each lineage. Rates and multiples
     stand beside the bars, and the libraries of the same measurement below the methods.
 
-    Raises InputError where nothing was measured, for more than MOST_PANELS, or where the file
-    cannot be written.
+    Raises InputError if nothing was measured, for more than MOST_PANELS, or if the file cannot be
+    written.
     """
     from matplotlib.lines import Line2D
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
@@ -294,7 +294,7 @@ def _draw_panel(
 
 
 def _write(axes: Axes, row: str, rate: float, origin: float) -> None:
-    """A row's numbers, right of the axes, where no line passes."""
+    """A row's numbers, right of the axes, away from lines."""
     ratio = rate / origin
     # A small part of the origin is a fraction, which is as short.
     multiple = f"{_digits(ratio)}×" if ratio >= 0.1 else f"1/{1 / ratio:,.0f}"

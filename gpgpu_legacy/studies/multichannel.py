@@ -146,11 +146,11 @@ class Multichannel(Pictured):
         return [Grid("multichannel", caption, heads, rows)]
 
     def picture(self, fragment: tuple[int, int] | None = None) -> Image.Image:
-        """What a fragment does. fragment: its row and column; the typical one by default."""
+        """The work of a fragment. fragment: its row and column; by default a typical one."""
         return _drawn(self, fragment or self.typical)
 
     def animation(self) -> Write:
-        """What all fragments do, for three seconds each."""
+        """The work of all fragments, for three seconds each."""
         return animation_of([*map(self.picture, self.fragments)], [3000] * len(self.fragments))
 
 
@@ -166,10 +166,10 @@ def demonstrate(
 ) -> Multichannel:
     """Run hall-carr-hart-multi on an executor and keep the operands of its multiply-adds.
 
-    p: what builds the product, of 1 to 8 rows and columns; 4×4 without. One pass computes the whole
-    sum, whatever its block. given: A and B. Without them they are random integers from 0 to 9, or
-    the picture's own where these fit and there is no seed. Raises InputError for other sizes, and
-    for parameters other than the sizes.
+    p: the builder of the product, of 1 to 8 rows and columns; by default 4×4. One pass computes the
+    whole sum, whatever its block. given: A and B. Without them they are random integers from 0 to
+    9, or the picture's own where these fit and there is no seed. Raises InputError for other sizes,
+    and for parameters other than the sizes.
     """
     p = p or METHOD.builder(n=len(DEMONSTRATION_X))
     own = {"A": DEMONSTRATION_X, "B": DEMONSTRATION_Y}
@@ -207,7 +207,7 @@ def _multiply_adds(executor: Executor, plan: Plan, given: dict[str, F32]) -> Ite
     looked_up: dict[Temporary, int] = {}
 
     def result(index: int, last: Instruction) -> F32:
-        """What `last` writes in place of instruction `index`, where the program then ends."""
+        """The result of `last` instead of instruction `index`, after which the program ends."""
         program = replace(drawing.program, instructions=(*instructions[:index], last))
         return drawn_alone(executor, plan, replace(drawing, program=program), given)
 
@@ -278,7 +278,7 @@ _GAP = 44
 _PAGE_WIDTH = 2 * MARGIN + 5 * _PANEL_WIDTH + 4 * _GAP
 _BOLD_HEIGHT = Font.BODY_BOLD.line_height
 _LINE_HEIGHT = _BOLD_HEIGHT + _PANEL_HEIGHT + SPACE
-_INSET = 7  # of what is written in a cell
+_INSET = 7  # of the text in a cell
 _MATRIX_WIDTH = 312
 _LARGEST_CELL, _MATRIX_CELL_HEIGHT = 64, 36
 _SPLIT = 4  # between quadrants

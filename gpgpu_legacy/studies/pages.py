@@ -61,7 +61,7 @@ class Pictured(Result):
         raise NotImplementedError
 
     def animation(self) -> Write:
-        """What fills a GIF."""
+        """A function that writes a GIF."""
         raise NotImplementedError
 
     def plot(self, path: Path) -> None:
@@ -85,10 +85,10 @@ def matrices_for(
 ) -> dict[str, F32]:
     """A and B of a product that a picture shows, by name.
 
-    largest: number of rows or columns. own: the picture's, where nothing is given and the product
-    has their sizes. samples: make those of other sizes, and of any size where there is a seed.
-    free: the parameters that anybody may choose, besides the sizes.
-    Raises InputError for other parameters, and for matrices that are too large, or do not fit.
+    largest: number of rows or columns. own: the picture's, used if nothing is given and the product
+    has their sizes. samples: makes matrices of other sizes, and of any size if there is a seed.
+    free: the parameters that users may choose, besides the sizes. Raises InputError for other
+    parameters, and for matrices that are too large, or do not fit.
     """
     check_parameters(p, {"m", "l", "n", *free})
     shapes = {name: matrix.array_shape for name, matrix in p.operands.items()}
@@ -105,7 +105,7 @@ def matrices_for(
 
 
 def check_parameters(p: PlanBuilder, free: Container[str]) -> None:
-    """InputError where a product has parameters other than these, which a study leaves alone."""
+    """Raise InputError if a product has parameters other than these, which a study does not use."""
     known = find_product(p.name).parameters
     for name, value in p.parameters.items():
         if name not in free and value != known[name].plain_default:
@@ -175,7 +175,7 @@ def draw_centred(
 
 
 def draw_operators(draw: ImageDraw, centres: Sequence[int], middle: int, operators: str) -> None:
-    """What stands between neighbours, of which these are the x of the middles."""
+    """The operators between neighbours, whose centres have these x."""
     for (left, right), operator in zip(pairwise(centres), operators, strict=True):
         y = middle - Font.TITLE.line_height // 2
         draw_centred(draw, (left + right) // 2, y, operator, Font.TITLE)

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
 F64 = NDArray[np.float64]
 
 SWEPT = {"texture_format": "r32f,unorm8", "n": "16,64,256"}
-"""What is measured where nothing else is asked for, of the methods that have such a parameter."""
+"""The default values to measure, for the methods that have such a parameter."""
 
 
 class Data(Enum):
@@ -123,7 +123,7 @@ class Precision(Result):
     measurements: tuple[Accuracy, ...]
 
     def fitting(self) -> list[Accuracy]:
-        """Those of data that fit: the scaled ones where a format was measured with both kinds."""
+        """The measurements with data that fit: scaled, if a format was measured with both kinds."""
         kinds = {(row.kind, row.arithmetic, row.data) for row in self.measurements}
         return [
             row
@@ -195,11 +195,11 @@ def methods() -> tuple[str, ...]:
 def cases(pipelines: Sequence[PlanBuilder], arithmetics: Sequence[str] = ()) -> list[PrecisionCase]:
     """The products to measure: each by method, texture format, arithmetic, data and size.
 
-    pipelines: what builds n×n products. arithmetics: by default all.
+    pipelines: builders of n×n products. arithmetics: by default all.
     Fixed-point formats are measured with data of both kinds, unless the program reads wrong texels
     in any case; float formats with the data as it comes.
-    Raises InputError for an unknown name, for what is no product, and for a method that draws no
-    fragments.
+    Raises InputError for an unknown name, an algorithm that is not a product, and a method that
+    draws no fragments.
     """
     numbers = [find_arithmetic(name) for name in arithmetics or ARITHMETICS]
     by_format: dict[tuple[str, str], list[tuple[PlanBuilder, Plan]]] = {}
@@ -356,7 +356,7 @@ def _exact(arithmetic: Arithmetic, texture_format: Format) -> tuple[bool, bool]:
 
 
 def _passes(plan: Plan) -> int:
-    """How many passes draw each element of the product; each adds at least one product."""
+    """The number of passes that draw each element; each adds at least one product."""
     return sum(times for times, _ in _drawn(plan)) // len(plan.outputs)
 
 

@@ -107,7 +107,7 @@ class SdkMatrix(Record):
 
     @property
     def equal(self) -> int:
-        """How many of the 16 elements agree to the last printed digit."""
+        """The number of the 16 elements that agree to the last printed digit."""
         return sum(map(eq, self.ours, self.page))
 
 

@@ -6,10 +6,10 @@ takes long enough to be measured. Then all plans of an executor run in turn, rou
 is the median of its rounds, and its range ends at the fastest: whatever disturbs a run makes it
 slower, so bounds take that end.
 
-An executor that computes tiles of fragments (lower/groups/shape.py) stages what they share, and
-nothing else. So its lookups are measured where every fragment looks up its own texels; shared
-memory has a plan that reads it most of the time; and the rectangles have enough tiles to occupy the
-whole chip. The number of such tiles is the rate of all tiles over the rate of one.
+An executor that computes tiles of fragments (lower/groups/shape.py) stages only shared texels. So
+its lookups are measured with fragments that look up their own texels; shared memory has a plan that
+reads it most of the time; and the rectangles have enough tiles to occupy the whole chip. The number
+of such tiles is the rate of all tiles over the rate of one.
 """
 
 from __future__ import annotations
@@ -164,12 +164,12 @@ def calibrate(
 
 
 def count_steps(runs: int = RUNS) -> int:
-    """How often `calibrate` reports progress."""
+    """The number of progress reports of `calibrate`."""
     return len(tasks(tiled=False)) + runs
 
 
 def check_kept(executors: Sequence[Executor]) -> None:
-    """InputError where profiles of these executors could not be kept, before they are measured."""
+    """Raise InputError if profiles of these executors could not be kept, before measuring."""
     for executor in executors:
         path = _kept_path(calibrated_name(executor.name))
         make_folder(path.parent)
@@ -181,7 +181,7 @@ def write_calibration(
 ) -> Calibration:
     """Write the profile, by default where `find_profile` looks; the calibration with its file.
 
-    Raises InputError where it cannot be written.
+    Raises InputError if it cannot be written.
     """
     to = path or _kept_path(calibration.name)
     make_folder(to.parent)
@@ -190,7 +190,7 @@ def write_calibration(
 
 
 def _kept_path(name: str) -> Path:
-    """Where the profile of that name is kept."""
+    """The file of the profile of that name."""
     return calibrated_folder() / f"{name}.toml"
 
 
@@ -295,7 +295,7 @@ def _ceiling(rates: Sequence[float], is_first: bool) -> Ceiling:
 
 
 def profile_of(executor: Executor, calibration: Calibration) -> Profile:
-    """The ceilings, and what the executor is capable of, as the profile of a chip."""
+    """The ceilings and the executor's capabilities as the profile of a chip."""
     day = f"{datetime.now(UTC):%Y-%m-%d}"
     note = f"Calibrated on {day}; each rate is that of a plan that does one thing alone."
     rates: dict[str, Any] = {

@@ -36,7 +36,7 @@ Build = Callable[[PlanBuilder, int], object]
 
 @dataclass(frozen=True)
 class CeilingTask:
-    """What measures one ceiling.
+    """The measurement of one ceiling.
 
     name: of its field in the profile. build: the plan, of a number of iterations. work: of an
     iteration, in the unit of the rate. seconds: which of the times is measured. slowness: the
@@ -136,9 +136,9 @@ def _arithmetic(
 class _Walk:
     """How fragments look up texels along rows and columns.
 
-    multiply_adds: for each pair of lookups. advances: an iteration goes on where the one before it
-    ended, and does not start again. shared: fragments of a row, or of a column, look up the same
-    texels.
+    multiply_adds: for each pair of lookups. advances: an iteration continues where the one before
+    it ended, instead of starting again. shared: fragments of a row, or of a column, look up the
+    same texels.
     """
 
     multiply_adds: int = 1

@@ -21,9 +21,8 @@ from gpgpu_legacy.published.schema import Argument, Rule
 class Finding:
     """A claim with its verdict.
 
-    computed: our value; None where nothing is computed. off: (ours - published) / published where
-    the verdict is DIFFERS; None where words or several numbers are published. inputs: what it was
-    computed from.
+    computed: our value; None if nothing is computed. off: (ours - published) / published if the
+    verdict is DIFFERS; None if words or several numbers are published. inputs: of the computation.
     """
 
     paper: Paper
@@ -49,7 +48,7 @@ class Finding:
 
     @property
     def how(self) -> str:
-        """What the derivation computes."""
+        """The result of the derivation."""
         return how_derived(self.claim)
 
     @property
@@ -59,7 +58,7 @@ class Finding:
 
     @property
     def cause(self) -> str:
-        """The name of the cause of a difference; the claim's own id where it shares none."""
+        """The name of the cause of a difference; the claim's own id if it shares none."""
         return self.claim.cause or self.claim.id
 
 
@@ -71,7 +70,7 @@ def audit(chosen: Iterable[Paper]) -> list[Finding]:
 def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
     """Recompute a claim and compare it with what is published.
 
-    inputs: what is read in place of the paper and the profiles as they are. Raises InputError for a
+    inputs: replacements for values of the paper and the profiles. Raises InputError for a
     derivation that cannot be computed from the paper's data.
     """
     read = Inputs(paper) if inputs is None else inputs
@@ -84,7 +83,7 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
 
 
 def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Mapping[str, Argument]) -> Value:
-    """The value of a derivation; InputError, with the claim's name, where it has none."""
+    """The value of a derivation; InputError, with the claim's name, if it has none."""
     try:
         return derivations()[name](inputs, **arguments)
     except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
@@ -96,7 +95,7 @@ def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Mapping[str, Arg
 
 
 def how_derived(claim: Claim) -> str:
-    """What the derivation of a claim computes, in words; an empty text where there is none."""
+    """The derivation of a claim in words; empty if there is none."""
     if claim.derive is None:
         return ""
     described = derivations()[claim.derive].__doc__ or ""
@@ -189,7 +188,7 @@ def _reasons(claim: Claim, verdict: AuditVerdict, off: float | None) -> Iterator
 
 
 def off_in_words(claim: Claim, computed: str) -> str:
-    """How far a value, as it is recorded, is from the published one; empty where both are words."""
+    """The distance of a recorded value from the published one; empty if both are words."""
     try:
         off = _off(claim, float(computed))
     except ValueError:

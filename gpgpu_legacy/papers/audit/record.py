@@ -1,4 +1,4 @@
-"""The verdicts as they are recorded, and what has changed since."""
+"""The recorded verdicts, and the changes since."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Verdicts(Recorded, kw_only=True):
 
 
 def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
-    """What is recorded of these findings."""
+    """The record of these findings."""
     claims = {
         finding.name: as_record(
             VerdictRecord,
@@ -61,7 +61,7 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
 
 
 def recorded() -> Verdicts:
-    """The verdicts as recorded; InputError where they are missing or cannot be read."""
+    """The recorded verdicts; InputError if they are missing or cannot be read."""
     return read_recorded(RECORD, Verdicts)
 
 

@@ -20,7 +20,7 @@ from gpgpu_legacy.serial import Record, as_record, provenance
 
 
 class Turned(Record):
-    """What a claim comes to after the change of the input that it names."""
+    """The outcome of a claim after the change of the input that it names."""
 
     computed: Published
     verdict: AuditVerdict
@@ -59,7 +59,7 @@ class JudgedClaim(Record):
 
 
 class LeftOutNumbers(Record):
-    """Numbers of a paper that are no claim, and why."""
+    """Numbers of a paper that are not claims, and why."""
 
     paper: str
     where: str
@@ -89,13 +89,14 @@ class Audit(RecordedResult, kw_only=True):
 
     @property
     def status(self) -> int:
-        """The exit code: 1 where a verdict is not the recorded one."""
+        """The exit code: 1 if a verdict is not the recorded one."""
         return int(bool(self.changes))
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """What differs, or has the verdicts that were asked for, and how many claims have each.
+        """The claims that differ, or have the requested verdicts, and the number of claims with
+        each.
 
-        whole: all claims, and the numbers that are none.
+        whole: all claims, and the numbers that are not claims.
         """
         is_shown = [
             whole or self.only or one.verdict is AuditVerdict.DIFFERS for one in self.claims
@@ -140,7 +141,7 @@ class Audit(RecordedResult, kw_only=True):
         return Grid("verdicts", "Verdicts.", heads, rows, (note,))
 
     def _left_out(self) -> Grid:
-        """The numbers that are no claims, and why."""
+        """The numbers that are not claims, and why."""
         rows = tuple((o.paper, o.where, ", ".join(o.numbers), o.reason) for o in self.left_out)
         return Grid("left-out", "Left out.", ("paper", "where", "numbers", "why"), rows)
 
@@ -180,7 +181,7 @@ def _why(one: JudgedClaim) -> str:
 
 
 def _turned(claims: Sequence[JudgedClaim]) -> Grid:
-    """What each claim becomes after the change of an input that it names."""
+    """The outcome of each claim after the change of an input that it names."""
     heads = ("claim", "computed", "changed input", "computed then", "verdict then")
     rows = tuple(
         (

@@ -25,7 +25,7 @@ _PAPER, _CLAIM = "hall-carr-hart-2003", "section-5.1-11-percent"
 
 
 class Share(Record):
-    """Seconds of one product's parts on an executor; None, and why, where it was not run.
+    """Seconds of one product's phases on an executor; None, with the reason, if it was not run.
 
     transfer_share: the part of the total that upload and read-back take, from 0 to 1.
     """
@@ -51,7 +51,7 @@ class Shares(Record):
     busy_share: float | None = None
 
     def grid(self) -> Grid:
-        """What was measured, in percent of the total, beside the paper's."""
+        """The measured shares, in percent of the total, beside the paper's."""
         published = find_paper(_PAPER).claim(_CLAIM).published
         assert isinstance(published, int | float)
         heads = ("executor", "n", "total, ms", "upload, %", "compute, %", "read-back, %",
@@ -83,7 +83,7 @@ NOTHING_MEASURED = Shares()
 
 
 def count_shares() -> int:
-    """How often `measure_shares` reports progress."""
+    """The number of progress reports of `measure_shares`."""
     return count_steps(_jobs(_able()), ROUNDS)
 
 

@@ -1,6 +1,6 @@
-"""Whether a verdict can turn: a claim judged anew after the change of an input that it names.
+"""Whether a verdict can change: judges a claim again after the change of an input that it names.
 
-An agreement says something only where another input would have made a difference.
+An agreement means something only if another input would have made a difference.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ T = TypeVar("T")
 
 
 def turned(finding: Finding) -> Finding | None:
-    """The finding after the change that the claim names; None where it names none.
+    """The finding after the change that the claim names; None if it names none.
 
-    Raises InputError for a change of something that is not there, or that ours does not depend on.
+    Raises InputError for a change of something that does not exist, or that our value does not
+    depend on.
     """
     claim, paper = finding.claim, finding.paper
     change = claim.turned_by
@@ -51,7 +52,7 @@ def turned(finding: Finding) -> Finding | None:
 
 
 def words(claim: Claim) -> str:
-    """The change that a claim names, in words; an empty text where it names none."""
+    """The change that a claim names, in words; empty if it names none."""
     change = claim.turned_by
     return "" if change is None else ", ".join(_words(change, claim.arguments.get("size")))
 
@@ -102,7 +103,7 @@ def _value(value: object, separator: str = "; ") -> str:
     return separator.join(_value(part, " ") for part in value)
 
 
-# Changes of what a paper prints ------------------------------------------------------------------
+# Changes of printed values ---------------------------------------------------------------------
 
 
 def _changed_paper(paper: Paper, claim: Claim, change: Change) -> Paper:

@@ -1,4 +1,4 @@
-"""How the papers' claims are recomputed: functions of plans, counts, chips and other cells.
+"""The functions that recompute the papers' claims, from plans, counts, chips and other cells.
 
 A claim of published/*.toml names one of these functions and its arguments; registry.py says how
 they are called. Each returns a number, several numbers, a text, a truth value, or a number with the

@@ -42,7 +42,7 @@ def is_unlimited(inputs: Inputs, chip: str, fact: str) -> Value:
 
 
 def clock_ghz(profile: Profile) -> float:
-    """The clock of a chip's shader cores in GHz; of the whole chip where they have no other."""
+    """The clock of a chip's shader cores in GHz; of the whole chip if they have no other."""
     clock = profile.hardware.shader_clock_mhz or profile.hardware.core_clock_mhz
     assert clock is not None
     return 1e-3 * clock.value
@@ -223,7 +223,7 @@ def _compute_s(product: Product, chip: Profile) -> float:
 
 
 def predicted_bottleneck(product: Product, profile: Profile, cached: bool = True) -> Value:
-    """What limits a product on a chip, as `predict` has it: memory, lookups, arithmetic, …
+    """The bottleneck of a product on a chip by `predict`: memory, lookups, arithmetic, …
 
     cached: False for a chip without a texture cache, where every lookup goes to memory.
     """
@@ -233,7 +233,7 @@ def predicted_bottleneck(product: Product, profile: Profile, cached: bool = True
 
 
 def predicted_gflops(product: Product, profile: Profile) -> Value:
-    """The GFLOPS that a product reaches on a chip at most, as `predict` has it."""
+    """The most GFLOPS that a product reaches on a chip by `predict`."""
     return 2e-9 * product.size**3 / _compute_s(product, profile)
 
 

@@ -69,9 +69,9 @@ QUANTITIES: Mapping[str, Callable[[Product], int | None]] = {
     ),
     "invocations": _of_counts(lambda c: c.invocations),
 }
-"""What can be counted of a product, by name.
+"""The countable quantities of a product, by name.
 
-None where passes differ from one another, so that there is no count of one pass or fragment.
+None if passes differ from one another, so that there is no count of one pass or fragment.
 """
 
 
@@ -83,7 +83,7 @@ def _counted(product: Product, quantity: str) -> int:
 
 @cache
 def recovered(method: str, quantity: str, change: PlanOrProgramChange | None) -> Any:
-    """The formula that a quantity of real plans obeys, in sympy's n and b; None where none does."""
+    """The formula in sympy's n and b that a quantity of real plans obeys, or None."""
     count = QUANTITIES[quantity]
     return recover(lambda n, b: count(Product(method, n, b, change=change)))
 
@@ -123,7 +123,7 @@ def geometry_of_a_pass(product: Product, of_a_position: int, of_a_set: int = 0) 
 
 
 def _geometry(product: Product, of_a_position: int, of_a_set: int) -> Iterator[tuple[int, int]]:
-    """How often each pass runs, and the bytes of the vertices at its rectangle's corners."""
+    """The number of runs of each pass, and the bytes of the vertices at its rectangle's corners."""
     for times, pass_ in product.plan.weighted_passes():
         if isinstance(pass_, FragmentPass) and isinstance(pass_.rect, Rect):
             floats = of_a_position + of_a_set * len(pass_.texcoords)
@@ -153,18 +153,18 @@ def blending_moves_less(product: Product, copies: bool = True) -> Value:
 
 
 def each_step_adds(inputs: Inputs, method: str, quantity: str) -> int:
-    """What one more iteration of the inner loop, b + 1 for b, adds to a count per fragment."""
+    """The increase of a count per fragment for one more inner iteration, b + 1 for b."""
     more, less = (_counted(inputs.product(method, 24, b), quantity) for b in (3, 2))
     return more - less
 
 
 def each_step_adds_more(inputs: Inputs, method: str, than: str, quantity: str) -> Value:
-    """How much more one iteration adds to a count per fragment than in another method."""
+    """The difference between two methods in what one iteration adds to a count per fragment."""
     return each_step_adds(inputs, method, quantity) - each_step_adds(inputs, than, quantity)
 
 
 def besides_the_steps(inputs: Inputs, method: str, quantity: str) -> Value:
-    """A count per fragment without what the b iterations of the inner loop add to it."""
+    """A count per fragment without the part of the b iterations of the inner loop."""
     total = _counted(inputs.product(method, 24, 2), quantity)
     return total - 2 * each_step_adds(inputs, method, quantity)
 
@@ -242,7 +242,7 @@ def loads_of_a_block(product: Product, size: int, block: int) -> Value:
 
 
 def uses_of_a_load(product: Product) -> Value:
-    """How often a kernel reads, from shared memory, what it loads once from global memory."""
+    """The reads of a kernel from shared memory for each load from global memory."""
     return product.counts.shared_loads / product.counts.global_loads
 
 
@@ -258,7 +258,7 @@ def side_of_a_group(product: Product) -> Value:
 
 
 def sizes_that_do_not_fit(step: int, count: int, block: int) -> Value:
-    """How many of the first multiples of a step are no multiples of a block's side."""
+    """The number of the first multiples of a step that are not multiples of a block's side."""
     return sum(step * n % block != 0 for n in range(1, count + 1))
 
 

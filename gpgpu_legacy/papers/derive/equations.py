@@ -131,7 +131,7 @@ def products_in(terms: Sequence[Sequence[str]]) -> Value:
 
 
 def coordinates_read(target: str) -> Value:
-    """How many coordinates a lookup reads in a texture of that target, such as `RECT`."""
+    """The number of coordinates of a lookup in a texture of that target, such as `RECT`."""
     return TextureTarget(target).coordinates
 
 
@@ -270,7 +270,7 @@ _COPY = "!!ARBfp1.0 TEX result.color, fragment.texcoord[0], texture[0], RECT; EN
 def wrong_texels(
     *, corners: Sequence[str], draws: str, rows: int, columns: int, edges: bool
 ) -> Value:
-    """Elements that come out wrong where a rectangle is textured with an m×n matrix.
+    """Elements that are wrong when a rectangle is textured with an m×n matrix.
 
     corners: row and column at the four vertices, as printed, such as `m - 1, i`; clockwise from the
     upper left. draws: what should appear, `matrix`, `transpose`, or `column i` or `row i`

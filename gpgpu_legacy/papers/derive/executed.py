@@ -1,4 +1,4 @@
-"""What listings compute when they are executed, and what was recorded: sums, examples, times."""
+"""Results of executed listings, and recordings: sums, examples, times."""
 
 from __future__ import annotations
 
@@ -160,7 +160,7 @@ def recorded_over(chip: str, method: str, size: int, block: int, accumulate: str
 
 
 def off_a_straight_line(inputs: Inputs, method: str, power: float = 1) -> Value:
-    """How far recorded times of a pass are off a straight line, in percent, at most.
+    """The largest distance of recorded times of a pass from a straight line, in percent.
 
     The line is in the number of the program's instructions, to a power, and fits all blocks best in
     proportion to their times.

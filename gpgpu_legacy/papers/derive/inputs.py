@@ -1,4 +1,4 @@
-"""What the functions that recompute claims read: a paper, facts of chips and hosts, and our plans.
+"""The inputs of the functions that recompute claims: a paper, facts of chips and hosts, our plans.
 
 They read through an `Inputs`, so that an input can be changed to see which verdicts turn.
 """
@@ -90,7 +90,7 @@ class Product:
 
     @property
     def builder(self) -> PlanBuilder:
-        """What builds its plan, without the change."""
+        """The builder of its plan, without the change."""
         return find_product(self.method).builder(**self.parameters)
 
     @property
@@ -140,10 +140,8 @@ _Facts = TypeVar("_Facts", Host, Processor, Capability)
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """All that a derivation reads.
-
-    facts: values in place of those of profiles, hosts, processors and compute capabilities, by name
-    and fact. change: of the plan of every product.
+    """Everything that a derivation reads. facts: replacements for values of profiles, hosts,
+    processors and compute capabilities, by name and fact. change: of the plan of every product.
     """
 
     paper: Paper
@@ -256,7 +254,7 @@ PlanOrProgramChange = PlanChange | ProgramChange
 
 
 def _changed(plan: Plan, change: PlanOrProgramChange) -> Plan:
-    """The plan with a change; the same plan where it has nothing to change."""
+    """The plan with a change; the same plan if it has nothing to change."""
     if isinstance(change, ProgramChange):
         return _each_pass(plan, lambda pass_: _with_program(pass_, change))
     plan = _each_pass(plan, lambda pass_: _with_fewer_rows(pass_, change.rows), change.iterations)

@@ -1,4 +1,4 @@
-"""Kernels: what an iteration loads, and the least times that their loads and dispatches leave."""
+"""Kernels: the loads of an iteration, and the least times that loads and dispatches allow."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _accesses(*nodes: Node) -> Iterator[_Access]:
 
 @dataclass(frozen=True, slots=True)
 class _Invocation:
-    """What an invocation of a kernel with one loop accesses: in an iteration, and besides."""
+    """The accesses of an invocation of a kernel with one loop: in an iteration, and outside it."""
 
     iteration: tuple[_Access, ...]
     besides: tuple[_Access, ...]

@@ -1,4 +1,4 @@
-"""Printed times, and those of transfers: the speed-ups, rates, shares and trends that follow."""
+"""Printed times and transfers: the speed-ups, rates, shares and trends that follow."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def quotient_of_rates(
 def speed_up_by_rates(
     inputs: Inputs, *, table: str, over: str, under: str, size: int, operations: int
 ) -> Value:
-    """GFLOPS by the times of a column, over those of another with so many operations a step."""
+    """GFLOPS by a column's times, over another's with a given number of operations per step."""
     rate_under = rate(inputs.cell(table, under, size), size, operations)
     return rate(inputs.cell(table, over, size), size) / rate_under
 
@@ -301,7 +301,7 @@ def texture_megabytes(product: Product, megabyte: str, together: bool = False) -
 def largest_matrix(inputs: Inputs, method: str, chip: str, megabyte: str) -> Value:
     """The largest n at which all textures of the plan fit in a chip's memory.
 
-    megabyte: what the number of the profile counts, decimal or binary megabytes.
+    megabyte: the unit of the profile's number, decimal or binary.
     """
     memory = inputs.fact(chip, "hardware.memory_mib")
     textures = inputs.product(method, _SMALL, 2).plan.textures

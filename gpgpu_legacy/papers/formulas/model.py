@@ -1,4 +1,4 @@
-"""The papers' tables of formulas, regenerated: counts of plans beside what was printed."""
+"""The papers' tables of formulas, regenerated: counts of plans beside the printed formulas."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def formula_tables(
 ) -> FormulaTables:
     """The tables of a paper, or of all, at a size and a block.
 
-    times: what was timed. every: whether to count every method. Raises what `regenerate` raises.
+    times: our own. every: whether to count every method. Raises as `regenerate` does.
     """
     is_timed = bool(times.measured or times.not_run)
     return FormulaTables(
@@ -53,8 +53,8 @@ def formula_tables(
 def regenerate(size: int, block: int, paper: str | None = None) -> list[CheckedTable]:
     """The papers' tables of formulas, with counts of plans for n×n matrices and block b.
 
-    paper: the id of one paper; all papers without. Raises InputError where the size or the block is
-    out of range.
+    paper: the id of one paper; by default all. Raises InputError if the size or the block is out of
+    range.
     """
     as_positive("the size", size)
     return [

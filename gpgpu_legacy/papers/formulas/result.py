@@ -1,4 +1,4 @@
-"""The papers' tables of formulas: counts of plans beside what was printed, and times."""
+"""The papers' tables of formulas: counts of plans beside the printed formulas, and times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from gpgpu_legacy.published.schema import PublishedTable
 from gpgpu_legacy.serial import Record
 
 MEASURED = "measured"
-"""The id of the grid of what was timed."""
+"""The id of the grid of times."""
 
 ROUNDS = Rounds(count=3, most_runs=1, longest_s=1.0)
 
@@ -22,9 +22,9 @@ ROUNDS = Rounds(count=3, most_runs=1, longest_s=1.0)
 class CheckedCell(Record):
     """A column of a row: its value at (n, b), the published formula and the recovered one.
 
-    value: None where passes differ from one another. counted: the formula that counts of real plans
-    obey; None where they obey none of the papers' kind. agrees: whether the two are the same for
-    all n and b.
+    value: None if passes differ from one another. counted: the formula that counts of real plans
+    obey; None if they obey none of the papers' kind. agrees: whether the two are the same for all n
+    and b.
     """
 
     value: int | None
@@ -113,7 +113,7 @@ class MethodNotRun(Record):
 
 
 class MethodTimes(Record):
-    """What was measured, by method and executor.
+    """The measurements, by method and executor.
 
     busy_share: the part of the processors' time that other processes took meanwhile, from 0 to 1;
     None where it is not known.
@@ -128,7 +128,7 @@ NOTHING_TIMED = MethodTimes()
 
 
 class FormulaTables(RecordedResult, kw_only=True):
-    """Tables at size n and block b, and the costs of every method where they were counted.
+    """Tables at size n and block b, and the costs of every method if they were counted.
 
     Package, commit, driver and date are known where anything was timed.
     """
@@ -144,7 +144,7 @@ class FormulaTables(RecordedResult, kw_only=True):
         return f"<tables: {names} at n = {self.size}, b = {self.block}>"
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A grid for each table, one of every method's costs and one of what was timed, if any."""
+        """A grid for each table, one of every method's costs and one of the times, if any."""
         result = [self._analysis(table) for table in self.tables]
         if self.methods:
             result.append(self._every_method())

@@ -18,7 +18,7 @@ _Run = tuple[str, str]  # a method's name and an executor's
 
 
 def count_runs(size: int, block: int) -> int:
-    """How often `time_methods` reports progress."""
+    """The number of progress reports of `time_methods`."""
     return count_steps(_jobs(size, block), ROUNDS)
 
 
@@ -31,8 +31,8 @@ def time_methods(
 ) -> MethodTimes:
     """Time every method of the tables on every executor that works here, on random n×n matrices.
 
-    budget: for all of it; without one everything is run. Raises InputError where the size or the
-    block is out of range.
+    budget: for all of it; without one everything is run. Raises InputError if the size or the block
+    is out of range.
     """
     jobs = _jobs(size, block)
     results = measure(jobs, budget or Budget(inf), ROUNDS, progress=progress)

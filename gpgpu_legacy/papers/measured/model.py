@@ -1,8 +1,8 @@
 """The papers' measured tables: published, recomputed, and measured here.
 
 Speed-ups and rates are recomputed from the published times; they are not always the printed ones.
-What is measured here is run by the measuring engine, the smallest sizes first, until the budget is
-spent; what is left is marked as not run, and nothing is extrapolated.
+Our own measurements are run by the measuring engine, the smallest sizes first, until the budget is
+spent; the rest is marked as not run, and nothing is extrapolated.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ def measure_paper(
     """Run the cells of a paper's measured tables here on random matrices, the smallest first.
 
     budget_s: seconds for all of it, preparation and transfers included.
-    executors: those that may run; without, all that work here. progress: called `count_runs` times.
-    Raises InputError where the budget is not a number of seconds.
+    executors: by default all that work here. progress: called `count_runs` times.
+    Raises InputError if the budget is not a number of seconds.
     """
     budget = Budget(budget_s, clock)
     chosen = available() if executors is None else executors
@@ -81,7 +81,7 @@ def measure_paper(
 
 
 def count_runs(paper: Paper) -> int:
-    """How often `measure_paper` reports progress, with the executors that work here."""
+    """The number of progress reports of `measure_paper`, with the executors that work here."""
     return count_steps(_jobs(paper, _candidates(paper, available())), ROUNDS)
 
 
@@ -94,7 +94,7 @@ def _candidates(paper: Paper, executors: Sequence[Executor]) -> Candidates:
 
 
 def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]:
-    """The executors that may run a series: the one it names, where that can run, else all.
+    """The executors that may run a series: the one it names, if that can run, else all.
 
     The reference machine is vectorised over invocations, so a kernel of a single one is too slow.
     """
@@ -109,7 +109,7 @@ def _able(series: Series, executors: Sequence[Executor]) -> tuple[Executor, ...]
 
 
 def _jobs(paper: Paper, candidates: Candidates) -> list[MeasuredJob]:
-    """A job for each product on each executor, once even where several tables have it."""
+    """A job for each product on each executor, once even if several tables have it."""
     jobs: dict[_Run, MeasuredJob] = {}
     for table in paper.measured:
         for series in table.series:
@@ -156,7 +156,7 @@ def measured_tables(
     candidates: Names | None = None,
     **about: Any,
 ) -> MeasuredTables:
-    """A paper's tables of measurements, with what was measured here beside.
+    """A paper's tables of measurements, with our own measurements beside them.
 
     candidates: the executors that may run each series, by table id and label. about: the other
     fields, of a measurement.
@@ -201,7 +201,7 @@ def _line(
         return None if source is None else line.number(label, source)
 
     def seconds(label: str) -> float | None:
-        """A published time; None where the paper has none."""
+        """A published time; None if the paper has none."""
         cell = table.find(label).at(*row)
         return None if cell is None else cell.value / MS_PER_S
 
@@ -250,7 +250,7 @@ def _cell(
 
 
 def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
-    """The rate of a time at n×n; None where the time is missing or 0, or no rate is asked for."""
+    """The rate of a time at n×n; None if the time is missing or 0, or no rate is wanted."""
     if not seconds or kind is Rate.NONE:
         return None
     if kind is Rate.GFLOPS:
@@ -261,7 +261,7 @@ def rate(kind: Rate, size: int, seconds: float | None) -> float | None:
 def interpolated_seconds(paper: Paper, interpolation: Interpolation, row: Row) -> float | None:
     """A published time between two sizes of another table, linear in the time of a step.
 
-    None where the other table has no such block, or no size on either side.
+    None if the other table has no such block, or no size on either side.
     """
     size, block = row
     series = paper.measurements(interpolation.table).find(interpolation.of)

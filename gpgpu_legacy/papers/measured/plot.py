@@ -44,14 +44,14 @@ class Plot:
 
 
 def plots(tables: MeasuredTables) -> tuple[Plot, ...]:
-    """The plots of a paper; InputError where it has none."""
+    """The plots of a paper; InputError if it has none."""
     if tables.paper not in _PLOTS:
         raise InputError(f"{tables.paper} has no plots; choose from {', '.join(sorted(_PLOTS))}")
     return tuple(_PLOTS[tables.paper](find_paper(tables.paper), tables))
 
 
 def check_plots(tables: MeasuredTables, folder: Path) -> None:
-    """InputError where the paper has no plots, or they cannot be written to the folder."""
+    """Raise InputError if the paper has no plots, or they cannot be written to the folder."""
     check_output_folder(folder, tuple(map(_file, plots(tables))))
 
 
@@ -160,7 +160,7 @@ def _executors(tables: MeasuredTables, table: TimedTable, label: str) -> list[tu
 
 
 def _curve(table: TimedTable, values: Sequence[float | None]) -> Curve:
-    """A value for each row; NaN, a gap in the line, where it is missing or 0."""
+    """A value for each row; NaN, a gap in the line, if it is missing or 0."""
     return [line.place for line in table.rows], [value or nan for value in values]
 
 
@@ -169,7 +169,7 @@ def _draw_published(axes: Axes, label: str, curve: Curve, colour: str) -> None:
 
 
 def _draw_measured(axes: Axes, label: str, curve: Curve, colour: str, order: int) -> None:
-    """A dashed curve, with the line and marks of an executor; no curve where nothing was run."""
+    """A dashed curve, with the line and marks of an executor; no curve if nothing was run."""
     if all(isnan(value) for value in curve[1]):
         return
     axes.plot(

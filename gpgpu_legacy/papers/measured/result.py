@@ -1,4 +1,4 @@
-"""The papers' measured tables: as printed, recomputed, and beside what was measured here."""
+"""The papers' measured tables: as printed, recomputed, and with our own measurements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROUNDS = Rounds(count=3, most_runs=1, longest_s=0.25)
 
 
 class Status(Enum):
-    """What became of a run."""
+    """The outcome of a run."""
 
     MEASURED = "measured"
     NOT_RUN = "not run"
@@ -31,7 +31,7 @@ class Status(Enum):
 class TimeHere(Record):
     """A product on an executor here. value: in ms, of its passes, without transfers.
 
-    value, rate: None where it was not run, for the reason. first_run: whether the only run was the
+    value, rate: None if it was not run, with the reason. first_run: whether the only run was the
     first, since it is long or the budget had no room for more.
     """
 
@@ -44,7 +44,7 @@ class TimeHere(Record):
 
 
 class TimedCell(Record):
-    """A published number, and what was measured here."""
+    """A published number, and our own measurements."""
 
     series: str
     method: str | None
@@ -59,12 +59,12 @@ class TimedCell(Record):
     measured: tuple[TimeHere, ...]
 
     def on(self, executor: str) -> TimeHere | None:
-        """What was measured on an executor; None where it was no candidate."""
+        """The measurement on an executor; None if it was not a candidate."""
         return next((taken for taken in self.measured if taken.executor == executor), None)
 
 
 class SpeedUps(Record):
-    """A speed-up by the published times, and by those of each executor here."""
+    """A speed-up by the published times, and by each executor's times here."""
 
     label: str
     recomputed: float | None
@@ -85,17 +85,17 @@ class TimedRow(Record):
 
     @property
     def place(self) -> int:
-        """What the row is called: the threads of a block, or its size."""
+        """The name of the row: the threads of a block, or its size."""
         return self.threads or self.size
 
     def cell(self, series: str) -> TimedCell | None:
-        """The cell of a series; None where the paper has none."""
+        """The cell of a series; None if the paper has none."""
         return next((cell for cell in self.cells if cell.series == series), None)
 
     def number(
         self, series: str, executor: str | None = None, *, rate: bool = False
     ) -> float | None:
-        """The published number of a series, or what was measured on an executor; or its rate."""
+        """The published number of a series, or an executor's measurement; or its rate."""
         cell = self.cell(series)
         if cell is None:
             return None
@@ -142,7 +142,7 @@ def source_of(series: Series, candidates: Sequence[str], executor: str) -> str |
 
 
 def quotient(over: float | None, under: float | None) -> float | None:
-    """One time over another; None where one of them is missing or 0."""
+    """One time over another; None if one of them is missing or 0."""
     return over / under if over and under else None
 
 
@@ -184,7 +184,7 @@ class MeasuredTables(RecordedResult, kw_only=True):
         write_plots(self, path)
 
     def _beside(self, paper: Paper, table: TimedTable, executor: str) -> Grid:
-        """A table's times beside those of one executor."""
+        """A table's times beside one executor's times."""
         sources = [(series, table.source(series, executor)) for series in table.timed]
         timed = [(series, source) for series, source in sources if source is not None]
         columns: list[Column] = []
@@ -278,7 +278,7 @@ def _ratio_column(table: TimedTable, number: int, suffix: str) -> Column:
 
 
 def _repairs(paper: Paper, table: TimedTable) -> Iterator[Grid]:
-    """The damaged numbers of the text and how each was read; no grid where there are none."""
+    """The damaged numbers of the text and how each was read; no grid if there are none."""
     rows = tuple(
         (series.label, cell.size, cell.printed, f"{cell.value:g}", cell.repaired)
         for series in table.published.series
@@ -291,7 +291,7 @@ def _repairs(paper: Paper, table: TimedTable) -> Iterator[Grid]:
         yield Grid(f"{table.id}/repairs", caption, heads, rows)
 
 
-# Beside what was measured here ------------------------------------------------------------------
+# Beside our measurements ---------------------------------------------------------------------
 
 
 def _time(line: TimedRow, series: Series, executor: str) -> Entry:

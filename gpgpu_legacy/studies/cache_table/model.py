@@ -1,4 +1,4 @@
-"""The table that Hall, Carr & Hart 2003 does not have: what a cache makes of its Table 1.
+"""The table that Hall, Carr & Hart 2003 does not have: its Table 1 through caches.
 
 Section 6 says that "the block structured approach should yield greater cache coherence than
 previous methods"; nothing there measures it. Here the three methods of Table 1 go through a
@@ -11,7 +11,7 @@ share of the bytes requested of A and B that comes from memory. Hit ratios are o
 write that does not allocate hits where blending has just read the same texel, and misses where it
 goes to another texture; either way it goes to memory.
 
-How many fragments are in flight decides as much as the cache does: neighbours that wait together
+The number of fragments in flight matters as much as the cache: neighbours that wait together
 look up the same texels of A and B one after another, before any other texel evicts them.
 """
 
@@ -87,7 +87,7 @@ class Products:
         return tuple(setting.case_of(method, block) for setting in where for method, block in names)
 
     def plan(self, case: TableCase) -> Plan:
-        """The plan of a case; InputError where the block does not fit the method."""
+        """The plan of a case; InputError if the block does not fit the method."""
         method = find_product(case.method)
         if case.block is None:
             return method.plan(n=self.size)
@@ -102,7 +102,7 @@ def make_table(
     progress: Callable[[str], object] = lambda _: None,
     save: Callable[[CacheTable], object] = lambda _: None,
 ) -> CacheTable:
-    """Simulate every case, several at a time, as far as the budget goes.
+    """Simulate every case, several at a time, within the budget.
 
     progress: called after each case. save: called with the table so far when SAVE_EVERY_S or more
     have passed since it was last called. A case that the budget cuts short is not among the rows.

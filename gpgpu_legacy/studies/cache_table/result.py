@@ -69,7 +69,7 @@ class Setting(Record):
         return parse_access(self.layout, self.raster, in_flight=self.in_flight)
 
     def case_of(self, method: str, block: int | None) -> TableCase:
-        """A method in this setting, at a block where it has one."""
+        """A method in this setting, at a block if it has one."""
         return as_record(TableCase, self, method=method, block=block)
 
     def __str__(self) -> str:
@@ -78,7 +78,7 @@ class Setting(Record):
 
 
 class TableCase(Setting):
-    """A method at a block (None where it has none) in a setting."""
+    """A method at a block (None if it has none) in a setting."""
 
     method: Line
     block: Size | None
@@ -97,7 +97,7 @@ class TableCase(Setting):
 class TableRow(TableCase):
     """The accesses of a case, and the bytes that they move.
 
-    accesses, hits: reads and writes together. operand_…: of the bytes, those of A and B.
+    accesses, hits: reads and writes together. operand_…: the bytes of A and B alone.
     """
 
     accesses: PositiveInt
@@ -112,7 +112,7 @@ class TableRow(TableCase):
 
     @property
     def case(self) -> TableCase:
-        """What the row is of."""
+        """The case of the row."""
         return as_record(TableCase, self)
 
     @property
@@ -136,14 +136,14 @@ class TableNotRun(TableCase):
 
 
 class Measure(Enum):
-    """What "greater cache coherence" may mean."""
+    """The possible meanings of "greater cache coherence"."""
 
     FEWER_BYTES = "fewer bytes from memory"
     HIGHER_HIT_RATIO = "a higher hit ratio of reads"
     MORE_REUSE = "more reuse of A and B (a smaller share of their bytes from memory)"
 
     def of(self, row: TableRow) -> float:
-        """Of a row: the less the better."""
+        """A measure of a row; less is better."""
         return {
             Measure.FEWER_BYTES: row.bytes_from_memory,
             Measure.HIGHER_HIT_RATIO: -row.read_hit_ratio,
@@ -170,16 +170,16 @@ class Judgement:
 
     @property
     def shown(self) -> int:
-        """The paper's block; where that was not run, the largest."""
+        """The paper's block; if that was not run, the largest."""
         return DEFAULT_BLOCK if DEFAULT_BLOCK in self.by_block else [*self.by_block][-1]
 
     def sign(self, measure: Measure, block: int) -> int:
-        """1 where it is better by a measure than the method before, -1 where worse, else 0."""
+        """1 if it is better by a measure than the older method, -1 if worse, else 0."""
         row, before = measure.of(self.by_block[block]), measure.of(self.before)
         return (row < before) - (row > before)
 
     def shares(self) -> dict[int, float]:
-        """By block, the share of A's and B's bytes from memory, over that of the method before.
+        """By block, the share of A's and B's bytes from memory over the older method's share.
 
         Below 1 is more reuse.
         """
@@ -193,7 +193,7 @@ class Judgement:
 class CacheTable(RecordedResult, kw_only=True):
     """The table: n×n matrices, complete simulations only. spent_s: seconds in total.
 
-    verdict: what the rows say of the paper's claim; () in a table that was not recorded whole.
+    verdict: of the rows on the paper's claim; () in a table that was not recorded whole.
     """
 
     WHAT = "a table that `gpgpu-legacy study cache-table --output` recorded"
@@ -248,7 +248,7 @@ class CacheTable(RecordedResult, kw_only=True):
             )
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """What the verdict rests on, and the verdict below it; whole: every row."""
+        """The rows that decide the verdict, and the verdict below them; whole: every row."""
         judged = self.judge()
         grids = [_row_grid(self)] if self.rows and (whole or not judged) else []
         if judged:
@@ -274,7 +274,7 @@ def in_all(measure: Measure, judged: Sequence[Judgement]) -> str:
     methods = dict.fromkeys(judgement.method for judgement in judged)
 
     def where(holds: Callable[[Judgement], bool]) -> str:
-        """How many settings with each number of fragments in flight."""
+        """The number of settings for each number of fragments in flight."""
         every = _settings(judged)
         some = every - _settings(judgement for judgement in judged if not holds(judgement))
         numbers = sorted({setting.in_flight for setting in every})
@@ -391,11 +391,11 @@ _DARKEST, _LIGHTEST = 0.05, 0.62  # of a colour map: the least and the most frag
 
 
 def _draw(table: CacheTable, path: Path) -> None:
-    """The share of A and B from memory over b, as a multiple of that of the method before.
+    """The share of A and B from memory over b, as a multiple of the older method's.
 
     A panel for each method, raster order and layout. One cache has colours, a line for each number
-    of fragments in flight; the other caches are grey. Where a curve is below 1 the paper's claim
-    holds. Raises InputError where there is nothing to draw, or too much to tell apart.
+    of fragments in flight; the other caches are grey. Below 1 the paper's claim holds. Raises
+    InputError if there is nothing to draw, or too much to tell apart.
     """
     from matplotlib import colormaps
     from matplotlib.colors import to_hex

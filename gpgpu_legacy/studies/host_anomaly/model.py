@@ -1,14 +1,14 @@
 """Why Dobravec & Bulić's host is slow at n = 1024 and 1536: MulH's accesses on the host's caches.
 
 The loop of the paper's Listing 1 is followed access by access through the simulated processor. Its
-misses say at which sizes there are outliers, without any time (simulation.py). Then they are turned
+misses show the sizes with outliers, without using any time (simulation.py). Then they are turned
 into times, and compared with the published ones. An iteration takes a base time, and a penalty for
 each miss:
 
     t = n³ · (base_ns + dtlb_ns · DTLB misses + miss_ns · misses, per iteration)
 
 The penalties, none below 0, are fitted by least squares to the published times at FIT_SIZES and to
-no others; all other sizes are predictions. Where the misses are the same at all of those sizes, no
+no others; all other sizes are predictions. If the misses are the same at all of these sizes, no
 miss penalty can be fitted; outliers are then left out of the fit. The base time includes everything
 else: the arithmetic, and a line from level 2.
 
@@ -135,7 +135,7 @@ def _predicted(row: HostRow, penalties: Penalties | None) -> HostRow:
 def _outliers(
     rows: Sequence[HostRow], outliers: Mapping[int, tuple[int, ...]], miss_ns: float | None
 ) -> Iterator[Outlier]:
-    """Those simulated with all sizes beside them."""
+    """The simulated sizes that have all their neighbours."""
     at = {row.size: row for row in rows}
     near = {n: beside for n, beside in sorted(outliers.items()) if {n, *beside} <= at.keys()}
     misses = {n: mean(at[size].misses for size in near[n]) for n in near}

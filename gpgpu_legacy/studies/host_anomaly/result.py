@@ -35,8 +35,8 @@ ANCHOR = 480
 class Penalties(Record):
     """The fitted time model.
 
-    dtlb_ns, miss_ns: the penalty of a DTLB miss, and of a line from memory; None where the sizes
-    of the fit say nothing about it. sizes: those that the model is fitted to.
+    dtlb_ns, miss_ns: the penalty of a DTLB miss, and of a line from memory; None if the sizes of
+    the fit do not determine it. sizes: of the fit.
     """
 
     base_ns: float
@@ -68,7 +68,7 @@ class Outlier(Record):
 
     All numbers are per iteration: times in ns, misses of level 2.
     extra_ns: of the published time, beyond that beside it. predicted_extra_ns: the penalty of the
-    extra misses. needed_misses: how many misses would explain the published time. extra_relative,
+    extra misses. needed_misses: the misses that would explain the published time. extra_relative,
     extra_misses_relative: over those of the outlier with the longest extra time; the latter is None
     where that has no extra misses.
     """

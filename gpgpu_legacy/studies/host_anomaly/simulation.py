@@ -1,4 +1,4 @@
-"""What is simulated, and where it has outliers: no time of a model is in it.
+"""The simulated misses and their outliers, without any modelled time.
 
 MulH's accesses go through the simulated processor, some rows of C at a time. Outliers are sizes
 with far more time per iteration than those beside them, and those with more misses.
@@ -113,7 +113,7 @@ def simulate_host(size: int, cases: Sequence[tuple[Hierarchy, Paging]]) -> list[
     """MulH of n×n matrices on each hierarchy and paging, in its steady state.
 
     The caches are empty at first; WARM_ROWS rows of C are computed before ROWS are counted.
-    Raises InputError where C has fewer rows, and for sizes above LARGEST_SIZE.
+    Raises InputError if C has fewer rows, and for sizes above LARGEST_SIZE.
     """
     check_size(size)
     regions, stream = first_dispatch_addresses(
@@ -163,8 +163,8 @@ class HostRow(HostMisses):
     """A size: simulated, published, and predicted. …_ns: of an iteration.
 
     lines_a_set: of a column of B, at most. is_outlier: by the simulated misses. times_beside: the
-    published time over those beside it; None where there are none. predicted_ns: None where nothing
-    was fitted, and for simulated outliers without a miss penalty.
+    published time over those beside it; None if there are none. predicted_ns: None if nothing was
+    fitted, and for simulated outliers without a miss penalty.
     """
 
     lines_a_set: int
@@ -217,7 +217,7 @@ def lines_per_set(size: int, cache: Cache) -> int:
 def find_ways(rows: Sequence[HostRow]) -> tuple[int, int] | None:
     """The fewest and the most ways that a column fills exactly at the published outliers.
 
-    Where pages are perfectly coloured; None where no number does.
+    With perfectly coloured pages; None if no number does.
     """
     known = [row for row in rows if row.published_ns is not None]
     most = min((row.lines_a_set for row in known if row.is_published_outlier), default=0)

@@ -1,4 +1,4 @@
-"""Rooflines: every method under the roofs of its executor, with what was published and measured.
+"""Rooflines: every method under the roofs of its executor, with published and measured times.
 
 The x axis is arithmetic intensity: 2mln operations over the bytes that memory has to serve, if each
 texel that a pass touches is served once in a pass. An executor that fuses passes has fewer passes,
@@ -10,9 +10,9 @@ Lookups, blending, shared memory and passes bound a product, too, but not by a l
 So each point also has a roof of its own: the bound that predict/model.py computes for it, which is
 never above the two. A measured point above its own roof is an error, in the point or in the model.
 
-A panel is for one executor of one machine, since that is what rates belong to. A calibrated profile
-has the rates of its executor. The profile of a chip from data sheets has those of drawing; what is
-dispatched instead has a panel of its own, with the peak of kernels and the same memory.
+A panel is for one executor of one machine, since rates belong to an executor. A calibrated profile
+has the rates of its executor. A chip profile from data sheets has the rates of drawing; dispatches
+have a panel of their own, with the peak of kernels and the same memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.serial import Record, read_recorded
 
 SLACK = 1.2
-"""How far a measured point may exceed its bound, as a factor: rates are medians of runs too."""
+"""The factor by which a measured point may exceed its bound: rates are medians of runs, too."""
 
 RUNS = 5
 """Rounds of a calibration, and of the methods."""
@@ -93,7 +93,7 @@ class Point(Record):
 
     @property
     def block(self) -> Setting:
-        """The steps of the sum in one pass; None where the plan has none."""
+        """The steps of the sum in one pass; None if the plan has none."""
         return self.parameters.get("block")
 
 
@@ -311,9 +311,9 @@ def measure_here(
 ) -> tuple[tuple[Profile, ...], Bench]:
     """Measure every method on n×n matrices, and the rates of the executors that have none kept.
 
-    executors: those that are measured. budget: calibrations take half of it at most, each a share.
-    progress: called with a description of what was measured. Returned are the profiles of the
-    executors, each kept by `calibrate` or measured now, and the times of the methods.
+    executors: to measure. budget: calibrations take at most half of it, in equal shares. progress:
+    called with a description of each measurement. Returns the profiles of the executors, each kept
+    by `calibrate` or measured now, and the times of the methods.
     """
     rates = {p.executor: p for p in calibrated() if p.name == calibrated_name(p.executor or "")}
     missing = [executor for executor in executors if executor.name not in rates]
@@ -337,6 +337,6 @@ def measure_here(
 
 
 def count_steps(executors: Sequence[Executor]) -> int:
-    """How often `measure_here` reports progress, at most."""
+    """The most progress reports of `measure_here`."""
     of_methods = len(products()) * (1 + RUNS)
     return len(executors) * (calibration.count_steps(RUNS) + of_methods)

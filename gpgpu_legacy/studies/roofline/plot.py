@@ -51,7 +51,7 @@ _NEAR = 1.5  # a factor of intensity within which points of one size have a labe
 def draw_roofline(roofline: Roofline, path: Path) -> None:
     """Draw it: hollow marks are bounds, filled ones published or measured, a panel an executor.
 
-    A bound and what was reached at the same size are joined. Raises InputError if no profile has
+    A bound and the time reached at the same size are joined. Raises InputError if no profile has
     rates to draw a roof from, or for more than MOST_PANELS.
     """
     drawn = ((panel, [p for p in panel.points if p.place[1]]) for panel in roofline.panels)
@@ -175,7 +175,7 @@ def _draw_roofs(axes: Axes, flats: Sequence[Roof], slopes: Sequence[Roof]) -> li
 
 
 def _series(points: Sequence[Point]) -> dict[str, list[Point]]:
-    """What was reached by each method, the smallest intensity first."""
+    """The points reached by each method, the smallest intensity first."""
     reached = [point for point in points if point.gflops is not None]
     reached.sort(key=lambda point: (point.flops_per_byte, point.size))
     plans = dict.fromkeys(point.plan for point in reached)
@@ -188,7 +188,7 @@ def _draw_points(
     series: Mapping[str, Sequence[Point]],
     colours: Mapping[str, str],
 ) -> list[list[Place]]:
-    """Draw marks, and lines from each bound to what was reached there; these lines."""
+    """Draw marks, and lines from each bound to the points reached there; returns these lines."""
     joins: list[list[Place]] = []
     for name, reached in series.items():
         line = [point.place for point in reached]
@@ -255,6 +255,6 @@ def _labels(
 
 
 def _size(point: Point, points: Sequence[Point]) -> str:
-    """The size of a point that was reached, and the block where several were tried."""
+    """The size of a reached point, and its block if several were tried."""
     tried = {other.block for other in _reached_there(point, points)}
     return f"n = {point.size}" + (f", b = {point.block}" if len(tried) > 1 else "")

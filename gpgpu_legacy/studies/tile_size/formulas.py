@@ -1,4 +1,4 @@
-"""How often a texel of a product in tiles comes from memory, by formulas.
+"""The fetches of a texel of a product in tiles from memory, by formulas.
 
 The product is that of govindaraju-tiled with two textures that alternate: A, B and C have N×N
 texels, a pass takes b steps of the sum, and T×T tiles are drawn one after another, row after row.
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 TILES = (8, 16, 32, 64, 128)
 CACHES = ("8K,fully,64B", "8K,4way,64B")
-"""What is looked at where nobody asks for more."""
+"""The default cases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,11 @@ class Tiles:
 
     @property
     def across(self) -> int:
-        """How many tiles there are along each side."""
+        """The number of tiles along each side."""
         return -(-self.size // self.tile)
 
     def fetches(self, lines: int) -> tuple[tuple[int, int], ...]:
-        """How often memory is asked for each texel of A, of B, and of the sums: at least, at most.
+        """The fetches from memory for each texel of A, of B, and of the sums: at least, at most.
 
         lines: of the cache. The sums are two textures together, of which each pass reads one.
         """

@@ -1,7 +1,7 @@
-"""What a cache takes from memory for a product in tiles: formulas beside exact simulation.
+"""The memory traffic of a product in tiles behind a cache: formulas beside exact simulation.
 
 The formulas are of a fully associative LRU cache, scan order and linear textures. Any other cache
-or order is simulated as well, and shows what becomes of them there.
+or order can be simulated, too, and shows where they fail.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Traffic(Record):
         return self.least <= self.simulated <= self.most
 
     def fetches(self, texture_bytes: int) -> tuple[Entry, Entry]:
-        """How often each texel comes from memory: by the formula, maybe a range, and simulated."""
+        """The fetches of each texel from memory: by the formula, perhaps a range, and simulated."""
         least, most, simulated = (
             f"{number / texture_bytes:.4g}" for number in (self.least, self.most, self.simulated)
         )
@@ -87,7 +87,7 @@ class TileTable(Result):
     not_run: tuple[str, ...]
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """A row for each cache and tile, and what was not simulated."""
+        """A row for each cache and tile, and the cases not simulated."""
         heads = (
             "cache", "T", "tiles", "A by formula", "simulated", "B by formula", "simulated",
             "sums by formula", "simulated", "in all, bytes", "holds",
@@ -141,7 +141,7 @@ CONVENTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Cases:
-    """What to simulate: every tile in every cache.
+    """The cases to simulate: every tile in every cache.
 
     size: n, in elements. block, tiles: in texels.
     """
@@ -183,7 +183,7 @@ class Cases:
                 )
 
     def line(self, cache: Cache) -> int:
-        """Texels in a line of a cache; InputError where a line holds none."""
+        """Texels in a line of a cache; InputError if a line holds none."""
         if cache.line_bytes < RGBA32F.texel_bytes:
             raise InputError(
                 f"a line of {cache.line_bytes} bytes is shorter than a texel of "
@@ -195,7 +195,7 @@ class Cases:
 def tile_table(
     cases: Cases, budget: Budget, *, progress: Callable[[str], object] = lambda _: None
 ) -> TileTable:
-    """Every tile in every cache, as far as the budget goes.
+    """Every tile in every cache, within the budget.
 
     progress: called after each case. Raises InputError for sizes that have no formulas.
     """
