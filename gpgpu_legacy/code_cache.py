@@ -29,8 +29,8 @@ MOST_FILES = 4096
 """Files in the folder: that many are listed in a few milliseconds."""
 
 _LEFT = 0.75  # the share of these limits that pruning leaves
-_WRITES_PER_CHECK = 64  # about one write in so many checks the size of the folder
-_LARGE_BYTES = 1 << 20  # and so does every write of so many bytes
+_WRITES_PER_CHECK = 64  # about one write in this many checks the size of the folder
+_LARGE_BYTES = 1 << 20  # and so does every write of this many bytes
 _DIGEST_BYTES = sha256().digest_size
 
 

@@ -46,7 +46,7 @@ KERNEL_CONVENTIONS = (
 )
 QUADS = "The four fragments of a quad make each access in turn."
 IN_FLIGHT = (
-    "Where several {units} are in flight, so many start together and make each access in turn; the "
+    "With several {units} in flight, that many start together and make each access in turn; the "
     "next ones start when all are done."
 )
 _WRITES = (
@@ -388,7 +388,7 @@ class Simulation:
 
     @property
     def line_bytes(self) -> int:
-        """Of the first level."""
+        """The line size of the first level."""
         return self.memory.levels[0].line_bytes
 
     def trace(self) -> AccessTrace:

@@ -83,7 +83,7 @@ class PreparedPlans:
         )
 
     def __len__(self) -> int:
-        """How many plans wait."""
+        """The number of waiting plans."""
         with self._lock:
             return len(self._idle)
 

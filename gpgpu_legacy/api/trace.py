@@ -413,7 +413,7 @@ class _Watcher:
     def _steps(
         self, pass_: FragmentPass, read: Callable[[str], F32]
     ) -> tuple[TracedInstruction, ...]:
-        """What the fragment executed: a pass leaves the textures that it looks up as they were."""
+        """The fragment's instructions: a pass does not change the textures that it looks up."""
         rect = constant_rect(pass_.rect)
         fragment = self.x - rect.x, self.y - rect.y
         textures = {name: self._storage(name, read) for name in set(read_by(pass_))}

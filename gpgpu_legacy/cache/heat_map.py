@@ -40,7 +40,7 @@ class HeatMap:
 
     @property
     def ratio(self) -> NDArray[np.float64]:
-        """Hits over reads, float64 [rows, columns]; NaN where there were no reads."""
+        """Hits over reads, float64 [rows, columns]; NaN if there were no reads."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return self.hits / self.reads
 

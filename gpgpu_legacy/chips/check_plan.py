@@ -146,12 +146,12 @@ class _Textures:
         return bool(self.textures)
 
     def only(self, exceeds: Callable[[Texture], bool]) -> _Textures:
-        """Those among them that exceed a limit."""
+        """The textures among them that exceed a limit."""
         return _Textures(tuple(filter(exceeds, self.textures)), self.passes)
 
     @property
     def floats(self) -> _Textures:
-        """Those among them that hold floats."""
+        """The textures among them that hold floats."""
         return self.only(lambda t: t.format.numeric is Numeric.FLOAT)
 
     @property

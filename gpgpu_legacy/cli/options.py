@@ -135,7 +135,7 @@ class _Member(click.Choice[Any]):
     """A member of an enumeration, by its value; or one of a few words."""
 
     def normalize_choice(self, choice: Any, ctx: Any) -> str:
-        """What is typed for a member."""
+        """The text for a member on the command line."""
         return str(getattr(choice, "value", choice))
 
 

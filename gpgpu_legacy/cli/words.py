@@ -80,8 +80,8 @@ RASTER = Option("ORDER", "Raster order: scan, tiled:WxH (or WxH), morton, hilber
 LAYOUT = Option("LAYOUT", "Layout of textures: linear, WxH blocks, morton, 6d, 6d:WxH,WxH.")
 IN_FLIGHT = Option(
     "N",
-    "Let so many fragments be in flight: each makes its first lookup, then each its second, lastly "
-    "each its write.",
+    "Keep this many fragments in flight: all make their first lookup, then their second, lastly "
+    "their writes.",
 )
 Seed = Annotated[int, "SEED", "Seed of all random numbers."]
 Seconds = Annotated[float, "SECONDS", "Stop after this time, preparation included."]

@@ -24,7 +24,7 @@ ANCHORS = ((59, 15, 112), (140, 41, 129), (222, 73, 104), (254, 159, 109), (252,
 _MAP_WIDTH = 6.4  # inches, without axes and scale
 _LEAST, _MOST, _FRAME = 1.2, 6.4, 0.7  # inches of its height, and of what is below it
 _TICKS = 9  # at most, on an axis
-_LONG = 8  # a map that is so many times as long as wide is stretched
+_LONG = 8  # a map this many times as long as wide is stretched
 
 
 def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:

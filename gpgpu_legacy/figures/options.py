@@ -76,7 +76,7 @@ class AnimationOptions:
 
     @property
     def timing(self) -> Timing:
-        """How long each pass is shown."""
+        """The timing of an animation's pictures."""
         from gpgpu_legacy.present.animation import Timing
 
         return Timing(self.frame_ms, last_ms=max(self.frame_ms, self.last_ms))

@@ -144,7 +144,7 @@ class _Sheet:
             self._draw_texels(box, panel, channel, scale)
 
     def _height(self, panel: Panel) -> float:
-        """Of a panel's picture, with the letters of its channels."""
+        """The size of a panel's picture, with the letters of its channels."""
         shown = len(self._source.channels(panel.texture))
         letters = _LETTER * ceil(shown / 2) if panel.texture.format.channels > 1 else 0.0
         aspect = ceil(shown / 2) / min(shown, 2) if shown else 1.0

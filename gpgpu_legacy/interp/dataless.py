@@ -35,7 +35,7 @@ from gpgpu_legacy.kernel.ir import (
 from gpgpu_legacy.plan.plan import ComputePass, constant_groups
 
 NO_DATA: Array = np.zeros((1, 1, 1, 1), np.float32)
-"""What every load returns."""
+"""The result of every load."""
 
 _ANY_PLACE: Array = np.zeros((1, 1, 1, 1), np.int64)  # the counts do not depend on the index
 
@@ -167,7 +167,7 @@ class CountingMachine(_Follower):
         return iterations
 
     def counted(self, loop: For, mask: Mask) -> list[tuple[Mask, int]] | None:
-        """The same at once, and the variable after the loop; None where that cannot be told."""
+        """The same in one step, with the variable after the loop; None if that is not possible."""
         match loop.condition, loop.step:
             case (
                 Binary(left=Variable(name=name) as counter, operator=operator, right=limit),

@@ -25,7 +25,7 @@ _FACTORS: Mapping[Fog, Callable[[Any, Any], Any]] = {
 
 
 def fog_factor(mode: Fog, coordinate: Any, params: Sequence[Any]) -> Any:
-    """How much of the fragment's colour is seen, before it is clamped to [0, 1].
+    """The share of the fragment's colour that is visible, before it is clamped to [0, 1].
 
     coordinate: the fog coordinate. params: the components of state.fog.params.
     """

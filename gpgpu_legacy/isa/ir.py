@@ -18,7 +18,7 @@ Vec4 = tuple[float, float, float, float]
 
 
 class Selector(Enum):
-    """What a component of a swizzle selects: x, y, z, w, or the constants 0 and 1 of SWZ."""
+    """The selectors of a swizzle: x, y, z, w, or the constants 0 and 1 of SWZ."""
 
     X = 0
     Y = 1
@@ -63,7 +63,7 @@ class Attribute:
 
 
 class ParameterSpace(Enum):
-    """Where the value of a program parameter comes from."""
+    """The source of a program parameter's value."""
 
     CONSTANT = "constant"
     LOCAL = "program.local"
@@ -167,7 +167,7 @@ class TextureTarget(Enum):
 
     @property
     def coordinates(self) -> int:
-        """How many of s, t and r a lookup reads."""
+        """The number of s, t and r that a lookup reads."""
         return _COORDINATES[self]
 
 
@@ -303,7 +303,9 @@ class Program:
 
     @cached_property
     def color_outputs(self) -> int:
-        """How many colours the program needs: 1 more than the largest n of result.color[n]."""
+        """The number of colours that the program needs: 1 more than the largest n of
+        result.color[n].
+        """
         written = (i.dst.register for i in self.instructions if i.dst is not None)
         colors = [
             r.index for r in written if isinstance(r, ResultRegister) and r.kind is ResultKind.COLOR

@@ -94,7 +94,7 @@ def _lines(bench: Bench) -> dict[_Line, list[Timed]]:
 
 
 def _places(bench: Bench) -> tuple[str | None, dict[str, int]]:
-    """Where each case is on the x axis, and the parameter that is drawn there, if any."""
+    """The position of each case on the x axis, and the parameter that is drawn there, if any."""
     cases = {result.case: result.parameters for result in reversed(bench.results)}
     for name in next(iter(cases.values())) if len(cases) > 1 else ():
         values = {case: parameters.get(name) for case, parameters in cases.items()}

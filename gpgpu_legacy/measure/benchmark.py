@@ -216,7 +216,7 @@ class _Entrant:
         return {**who, "plan": p.name, "parameters": p.parameters}
 
     def job(self) -> MeasuredJob:
-        """What the engine measures."""
+        """The jobs of the engine."""
         subject, p = self.subject, self.subject.p
         series: tuple[object, ...] = (self.name,)
         least, label = subject.size, self.name

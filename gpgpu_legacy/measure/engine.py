@@ -52,7 +52,7 @@ class Ready:
 
 @dataclass(frozen=True)
 class MeasuredJob:
-    """What to run at a size.
+    """Work to run at a size.
 
     series: identifies the work apart from its size; hashable. label: names the series to people.
     open: prepares runs of any size, since smaller ones are probed. least: the smallest size that

@@ -43,7 +43,7 @@ class PipelineProduct:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What is computed, by the names that parameters have."""
+        """The work, by the names of parameters."""
         return {
             **self.sizes,
             "transpose_a": self.stored.transpose_a,

@@ -61,7 +61,7 @@ SIZE, BLOCK = 1024, 32
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number of a cell as people read it. how: where it comes from, a sentence or more.
+    """A number of a cell, for people. how: its origin, in a sentence or more.
 
     command: what shows it.
     """

@@ -59,7 +59,7 @@ from gpgpu_legacy.plan.validate import validate
 
 
 class DrawKeywords(TypedDict, total=False):
-    """What a fragment program reads besides its textures.
+    """The inputs of a fragment program besides its textures.
 
     local, env: {index: vector} for program.local and program.env. A vector is 1 to 4 numbers, of
     which missing ones are 0, 0, 1, or a single number for all four.
@@ -342,7 +342,7 @@ def _texcoords(
     for number in program.texcoord_sets:
         if number not in sets:
             raise PlanError(
-                f"{program.name} reads fragment.texcoord[{number}], which nobody gives; give "
+                f"{program.name} reads fragment.texcoord[{number}], which is not given; give "
                 f"texcoords={{{number}: …}}"
             )
     corners = {n: values.corners(f"texcoords[{n}]", value, rect) for n, value in sets.items()}

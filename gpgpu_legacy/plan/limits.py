@@ -40,7 +40,7 @@ MOST_INVOCATIONS = 2**28
 and up to 4 GiB."""
 
 _ELEMENT_BYTES = 4
-"""Of a matrix: float32."""
+"""Bytes of a matrix element: float32."""
 
 
 def check_limits(plan: Plan) -> None:

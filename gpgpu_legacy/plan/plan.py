@@ -338,7 +338,7 @@ class Plan:
 
     @property
     def pass_count(self) -> int:
-        """How many passes run, of all kinds."""
+        """The number of passes that run, of all kinds."""
         return sum(count for count, _ in self.weighted_passes())
 
     @property

@@ -76,7 +76,7 @@ class Rect:
 
     @property
     def area(self) -> int:
-        """How many texels it covers."""
+        """The number of texels that it covers."""
         return self.width * self.height
 
     @property

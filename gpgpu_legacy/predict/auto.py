@@ -29,7 +29,7 @@ takes part of a second.
 """
 
 MANY = 1000
-"""Runs so many that preparing does not count: measurements ask for the fastest executor."""
+"""A number of runs for which preparing does not count: measurements want the fastest executor."""
 
 
 def ranked(

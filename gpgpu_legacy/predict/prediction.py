@@ -72,7 +72,7 @@ class Term(Record):
 
     @property
     def origin(self) -> str:
-        """Where the rate comes from: its facts with their sources, or what is missing.
+        """The origin of the rate: its facts with their sources, or the missing ones.
 
         A fact is, for example, `core clock 412 MHz (W, high)`.
         """

@@ -66,8 +66,8 @@ def new_figure(width_inches: float = WIDTH, height_inches: float = _HEIGHT) -> F
 def new_panels(count: int, columns: int, height_inches: float) -> tuple[Figure, Any]:
     """A figure with `count` panels of the given height on common scales, and its axes.
 
-    columns: at most so many. The axes are an array of as many rows as it takes; those beyond the
-    count are off.
+    columns: the most. The axes are an array with as many rows as needed; axes beyond the count are
+    off.
     """
     columns = min(columns, count)
     rows = ceil(count / columns)

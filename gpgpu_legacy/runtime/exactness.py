@@ -280,7 +280,7 @@ def paths_of(plan: Plan) -> frozenset[DataPath]:
 def flushed_by(run: Run) -> frozenset[DataPath]:
     """The data paths on which a device flushes denormals; measured once a process.
 
-    run: an executor's. Raises ExecutorUnavailableError where the executor cannot run here.
+    run: an executor's. Raises ExecutorUnavailableError if the executor cannot run here.
     """
     operand = np.array([[_DENORMAL]], np.float32)
     operand.view(np.uint32)[:] = _bits(_DENORMAL)  # whatever this thread does to denormals

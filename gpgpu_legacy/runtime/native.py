@@ -345,7 +345,7 @@ class _Queue:
         self.address: int = self._queue.ctypes.data
 
     def __len__(self) -> int:
-        """How many pieces there are."""
+        """The number of pieces."""
         return len(self.words)
 
     def fill(self, first: int = 0, last: int | None = None) -> None:

@@ -77,7 +77,7 @@ class Prepared(ABC):
 
     @property
     def held(self) -> Held:
-        """What it holds until it is closed."""
+        """The memory that it holds until it is closed."""
         return Held(host_bytes=self.plan.texture_bytes)
 
     def run(self, operands: Mapping[str, F32], observer: Observer | None = None) -> Result:

@@ -405,7 +405,7 @@ class Scale:
     """Greys and texts for some panels.
 
     names: of the panels. values: all that they show. black, white: the values at the ends.
-    decimals: of a value in a cell; None where a power of ten tells more.
+    decimals: of a value in a cell; None if a power of ten tells more.
     """
 
     names: tuple[str, ...]
@@ -465,7 +465,7 @@ def _ends(values: Values) -> tuple[float, float]:
 def _decimals(values: Values, most: int) -> int | None:
     """As few decimals as show all values exactly, but not more than that.
 
-    None where the largest values are so large or small that a power of ten tells more.
+    None if the largest values are so large or small that a power of ten tells more.
     """
     finite = _finite(values)
     if not _SMALLEST_PLAIN <= np.abs(finite).max(initial=_SMALLEST_PLAIN) < _LARGEST_PLAIN:

@@ -399,7 +399,7 @@ MISTAKES: list[tuple[str, Callable[[Pipeline, Any, Any], object]]] = [
     ("texture x is read and written by one pass", lambda p, x, _: p.draw(COPY, {0: x}, into=x)),
     ("texture y is bound before anything was", lambda p, x, y: p.draw(COPY, {0: y}, into=x)),
     (
-        r"reads fragment.texcoord\[1\], which nobody gives",
+        r"reads fragment.texcoord\[1\], which is not given",
         lambda p, x, y: p.draw(COPY.replace("position", "texcoord[1]"), {0: x}, into=y),
     ),
     ("make it with kind='2D'", lambda p, x, y: p.draw(COPY.replace("RECT", "2D"), {0: x}, into=y)),

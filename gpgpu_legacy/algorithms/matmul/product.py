@@ -128,7 +128,7 @@ class Stored:
 
     @property
     def side(self) -> int:
-        """Of the largest texture; InputError for none."""
+        """The side of the largest texture, checked."""
         given = self.largest_texture
         return LARGEST_TEXTURE if given is None else as_positive("largest_texture", given)
 

@@ -46,12 +46,12 @@ def check_limits(program: Program, limits: AssemblerLimits, end: int) -> list[Fa
 
 
 def attributes_bound(program: Program) -> int:
-    """How many distinct attributes are bound, by ATTRIB or in an operand."""
+    """The number of distinct attributes that are bound, by ATTRIB or in an operand."""
     return len({d.attribute for d in program.attributes} | set(program.attributes_read))
 
 
 def parameters_bound(program: Program) -> int:
-    """How many distinct parameters are bound, by PARAM or in an operand."""
+    """The number of distinct parameters that are bound, by PARAM or in an operand."""
     bound = [p for declaration in program.parameters for p in declaration.parameters]
     bound += [
         s.register

@@ -76,7 +76,7 @@ class CombinerArgument:
 
 @dataclass(frozen=True, slots=True)
 class Combiner:
-    """What a unit computes for RGB or for alpha: scale · function(arguments), clamped to [0, 1]."""
+    """A unit's computation for RGB or for alpha: scale · function(arguments), clamped to [0, 1]."""
 
     function: CombinerFunction
     arguments: tuple[CombinerArgument, ...]
@@ -148,10 +148,10 @@ MODES = {
     "BLEND": (_color(CombinerFunction.INTERPOLATE, "CONSTANT", "PREVIOUS", "TEXTURE"), _MODULATED),
     "ADD": (_color(CombinerFunction.ADD, "PREVIOUS", "TEXTURE"), _MODULATED),
 }
-"""What the modes besides COMBINE compute for RGB and for alpha (tables 3.22 and 3.23, RGBA)."""
+"""The computations of modes other than COMBINE for RGB and alpha (tables 3.22, 3.23, RGBA)."""
 
 INITIAL_SOURCES = ("TEXTURE", "PREVIOUS", "CONSTANT")
-"""Of the three arguments of COMBINE (table 6.17)."""
+"""The initial sources of COMBINE's three arguments (table 6.17)."""
 
 INITIAL_OPERANDS = (CombinerOperand.SRC_COLOR, CombinerOperand.SRC_COLOR, CombinerOperand.SRC_ALPHA)
-"""Of the arguments of COMBINE_RGB; those of COMBINE_ALPHA are SRC_ALPHA."""
+"""The initial operands of COMBINE_RGB's arguments; those of COMBINE_ALPHA are SRC_ALPHA."""

@@ -44,7 +44,7 @@ class WideEmitter(TextEmitter):
 
     @abstractmethod
     def name(self, variable: Variable) -> str:
-        """What a variable is called."""
+        """The name of a variable."""
 
     def wide(self, value: Expression) -> str:  # noqa: PLR0911 - a case each
         """An expression in double; operations without a double form are converted."""

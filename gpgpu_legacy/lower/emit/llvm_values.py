@@ -194,7 +194,7 @@ class ValueEmitter:
 
 _Flags = tuple[str, ...]
 _Instruction = Callable[..., Any]
-"""Of the emitter, its flags and the operands, scalars or vectors of lanes, the result."""
+"""From the emitter, its flags and the operands, scalars or vectors of lanes, to the result."""
 
 
 def _named(name: str) -> _Instruction:

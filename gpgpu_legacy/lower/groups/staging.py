@@ -397,7 +397,7 @@ class StagedCopies:
 class _AheadElement:
     """What an invocation stages of a lookup.
 
-    trip, place: where in the shared array. guard: a condition for there to be such an element.
+    trip, place: its position in the shared array. guard: the condition that it exists.
     variable: what holds it on its way.
     """
 
@@ -407,7 +407,7 @@ class _AheadElement:
     variable: Variable
 
     def guarded(self, statement: Statement) -> tuple[Statement, ...]:
-        """A statement, executed where there is such an element."""
+        """A statement, executed if there is such an element."""
         return (statement,) if self.guard is None else (If(self.guard, (statement,)),)
 
 

@@ -100,7 +100,7 @@ class Calibration(Record):
         return f"{self.device}, by {self.executor}"
 
     def grid(self) -> Grid:
-        """What was measured."""
+        """The measured ceilings."""
         rows = tuple(
             (name, c.median, c.lowest, c.highest, Numeral("first") if c.first_run else c.runs)
             for name, c in self.ceilings.items()
@@ -111,7 +111,7 @@ class Calibration(Record):
 
 
 class Calibrations(Result):
-    """What was measured of several executors."""
+    """The measured ceilings of several executors."""
 
     profiles: tuple[Calibration, ...]
 

@@ -15,7 +15,7 @@ _COLUMNS = ("derived", "counted", "measured")
 
 
 NAME = "tables"
-"""Of the section."""
+"""The name of the section."""
 
 
 def make_section(here: Sequence[Time] = ()) -> PageSection:

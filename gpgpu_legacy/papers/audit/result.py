@@ -164,7 +164,7 @@ def _verdicts(paper: str, claims: Sequence[JudgedClaim]) -> Grid:
 
 
 def _place(one: JudgedClaim) -> str:
-    """Where a claim stands and, of the text, in which words."""
+    """The place of a claim and, for the text, its words."""
     return f"{one.where}: “{one.quote}”" if one.claim.is_of_text and one.quote else one.where
 
 

@@ -49,14 +49,14 @@ _FIRST_CORNER: int = _CORNERS.ctypes.data
 _CORNER_OFFSETS = tuple(range(0, _CORNERS.nbytes, _CORNERS.strides[0]))
 
 _STATE_BITS = GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT | GL.ENABLE_BIT
-"""What a draw's state can change; the clamping of colours belongs to ENABLE_BIT."""
+"""The state that a draw can change; the clamping of colours belongs to ENABLE_BIT."""
 
 Numbered = tuple[tuple[int, Rows], ...]
 """Parameters or vertex attributes by their numbers, with their values."""
 
 
 class BoundProgram(Bound):
-    """What is bound, with the fragment program and its parameters."""
+    """The bound objects, with the fragment program and its parameters."""
 
     def forget(self) -> None:
         """See Bound."""

@@ -71,9 +71,9 @@ class GlContext(SharedContext[ModernglContext]):
         self.version_code: int = native.version_code
 
     def buffer(self, size_bytes: int) -> Any:
-        """A new buffer of moderngl's, which is not asked whether there was room for it.
+        """A new buffer of moderngl's, with a check that there was room for it.
 
-        The context is current. Raises NoDeviceRoomError where there was none.
+        The context is current. Raises NoDeviceRoomError if there was none.
         """
         made = self.handle.buffer(reserve=size_bytes)
         if self.handle.error == "GL_OUT_OF_MEMORY":

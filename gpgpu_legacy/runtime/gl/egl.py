@@ -44,7 +44,7 @@ def load_egl() -> SimpleNamespace:
 
 
 def load_function(egl: SimpleNamespace, name: str, signature: tuple[Any, ...]) -> Any:
-    """A function of OpenGL, or of an extension of EGL; None where the library lacks it."""
+    """A function of OpenGL, or of an extension of EGL; None if the library lacks it."""
     address = egl.eglGetProcAddress(name.encode("ascii"))
     return CFUNCTYPE(*signature)(address) if address else None
 
@@ -84,7 +84,7 @@ class CurrentContext:
         return context
 
     def save(self) -> SavedContext:
-        """What is current on this thread; OpenGL becomes its interface."""
+        """The current state of this thread; OpenGL becomes its interface."""
         egl = self._egl
         interface, context = egl.eglQueryAPI(), self.handle()
         if not context:
@@ -114,7 +114,7 @@ class CurrentContext:
 
 
 def current_context() -> CurrentContext | None:
-    """Access to what is current on a thread; None where there is no EGL."""
+    """Access to a thread's current context; None without EGL."""
     try:
         return CurrentContext(load_egl())
     except ExecutorUnavailableError:

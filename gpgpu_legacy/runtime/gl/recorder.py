@@ -202,7 +202,7 @@ class Recorder:
     # Work groups ---------------------------------------------------------------------------
 
     def _groups(self, fused: FusedPasses) -> Dispatch | None:
-        """Fused passes on work groups; None where work groups do not support them."""
+        """Fused passes on work groups; None if work groups do not support them."""
         if self._machine.arithmetic.rounds:
             return None
         content, arguments = group_content(fused, self._textures)

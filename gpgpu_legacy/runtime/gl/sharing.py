@@ -146,7 +146,7 @@ class SharedContext(ABC, Generic[_Handle]):
         return is_gpu(self.renderer)
 
     def string(self, name: int) -> str:
-        """A string of OpenGL's, empty where it has none; the context is current."""
+        """A string of OpenGL's, empty if it has none; the context is current."""
         value = self.gl.glGetString(name)
         return value.decode("ascii", "replace") if value else ""
 
@@ -165,7 +165,7 @@ class SharedContext(ABC, Generic[_Handle]):
         """Make it current on this thread."""
 
     def _leave(self) -> None:
-        """Make no context current on this thread, where there is no EGL."""
+        """Make no context current on this thread, without EGL."""
 
     def _answers(self) -> bool:
         """Whether a new buffer can be written and read back; the context is current."""

@@ -84,7 +84,7 @@ class TextureBuffers:
             resource.release()
 
     def twin(self, name: str) -> GlBuffer:
-        """A second buffer of a texture. Raises UnsupportedError where there is no room for it."""
+        """A second buffer of a texture. Raises UnsupportedError if there is no room for it."""
         if name not in self._twins:
             try:
                 self._twins[name] = self.context.buffer(self.buffers[name].size)

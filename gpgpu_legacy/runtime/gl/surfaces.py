@@ -82,7 +82,7 @@ Sampled = tuple[int, int, int, int]
 
 
 class Bound:
-    """What is known to be bound on the context, so that nothing is bound twice."""
+    """The objects known to be bound on the context, so that nothing is bound twice."""
 
     def __init__(self, gl: Any) -> None:
         """gl: OpenGL's functions. Nothing is known of the context yet."""

@@ -79,7 +79,7 @@ void main() {{
 
 
 class Spot(NamedTuple):
-    """Where a transfer's texels are in a storage buffer, as float32 channels.
+    """The position of a transfer's texels in a storage buffer, as float32 channels.
 
     width: of its rows, in texels. x, y: of the rectangle's corner.
     """
@@ -211,7 +211,7 @@ class DeviceTransfers:
             self._expected[name] = (values, touched(values))
 
     def results(self) -> dict[str, F32]:
-        """The results of the outputs that are taken, by name; zero where no output covers them."""
+        """The results of the outputs that are taken, by name; zero if no output covers them."""
         self.begin()
         return {name: self._result(name, outputs) for name, outputs in self._results.items()}
 

@@ -195,7 +195,7 @@ def _differ(numbers: Sequence[float]) -> bool:
 
 
 def support(penalties: Penalties, rows: Sequence[HostRow]) -> Support:
-    """What the penalties rest on. rows: at least their sizes."""
+    """The support of the penalties. rows: at least their sizes."""
     points: list[list[HostRow]] = []
     for row in rows:
         if row.size in penalties.sizes:

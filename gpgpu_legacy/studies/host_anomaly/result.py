@@ -51,7 +51,7 @@ class Penalties(Record):
 
 
 class Support(Record):
-    """What a fit rests on.
+    """The support of a fit.
 
     points: the sizes of the fit, those with the same misses together. degrees_of_freedom: points
     that are left to test the model with. miss_range_ns: the smallest and the largest of the fits to
@@ -87,7 +87,7 @@ class Model(Record):
     """One case. hits, missed, false_alarms: outliers simulated, against those published.
 
     ways: those of level 2 that a column fills exactly at the published outliers. penalties,
-    support: None where no times are published to fit.
+    support: None if no times are published to fit.
     """
 
     case: HostCase
@@ -113,7 +113,7 @@ class Model(Record):
 
     @property
     def largest_error(self) -> float | None:
-        """Of the times that the penalties predict, relative to the published ones.
+        """The largest error of the predicted times, relative to the published ones.
 
         At sizes from the anchor up that are neither outliers nor part of the fit.
         """

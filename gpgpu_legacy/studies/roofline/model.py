@@ -112,7 +112,7 @@ class RoofPanel(Record):
 
     @property
     def name(self) -> str:
-        """What it is of; the title of a calibrated profile names the executor."""
+        """Its subject; the title of a calibrated profile names the executor."""
         by = f", by {self.executor}" if self.executor else ""
         return self.title if self.title.endswith(by) else f"{self.title}{by}"
 
