@@ -86,7 +86,10 @@ _NUMBERS = "biufc"
 
 def read_npy(_: BinaryIO, path: Path) -> Array:
     """An array of numbers from a .npy file; it is mapped, so that its header is checked first."""
-    array = np.lib.format.open_memmap(path, mode="r")
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    except ValueError as error:
+        raise InputError(f"{path} is no .npy file that numpy.save wrote: {error}") from None
     if array.dtype.kind not in _NUMBERS:
         raise InputError(f"{path} holds texts, dates or records; give numbers")
     check_elements(path, array.shape, MOST_ELEMENTS, array.dtype.itemsize)

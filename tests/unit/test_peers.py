@@ -206,6 +206,7 @@ def test_cublas_is_a_library_where_cupy_has_a_gpu_and_computes_in_float32(
 ) -> None:
     waits: list[None] = []
     monkeypatch.setitem(sys.modules, "cupy", fake_cupy(waits))
+    monkeypatch.setitem(sys.modules, "torch", None)  # another way to cuBLAS
     monkeypatch.setenv("CUPY_TF32", tf32)
     numpy, *others = libraries()
     assert numpy.name == "numpy-blas"
