@@ -29,7 +29,7 @@ from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings
 from gpgpu_legacy.runtime.prepared import Result as Computed
 from gpgpu_legacy.runtime.registry import AUTO
-from gpgpu_legacy.serial import Record, fields_of
+from gpgpu_legacy.serial import Record
 
 
 class OutputRange(Record, kw_only=False):
@@ -133,8 +133,7 @@ class Run(Result, dict=True):
 
     def _parts(self) -> dict[str, float]:
         """The times in ms."""
-        seconds = fields_of(self.seconds).values()
-        return {name: 1e3 * s for name, s in zip(_PARTS, seconds, strict=True)}
+        return {what: 1e3 * getattr(self.seconds, name) for name, what in _PARTS.items()}
 
     def _took(self) -> str:
         rates = ((self.gflops, "GFLOPS"), (self.gigabytes_per_s, "GB/s requested"))
@@ -151,7 +150,12 @@ class Run(Result, dict=True):
         )
 
 
-_PARTS = ("prepare", "upload", "compute", "read back")
+_PARTS = {
+    "prepare_s": "prepare",
+    "upload_s": "upload",
+    "compute_s": "compute",
+    "readback_s": "read back",
+}
 
 _DECIDING = {
     "passes": "passes",

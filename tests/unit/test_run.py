@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from fakes import FakeExecutor
@@ -181,6 +182,13 @@ def test_the_tables_have_the_outputs_the_times_and_what_was_counted() -> None:
     assert len(short.splitlines()) < 12
     assert "geometry bytes" in whole
     assert "read back" in whole
+
+
+def test_each_time_stands_beside_its_name() -> None:
+    found = find(MULTI, n=4).run(executor="numpy")
+    timed = msgspec.structs.replace(found, seconds=Timings(2e-3, 3e-3, 4e-3, prepare_s=1e-3))
+    took = "It took 1 ms to prepare, 2 ms to upload, 3 ms to compute, 4 ms to read back"
+    assert took in as_text(timed.grids())
 
 
 def test_without_an_input_samples_are_drawn_that_depend_on_the_seed() -> None:
