@@ -157,9 +157,9 @@ def test_the_page_counts_settings_as_the_recorded_tables_do() -> None:
     text, more_reuse = words(), better(Measure.MORE_REUSE)
     single, multi = BLOCKED
     assert f"at b = 32 in {counts(1024, more_reuse, *BLOCKED)} of the 30 settings" in text
-    assert f"The single-channel method alone is in {counts(1024, more_reuse, single)}, the" in text
-    assert f"the multichannel method in {counts(1024, more_reuse, multi)}." in text
-    assert f"both are more coherent in {counts(256, more_reuse, *BLOCKED)} settings." in text
+    assert f"The single-channel method is in {counts(1024, more_reuse, single)}, whatever" in text
+    assert f"the multichannel method is in {counts(1024, more_reuse, multi)}." in text
+    assert f"both are more coherent in {counts(256, more_reuse, *BLOCKED)}." in text
     best = counts(1024, lambda one: one.sign(Measure.MORE_REUSE, one.best) > 0, *BLOCKED)
     assert f"both methods are more coherent in {best}." in text
     assert f"in {counts(1024, better(Measure.FEWER_BYTES), *BLOCKED)} of the 30 settings." in text

@@ -49,7 +49,7 @@ _FIRST_CORNER: int = _CORNERS.ctypes.data
 _CORNER_OFFSETS = tuple(range(0, _CORNERS.nbytes, _CORNERS.strides[0]))
 
 _STATE_BITS = GL.LIGHTING_BIT | GL.FOG_BIT | GL.TEXTURE_BIT | GL.VIEWPORT_BIT | GL.ENABLE_BIT
-"""The state that a draw can change; the clamping of colours belongs to ENABLE_BIT."""
+"""The state that a draw can change."""
 
 Numbered = tuple[tuple[int, Rows], ...]
 """Parameters or vertex attributes by their numbers, with their values."""
@@ -145,6 +145,8 @@ class StatefulQuad:
                 if state.matrix_row is not None:
                     state.matrix_row.reset(gl)
             gl.glPopAttrib()
+            if self._environments is not None:
+                self._environments.reset(gl)
 
 
 class GlArbfpPrepared(DrawnPrepared[Context]):

@@ -47,11 +47,16 @@ class Environments:
         self._calls = [call for unit in units for call in _calls(unit)]
 
     def set(self, gl: SimpleNamespace) -> None:
-        """Enable them instead of programs. The caller keeps OpenGL's state and restores it."""
+        """Enable them instead of programs. The caller keeps OpenGL's state, and calls `reset`."""
         gl.glDisable(GL.FRAGMENT_PROGRAM)
         gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, int(self._is_clamped))
         for function, *arguments in self._calls:
             getattr(gl, function)(*arguments)
+
+    @staticmethod
+    def reset(gl: SimpleNamespace) -> None:
+        """Clamp no colour: ENABLE_BIT has this state, but Mesa keeps it with the colour buffer."""
+        gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, 0)
 
 
 def _calls(unit: TextureUnit) -> Iterator[tuple[Any, ...]]:
