@@ -16,8 +16,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from enum import Enum
-from typing import TypeVar
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.isa.ir import Program, TextureTarget, Vec4
@@ -47,8 +45,6 @@ UNCLAMPED = "CLAMP_FRAGMENT_COLOR FALSE"
 """The line of ARB_color_buffer_float: no stage clamps its result, as float textures want it."""
 
 _TOKEN = re.compile(r"[ \t]*(?:(?P<word>-?[A-Za-z0-9_][A-Za-z0-9_.+]*|-?\.[0-9]+)|(?P<sign>[^\s]))")
-
-E = TypeVar("E", bound=Enum)
 
 
 def assemble(text: str, name: str = "texture environments") -> Program:

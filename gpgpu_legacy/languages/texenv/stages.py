@@ -61,14 +61,14 @@ def program_of(
         primary = Temporary("primary")  # section 2.13.6: colours are clamped before they get here
         clamp = Instruction("MOV", Dst(primary), (Src(_COLOR),), saturate=True)
         instructions.append(replace(clamp, span=Span(min(units.values()), 1)))
-    previous = primary
+    previous, last = primary, max(unit.number for unit in units)
     for unit, line in units.items():
-        last = unit is list(units)[-1]
         stage = _Stage(unit, primary, previous, line, clamped)
-        result = ResultRegister(ResultKind.COLOR) if last else Temporary(f"stage{unit.number}")
-        instructions += stage.instructions(result)
-        if isinstance(result, Temporary):
-            previous = result
+        if unit.number == last:
+            instructions += stage.instructions(ResultRegister(ResultKind.COLOR))
+        else:
+            previous = Temporary(f"stage{unit.number}")
+            instructions += stage.instructions(previous)
     written = (i.dst.register for i in instructions if i.dst is not None)
     temporaries = dict.fromkeys(r.name for r in written if isinstance(r, Temporary))
     return Program(tuple(instructions), tuple(temporaries), name=name, state=state)
@@ -103,9 +103,8 @@ class _Stage:
     def _parts(self) -> Iterator[tuple[tuple[bool, bool, bool, bool], Combiner]]:
         """RGB and alpha; together if one instruction computes both."""
         rgb, alpha = self.unit.rgb, self.unit.alpha
-        if (
-            rgb.function is CombinerFunction.DOT3_RGBA
-        ):  # COMBINE_ALPHA is ignored, ALPHA_SCALE is not
+        if rgb.function is CombinerFunction.DOT3_RGBA:
+            # COMBINE_ALPHA is ignored, ALPHA_SCALE is not.
             alpha = replace(rgb, scale=alpha.scale)
         if _as_alpha(rgb) == _as_alpha(alpha) and all(
             not r.operand.is_alpha or r == a
@@ -161,14 +160,16 @@ class _Stage:
         return src if scale == 1.0 else self._temporary("MUL", src, _constant(scale))
 
     def _temporary(self, mnemonic: str, *srcs: Src, saturate: bool = False) -> Src:
-        register, span = Temporary(f"unit{self.unit.number}_{len(self.made)}"), Span(self.line, 1)
-        made = Instruction(mnemonic, Dst(register), srcs, saturate=saturate, span=span)
-        self.made.append(made)
+        register = Temporary(f"unit{self.unit.number}_{len(self.made)}")
+        self._add(mnemonic, Dst(register), srcs, saturate=saturate)
         return Src(register)
 
     def _emit(self, mnemonic: str, dst: Dst, *srcs: Src) -> None:
+        self._add(mnemonic, dst, srcs, saturate=self.clamped)
+
+    def _add(self, mnemonic: str, dst: Dst, srcs: tuple[Src, ...], *, saturate: bool) -> None:
         span = Span(self.line, 1)
-        self.made.append(Instruction(mnemonic, dst, srcs, saturate=self.clamped, span=span))
+        self.made.append(Instruction(mnemonic, dst, srcs, saturate=saturate, span=span))
 
 
 _PLAIN = {

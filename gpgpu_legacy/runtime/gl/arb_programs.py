@@ -7,7 +7,7 @@ from gpgpu_legacy.isa.ir import Attribute, AttributeKind, ParameterSpace, Progra
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.languages.arb.printer import disassemble
 from gpgpu_legacy.runtime.gl.compatibility import Context
-from gpgpu_legacy.runtime.gl.environments import Environments
+from gpgpu_legacy.runtime.gl.environments import Environments, require_unit
 from gpgpu_legacy.runtime.gl.headers import GL
 from gpgpu_legacy.runtime.gl.sharing import Name
 
@@ -75,11 +75,14 @@ def load(context: Context, program: Program) -> LoadedProgram | Environments:
     A Program that stands for texture environments gives the driver's own.
     """
     if program.state:
-        return Environments(context, program)
+        return context.program(program, lambda: Environments(context, program))
 
     def make() -> LoadedProgram:
         who = f"program {program.name or 'without a name'}"
-        _require_texture_units(context, program, who)
+        for binding in program.state_bindings:
+            names, indices = parse_vector(binding)
+            if names[0] == "texenv" and indices:
+                require_unit(context, indices[0], f"{who} reads {binding}")
         loaded = LoadedProgram(context, GL.FRAGMENT_PROGRAM, disassemble(program), who)
         attributes = [a for a in program.attributes_read if a.kind is not AttributeKind.POSITION]
         if program.fog is not None:
@@ -90,22 +93,6 @@ def load(context: Context, program: Program) -> LoadedProgram | Environments:
         return loaded
 
     return context.program(program, make)
-
-
-def _require_texture_units(context: Context, program: Program, who: str) -> None:
-    """Raise PlanError if the program reads state of a texture unit that the driver lacks.
-
-    Those of the fixed function are fewer than the texture images that programs look up: 4 of
-    NVIDIA's, 8 of Mesa's.
-    """
-    most = context.integer(GL.MAX_TEXTURE_UNITS)
-    for binding in program.state_bindings:
-        names, indices = parse_vector(binding)
-        if names[0] == "texenv" and indices and indices[0] >= most:
-            raise PlanError(
-                f"{who} reads {binding}, and {context.renderer} has {most} texture environments "
-                "(GL_MAX_TEXTURE_UNITS); choose another executor, which has them all"
-            )
 
 
 def load_vertex_program(context: Context) -> LoadedProgram:

@@ -8,19 +8,14 @@ from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import PlanError
-from gpgpu_legacy.isa.ir import Attribute, Program, TextureTarget
+from gpgpu_legacy.isa.ir import Attribute, Program
 from gpgpu_legacy.languages.texenv.reader import read
 from gpgpu_legacy.languages.texenv.state import COMBINE, SOURCES, Combiner, TextureUnit
+from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.runtime.gl.compatibility import Context
 from gpgpu_legacy.runtime.gl.headers import GL
+from gpgpu_legacy.runtime.gl.surfaces import TARGETS
 
-_TARGETS = {
-    TextureTarget.T1D: GL.TEXTURE_1D,
-    TextureTarget.T2D: GL.TEXTURE_2D,
-    TextureTarget.T3D: GL.TEXTURE_3D,
-    TextureTarget.CUBE: GL.TEXTURE_CUBE_MAP,
-    TextureTarget.RECT: GL.TEXTURE_RECTANGLE,
-}
 _INTEGERS = ("glTexEnvi", GL.TEXTURE_ENV)
 
 
@@ -37,13 +32,8 @@ class Environments:
         """Raises PlanError if the driver has fewer units."""
         units, self._is_clamped = read(program.state)
         self.attributes: tuple[Attribute, ...] = program.attributes_read
-        most = context.integer(GL.MAX_TEXTURE_UNITS)
-        if units[-1].number >= most:
-            raise PlanError(
-                f"{program.name or 'the state'} enables TEXTURE{units[-1].number}, and "
-                f"{context.renderer} has {most} texture environments (GL_MAX_TEXTURE_UNITS); "
-                "choose another executor, which has them all"
-            )
+        last = units[-1].number
+        require_unit(context, last, f"{program.name or 'the state'} enables TEXTURE{last}")
         self._calls = [call for unit in units for call in _calls(unit)]
 
     def set(self, gl: SimpleNamespace) -> None:
@@ -59,10 +49,23 @@ class Environments:
         gl.glClampColor(GL.CLAMP_FRAGMENT_COLOR, 0)
 
 
+def require_unit(context: Context, number: int, use: str) -> None:
+    """Raise PlanError if the driver lacks that unit of the fixed function. use: in words.
+
+    They are fewer than the texture images that programs look up: 4 of NVIDIA's, 8 of Mesa's.
+    """
+    most = context.integer(GL.MAX_TEXTURE_UNITS)
+    if number >= most:
+        raise PlanError(
+            f"{use}, and {context.renderer} has {most} texture environments "
+            "(GL_MAX_TEXTURE_UNITS); choose another executor, which has them all"
+        )
+
+
 def _calls(unit: TextureUnit) -> Iterator[tuple[Any, ...]]:
     """The calls of OpenGL that set a unit, each with its function's name."""
     yield "glActiveTexture", GL.TEXTURE0 + unit.number
-    yield "glEnable", _TARGETS[unit.target]
+    yield "glEnable", TARGETS[TextureKind(unit.target.value)].name
     yield *_INTEGERS, GL.TEXTURE_ENV_MODE, getattr(GL, unit.mode)
     if unit.mode == COMBINE:
         for part, combiner in (("RGB", unit.rgb), ("ALPHA", unit.alpha)):
