@@ -1,16 +1,14 @@
-"""Arrays in untrusted files: .npy, .csv, .mtx and pictures.
+"""Arrays in untrusted files: .npy, .csv and pictures.
 
 A file's size in memory is found from its header or a scan before memory is taken for it.
 """
 
 from __future__ import annotations
 
-import io
 import math
 import os
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -32,15 +30,10 @@ Reader = Callable[[BinaryIO, Path], Array]
 MOST_ELEMENTS = 2**30
 """Elements of an array in a file: a matrix as wide and high as the largest texture, 32768."""
 
-MOST_ELEMENTS_OF_TEXT = 2**28
-"""Elements of a .csv or .mtx, a sparse one's zeros among them: a matrix of 16384². As double, which
-such files are read as, they take 2 GiB."""
-
-MOST_BYTES_OF_TEXT = 2**32
-"""Bytes of a .csv or .mtx: 16 for each element."""
-
-LONGEST_LINE = 2**26
-"""Bytes of a line of a .csv, or in the header of a .mtx: 2048 for each of 32768 columns."""
+MOST_BYTES_OF_TEXT = 2**26
+"""Bytes of a .csv: 16 for each element of a matrix of 2048². With a larger one, a single line could
+take gigabytes to read.
+"""
 
 
 def read_with(path: Path, reader: Reader, what: str) -> Array:
@@ -68,16 +61,6 @@ def read_with(path: Path, reader: Reader, what: str) -> Array:
         raise InputError(f"{path} cannot be read as {what}: {why}") from None
 
 
-def check_elements(path: Path, shape: tuple[int, ...], most: int, bytes_each: int) -> None:
-    """Raise InputError if an array of that shape is too large, for this package or this machine."""
-    count, sizes = math.prod(shape), "×".join(map(str, shape))
-    if count > most:
-        raise InputError(f"{path} describes {sizes} elements; at most {most} are read")
-    require_memory(
-        count * bytes_each, f"an array of {sizes} elements in {path}", "give a smaller one"
-    )
-
-
 # .npy --------------------------------------------------------------------------------------------
 
 _NUMBERS = "biufc"
@@ -92,16 +75,21 @@ def read_npy(_: BinaryIO, path: Path) -> Array:
         raise InputError(f"{path} is no .npy file that numpy.save wrote: {error}") from None
     if array.dtype.kind not in _NUMBERS:
         raise InputError(f"{path} holds texts, dates or records; give numbers")
-    check_elements(path, array.shape, MOST_ELEMENTS, array.dtype.itemsize)
+    count, sizes = math.prod(array.shape), "×".join(map(str, array.shape))
+    if count > MOST_ELEMENTS:
+        raise InputError(f"{path} describes {sizes} elements; at most {MOST_ELEMENTS} are read")
+    what = f"an array of {sizes} elements in {path}"
+    require_memory(count * array.dtype.itemsize, what, "give a smaller one")
     return np.array(array)
 
 
-# Text --------------------------------------------------------------------------------------------
+# .csv --------------------------------------------------------------------------------------------
 
 
 def read_csv(file: BinaryIO, path: Path) -> Array:
     """A matrix from lines of numbers with commas between them."""
-    check_text(file, path)
+    if os.fstat(file.fileno()).st_size > MOST_BYTES_OF_TEXT:
+        raise InputError(f"{path} has more than {MOST_BYTES_OF_TEXT} bytes; write it as .npy")
     # Given the path, NumPy reads in blocks; given lines, it takes several times as long.
     matrix = np.loadtxt(path, delimiter=",", ndmin=2, encoding="utf-8-sig")
     if not matrix.size:
@@ -109,142 +97,17 @@ def read_csv(file: BinaryIO, path: Path) -> Array:
     return matrix
 
 
-def _size(file: BinaryIO) -> int:
-    return os.fstat(file.fileno()).st_size
-
-
-def check_text(file: BinaryIO, path: Path) -> None:
-    """Raise InputError if a file, one of its lines or its matrix is too large."""
-    if _size(file) > MOST_BYTES_OF_TEXT:
-        raise InputError(f"{path} has more than {MOST_BYTES_OF_TEXT} bytes; write it as .npy")
-    if _size(file) > LONGEST_LINE:  # a smaller one is harmless, whatever it contains
-        _check_lines(file, path)
-
-
-_BLOCK = 2**20
-
-
-def _check_lines(file: BinaryIO, path: Path) -> None:
-    """Raise InputError if a line, or the matrix, is too large: scans commas and ends of lines."""
-    elements = open_line = 0
-    while block := file.read(_BLOCK):
-        first = block.find(b"\n")
-        if open_line + (len(block) if first < 0 else first) > LONGEST_LINE:
-            raise InputError(f"{path} has a line of more than {LONGEST_LINE} bytes")
-        open_line = open_line + len(block) if first < 0 else len(block) - block.rfind(b"\n")
-        signs = np.frombuffer(block, np.uint8)
-        elements += sum(int(np.count_nonzero(signs == ord(sign))) for sign in ",\n")
-        check_elements(path, (elements,), MOST_ELEMENTS_OF_TEXT, 8)
-
-
-# Matrix Market: NIST's exchange format, of real matrices ----------------------------------------
-
-_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
-_MIRRORED = {"general": 0.0, "symmetric": 1.0, "hermitian": 1.0, "skew-symmetric": -1.0}
-"""The factor of an element below the diagonal for its mirror above; 0 if it is not mirrored."""
-
-
-@dataclass(frozen=True)
-class _Header:
-    """The part before the entries. lines: its lines, including comments and empty ones."""
-
-    is_sparse: bool
-    has_values: bool
-    symmetry: str
-    rows: int
-    columns: int
-    entries: int
-    lines: int
-
-    @property
-    def numbers(self) -> int:
-        """Of each entry: the row, the column and the value, or some of these."""
-        return 2 * self.is_sparse + self.has_values
-
-
-def read_mtx(file: BinaryIO, path: Path) -> Array:
-    """A matrix; elements that a sparse one leaves out are 0."""
-    check_text(file, path)
-    file.seek(0)
-    text = io.TextIOWrapper(file, encoding="utf-8")
-    header = _header(text, path)
-    check_elements(path, (header.rows, header.columns), MOST_ELEMENTS_OF_TEXT, 8)
-    check_elements(path, (header.entries, header.numbers), 3 * MOST_ELEMENTS_OF_TEXT, 8)
-    first = next((line for line in iter(lambda: _line(text, path), "") if line.strip()), "")
-    found = len(first.split())
-    if first and found != header.numbers:
-        raise _damaged(path, f"its entries have {found} numbers, and not {header.numbers}")
-    # One entry more than promised, so that a surplus is noticed.
-    entries = np.loadtxt(
-        path, skiprows=header.lines, max_rows=header.entries + 1, comments=None, ndmin=2
-    ).reshape(-1, header.numbers)
-    if len(entries) != header.entries:
-        is_cut = len(entries) < header.entries
-        there = f"{len(entries)} follow" if is_cut else "more follow"
-        raise _damaged(path, f"its header promises {header.entries} entries, and {there}")
-    values = entries[:, -1] if header.has_values else np.ones(len(entries))
-    mirrored, sizes = _MIRRORED[header.symmetry], (header.rows, header.columns)
-    if not header.is_sparse:  # column by column
-        return np.ascontiguousarray(values.reshape(sizes[::-1]).T)
-    # Entries (row, column, value), which count from 1; equal ones are added.
-    places = entries[:, :2]
-    if not ((places >= 1) & (places <= sizes) & (places == np.floor(places))).all():
-        raise _damaged(path, "an entry lies outside of the matrix")
-    i, j = (places.astype(np.int64) - 1).T
-    matrix = np.zeros(sizes)
-    np.add.at(matrix, (i, j), values)
-    if mirrored:
-        beside = i != j
-        np.add.at(matrix, (j[beside], i[beside]), mirrored * values[beside])
-    return matrix
-
-
-def _damaged(path: Path, why: str) -> InputError:
-    return InputError(f"{path} cannot be read as a matrix: {why}")
-
-
-def _line(text: io.TextIOWrapper, path: Path) -> str:
-    line = text.readline(LONGEST_LINE + 1)
-    if len(line) > LONGEST_LINE:
-        raise _damaged(path, f"it has a line of more than {LONGEST_LINE} characters")
-    return line
-
-
-def _header(text: io.TextIOWrapper, path: Path) -> _Header:
-    match _line(text, path).lower().split():
-        case ["%%matrixmarket", "matrix", "coordinate" | "array" as form, field, symmetry]:
-            pass
-        case _:
-            raise _damaged(path, "it does not begin with %%MatrixMarket matrix and its kind")
-    is_sparse, is_pattern = form == "coordinate", field == "pattern"
-    is_plain = symmetry == "general" and not is_pattern
-    if field not in _FIELDS or symmetry not in _MIRRORED or not (is_sparse or is_plain):
-        raise _damaged(path, f"a matrix that is {form} {field} {symmetry} is none of real numbers")
-    lines, line = 2, _line(text, path)
-    while line and (not line.strip() or line.startswith("%")):
-        lines, line = lines + 1, _line(text, path)
-    sizes = line.split()
-    if len(sizes) != 2 + is_sparse or not all(s.isdecimal() and len(s) < 20 for s in sizes):
-        raise _damaged(path, f"its size has to be {2 + is_sparse} numbers that are whole")
-    rows, columns = int(sizes[0]), int(sizes[1])
-    if symmetry != "general" and rows != columns:
-        raise _damaged(path, f"a {symmetry} matrix has as many rows as columns")
-    entries = int(sizes[2]) if is_sparse else rows * columns
-    return _Header(is_sparse, not is_pattern, symmetry, rows, columns, entries, lines)
-
-
 # Reading and writing -----------------------------------------------------------------------------
 
 _READERS: dict[str, Reader] = {
     ".npy": read_npy,
     ".csv": read_csv,
-    ".mtx": read_mtx,
     **dict.fromkeys(FORMATS, read_picture),
 }
 
 
 def read_array(path: Path, axes: int = 3) -> Array:
-    """An array from a .npy, .csv or .mtx file, or from a picture: 0 is black, and 1 white.
+    """An array from a .npy or .csv file, or from a picture: 0 is black, and 1 white.
 
     axes: the number wanted. For a picture, three are (H, W, 4), and two the grey of (H, W), with
     the lowest row first; for a matrix, one is all of its elements. Raises InputError, in one line,
@@ -267,7 +130,7 @@ def array_writer(
 ) -> Callable[[F32], None]:
     """A function that writes an array of that shape to that path; the path is checked at once.
 
-    .npy holds every shape, .csv and .mtx matrices. .png shows (H, W) in grey and (H, W, 4) in r, g
+    .npy holds every shape, .csv matrices. .png shows (H, W) in grey and (H, W, 4) in r, g
     and b, as a window would: clamped to 0 … 1, NaN as 0, the last row at the top, each texel as
     scale × scale pixels. what: the array in messages. Raises InputError for another suffix, a
     missing folder, and a scale without a picture.
@@ -275,7 +138,7 @@ def array_writer(
     suffix = path.suffix.lower()
     writers: dict[str, Callable[[IO[bytes], F32], object]] = {".npy": np.save}
     if len(shape) == 2:
-        writers |= {".csv": _write_csv, ".mtx": _write_mtx}
+        writers[".csv"] = lambda to, matrix: np.savetxt(to, matrix, delimiter=",", fmt="%.9g")
     if is_picture(shape):
         writers[".png"] = lambda to, array: png_of(array, scale or 1)(to)
     if suffix not in writers:
@@ -289,16 +152,6 @@ def array_writer(
             raise InputError(f"{path} holds numbers, which --scale does not enlarge; give .png")
     check_writable(path)
     return lambda array: write_whole(path, lambda to: writers[suffix](to, array))
-
-
-def _write_csv(to: IO[bytes], matrix: F32) -> None:
-    np.savetxt(to, matrix, delimiter=",", fmt="%.9g")
-
-
-def _write_mtx(to: IO[bytes], matrix: F32) -> None:
-    rows, columns = matrix.shape
-    to.write(f"%%MatrixMarket matrix array real general\n{rows} {columns}\n".encode())
-    np.savetxt(to, matrix.T.ravel(), fmt="%.9g")
 
 
 # Of plans ----------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def run_command(
         "-o",
         "--output",
         "[NAME=]FILE",
-        "Write outputs: .npy, .csv, .mtx or .png (row 0 at the bottom).",
+        "Write outputs: .npy, .csv or .png (row 0 at the bottom).",
     ] = (),
     check: Annotated[bool, "Compare the outputs with the reference function."] = True,
     report: Report,

@@ -16,7 +16,7 @@ FILES = {
     "bad.json": b'{"kind": "plan", "version": 1, "textures": [{"name": ',
     "bad.toml": b"[hardware\n",
     "bad.npy": b"\x93NUMPY\x01\x00\x10\x00{'descr': '|O'}\n",
-    "bad.mtx": b"%%MatrixMarket matrix array real general\n9 9\n1 x\n",
+    "bad.csv": b"1,2\n3,x\n",
     "bad.png": b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\x7f\xff\xff\xff\x08\x02",
 }
 METHOD = "hall-carr-hart-multi"
@@ -25,7 +25,7 @@ CASES = {
     "bytes for a program": "exec bytes.fp --size 4",
     "a plan": "run bad.json",
     "an array": f"run {METHOD} A=bad.npy B=bad.npy -o out.npy",
-    "a matrix": f"run {METHOD} A=bad.mtx B=bad.mtx -o out.npy",
+    "a matrix": f"run {METHOD} A=bad.csv B=bad.csv -o out.npy",
     "a picture": "exec good.fp --size 4 --texture 0=bad.png -o out.png",
     "a record": "bench --from bad.json --plot out.png",
     "a profile": "chips bad.toml",

@@ -14,7 +14,7 @@ from gpgpu_legacy.api.arrays import array_writer, read_array
 from gpgpu_legacy.errors import InputError
 
 MATRIX = np.array([[1.5, -2.0, 0.1], [3.0e-20, 4.0e20, 0.0]], np.float32)
-EXACT = [".npy", ".csv", ".mtx"]
+EXACT = [".npy", ".csv"]
 
 
 def write(path: Path, array: np.ndarray) -> None:
@@ -43,7 +43,7 @@ def only_files(folder: Path) -> list[str]:
 # There and back ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", [*EXACT, ".NPY", ".Csv", ".MTX"])
+@pytest.mark.parametrize("suffix", [*EXACT, ".NPY", ".Csv"])
 def test_a_matrix_comes_back_exactly(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"c{suffix}"
     write(path, MATRIX)
@@ -66,7 +66,7 @@ def test_thin_matrices_keep_their_shape(
     assert (found == matrix).all()
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".csv"])
+@pytest.mark.parametrize("suffix", EXACT)
 def test_nan_and_infinity_come_back(tmp_path: Path, suffix: str) -> None:
     odd = np.array([[np.nan, np.inf], [-np.inf, -0.0]], np.float32)
     write(tmp_path / f"c{suffix}", odd)
@@ -93,31 +93,6 @@ def test_a_csv_written_by_hand(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("# two rows\n1, 2.5,-3e2\n\n4,5,6\n", encoding="utf-8")
     assert read_matrix(path).tolist() == [[1, 2.5, -300], [4, 5, 6]]
-
-
-@pytest.mark.parametrize(
-    ("lines", "matrix"),
-    [
-        ("coordinate real general/% a comment/2 3 2/1 1 1.5/2 3 -4", [[1.5, 0, 0], [0, 0, -4]]),
-        ("coordinate real symmetric/2 2 2/1 1 1/2 1 5", [[1, 5], [5, 0]]),
-        ("coordinate pattern general/2 3 2/1 3/2 1", [[0, 0, 1], [1, 0, 0]]),
-        ("coordinate integer skew-symmetric/2 2 1/2 1 5", [[0, -5], [5, 0]]),
-        ("array integer general/2 3/1/4/2/5/3/6", [[1, 2, 3], [4, 5, 6]]),
-    ],
-)
-def test_kinds_of_matrix_market_files(
-    tmp_path: Path, lines: str, matrix: list[list[float]]
-) -> None:
-    """As NIST describes them; of a mirrored one the lower triangle, an array column by column."""
-    path = tmp_path / "a.mtx"
-    path.write_text("%%MatrixMarket matrix " + lines.replace("/", "\n"), encoding="utf-8")
-    assert read_matrix(path).tolist() == matrix
-
-
-def test_a_matrix_is_written_as_matrix_market(tmp_path: Path) -> None:
-    write(tmp_path / "a.mtx", np.array([[1.5, 0.1], [-2, np.inf]], np.float32))
-    head = "%%MatrixMarket matrix array real general\n2 2\n"
-    assert (tmp_path / "a.mtx").read_text() == f"{head}1.5\n-2\n0.100000001\ninf\n"
 
 
 @pytest.mark.parametrize("suffix", [".png", ".bmp", ".tif", ".pgm"])
@@ -176,7 +151,7 @@ def test_an_empty_product_makes_no_picture(tmp_path: Path) -> None:
 # Files that cannot be read -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("suffix", [".npy", ".csv", ".mtx", ".png"])
+@pytest.mark.parametrize("suffix", [".npy", ".csv", ".png"])
 def test_a_missing_file_or_a_folder(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"none{suffix}"
     refused(lambda: read_matrix(path), f"there is no file {path}")
@@ -188,7 +163,7 @@ def test_a_missing_file_or_a_folder(tmp_path: Path, suffix: str) -> None:
 def test_an_unknown_suffix_is_answered_with_the_known_ones(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(b"1,2\n")
-    refused(lambda: read_matrix(path), ".npy", ".csv", ".mtx", ".png")
+    refused(lambda: read_matrix(path), ".npy", ".csv", ".png")
 
 
 def test_an_npy_of_python_objects_is_not_unpickled(tmp_path: Path) -> None:
@@ -207,37 +182,6 @@ def test_a_damaged_csv(tmp_path: Path, text: str) -> None:
     refused(lambda: read_matrix(path), str(path))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "1 2 3\n",
-        "%%MatrixMarket matrix coordinate real general\n",
-        "%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n",
-        "%%MatrixMarket matrix coordinate real general\n2 2 1\n5 5 1\n",
-        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n",
-        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\nfour\n",
-        "%%MatrixMarket vector coordinate real general\n2 1\n1 1\n",
-        "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n",
-    ],
-    ids=[
-        "empty",
-        "no header",
-        "no size",
-        "short",
-        "outside",
-        "short array",
-        "word",
-        "vector",
-        "half",
-    ],
-)
-def test_a_damaged_mtx(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "a.mtx"
-    path.write_text(text, encoding="utf-8")
-    refused(lambda: read_matrix(path), str(path))
-
-
 # Places that cannot be written to ----------------------------------------------------------------
 
 
@@ -248,7 +192,7 @@ def test_a_missing_folder_is_found_before_anything_is_computed(tmp_path: Path) -
 
 @pytest.mark.parametrize("name", ["c.txt", "c", "c.jpg", "c.npz"])
 def test_a_suffix_that_nothing_is_written_by(tmp_path: Path, name: str) -> None:
-    refused(lambda: array_writer(tmp_path / name, (2, 2)), ".npy", ".csv", ".mtx", ".png")
+    refused(lambda: array_writer(tmp_path / name, (2, 2)), ".npy", ".csv", ".png")
 
 
 @pytest.mark.parametrize(
