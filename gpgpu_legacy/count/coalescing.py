@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.dataless import AddressMachine
 from gpgpu_legacy.interp.kernel import Mask, WorkGroups
 from gpgpu_legacy.kernel.dependence import control_uniforms
@@ -34,7 +34,7 @@ BATCH_THREADS = 1 << 22  # invocations per batch: index arrays of at most 32 MiB
 LARGEST_TRACE = 1 << 18  # accesses of one invocation: some ten seconds
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CoalescingRule:
     """How a GPU generation serves memory requests.
 
@@ -83,7 +83,7 @@ RULES = {rule.name: rule for rule in (CC1_1, FERMI)}
 """The rules by name."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transactions(Additive):
     """The memory transactions of a plan under one rule.
 

@@ -9,12 +9,13 @@ formula gives all its values, including the values at held-out sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count, islice, product, takewhile
 
 from gpgpu_legacy.count.closed_form import Point, Power, fit_grid, formula_text, value_at
 from gpgpu_legacy.count.traffic import ADDITIVE, Counts, count_plan
 from gpgpu_legacy.errors import InputError, PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.serial import Record
 
@@ -96,7 +97,7 @@ LARGEST = 1 << 16
 """The largest size that is tried if a family refuses small ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Kind:
     """A kind of size: the multiples of a factor or, if that is 0, the powers of 2.
 
@@ -137,7 +138,7 @@ class _Kind:
         return f"{joined} a multiple of {self.factor}" if self.factor else f"{joined} a power of 2"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Samples:
     """Points of a grid at which formulas are solved for, and others at which they are checked."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from functools import lru_cache
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.isa.opcodes import OPCODES, CostClass
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionCounts:
     """The instructions that one fragment executes, by cost class.
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import ClassVar, Self
 
 import numpy as np
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.dataless import CountingMachine
 from gpgpu_legacy.interp.kernel import Array, Mask
 from gpgpu_legacy.kernel.dependence import check_data_independent
@@ -39,7 +40,7 @@ class Additive:
         return type(self)(*(getattr(self, name) * count for name in self.__match_args__))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class KernelCounts:
     """Totals of one dispatch.
 

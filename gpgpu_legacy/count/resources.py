@@ -15,6 +15,7 @@ from math import copysign, inf
 from struct import pack, unpack
 from typing import TypeVar
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.dependences import parts_read
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -61,7 +62,7 @@ class Resource(Enum):
     UNCLAMPED = "unclamped colours"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Use:
     """One use of a resource.
 
@@ -99,7 +100,7 @@ class Opening(Enum):
     RESULT = "its result was touched by an ALU instruction of the node before"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Node:
     """A node of the texture dependency chain: lookups that do not depend on each other, then ALU
     instructions.
@@ -158,7 +159,7 @@ class Node:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Resources:
     """The resources that a program uses.
 

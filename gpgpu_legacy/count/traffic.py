@@ -18,6 +18,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 
 from gpgpu_legacy.count.instructions import count_instructions, lookups_by_unit
 from gpgpu_legacy.count.kernels import Additive, count_compute_pass, distinct_dispatches
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.dependence import control_uniforms
 from gpgpu_legacy.plan.expand import areas_of, total_area
 from gpgpu_legacy.plan.pass_names import numbered_passes
@@ -169,7 +170,7 @@ def fragments_per_pass(plan: Plan) -> int | None:
 # Passes that do the same work, together ----------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PassCounts:
     """The cost of the passes of a plan that do the same work, all together.
 

@@ -10,12 +10,12 @@ arrays.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.kernel.accesses import outside_error
 from gpgpu_legacy.kernel.ir import (
@@ -77,7 +77,7 @@ class KernelListener(Protocol):
         """A barrier."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WorkGroups:
     """The work groups that run together, along x and y: first, first + 1, … first + count - 1."""
 

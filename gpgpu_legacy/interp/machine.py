@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Mask, Storage
 from gpgpu_legacy.interp.sampler import sample
 from gpgpu_legacy.isa.arithmetic import F32, FP32, Arithmetic
@@ -156,7 +156,7 @@ def _with_fog(
 # Inputs of a program -------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundStorage:
     """A texture bound to a texture image unit, and its sampler."""
 
@@ -164,7 +164,7 @@ class BoundStorage:
     sampler: Sampler
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FragmentInputs:
     """The inputs of a program besides textures.
 

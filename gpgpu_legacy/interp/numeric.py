@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.formats import Format, Numeric
 from gpgpu_legacy.plan.textures import Packing, Rect, Region, Texture
@@ -20,7 +20,7 @@ Mask = NDArray[np.bool_]
 _UNORM8_MAX = 255
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Codec:
     """How a format stores a channel."""
 

@@ -9,12 +9,12 @@ the weights. A NaN coordinate reads texel 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Mask, Storage, Stored
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.textures import Filter, Sampler, TextureKind, Wrap
@@ -27,7 +27,7 @@ Index = NDArray[np.intp]
 _HALF, _ONE = np.float32(0.5), np.float32(1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Tap:
     """A texel of each lookup along one axis. weight None: 1; inside None: all are inside."""
 

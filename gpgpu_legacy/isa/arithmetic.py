@@ -12,18 +12,18 @@ texture larger than 2 texels. The formats of textures and framebuffers are in pl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 
 F32 = NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arithmetic:
     """A number format of registers.
 

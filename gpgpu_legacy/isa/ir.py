@@ -12,6 +12,8 @@ from enum import Enum
 from functools import cached_property
 from math import copysign
 
+from gpgpu_legacy.frozen import frozen
+
 COMPONENTS = "xyzw"
 
 Vec4 = tuple[float, float, float, float]
@@ -31,7 +33,7 @@ class Selector(Enum):
 IDENTITY = (Selector.X, Selector.Y, Selector.Z, Selector.W)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Temporary:
     """A temporary register, declared by TEMP. It is undefined until a program writes it."""
 
@@ -48,7 +50,7 @@ class AttributeKind(Enum):
     POSITION = "position"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Attribute:
     """An attribute of the fragment. index: the texture coordinate set; 0 for other attributes."""
 
@@ -71,7 +73,7 @@ class ParameterSpace(Enum):
     STATE = "state"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Parameter:
     """A program parameter: a constant, an element of program.local or program.env, or GL state.
 
@@ -118,7 +120,7 @@ class ResultKind(Enum):
     DEPTH = "depth"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ResultRegister:
     """result.color, result.depth or, with OPTION ARB_draw_buffers, result.color[index]."""
 
@@ -130,7 +132,7 @@ SourceRegister = Temporary | Attribute | Parameter
 DestinationRegister = Temporary | ResultRegister
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Src:
     """A source operand: a register, and a selector and a sign for each component.
 
@@ -143,7 +145,7 @@ class Src:
     negate: tuple[bool, bool, bool, bool] = (False, False, False, False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dst:
     """A destination operand: a register and a write mask."""
 
@@ -180,7 +182,7 @@ _COORDINATES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextureSource:
     """The texture operands of an instruction, `texture[unit], target`."""
 
@@ -188,7 +190,7 @@ class TextureSource:
     target: TextureTarget
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Span:
     """The position of an instruction in its source text; both numbers count from 1."""
 
@@ -196,7 +198,7 @@ class Span:
     column: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Instruction:
     """An instruction. mnemonic: without `_SAT`. dst: None for KIL only. saturate: it has `_SAT`."""
 
@@ -208,7 +210,7 @@ class Instruction:
     span: Span = field(default=Span(0, 0), compare=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParameterDeclaration:
     """A PARAM statement: a name and the parameters that it binds, several if it is an array."""
 
@@ -217,7 +219,7 @@ class ParameterDeclaration:
     is_array: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttributeDeclaration:
     """An ATTRIB statement. It counts as a binding even if no instruction reads it."""
 

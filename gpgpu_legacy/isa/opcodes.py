@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from math import nan
 from typing import Any
+
+from gpgpu_legacy.frozen import frozen
 
 # Symbols ------------------------------------------------------------------------------------------
 
@@ -126,7 +127,7 @@ class Form(Enum):
 _COSTS = {Form.SAMPLE: CostClass.LOOKUP, Form.KILL: CostClass.KILL}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Opcode:
     """A row of the table.
 

@@ -8,8 +8,9 @@ name spells out the face, the index and the row, as in `state.material.front.amb
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
+
+from gpgpu_legacy.frozen import frozen
 
 
 class Index(Enum):
@@ -20,7 +21,7 @@ class Index(Enum):
     REQUIRED = "required"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateNode:
     """An element of dotted bindings: a node of the tree STATE, with the nodes that may follow it.
 
@@ -92,7 +93,7 @@ STATE = StateNode(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateElement:
     """An element of a binding in the text: a name, and perhaps an index or a range."""
 
@@ -101,7 +102,7 @@ class StateElement:
     last: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateBinding:
     """What a binding names.
 

@@ -15,6 +15,8 @@ from enum import Enum
 from functools import cached_property
 from typing import Any, Self, overload
 
+from gpgpu_legacy.frozen import frozen
+
 
 class Type(Enum):
     """The types of the subset. The values are GLSL's names."""
@@ -76,7 +78,7 @@ class _Node:
         return type(self)(*[changed(getattr(self, name)) for name in self.__slots__])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Literal(_Node):
     """A number, or true or false."""
 
@@ -84,7 +86,7 @@ class Literal(_Node):
     value: int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable(_Node):
     """A private variable. Its name is unique in the kernel; the parser renames shadowed ones."""
 
@@ -92,7 +94,7 @@ class Variable(_Node):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Uniform(_Node):
     """A uniform, which has the same value in all invocations."""
 
@@ -108,7 +110,7 @@ class BuiltIn(Enum):
     GLOBAL_INVOCATION_ID = "gl_GlobalInvocationID"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BuiltInComponent(_Node):
     """A component of a built-in vector. axis: 0 for x, 1 for y, 2 for z."""
 
@@ -117,7 +119,7 @@ class BuiltInComponent(_Node):
     type: Type = Type.UINT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Element(_Node):
     """An element of a storage buffer (one index) or of a shared array (one per dimension).
 
@@ -134,7 +136,7 @@ class Element(_Node):
     is_inside: bool = field(default=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Component(_Node):
     """A component of a vec4. index: 0 to 3."""
 
@@ -143,7 +145,7 @@ class Component(_Node):
     type: Type = Type.FLOAT
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unary(_Node):
     """A unary operator, `-x` or `!x`."""
 
@@ -152,7 +154,7 @@ class Unary(_Node):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binary(_Node):
     """A binary operator. Both operands have the same type; so has the result, or it is a bool."""
 
@@ -162,7 +164,7 @@ class Binary(_Node):
     right: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Select(_Node):
     """`condition ? chosen : other`. Only the selected operand is evaluated."""
 
@@ -172,7 +174,7 @@ class Select(_Node):
     other: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Convert(_Node):
     """A conversion between scalar types."""
 
@@ -180,7 +182,7 @@ class Convert(_Node):
     operand: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Vector(_Node):
     """The vec4 of four floats."""
 
@@ -211,7 +213,7 @@ Change = Callable[[Expression], Expression]
 # Statements ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declare(_Node):
     """Declares a private variable. Without a value it is undefined."""
 
@@ -219,7 +221,7 @@ class Declare(_Node):
     value: Expression | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assign(_Node):
     """Assigns a value. The parser expands compound assignments such as `+=`."""
 
@@ -227,7 +229,7 @@ class Assign(_Node):
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class If(_Node):
     """`if (condition) then else otherwise`."""
 
@@ -236,7 +238,7 @@ class If(_Node):
     otherwise: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class For(_Node):
     """`for (start; condition; step) body`."""
 
@@ -246,7 +248,7 @@ class For(_Node):
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Barrier(_Node):
     """`barrier()`: every invocation of a work group waits here for all the others."""
 
@@ -315,7 +317,7 @@ def has_barrier(*statements: Statement) -> bool:
 # The kernel ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StorageBuffer:
     """A storage buffer: an array of float in global memory, at a binding point.
 
@@ -328,7 +330,7 @@ class StorageBuffer:
     is_written: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SharedArray:
     """An array in the shared memory of a work group. extents: its length along each dimension."""
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 
 MOST_CHARACTERS = 2**20
@@ -13,7 +13,7 @@ unrolled product of 8192² matrices, has 700 000.
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Language:
     """A shader language: a folder of languages/ has one, as LANGUAGE in its language.py.
 

@@ -7,8 +7,8 @@ texels' channels as floats, row after row and layer after layer.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.fog import FOG_COORDINATE
@@ -78,7 +78,7 @@ from gpgpu_legacy.plan.plan import Blend, Corners, FragmentPass, Plan
 from gpgpu_legacy.plan.textures import Extent, Sampler, TextureKind
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ShaderKey:
     """The key of a pass's shader; passes with equal keys share one.
 
@@ -168,7 +168,7 @@ def _is_bent(corners: Corners, iterations: int) -> bool:
     return not all(is_planar(corners_at(corners, i)) for i in {0, iterations - 1})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FoldedLookup:
     """The lookup of a Texel: its folding, and the unit that it reads."""
 

@@ -13,11 +13,12 @@ that address them, loops and barriers, which are expressions and statements, too
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial, reduce
 from typing import Any, Generic, TypeVar
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Instruction, Parameter
 from gpgpu_legacy.isa.opcodes import Symbol
 from gpgpu_legacy.lower.ir_types import (
@@ -89,7 +90,7 @@ class Selection(Leaf):
         return type_of(Kind.FLOAT, len(self.components))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Composite(Expression):
     """A value with operands."""
 
@@ -111,7 +112,7 @@ class Joined(Composite):
         return union(operand.axes for operand in self.operands)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Constant(Leaf):
     """Constants in the code."""
 
@@ -131,7 +132,7 @@ class Role(Enum):
     LOCAL = "local"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variable:
     """A variable: a register of a program, or a name of the emitter.
 
@@ -152,7 +153,7 @@ class Variable:
         return hash((self.name, self.number, self.row, self.column))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Read(Selection):
     """Components of a variable, in this order."""
 
@@ -166,7 +167,7 @@ class Read(Selection):
         return type_of(self.variable.type.kind, len(self.components))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PlanePart:
     """An attribute's plane over the rectangle. part: 0 for its base, 1 for dx, 2 for dy."""
 
@@ -182,7 +183,7 @@ class Place(Enum):
     WINDOW = "the fragment's window coordinates, as the rasteriser gives them"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Given(Selection):
     """Components of a value that a pass gives: a parameter, a vector of state, a plane, a position.
 
@@ -201,7 +202,7 @@ class Given(Selection):
         return EVERYWHERE if self.source is Place.WINDOW else NOWHERE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Texel(Selection, Generic[Known]):
     """Components of a texel at a known position, as a lookup returns them.
 
@@ -215,7 +216,7 @@ class Texel(Selection, Generic[Known]):
     advance: tuple[int, int] = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Fetch(Joined):
     """The texel of a texture at a column and a row, its operands: whole numbers inside the texture.
 
@@ -226,7 +227,7 @@ class Fetch(Joined):
     type: Type = VEC4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Operation(Composite):
     """An operation on expressions. contracts: it may be rounded once together with another."""
 
@@ -240,7 +241,7 @@ class Operation(Composite):
         return Operation(operands, self.operator, self.type, self.axes, self.contracts)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Swizzle(Joined):
     """Components of a vector, its only operand, in this order."""
 
@@ -252,7 +253,7 @@ class Swizzle(Joined):
         return type_of(self.operands[0].type.kind, len(self.components))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Compose(Joined):
     """A vector of expressions of one component each."""
 
@@ -262,7 +263,7 @@ class Compose(Joined):
         return type_of(self.operands[0].type.kind, len(self.operands))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Array:
     """Memory: a storage buffer, or a shared array of a work group.
 
@@ -274,7 +275,7 @@ class Array:
     extents: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Element(Joined):
     """An element of an array, at the indices that are its operands."""
 
@@ -286,7 +287,7 @@ class Element(Joined):
         return self.array.element
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Function:
     """A function of numbers. It assigns only its own variables."""
 
@@ -296,7 +297,7 @@ class Function:
     result: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Call(Joined):
     """The result of a function for arguments, its operands."""
 
@@ -519,7 +520,7 @@ def computes(value: Expression) -> bool:
 # Statements ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Assign:
     """Assigns to components of a variable: a number for each, or one for all.
 
@@ -532,7 +533,7 @@ class Assign:
     instruction: Instruction | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Declare:
     """Declares a variable of the block, with its value; without one, it is undefined."""
 
@@ -540,7 +541,7 @@ class Declare:
     value: Expression | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Store:
     """Assigns to an element of an array."""
 
@@ -548,7 +549,7 @@ class Store:
     value: Expression
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Discard:
     """Discards the fragment if a condition holds."""
 
@@ -556,14 +557,14 @@ class Discard:
     instruction: Instruction | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dead:
     """A dead instruction, kept as a comment for readers of the code."""
 
     instruction: Instruction
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class If:
     """Statements that are executed if a condition holds, and others if it does not."""
 
@@ -572,7 +573,7 @@ class If:
     otherwise: tuple[Statement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class For:
     """A loop. number: its variable, which counts from `first` to below `last` in steps of `step`.
 
@@ -588,12 +589,12 @@ class For:
     carried: tuple[tuple[Variable, int, Axes], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Barrier:
     """All invocations of a work group wait for one another, and see each other's stores."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Return:
     """The invocation ends."""
 

@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.affine import TexelForm
 from gpgpu_legacy.lower.ir_types import EVERYWHERE, Axes
 from gpgpu_legacy.plan.textures import Sampler
@@ -15,7 +15,7 @@ from gpgpu_legacy.plan.textures import Sampler
 Name = TypeVar("Name", str, int)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OwnLookup(Generic[Name]):
     """A lookup of the fragment's own texel in a texture that the passes write: a register."""
 
@@ -23,7 +23,7 @@ class OwnLookup(Generic[Name]):
     texture: Name
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AffineLookup(Generic[Name]):
     """A lookup at whole texels that are affine in position and iteration.
 
@@ -49,7 +49,7 @@ class AffineLookup(Generic[Name]):
         return Axes(bool(self.s.x or self.t.x), bool(self.s.y or self.t.y))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DependentLookup(Generic[Name]):
     """A lookup at unknown coordinates, which the program computes."""
 
@@ -58,7 +58,7 @@ class DependentLookup(Generic[Name]):
     sampler: Sampler
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class NeighbourLookup(Generic[Name]):
     """A lookup near the fragment's own texel in a texture that earlier passes wrote.
 

@@ -8,10 +8,10 @@ array of rows, its layers one above the other, as in transfers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import TextureTarget
 from gpgpu_legacy.lower.ir import (
     Constant,
@@ -37,7 +37,7 @@ from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.textures import Extent, Filter, Sampler, TextureKind, Wrap
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Unit:
     """The key of a lookup's code: a texture and its sampler.
 
@@ -215,7 +215,7 @@ class _Lookup:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Taps:
     """Two texels along an axis: indices, weights, and whether they are inside, if that varies."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from gpgpu_legacy.frozen import frozen
 
 LARGEST_TEXTURE = 8192
 """The default limit on a texture's width and height, in texels. All drivers of the last ten years
@@ -17,7 +18,7 @@ class Numeric(Enum):
     UNORM = "unorm"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Format:
     """A texel format. Channels are r, g, b, a in this order; a missing g, b or a reads 0, 0, 1."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.numbers import NumberVec4, constant_vector
 from gpgpu_legacy.plan.plan import Corners
 from gpgpu_legacy.plan.textures import Rect
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttributePlane:
     """An interpolated attribute: the vector base + dx·x + dy·y.
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.serial import Meta
 
@@ -15,7 +15,7 @@ Exact = Annotated[int, Meta(ge=-LARGEST_INTEGER, le=LARGEST_INTEGER)]
 Finite = Exact | float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Affine:
     """A number that grows by `step` with each iteration of a Repeat: base + step·iteration."""
 
@@ -27,7 +27,7 @@ class Affine:
         return self.base + self.step * iteration
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Table:
     """A number with a value for each iteration of a Repeat: values[iteration]."""
 

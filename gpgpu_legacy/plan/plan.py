@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.arguments import described
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import AttributeKind, Program, Vec4
 from gpgpu_legacy.plan.numbers import (
     Integer,
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from gpgpu_legacy.kernel.ir import Kernel
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Binding:
     """A texture, by its name, bound to texture[unit]. sampler: by default the nearest texel, with
     coordinates clamped to the edge.
@@ -56,7 +57,7 @@ Corners = tuple[NumberVec4, NumberVec4, NumberVec4, NumberVec4]
 """Vectors at the corners of the target rectangle, in the order (0, 0), (W, 0), (W, H), (0, H)."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Texcoords:
     """fragment.texcoord[set], by its values at the corners of the pass's rectangle.
 
@@ -69,7 +70,7 @@ class Texcoords:
     corners: Corners
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AttributeCorners:
     """fragment.color, fragment.color.secondary or fragment.fogcoord, by its values at the corners.
 
@@ -89,7 +90,7 @@ ATTRIBUTE_DEFAULTS: Mapping[AttributeKind, Vec4] = {
 """The attributes that a pass does not give: GL's initial current values."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StateValue:
     """The value of a vector of GL state, by its full name, such as state.matrix.mvp.row[0]."""
 
@@ -97,7 +98,7 @@ class StateValue:
     value: NumberVec4
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParameterValue:
     """The value of program.local[index] or program.env[index]."""
 
@@ -112,7 +113,7 @@ class Blend(Enum):
     ADD = "add"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FragmentPass:
     """A pass that draws one rectangle: the program runs once for each fragment of `rect`.
 
@@ -140,7 +141,7 @@ class FragmentPass:
         return self.targets[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CopyPass:
     """A pass that copies a rectangle of one texture to one of the same size in another texture."""
 
@@ -150,7 +151,7 @@ class CopyPass:
     target_rect: Rect | MovingRect
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ClearPass:
     """A pass that sets every texel of a texture, in all layers, to one value."""
 
@@ -158,7 +159,7 @@ class ClearPass:
     value: NumberVec4 = (0.0, 0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BufferBinding:
     """A texture of kind BUFFER, by its name, at one of a kernel's binding points."""
 
@@ -166,7 +167,7 @@ class BufferBinding:
     texture: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UniformValue:
     """The value of a kernel's uniform: a number, or a bool for a uniform of that type."""
 
@@ -174,7 +175,7 @@ class UniformValue:
     value: bool | Number
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ComputePass:
     """A pass that dispatches groups[0] × groups[1] work groups of a kernel, along x and y.
 
@@ -261,7 +262,7 @@ def constant_groups(groups: tuple[Integer, Integer]) -> tuple[int, int]:
     return groups_x, groups_y
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Repeat:
     """A loop: the passes of the body run `count` times, in order.
 

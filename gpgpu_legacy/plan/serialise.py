@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from enum import Enum
 from functools import cache, reduce
 from math import inf, isfinite, isnan, nan
@@ -28,6 +28,7 @@ import numpy as np
 
 from gpgpu_legacy.errors import AssemblyError, InputError, PlanError
 from gpgpu_legacy.files import read_text
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.kernel.ir import Kernel
 from gpgpu_legacy.languages.registry import language_of, source_of
@@ -297,7 +298,7 @@ _OF_NUMBERS = {"corners", "initial", "value"}
 """The fields in which such a string is a number, not a name."""
 
 
-@dataclass(frozen=True)
+@frozen
 class _Reader:
     """Reads the parts of a plan. texts: programs and kernels, by naming field and name."""
 

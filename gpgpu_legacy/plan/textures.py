@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.plan.formats import Format
 from gpgpu_legacy.plan.numbers import Integer, integer_at
@@ -27,7 +27,7 @@ class TextureKind(Enum):
     BUFFER = "BUFFER"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Extent:
     """The width and height of a texture, in texels, and its number of layers.
 
@@ -45,7 +45,7 @@ class Extent:
         return self.height * self.depth
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Texture:
     """A texture or a storage buffer; also a framebuffer, if a pass draws to it.
 
@@ -65,7 +65,7 @@ class Texture:
         return self.extent.width * self.extent.rows * self.format.texel_bytes
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Rect:
     """A rectangle of texels or fragments: its lower left corner, its width and its height."""
 
@@ -91,7 +91,7 @@ def full_rect(texture: Texture) -> Rect:
     return Rect(0, 0, texture.extent.width, texture.extent.rows)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MovingRect:
     """A rectangle of a Repeat that moves or changes its size from iteration to iteration.
 
@@ -116,7 +116,7 @@ def constant_rect(rect: Rect | MovingRect) -> Rect:
     return rect
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Region:
     """A rectangle of matrix elements: first row, first column, numbers of rows and columns."""
 
@@ -126,7 +126,7 @@ class Region:
     columns: Index
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Packing:
     """Which matrix elements the channels of a texel hold.
 
@@ -157,7 +157,7 @@ def quadrants(rows: int, columns: int) -> Packing:
     return Packing(((0, 0), (0, columns), (rows, 0), (rows, columns)))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Matrix:
     """A matrix that a plan reads or computes, by name.
 
@@ -176,7 +176,7 @@ class Matrix:
         return (self.rows, self.columns) if self.shape is None else self.shape
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Transfer:
     """A transfer from a region of an operand to a rectangle of a texture, or back to a result."""
 
@@ -207,7 +207,7 @@ class Wrap(Enum):
     REPEAT = "repeat"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Sampler:
     """How lookups read a texture: its filter, and a wrap mode for each coordinate.
 

@@ -8,13 +8,13 @@ compute exactly in an exact run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.kernel.accesses import outside
 from gpgpu_legacy.lower.analysis.fusion import (
@@ -61,7 +61,7 @@ Run = Callable[[int, int], object]
 """Runs a range of iterations: from the first up to, but without, the last."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Step:
     """Passes that alternate, `count` iterations of them; or fused passes, which run all of theirs.
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import ARITHMETICS, FP32, Arithmetic
 from gpgpu_legacy.plan.plan import ClearPass, ComputePass, CopyPass, FragmentPass, Pass
 
@@ -19,7 +19,7 @@ ALL_PASSES = FRAGMENT_PASSES | {ComputePass}
 EVERY_ARITHMETIC = frozenset(ARITHMETICS)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Tuning:
     """The shape of generated code; None leaves it to the executor's own rule.
 
@@ -33,7 +33,7 @@ class Tuning:
     temporal: TemporalShape | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Machine:
     """How a run computes.
 
@@ -64,7 +64,7 @@ class Device(Enum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Task:
     """The properties of a plan that an estimate of its time needs.
 
@@ -84,7 +84,7 @@ class Task:
     invocations: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Pace:
     """The approximate speed of an executor on a device, in seconds, for the choice of `auto`.
 
@@ -132,7 +132,7 @@ MOST_COMPILED = 200
 loops, which compilers roll up."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Capabilities:
     """The capabilities of an executor; code elsewhere asks for these, not for an executor's name.
 

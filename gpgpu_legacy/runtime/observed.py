@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage, encode
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass
@@ -23,7 +23,7 @@ from gpgpu_legacy.plan.plan import (
 from gpgpu_legacy.plan.textures import Rect, Texture, constant_rect
 
 
-@dataclass(frozen=True)
+@frozen
 class PassPlace:
     """The position of a pass among those that run.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from threading import RLock
 from time import perf_counter
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 
 from gpgpu_legacy.arguments import shape_in_words
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.plan.plan import Pass, Plan
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.serial import Record
@@ -40,7 +40,7 @@ class Timings(Record, kw_only=False, rename=lambda name: name.removesuffix("_s")
     prepare_s: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Result:
     """The result of a run: float32 matrices by name, and the times."""
 
@@ -48,7 +48,7 @@ class Result:
     timings: Timings
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Held:
     """About how many bytes a prepared plan holds: of the host's memory, and of a GPU's own."""
 

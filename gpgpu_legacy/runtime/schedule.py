@@ -11,11 +11,11 @@ same code and from the same numbers as pass by pass, in the plan's own textures.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Storage
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood
 from gpgpu_legacy.lower.emit import llvm_schedule as layout
@@ -43,7 +43,7 @@ ENDLESS = 1 << 40
 """More rows, or columns, than there are."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Member:
     """A pass of the Repeat's body: its code, which stages nothing, and its arguments."""
 
@@ -51,7 +51,7 @@ class Member:
     arguments: Arguments
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stage:
     """The division of a rectangle into work.
 

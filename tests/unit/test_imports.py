@@ -42,7 +42,7 @@ ORDER = (
     ("code_cache",),
     ("files", "sources", "memory"),
     ("arguments",),
-    ("errors",),
+    ("errors", "frozen"),
 )
 LEVELS = {room: level for level, rooms in enumerate(reversed(ORDER)) for room in rooms}
 

@@ -7,11 +7,11 @@ that follow, usually a swizzle or a write mask.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from lark import Token
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import (
     DRAW_BUFFERS,
     Attribute,
@@ -163,7 +163,7 @@ def result(
 # Parameters --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BoundParameters:
     """The parameters that a binding names.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
 
 LONGEST_NAME = 128
@@ -17,7 +16,7 @@ unrolled product of 8192² matrices has 24 582. A software renderer takes far lo
 that form no loop."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AssemblerLimits:
     """The implementation-dependent limits of the assembler: the most of each that a program may
     use.

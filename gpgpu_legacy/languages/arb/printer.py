@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isinf
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
     IDENTITY,
@@ -62,7 +62,7 @@ def _number(value: float) -> str:
     return repr(value).removesuffix(".0")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OperandTexts:
     """The operands of an instruction as text.
 

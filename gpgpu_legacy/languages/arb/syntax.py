@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from lark import Lark, Token, Transformer, v_args
 from lark.exceptions import UnexpectedToken
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.grammars import open_grammar
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
 from gpgpu_legacy.isa.opcodes import OPCODES, RESERVED_WORDS, OperandKind
@@ -96,7 +96,7 @@ GRAMMAR_SECTION = "3.11.2"
 # Records -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class PathElement:
     """One element of a dotted path: `texcoord[1]`, `row[0..3]` or `xyzw`."""
 
@@ -110,7 +110,7 @@ class PathElement:
         return str(self.token)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Path:
     """A dotted path: a variable or a binding, and perhaps a swizzle."""
 
@@ -122,7 +122,7 @@ class Path:
         return self.elements[0].token
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenConstant:
     """A number, or a vector in braces.
 
@@ -144,7 +144,7 @@ class WrittenConstant:
         return (x, y, z, w)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class WrittenOperand:
     """An operand: a sign, then a path, a constant with a suffix, or a texture target."""
 
@@ -160,7 +160,7 @@ class WrittenOperand:
         return self.item if isinstance(self.item, Token) else self.item.token
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class OptionStatement:
     """OPTION name;"""
 
@@ -168,7 +168,7 @@ class OptionStatement:
     name: Token
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class InstructionStatement:
     """An opcode, with or without _SAT, and its operands."""
 
@@ -176,7 +176,7 @@ class InstructionStatement:
     operands: tuple[WrittenOperand, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class BindingStatement:
     """ATTRIB or OUTPUT name = path;"""
 
@@ -185,7 +185,7 @@ class BindingStatement:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ParamStatement:
     """PARAM name = item; or PARAM name[size] = { items };"""
 
@@ -195,14 +195,14 @@ class ParamStatement:
     size: Token | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TempStatement:
     """TEMP names;"""
 
     names: tuple[Token, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AliasStatement:
     """ALIAS new = old;"""
 

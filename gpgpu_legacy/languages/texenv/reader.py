@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program, TextureTarget, Vec4
 from gpgpu_legacy.languages.diagnostics import FaultError, Text, meant, shortened
 from gpgpu_legacy.languages.language import MOST_CHARACTERS
@@ -120,7 +120,7 @@ def _missing_textures(units: dict[TextureUnit, int]) -> Iterable[FaultError]:
                 break
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Token:
     text: str
     at: int

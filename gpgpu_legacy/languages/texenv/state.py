@@ -6,9 +6,9 @@ fewer channels fills the others as a lookup does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import TextureTarget, Vec4
 
 SECTION = "3.8.13 of OpenGL 1.3"
@@ -63,7 +63,7 @@ SOURCES = ("TEXTURE", "CONSTANT", "PRIMARY_COLOR", "PREVIOUS")
 """The sources of an argument; TEXTURE0 and so on come with ARB_texture_env_crossbar."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class CombinerArgument:
     """An argument of a function. source: one of SOURCES, or TEXTUREn."""
 
@@ -74,7 +74,7 @@ class CombinerArgument:
         return f"{self.source}.{self.operand.value}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Combiner:
     """A unit's computation for RGB or for alpha: scale · function(arguments), clamped to [0, 1]."""
 
@@ -87,7 +87,7 @@ class Combiner:
         return f"{self.function.name}({', '.join(map(str, self.arguments))}){scale}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TextureUnit:
     """An enabled texture unit.
 

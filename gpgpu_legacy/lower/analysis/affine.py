@@ -8,13 +8,14 @@ the instructions that compute possibly affine coordinates (affine_slice.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import lcm
 from operator import mul
 from typing import Any
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.execute import execute_instruction
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -31,7 +32,7 @@ from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, ParameterVa
 from gpgpu_legacy.plan.textures import Rect, constant_rect
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class IterationSpace:
     """The ranges of a form: the rectangle's width and height, and iterations of the pass.
 
@@ -44,7 +45,7 @@ class IterationSpace:
     rounds: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Linear(Symbol):
     """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration of the Repeat), exactly.
 
@@ -202,7 +203,7 @@ def lookup_coordinates(
     return _coordinates(each.program, given)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Given:
     """A pass's inputs to the instructions that compute coordinates, and its iterations."""
 
@@ -229,7 +230,7 @@ def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], 
     return tuple(made)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TexelForm:
     """constant + x·(fragment x) + y·(fragment y) + iteration·(iteration), in whole texels.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar, cast
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.execute import Components, Domain, execute_instruction
 from gpgpu_legacy.isa.ir import (
     Attribute,
@@ -146,7 +147,7 @@ class _Possibilities(Coordinates[_Possible]):
         return _Possible(read=register)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Slice:
     """The slice of a program that computes possibly affine coordinates, and its inputs.
 

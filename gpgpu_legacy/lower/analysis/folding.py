@@ -8,8 +8,7 @@ are then dead, unless others read them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Program
 from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, lookup_coordinates
 from gpgpu_legacy.lower.analysis.fusion import whole_texels
@@ -22,7 +21,7 @@ from gpgpu_legacy.plan.textures import Extent, Rect
 MOST_VARYINGS = 8  # of a shader: a quarter of OpenGL 4.0's minimum
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Varying:
     """Coordinates that the rasteriser interpolates, for lookups in textures of one extent.
 
@@ -51,7 +50,7 @@ def _twice_centre(form: TexelForm, x: int, y: int) -> int:
     return 2 * (form.constant + form.x * x + form.y * y) + 1 - form.x - form.y
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Folded:
     """A lookup at a varying: its number, and the texels to the right of it and above."""
 
@@ -60,7 +59,7 @@ class Folded:
     up: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Decisions:
     """The decisions about a pass's program.
 

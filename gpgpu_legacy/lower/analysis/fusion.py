@@ -10,8 +10,9 @@ one iteration.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.affine import TexelForm, Value, chosen_texels, lookup_coordinates
 from gpgpu_legacy.lower.lookups import AffineLookup, DependentLookup, Lookup, OwnLookup
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, Plan, Repeat, written_by
@@ -30,7 +31,7 @@ Lookups = tuple[Lookup[str], ...]
 """The lookups of a pass, in program order; a copy has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Stretch:
     """Repeated passes over rectangles of one size.
 
@@ -54,7 +55,7 @@ class Stretch:
                 yield pass_, lookups
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class FusedPasses(Stretch):
     """Passes in which no fragment reads another's results; no lookup is a NeighbourLookup.
 
@@ -64,7 +65,7 @@ class FusedPasses(Stretch):
     alternates: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class UnfusedRepeat:
     """A Repeat that is not fused: its passes run in turn in each iteration."""
 

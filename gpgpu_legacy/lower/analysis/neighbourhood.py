@@ -14,9 +14,10 @@ rectangle are never written, and keep their values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.affine import (
     TexelForm,
     Value,
@@ -49,7 +50,7 @@ class Reach(NamedTuple):
     up: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Neighbourhood(Stretch):
     """A Repeat whose passes read one another's results at bounded offsets.
 

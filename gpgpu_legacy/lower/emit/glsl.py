@@ -7,11 +7,11 @@ assigned variable is `precise`, so that no compiler reorders a sum.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
 import numpy as np
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.arithmetic import FP32, Arithmetic
 from gpgpu_legacy.isa.ir import COMPONENTS, Attribute, AttributeKind, Parameter, ParameterSpace
 from gpgpu_legacy.languages.arb.printer import print_instruction
@@ -66,7 +66,7 @@ from gpgpu_legacy.lower.ir_types import COMPARISONS, Kind, Operator, Type, type_
 from gpgpu_legacy.lower.lowering import PART, attribute_of
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Dialect:
     """The differences between versions of the language.
 

@@ -5,13 +5,12 @@ Each works on numbers; overloads take vectors. {precise} and {one} are a dialect
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import COMPONENTS
 from gpgpu_legacy.lower.ir_types import Operator
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Helper:
     """A function that gives a float. parameters: their names. body: its statements.
 

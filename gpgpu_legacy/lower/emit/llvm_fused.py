@@ -15,11 +15,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.register_tile import instruction_count, register_tile
 from gpgpu_legacy.lower.emit.llvm_edges import meets_edges
 from gpgpu_legacy.lower.emit.llvm_expressions import (
@@ -83,7 +83,7 @@ from gpgpu_legacy.lower.lowering import read_first
 UNROLLED = 32  # about the program instructions in the body of a loop
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class VectorUnit:
     """The properties of the processor that decide the code's shape: floats in a vector, and
     vectors.
@@ -98,7 +98,7 @@ class VectorUnit:
     fuses: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Code:
     """The code of a Content.
 

@@ -8,11 +8,12 @@ for all of them, in panels as wide as a tile, in the order in which the tiles re
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Parameter
 from gpgpu_legacy.lower.emit.llvm_edges import Edges, within
 from gpgpu_legacy.lower.emit.llvm_values import (
@@ -66,7 +67,7 @@ def stored_element(texel_format: Format) -> Any:
     return _ELEMENTS[texel_format.numeric, texel_format.bits_per_channel]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Scalar:
     """A number in the code's table, with a value for each iteration.
 
@@ -80,7 +81,7 @@ class Scalar:
     coefficient: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class AffineChannel:
     """A channel of an affine lookup, which moves by `advance` in each trip."""
 
@@ -115,7 +116,7 @@ class StagedChannels:
         return self._places[channel]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Planes:
     """A surface in memory: its planes, its sizes in texels, the rectangle's origin in it.
 

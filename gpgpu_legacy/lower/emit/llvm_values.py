@@ -12,13 +12,13 @@ Every operation is rounded to float32. If contraction is allowed, a multiply-add
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.emit.llvm_math import vector_function
 from gpgpu_legacy.lower.emit.text import INFIX
 from gpgpu_legacy.lower.fused.content import UnsupportedError
@@ -45,7 +45,7 @@ APPROXIMATE = frozenset({Operator.EXP2, Operator.LOG2, Operator.SIN, Operator.CO
 """Operations for which two libraries may give neighbouring results; an exact run has none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TileShape:
     """The shape of the code: rows and vectors of a tile, lanes of a vector."""
 

@@ -11,10 +11,11 @@ import keyword
 import math
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.execute import ALL
 from gpgpu_legacy.isa.ir import (
     COMPONENTS,
@@ -116,7 +117,7 @@ def numpy_source(program: Program) -> str:
 # Statements ------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Lookup(Joined):
     """Components of the texel that the caller's function returns for coordinates, the operands."""
 

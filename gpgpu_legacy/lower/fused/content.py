@@ -13,9 +13,10 @@ the bases of lookups, and the passes, which give parameters, attributes and stat
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Attribute, Program
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, Lookups, Stretch
 from gpgpu_legacy.lower.lookups import (
@@ -46,7 +47,7 @@ class UnsupportedError(Exception):
     """Passes for which no native code or work group is made; they run in another way."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Surface:
     """A texture, for the code; its number is its position in Content.surfaces.
 
@@ -68,7 +69,7 @@ class Surface:
     reachable: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DrawnProgram:
     """A fragment pass: its program and the facts about each of its lookups, in program order.
 
@@ -83,7 +84,7 @@ class DrawnProgram:
     bent: tuple[Attribute, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Move:
     """A copy: each fragment's own texel, from one surface to another."""
 
@@ -91,7 +92,7 @@ class Move:
     target: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Content:
     """Everything that decides the code of fused passes.
 
@@ -128,7 +129,7 @@ def refuse_unsupported(content: Content) -> None:
             raise UnsupportedError("two triangles")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Arguments:
     """The arguments of a run for the code of a Content.
 

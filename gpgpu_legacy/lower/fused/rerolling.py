@@ -9,9 +9,10 @@ long the program is.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Instruction
 from gpgpu_legacy.lower.analysis.liveness import live_components
 from gpgpu_legacy.lower.fused.content import DrawnProgram
@@ -24,7 +25,7 @@ Advance = tuple[int, int]
 """The texels by which a lookup moves right and up from one trip to the next."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LiveInstruction:
     """A live instruction: its needed components, and its lookup if it is one.
 
@@ -37,7 +38,7 @@ class LiveInstruction:
     advance: Advance = (0, 0)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class ProgramSegment:
     """Steps executed `trips` times; in trip i each lookup has moved by i times its advance."""
 

@@ -7,12 +7,12 @@ rectangle, its position in each texture, the bases of lookups.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Parameter
 from gpgpu_legacy.lower.fused.content import Arguments, Content
 from gpgpu_legacy.lower.groups.invocation import (
@@ -31,7 +31,7 @@ from gpgpu_legacy.plan.plan import FragmentPass
 Item = TypeVar("Item")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupCode:
     """A shader. The buffer of surface n of its Content is at binding n.
 

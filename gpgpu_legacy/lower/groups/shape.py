@@ -9,10 +9,11 @@ group's shared memory, `k_depth` trips at a time. groups/tiling.py makes the cod
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.lower.analysis.register_tile import demands_of
 from gpgpu_legacy.lower.fused.body import fused_body
@@ -25,7 +26,7 @@ from gpgpu_legacy.lower.lowering import read_first
 from gpgpu_legacy.serial import Size
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupShape:
     """The shape of the code.
 
@@ -53,7 +54,7 @@ class GroupShape:
         return min(self.adjacent, self.columns), min(self.adjacent, self.rows)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Multiprocessors:
     """The properties of a device that decide the default shape.
 

@@ -10,10 +10,11 @@ rows: for neighbouring fragments, or for successive trips.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum, auto
 from math import prod
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.groups.invocation import (
     CORNER,
@@ -68,7 +69,7 @@ class Fetched(Enum):
     OF_TRIPS = auto()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Staged:
     """A lookup of a loop that is staged.
 
@@ -109,7 +110,7 @@ class Staged:
         return Array(self.name, kind, (shape.k_depth, self.length(shape) + more))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class StagedTrips:
     """A loop whose lookups are staged.
 
@@ -121,7 +122,7 @@ class StagedTrips:
     staged: tuple[Staged, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupStaging:
     """The plan of staging. shape: as wanted, with a k_depth for which there is room, or 0.
 
@@ -393,7 +394,7 @@ class StagedCopies:
         return texel_element(self.content, staged.lookup, staged.advance, fragment, trip)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _AheadElement:
     """What an invocation stages of a lookup.
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.fused.rerolling import Advance
 from gpgpu_legacy.lower.groups.shape import GroupShape
 from gpgpu_legacy.lower.ir import (
@@ -40,7 +41,7 @@ Fragment = tuple[int, int]
 """A row and a column of the register tile."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Seen:
     """The result of emitting a statement.
 
@@ -234,7 +235,7 @@ Load = Callable[[AffineLookup[int], Advance, Fragment], Expression]
 """The texel that a fragment's lookup reads."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Key:
     """A texel of a register tile.
 
@@ -248,7 +249,7 @@ class _Key:
     place: tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Shared:
     """The fragment that loads a texel for all, and the lookup that it uses."""
 

@@ -10,8 +10,9 @@ textures, in variables.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.fused.body import own_variable
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.fused.rerolling import Advance
@@ -59,7 +60,7 @@ from gpgpu_legacy.lower.lookups import AffineLookup
 from gpgpu_legacy.lower.lowering import read_first
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Trip:
     """The trip in which statements are executed. place: of its staged texels in their arrays."""
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.ir import (
     RANGES,
     Binary,
@@ -39,7 +39,7 @@ MOST_TRIALS = 100_000
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class LinearForm:
     """constant + Σ coefficient·symbol. terms: by the symbol's number, sorted, none of them 0."""
 
@@ -144,7 +144,7 @@ row, which must not wrap around. Beyond, in buffers of 8 GB, each access is chec
 _WRAP = 2**32
 
 
-@dataclass(frozen=True)
+@frozen
 class DispatchNumbers:
     """The numbers of a dispatch. uniforms: name, first value and step from run to run."""
 
@@ -154,7 +154,7 @@ class DispatchNumbers:
     iterations: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Facts:
     """The facts if a condition is true, and if it is false."""
 

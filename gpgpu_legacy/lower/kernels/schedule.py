@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from itertools import count
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.ir import (
     Assign,
     Barrier,
@@ -116,7 +117,7 @@ def _tail(statements: tuple[Statement, ...]) -> int:
 # Levels --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Variation:
     """How a value varies in a work group: its level, and a constant slope along tx.
 
@@ -272,7 +273,7 @@ class InvocationLoop:
     body: tuple[Scheduled, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Branch:
     """An `if` at the level of the loops around it."""
 
@@ -281,7 +282,7 @@ class Branch:
     otherwise: tuple[Scheduled, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class While:
     """A `for` at the level of the loops around it. body: with the step at its end."""
 
@@ -376,7 +377,7 @@ def kept_in_arrays(nest: tuple[Scheduled, ...], analysis: Analysis) -> dict[str,
     return arrays
 
 
-@dataclass(frozen=True)
+@frozen
 class Schedule:
     """A kernel's statements in their loops.
 

@@ -9,8 +9,8 @@ become meaningless, one reach further in with each iteration; nothing reads them
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.analysis.neighbourhood import Neighbourhood, Reach
 from gpgpu_legacy.lower.fused.content import (
     Arguments,
@@ -23,7 +23,7 @@ from gpgpu_legacy.lower.lookups import NeighbourLookup
 from gpgpu_legacy.plan.textures import Texture
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemporalShape:
     """The shape of the code.
 
@@ -60,7 +60,7 @@ Sides = tuple[bool, bool]
 """Of an axis: on the side of the low numbers, on that of the high ones."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class TemporalContent:
     """Everything that decides the code, except the shape of its tiles.
 
@@ -138,7 +138,7 @@ def shared_length(shape: TemporalShape, content: Content) -> int:
     return width * height + 2 * shared_padding(shape, content)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GroupRoom:
     """The resources of a device for a work group.
 

@@ -10,8 +10,9 @@ values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.lower.fused.body import own_variable
 from gpgpu_legacy.lower.fused.content import Content
 from gpgpu_legacy.lower.groups.invocation import (
@@ -419,7 +420,7 @@ def _kept_texels(
 # Barriers ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Barriers:
     """The numbers of the statements before which, and after which, invocations wait."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.gl.core import GlContext
 from gpgpu_legacy.runtime.gl.shader import Shader, Uniforms
 
@@ -24,7 +24,7 @@ _BLOCK_ALIGNMENT = 256
 _ALL_BARRIERS = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Block:
     """A dispatch's part of UniformBlocks: a row for each iteration, or one row for all.
 

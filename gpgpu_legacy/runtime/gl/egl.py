@@ -9,11 +9,11 @@ import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import CFUNCTYPE
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.gl.advice import Need, advice_here
 from gpgpu_legacy.runtime.gl.driver_cache import quiet_driver_cache
 from gpgpu_legacy.runtime.gl.headers import (
@@ -59,7 +59,7 @@ def gl_functions(find: Callable[[str], int | None]) -> SimpleNamespace:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class SavedContext:
     """The saved state of a thread: the interface, and a context with its display and surfaces."""
 

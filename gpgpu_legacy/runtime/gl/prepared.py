@@ -9,7 +9,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import groupby
 from time import perf_counter
 from typing import Any, Generic, Protocol, TypeVar
@@ -17,6 +16,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from gpgpu_legacy.errors import InputError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored, decode, stored_dtype
 from gpgpu_legacy.plan.expand import at_iteration
 from gpgpu_legacy.plan.numbers import NumberVec4
@@ -44,7 +44,7 @@ Record = Callable[[Pass, int], Call]
 """Records a pass as the plan writes it, given how often it runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class RecordedSteps:
     """Recorded calls that run in order, `count` times over.
 

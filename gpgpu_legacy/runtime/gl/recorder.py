@@ -13,12 +13,12 @@ the plan's own buffer.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.kernel.ir import Type
 from gpgpu_legacy.lower.analysis.folding import undecided
 from gpgpu_legacy.lower.analysis.fusion import FusedPasses, UnfusedRepeat, fused_steps
@@ -71,7 +71,7 @@ _DTYPES: Mapping[Type, type[np.generic]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class DeviceLimits:
     """The limits of the device that shape the code of fused passes.
 

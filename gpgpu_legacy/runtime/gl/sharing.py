@@ -18,7 +18,6 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from ctypes import byref, c_int, c_uint, create_string_buffer
-from dataclasses import dataclass
 from functools import cache, wraps
 from threading import Lock, RLock, get_ident
 from types import SimpleNamespace
@@ -26,6 +25,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from weakref import WeakValueDictionary, finalize
 
 from gpgpu_legacy.errors import ExecutorUnavailableError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.runtime.devices import is_gpu
 from gpgpu_legacy.runtime.gl.egl import CurrentContext, SavedContext
 from gpgpu_legacy.runtime.gl.headers import GL
@@ -42,7 +42,7 @@ class Releasable(Protocol):
         """Release it; the context is current."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class Name:
     """An object of OpenGL by its number, and the function that deletes such objects."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from ctypes import Array, c_float
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import acos, degrees
 from types import SimpleNamespace
 
 from gpgpu_legacy.errors import PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.isa.ir import Vec4
 from gpgpu_legacy.isa.state import parse_vector
 from gpgpu_legacy.runtime.gl.headers import GL
@@ -116,7 +116,7 @@ def _vector(value: Vec4) -> Array[c_float]:
 # Matrices ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class MatrixRow:
     """A row of one of OpenGL's matrices. unit: the texture unit whose matrix it is, or 0."""
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from ctypes import c_uint
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from gpgpu_legacy.errors import NoDeviceRoomError, PlanError
+from gpgpu_legacy.frozen import frozen
 from gpgpu_legacy.interp.numeric import Stored
 from gpgpu_legacy.plan.formats import R16F, R32F, RGBA8, RGBA16F, RGBA32F, UNORM8, Format
 from gpgpu_legacy.plan.plan import Plan, written_by
@@ -31,7 +31,7 @@ TEXELS: Mapping[Format, tuple[int, int, int]] = {
 """Texel formats in OpenGL's constants: as a texture stores it, its channels and their type."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class GlTarget:
     """A texture target in OpenGL's constants.
 
