@@ -39,7 +39,7 @@ def check_program(program: Program, chip: Profile) -> Verdict:
 
 def check_counted(program: Program, taken: Resources, chip: Profile) -> Verdict:
     """The same for a program whose resources are known."""
-    known = chip.programs.instruction_set  # for a chip that lacks swizzles
+    known = chip.programs.instruction_set  # where swizzles are lacking
     native = None if known is None or program.state else _count(program, known.value)
     nodes = tuple(
         as_record(ChainNode, node, line=node.opener.span.line if node.opener else None)
@@ -61,8 +61,9 @@ def _rows(
     if TextureTarget.RECT in program.texture_units.values():
         sides = yes_or_no_sides(chip.formats.rectangle_textures, chip)
         yield make_row("rectangle textures", "used", sides)
+    replaced = _COUNTED_NATIVELY if native and chip.kind is ProfileKind.API else ()
     for usage in taken.usages:
-        if usage.count > 0:
+        if usage.count > 0 and usage.resource not in replaced:
             yield _environment(usage, chip) if program.state else _limit(usage, taken, chip)
     if native is not None:
         yield from _native_limits(native, taken, chip)
@@ -149,7 +150,7 @@ _ONE_LIMIT = {
 }
 
 
-# Resources that a chip without swizzles uses more of than the program's text says.
+# Resources that a program uses more of, where swizzles are lacking, than its text says.
 _COUNTED_NATIVELY = {Resource.ALU_INSTRUCTIONS, Resource.INSTRUCTIONS}
 
 
@@ -189,22 +190,25 @@ def _minima() -> Limits:
     return find_profile("arbfp1.0-minimum").advertised
 
 
-# What a chip executes -----------------------------------------------------------------------
+# What a chip executes, or an API asks for ---------------------------------------------------
 
 
 @lru_cache(maxsize=8)
 def _count(program: Program, set_name: str) -> NativeCount:
-    """Its native instructions, the same on all chips that have that instruction set."""
+    """Its native instructions, the same wherever that instruction set is."""
     return count_native(program, instruction_set(set_name))
 
 
 def _native_limits(native: NativeCount, taken: Resources, chip: Profile) -> Iterator[Row]:
     fog = taken.usage(Resource.ALU_INSTRUCTIONS).surcharge
     moves = sum(use.moves for use in native.uses)
-    advice = f"{moves} of the most are moves, for swizzles that the chip lacks" if moves else ""
+    is_api = chip.kind is ProfileKind.API
+    lacking = chip.title if is_api else "the chip"
+    advice = f"{moves} of the most are moves, for swizzles that {lacking} lacks" if moves else ""
+    limits = chip.advertised if is_api else chip.native
     for resource, fact, others in (
-        (Resource.ALU_INSTRUCTIONS, chip.native.alu_instructions, fog),
-        (Resource.INSTRUCTIONS, chip.native.instructions, fog + native.lookups),
+        (Resource.ALU_INSTRUCTIONS, limits.alu_instructions, fog),
+        (Resource.INSTRUCTIONS, limits.instructions, fog + native.lookups),
     ):
         fewest, most = native.fewest + others, native.most + others
         side = number_side(fewest, fact, most=most)
@@ -212,9 +216,9 @@ def _native_limits(native: NativeCount, taken: Resources, chip: Profile) -> Iter
         if fact is not None and side.outcome is not Outcome.WITHIN:
             beyond = native.first_beyond(fact.value - others)
         yield make_row(
-            f"native {resource.value}",
+            f"{'slots of' if is_api else 'native'} {resource.value}",
             fewest if fewest == most else f"{fewest}–{most}",
-            (None, side),
+            (side, None) if is_api else (None, side),
             where=_line(beyond.instruction if beyond else None),
             advice=advice,
         )

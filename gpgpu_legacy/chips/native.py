@@ -1,15 +1,16 @@
-"""The number of native instructions of a program on a chip that lacks swizzles.
+"""The number of native instructions of a program where swizzles are lacking.
 
-A chip names its instruction set, a file of instruction_sets/. If an operand has a swizzle that the
-set lacks, a compiler copies the operand piece by piece, with moves before the instruction, or it
-splits the instruction so that each part reads native swizzles. How the drivers of the time did it
-is not known, so there are two counts:
+A chip or an API names its instruction set, a file of instruction_sets/. If an operand has a swizzle
+that the set lacks, a compiler copies the operand piece by piece, with moves before the instruction,
+or it splits the instruction so that each part reads native swizzles. How the drivers of the time
+did it is not known, so there are two counts:
 
 - the most: a move for every piece, as Mesa's compiler does. (Lately it also packs coordinates
   before, and then moves more than the text asks for.)
 - the fewest: the cheaper way for each instruction by itself. Copies are free, since their readers
   can read the source; scalar parts share instructions with vector parts. A compiler that optimises
-  across instructions may need still fewer.
+  across instructions may need still fewer, and so may another text of the same program
+  (studies/packings).
 
 Instructions that do not reach a result are not counted. Literal constants need no moves, because a
 compiler stores them in the order that it needs.
@@ -51,7 +52,7 @@ Pieces = tuple[Components, ...]
 Range = tuple[Whole, Whole]
 """The fewest and the most."""
 
-Swizzle = Annotated[str, Meta(pattern=r"^[xyzw01]{3}(?![\s\S])")]
+Swizzle = Annotated[str, Meta(pattern=r"^[xyzw01]{3,4}(?![\s\S])")]
 
 _W = 3
 _SELECTORS = dict(zip("xyzw01", Selector, strict=True))
@@ -69,23 +70,30 @@ class LookupExtras(Record):
 class InstructionSet(Record):
     """The operations that a fragment processor executes as one instruction.
 
-    swizzles: the ones of x, y and z that its vector part reads from an operand; components of one
-    piece have one sign. Its scalar part reads any component. instructions: the numbers for opcodes
-    that take other than one. position: the instructions that compute fragment.position.
+    swizzles: the ones that its vector part reads from an operand; components of one piece have one
+    sign. If they are of x, y and z alone, it has a scalar part for w, which reads any component.
+    instructions: the numbers for opcodes that take other than one. position: the instructions that
+    compute fragment.position. result: those after one that computes a result, which is not a copy.
     """
 
     name: Line
     title: Line
     swizzles: Several[Swizzle]
     position: Range
+    result: Range
     instructions: dict[str, Range]
     lookups: LookupExtras
 
+    def parts(self, components: Components) -> tuple[Components, bool]:
+        """The components that the vector part computes, and whether the scalar part has any."""
+        vector = tuple(c for c in components if c < len(self.swizzles[0]))
+        return vector, vector != components
+
     def pieces(self, src: Src, components: Components) -> Pieces:
-        """An operand's components in the fewest native pieces; w is part of the first."""
-        vector = tuple(c for c in components if c != _W)
+        """An operand's components in the fewest native pieces; a scalar w is part of the first."""
+        vector, has_scalar = self.parts(components)
         found = _pieces(src.swizzle, src.negate, vector, self.swizzles)
-        if _W not in components:
+        if not has_scalar:
             return found
         return ((*found[0], _W), *found[1:]) if found else ((_W,),)
 
@@ -178,12 +186,10 @@ def count_native(program: Program, known: InstructionSet) -> NativeCount:
     counter = _Counter(known, _written(program))
     pairs = zip(program.instructions, _live(program), strict=True)
     uses = [counter.use(instruction, live) for instruction, live in pairs]
-    for index, use in enumerate(uses):
-        if use.most and _reads_position(use.instruction):
-            fewest, most = known.position
-            vector, scalar = use.vector + fewest, use.scalar + fewest
-            uses[index] = replace(use, vector=vector, scalar=scalar, most=use.most + most)
-            break
+    for index, (fewest, most) in _around(known, uses):
+        use = uses[index]
+        vector, scalar = use.vector + fewest, use.scalar + fewest
+        uses[index] = replace(use, vector=vector, scalar=scalar, most=use.most + most)
     lookups = sum(
         OPCODES[i.mnemonic].cost is not CostClass.ARITHMETIC for i in program.instructions
     )
@@ -197,6 +203,17 @@ def _live(program: Program) -> Iterator[Components]:
         yield from (dst.components if dst else (0, 1, 2, 3) for dst in dsts)
         return
     yield from live_components(program, (False,) * len(program.lookup_units))
+
+
+def _around(known: InstructionSet, uses: Sequence[NativeUse]) -> Iterator[tuple[int, Range]]:
+    """What is computed once: the position, for its first reader, and results that are no copies."""
+    used = [(index, use.instruction) for index, use in enumerate(uses) if use.most]
+    yield from [(index, known.position) for index, i in used if _reads_position(i)][:1]
+    last = {i.dst.register: index for index, i in used if i.dst is not None}
+    for register, index in last.items():
+        i = uses[index].instruction
+        if isinstance(register, ResultRegister) and not i.texture and not _is_plain_copy(i):
+            yield index, known.result
 
 
 def _reads_position(instruction: Instruction) -> bool:
@@ -245,14 +262,15 @@ class _Counter:
     ) -> tuple[int, int]:
         """The fewest vector and scalar parts of an instruction."""
         form = OPCODES[instruction.mnemonic].form
-        vector, w = tuple(c for c in live if c != _W), int(_W in live)
+        vector, w = self.known.parts(live)
+        has_scalar = self.known.parts((_W,))[1]
         if _is_copy(instruction):
             return 0, 0
         if form is Form.SCALAR:  # the scalar part computes, and the vector part copies from it
-            return int(bool(vector)), fewest
+            return (int(bool(vector)), fewest) if has_scalar else (fewest, 0)
         if form is Form.VECTOR:
-            both = instruction.mnemonic in {"DP4", "DPH"}  # sums of four: w needs a part
-            return fewest + moves, max(w, int(both))
+            both = has_scalar and instruction.mnemonic in {"DP4", "DPH"}  # sums of four: w, too
+            return fewest + moves, int(w or both)
         operands = tuple((s.swizzle, s.negate) for s in instruction.srcs if not _is_literal(s))
         return fewest * _split(operands, vector, self.known.swizzles), w * fewest
 
@@ -260,14 +278,13 @@ class _Counter:
         """A lookup takes its coordinates from a register, in its order and with its signs."""
         [src] = instruction.srcs
         read = _coordinates(instruction)
-        plain = all(src.swizzle[c] is Selector(c) and not src.negate[c] for c in read)
         is_parameter = isinstance(src.register, Parameter)  # lookups cannot read these
-        pieces = self.known.pieces(src, read) if is_parameter or not plain else ()
+        pieces = self.known.pieces(src, read) if is_parameter or not _is_plain(src, read) else ()
         moved = (Moved(0, pieces),) if pieces else ()
         extras = [sum(ends) for ends in zip((0, 0), *self._extras(instruction), strict=True)]
-        vector = sum(any(c != _W for c in piece) for piece in pieces)
-        w = int(_W in read and bool(pieces))
-        return NativeUse(instruction, vector + extras[0], w, len(pieces) + extras[1], moved)
+        vector = sum(bool(self.known.parts(piece)[0]) for piece in pieces)
+        w = self.known.parts(read)[1] and bool(pieces)
+        return NativeUse(instruction, vector + extras[0], int(w), len(pieces) + extras[1], moved)
 
     def _extras(self, instruction: Instruction) -> Iterator[Range]:
         """The instructions before and after a lookup."""
@@ -289,12 +306,23 @@ def _is_copy(instruction: Instruction) -> bool:
     return isinstance(instruction.dst.register, Temporary)
 
 
+def _is_plain_copy(instruction: Instruction) -> bool:
+    src, dst = instruction.srcs[0], instruction.dst
+    is_copy = instruction.mnemonic == "MOV" and not instruction.saturate
+    return is_copy and dst is not None and _is_plain(src, dst.components)
+
+
 def _coordinates(instruction: Instruction) -> Components:
     """The components of its coordinates that a lookup reads; all components for KIL."""
     if instruction.texture is None:
         return (0, 1, 2, 3)
     last = () if instruction.mnemonic == "TEX" else (_W,)
     return (*range(instruction.texture.target.coordinates), *last)
+
+
+def _is_plain(src: Src, components: Components) -> bool:
+    """Whether these components of an operand are those of its register."""
+    return all(src.swizzle[c] is Selector(c) and not src.negate[c] for c in components)
 
 
 def _is_literal(src: Src) -> bool:
@@ -312,7 +340,7 @@ _Signs = tuple[bool, ...]
 def _pieces(
     swizzle: _Selectors, negate: _Signs, components: Components, known: tuple[str, ...]
 ) -> Pieces:
-    """The fewest native pieces of up to three components."""
+    """The fewest native pieces of these components."""
     return next(
         parts
         for parts in _partitions(components)
@@ -352,7 +380,7 @@ def _split(
 
 @cache
 def _partitions(components: Components) -> Sequence[Pieces]:
-    """All ways to split up to three components, those with few parts first."""
+    """All ways to split these components, those with few parts first."""
     if not components:
         return ((),)
     first, found = components[0], []

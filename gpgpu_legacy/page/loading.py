@@ -131,7 +131,7 @@ class OnChip(Record):
     answers: str
     advertised: str
     native: str
-    has_natives: bool
+    natives: tuple[NativeData, ...]
     seconds: tuple[float | None, ...] = ()
     binds: tuple[Run, ...] = ()
 
@@ -144,7 +144,6 @@ class CaseData(Record):
     title: str
     blocks: tuple[int | None, ...]
     found: dict[int, tuple[int | str | None, ...]]
-    natives: tuple[NativeData, ...]
     chips: tuple[OnChip, ...]
 
 
@@ -222,7 +221,6 @@ def _case(case: LoadedCase, chips: Sequence[Profile], numbers: _Numbers) -> Case
         title=f"{case.method.name} ({case.method.year}){first}",
         blocks=blocks,
         found=_found(by_block, numbers),
-        natives=_natives(by_block),
         chips=on_chips,
     )
 
@@ -314,14 +312,13 @@ def _found(
     }
 
 
-def _natives(by_block: Sequence[_Checked]) -> tuple[NativeData, ...]:
-    """The instructions that take several native ones, if one of the chips lacks swizzles."""
+def _natives(verdicts: Sequence[Verdict]) -> tuple[NativeData, ...]:
+    """The instructions that take several native ones on a chip, by the block."""
     kinds: dict[NativeData, list[int]] = {}
-    for index, one in enumerate(by_block):
-        expanded = next((v.expanded for v in one.verdicts if v.expanded), ())
-        for each in expanded:
+    for index, verdict in enumerate(verdicts):
+        for each in verdict.expanded:
             kind = as_record(NativeData, each, lines=())
-            kinds.setdefault(kind, [0] * len(by_block))[index] += len(each.lines)
+            kinds.setdefault(kind, [0] * len(verdicts))[index] += len(each.lines)
     return tuple(with_fields(kind, lines=tuple(lines)) for kind, lines in kinds.items())
 
 
@@ -346,7 +343,7 @@ def _on_chip(
         answers="".join(LETTERS[verdict.answer] for verdict in verdicts),
         advertised="".join(LETTERS[verdict.advertised] for verdict in verdicts),
         native="".join(LETTERS[verdict.native] for verdict in verdicts),
-        has_natives=any(verdict.expanded for verdict in verdicts),
+        natives=_natives(verdicts),
         seconds=seconds if timed else (),
         binds=_runs(terms) if timed else (),
     )

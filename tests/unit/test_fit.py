@@ -272,7 +272,8 @@ def found_in(fitted: Fit) -> dict[tuple[str, bool], int | None]:
 def test_the_radeon_9700() -> None:
     """Lookups 2b + 1 ≤ 32 give 15; indirections b + 1 ≤ 4 give 3, all coordinates first 8.
 
-    A step has 8 native instructions at the fewest, and 15 at the most, with 4 besides, of 64.
+    A step of this text has 8 native instructions at the fewest, and 15 at the most, with 4
+    besides, of 64.
     """
     fitted = fit_of(MULTI, "radeon-9700")
     assert found_in(fitted) == {
@@ -287,6 +288,12 @@ def test_the_radeon_9700() -> None:
     assert first.command == (
         f"gpgpu-legacy check {MULTI} n=256 block=8 coordinates_first=8 --chip radeon-9700-pro"
     )
+
+
+def test_direct3d_has_swizzle_rules_too() -> None:
+    """9 b + 1 slots ≤ 64 give 7; without the rules, indirections alone would allow 12."""
+    first = fit_of(MULTI, "ps-2-0").largest[1]
+    assert (first.value, first.why) == (7, "slots of ALU instructions 73–127 > 64")
 
 
 def test_the_model_that_the_paper_assumes_and_why_it_took_32() -> None:

@@ -1,4 +1,4 @@
-"""Native instructions on R300: pieces of swizzles, moves, both counts, and Mesa's own compiler."""
+"""Native instructions on R300 and ps_2_0: pieces, moves, both counts, and Mesa's own compiler."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from hypothesis import strategies as st
 
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.check import check_program
-from gpgpu_legacy.chips.native import NativeCount, count_native, instruction_set
+from gpgpu_legacy.chips.native import (
+    InstructionSet,
+    NativeCount,
+    count_native,
+    instruction_set,
+)
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.chips.verdict import Outcome, Row, Verdict
 from gpgpu_legacy.isa.ir import Program, Selector, Src, Temporary
 from gpgpu_legacy.languages.arb.parser import assemble
 from gpgpu_legacy.present.grid import as_text
 
-R300 = instruction_set("r300")
+R300, PS_2_0 = instruction_set("r300"), instruction_set("ps-2-0")
 CHIP = find_profile("radeon-9700-pro")
 ALL, VECTOR = (0, 1, 2, 3), (0, 1, 2)
 LETTERS = dict(zip("xyzw01", Selector, strict=True))
@@ -40,8 +45,12 @@ def operand(letters: str) -> Src:
     return Src(Temporary("a"), tuple(selectors), tuple(signs))  # type: ignore[arg-type]
 
 
-def test_the_table_is_the_drivers() -> None:
-    assert R300.swizzles == NATIVE
+# "Source Register Swizzling" in Microsoft's reference, and constants of 0 and 1.
+LEGAL = ("xyzw", "yzxw", "zxyw", "wzyx", "xxxx", "yyyy", "zzzz", "wwww", "0000", "1111")
+
+
+def test_the_tables_are_the_drivers_and_microsofts() -> None:
+    assert (R300.swizzles, PS_2_0.swizzles) == (NATIVE, LEGAL)
 
 
 # Mesa 22.3.6, compiling one program for each swizzle on a Radeon 9700 (RADEON_DEBUG=fp): the moves
@@ -74,13 +83,13 @@ def body(*lines: str) -> Program:
     return assemble(head + "\n".join(lines) + "\nEND\n", name="test.fp")
 
 
-def count(program: Program) -> NativeCount:
-    return count_native(program, R300)
+def count(program: Program, known: InstructionSet = R300) -> NativeCount:
+    return count_native(program, known)
 
 
-def ends(*lines: str) -> tuple[int, int]:
+def ends(*lines: str, known: InstructionSet = R300) -> tuple[int, int]:
     """The fewest and the most of these lines, without the two copies before them."""
-    native = count(body(*lines))
+    native = count(body(*lines), known)
     return native.fewest, sum(use.most for use in native.uses[2:])
 
 
@@ -139,42 +148,63 @@ def test_the_position_is_computed_once() -> None:
     assert ends("MUL c, fragment.position, a;", "MUL result.color, c, fragment.position;") == (2, 5)
 
 
+def test_direct3d_counts_slots() -> None:
+    """A mov writes each result, once; w is no part of its own; texld takes what is there."""
+    for lines, slots in (
+        (("MUL result.color, a, b;",), (2, 2)),
+        (("MOV result.color, a;",), (1, 1)),
+        (("MOV result.color, a.wzyx;",), (2, 2)),
+        (("MUL result.color.xyz, a, b;", "RCP result.color.w, a.w;"), (3, 3)),
+        (("MUL c, a.wzyx, b.yzxw;", "MOV result.color, c;"), (2, 2)),
+        (("MUL c, a.xxzz, b.xyxy;", "MOV result.color, c;"), (4, 6)),  # xy, z and w; or 2 + 2 moves
+        (("TEX c, a, texture[0], 2D;", "MOV result.color, c;"), (1, 1)),
+        (("TEX c, a.wzyx, texture[0], 2D;", "MOV result.color, c;"), (2, 2)),
+        (("TEX result.color, a, texture[0], 2D;",), (1, 1)),
+        (("LRP c, a, b, a;", "MOV result.color, c;"), (3, 3)),
+    ):
+        assert ends(*lines, known=PS_2_0) == slots, lines
+
+
 SWIZZLES = st.tuples(*[st.sampled_from("xyzw")] * 4).map("".join)
-MASKS = st.sets(st.sampled_from(VECTOR), min_size=1)
 
 
+@pytest.mark.parametrize("known", [R300, PS_2_0], ids=lambda known: known.name)
 @settings(max_examples=60)
-@given(st.lists(SWIZZLES, min_size=1, max_size=3), MASKS)
-def test_no_way_takes_fewer(swizzles: list[str], mask: set[int]) -> None:
-    """Every component goes to one of three instructions; every operand may be moved before."""
+@given(st.lists(SWIZZLES, min_size=1, max_size=3), st.sets(st.sampled_from(ALL), min_size=1))
+def test_no_way_takes_fewer(known: InstructionSet, swizzles: list[str], written: set[int]) -> None:
+    """Every component goes to one of four instructions; every operand may be moved before."""
+    table = NATIVE if known is R300 else LEGAL
+    mask = {c for c in written if c < len(table[0])} or {0}
 
     def native(letters: str, components: set[int]) -> bool:
-        return any(all(letters[c] == known[c] for c in components) for known in NATIVE)
+        return any(all(letters[c] == each[c] for c in components) for each in table)
 
     @cache
     def moved_in(letters: str) -> int:
         """The fewest native swizzles that have all components of this one."""
         return min(
             k
-            for k in (1, 2, 3)
-            for chosen in combinations(NATIVE, k)
+            for k in (1, 2, 3, 4)
+            for chosen in combinations(table, k)
             if all(any(n[c] == letters[c] for n in chosen) for c in mask)
         )
 
     def costs(moved: tuple[bool, ...], group: tuple[int, ...]) -> int | None:
-        parts = [{c for c, g in zip(sorted(mask), group, strict=True) if g == k} for k in VECTOR]
+        parts = [{c for c, g in zip(sorted(mask), group, strict=True) if g == k} for k in ALL]
         read = [s for s, is_moved in zip(swizzles, moved, strict=True) if not is_moved]
         if not all(native(s, part) for part in parts if part for s in read):
             return None
         moves = sum(moved_in(s) for s, is_moved in zip(swizzles, moved, strict=True) if is_moved)
         return moves + sum(map(bool, parts))
 
-    ways = product(product((False, True), repeat=len(swizzles)), product(VECTOR, repeat=len(mask)))
+    ways = product(product((False, True), repeat=len(swizzles)), product(ALL, repeat=len(mask)))
     least = min(cost for way in ways if (cost := costs(*way)) is not None)
     mnemonic = {1: "MOV", 2: "MIN", 3: "MAD"}[len(swizzles)]
     sources = ", ".join(f"{name}.{s}" for name, s in zip("aba", swizzles, strict=False))
-    letters = "".join("xyz"[c] for c in sorted(mask))
-    assert count(body(f"{mnemonic} result.color.{letters}, {sources};")).fewest == least
+    letters = "".join("xyzw"[c] for c in sorted(mask))
+    last = f"MUL result.color.{letters}, c, c;"
+    program = body(f"{mnemonic}_SAT c.{letters}, {sources};", last)
+    assert count(program, known).fewest == least + 1 + known.result[0]
 
 
 # The papers' programs: instructions that Mesa 22.3.6 made of them for a Radeon 9700, and then
@@ -208,6 +238,12 @@ def test_the_multichannel_step_by_hand(block: int) -> None:
     assert sum(use.moves for use in native.uses) == 10 * block
     alu, rectangles = 3 * block + 3, 2 * block + 1
     assert native.most == alu + 10 * block + rectangles
+
+
+@pytest.mark.parametrize("block", [1, 7])
+def test_the_multichannel_step_by_hand_in_direct3d(block: int) -> None:
+    """A step moves zwzw in 2, its products take 3 each, and its sum 1; a mov writes the result."""
+    assert count(listing("hall-carr-hart-multi", block), PS_2_0).fewest == 9 * block + 1
 
 
 # Verdicts ----------------------------------------------------------------------------------------

@@ -55,7 +55,9 @@ def test_the_largest_block_is_that_of_the_limit(
     assert largest_block(data, name, chip) == block
 
 
-@pytest.mark.parametrize(("chip", "block"), [(R300, 3), (R300, 16), ("ps-2-0", 8), ("ps-1-1", 1)])
+@pytest.mark.parametrize(
+    ("chip", "block"), [(R300, 3), (R300, 16), ("ps-2-0", 3), ("ps-2-0", 8), ("ps-1-1", 1)]
+)
 def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> None:
     plan = find_product(MULTI).plan(n=data.size, block=block)
     verdict = check_plan(plan, find_profile(chip))
@@ -74,6 +76,9 @@ def test_each_limit_is_that_of_check(data: Loading, chip: str, block: int) -> No
             assert (side is None) == (shown is None)
             if side and shown:
                 assert (side.allowed, side.outcome) == (shown.allowed, shown.outcome)
+    expanded = {(each.instruction, each.fewest): len(each.lines) for each in verdict.expanded}
+    shown_natives = {(each.instruction, each.fewest): each.lines[at] for each in on_chip.natives}
+    assert {key: lines for key, lines in shown_natives.items() if lines} == expanded
     letters = (on_chip.answers[at], on_chip.advertised[at], on_chip.native[at])
     assert letters == tuple(
         LETTERS[a] for a in (verdict.answer, verdict.advertised, verdict.native)

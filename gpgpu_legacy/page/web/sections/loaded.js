@@ -229,8 +229,8 @@ function loadedRest(data, { case: one, chip, at }, rows) {
     return element("li", { class: loadedIs(row, "exceeded") ? "no" : "" },
       `${row.limit}: ${row.found}; allowed: ${allowed.join(", ")}`);
   })));
-  const natives = one.natives.filter((kind) => kind.lines[at]);
-  if (one.chips[chip].has_natives && natives.length) {
+  const natives = one.chips[chip].natives.filter((kind) => kind.lines[at]);
+  if (natives.length) {
     parts.push(element("h3", {}, "What takes several native instructions there"),
       element("ul", { class: "note" }, ...natives.map((kind) => element("li", {},
         element("code", {}, kind.instruction), ` and ${kind.lines[at] - 1} like it: `
