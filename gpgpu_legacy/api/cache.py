@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import partial
 from itertools import chain, product
-from math import inf
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
@@ -18,8 +19,8 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.distances import stack_distances
 from gpgpu_legacy.cache.heat_map import HeatMap, heat_map
 from gpgpu_legacy.cache.run import cache_run, plan_trace
-from gpgpu_legacy.cache.simulate import LevelTally, RegionTally
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
+from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
 from gpgpu_legacy.present.result import Result
@@ -134,9 +135,8 @@ def _texts(known: Mapping[str, Plain], names: Iterable[str]) -> list[str]:
 class CacheRun(Traced, kw_only=True):
     """One plan through one cache.
 
-    iterations: of the plan's passes, of which iterations_simulated were simulated,
-    iterations_repeated proven to repeat others, and iterations_left_out not reached within the
-    budget.
+    iterations: of the plan's passes, of which iterations_simulated were simulated and
+    iterations_repeated proven to repeat others.
     regions: textures or buffers. allocate: whether a write that misses fills a line. seconds: of
     making the accesses and of simulating them.
     """
@@ -158,9 +158,6 @@ class CacheRun(Traced, kw_only=True):
     iterations: int
     iterations_simulated: int
     iterations_repeated: int
-    iterations_left_out: int
-    accesses_left_out: int
-    exact: bool
     seconds: float
 
     @property
@@ -204,20 +201,10 @@ class CacheRun(Traced, kw_only=True):
                 f"Of {self.iterations:,} iterations {self.iterations_simulated:,} were simulated. "
                 f"{self.iterations_repeated:,} repeat others: {_PROVEN}"
             )
-        yield from self.left_out()
         yield (
             f"The simulation took {self.seconds:.2f} s, "
             f"{self.accesses / self.seconds / 1e6:,.3g} million accesses a second."
         )
-
-    def left_out(self) -> Iterator[str]:
-        """The part that the budget left out, if any."""
-        if self.iterations_left_out:
-            yield (
-                f"The budget left out {self.iterations_left_out:,} of {self.iterations:,} "
-                f"iterations. No number here includes the {self.accesses_left_out:,} accesses left "
-                "out."
-            )
 
 
 _PROVEN = (
@@ -291,8 +278,6 @@ def _sweep_notes(runs: Sequence[CacheRun], *, whole: bool) -> Iterator[str]:
         yield from (_WRITES[first.allocate], in_flight.conventions)
         if any(run.iterations_repeated for run in runs):
             yield f"Iterations that were not simulated repeat others: {_PROVEN}"
-    for run in runs:
-        yield from (f"{run.title()}: {text}" for text in run.left_out())
 
 
 class CurvePoint(Record):
@@ -445,11 +430,6 @@ def cases_of(
 
 # Simulating ---------------------------------------------------------------------------------------
 
-Progress = Callable[[float], None] | None
-"""Called with the fraction of a simulation that is done."""
-
-Outcome = CacheRun | CacheCurve | Unsimulated
-
 Watch = Callable[[Simulation], Progress]
 """Called with each case; returns the progress function of its simulation."""
 
@@ -461,7 +441,7 @@ class CacheKeywords(TypedDict, total=False):
     fragments and the texture layout. second_level: a cache behind it, shared by all textures.
     per_texture: each texture has a first level of its own. allocate: whether a write that misses
     fills a line. seed: of random replacement. every_pass: also simulate iterations that provably
-    repeat others. budget_s: seconds; the result says what was left out.
+    repeat others.
     """
 
     in_flight: int
@@ -473,7 +453,6 @@ class CacheKeywords(TypedDict, total=False):
     allocate: bool
     seed: int
     every_pass: bool
-    budget_s: float
 
 
 def cache_plan(
@@ -485,38 +464,29 @@ def cache_plan(
     spellings, and for accesses that depend on data.
     """
     more: dict[str, Any] = {**how}
-    budget, every_pass = Budget(more.pop("budget_s", inf)), more.pop("every_pass", False)
+    every_pass = more.pop("every_pass", False)
     levels = tuple(parse_cache(text) for text in (cache, more.pop("second_level", None)) if text)
     of_memory = {name: more.pop(name) for name in [*more] if hasattr(Memory, name)}
     case = Simulation(p, Memory(levels, **of_memory), parse_access(**more))
-    return _run(case, budget, None, every_pass=every_pass)
+    return _run(case, lambda _: None, every_pass=every_pass)
 
 
-def _run(case: Simulation, budget: Budget, progress: Progress, *, every_pass: bool) -> CacheRun:
-    began = budget.spent_s
+def _run(case: Simulation, progress: Progress, *, every_pass: bool) -> CacheRun:
+    began = perf_counter()
     result = cache_run(
-        case.builder.plan(),
-        case.memory,
-        case.access,
-        every_pass=every_pass,
-        budget_s=budget.left_s,
-        progress=progress,
+        case.builder.plan(), case.memory, case.access, every_pass=every_pass, progress=progress
     )
-    return case.ran(result, budget.spent_s - began)
+    return case.ran(result, perf_counter() - began)
 
 
 def cache_sweep(
     cases: Iterable[Simulation], budget: Budget, watch: Watch, *, every_pass: bool = False
 ) -> CacheSweep | CacheRun | CacheCurve:
-    """Simulate one case after another, as far as the budget goes; the last may be cut short.
+    """Simulate one case after another, as far as the budget goes.
 
     A single case that is simulated is its run alone.
     """
-
-    def run(case: Simulation) -> CacheRun:
-        return _run(case, budget, watch(case), every_pass=every_pass)
-
-    return _swept(cases, budget, run)
+    return _swept(cases, budget, watch, partial(_run, every_pass=every_pass))
 
 
 def cache_curves(
@@ -526,82 +496,58 @@ def cache_curves(
 
     A single complete one is returned as the curve itself.
     """
-
-    def curve(case: Simulation) -> CacheCurve | Unsimulated:
-        began = budget.spent_s
-        try:
-            distances = stack_distances(case.trace(), progress=_until(budget, watch(case)))
-        except _BudgetSpentError:
-            return case.not_run("the budget was spent before the end")
-        sizes, counts = distances.curve()
-        points = tuple(
-            CurvePoint(
-                bytes=lines * distances.line_bytes,
-                lines=lines,
-                misses=misses,
-                miss_ratio=misses / max(1, distances.accesses),
-            )
-            for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
-        )
-        return as_record(
-            CacheCurve,
-            distances,
-            **case.fields(),
-            cold_misses=distances.cold,
-            curve=points,
-            seconds=budget.spent_s - began,
-        )
-
     different = {(case.builder, case.access, case.line_bytes): case for case in cases}
-    return _swept(different.values(), budget, curve)
+    return _swept(different.values(), budget, watch, _curve)
+
+
+def _curve(case: Simulation, progress: Progress) -> CacheCurve:
+    began = perf_counter()
+    distances = stack_distances(case.trace(), progress)
+    sizes, counts = distances.curve()
+    points = tuple(
+        CurvePoint(
+            bytes=lines * distances.line_bytes,
+            lines=lines,
+            misses=misses,
+            miss_ratio=misses / max(1, distances.accesses),
+        )
+        for lines, misses in zip(sizes.tolist(), counts.tolist(), strict=True)
+    )
+    return as_record(
+        CacheCurve,
+        distances,
+        **case.fields(),
+        cold_misses=distances.cold,
+        curve=points,
+        seconds=perf_counter() - began,
+    )
 
 
 def _swept(
-    cases: Iterable[Simulation], budget: Budget, run: Callable[[Simulation], Outcome]
+    cases: Iterable[Simulation],
+    budget: Budget,
+    watch: Watch,
+    run: Callable[[Simulation, Progress], CacheRun | CacheCurve],
 ) -> CacheSweep | CacheRun | CacheCurve:
-    """The results of cases, some of which the budget may refuse."""
-    outcomes = [
-        run(case) if (refusal := budget.refusal()) is None else case.not_run(refusal)
-        for case in cases
-    ]
-    runs = [outcome for outcome in outcomes if not isinstance(outcome, Unsimulated)]
-    if len(outcomes) == len(runs) == 1:
+    """The results of cases, some of which the budget may leave out."""
+    runs, not_run = list[CacheRun | CacheCurve](), list[Unsimulated]()
+    for case in cases:
+        progress = budget.until_spent(watch(case))
+        try:
+            progress(0.0)
+            runs.append(run(case, progress))
+        except BudgetSpentError as spent:
+            not_run.append(case.not_run(str(spent)))
+    if len(runs) == 1 and not not_run:
         return runs[0]
-    not_run = tuple(outcome for outcome in outcomes if isinstance(outcome, Unsimulated))
-    return CacheSweep(runs=tuple(runs), not_run=not_run)
+    return CacheSweep(runs=tuple(runs), not_run=tuple(not_run))
 
 
 def cache_map(
-    case: Simulation,
-    texture: str | None = None,
-    budget: Budget | None = None,
-    progress: Progress = None,
+    case: Simulation, texture: str | None = None, progress: Progress = lambda _: None
 ) -> tuple[CacheRun, HeatMap]:
     """A run with where its reads hit: by fragment, or by the texel of a texture."""
-    budget = budget or Budget(inf)
-    began = budget.spent_s
-    result, heat = heat_map(
-        case.builder.plan(),
-        case.memory,
-        case.access,
-        texture=texture,
-        budget_s=budget.left_s,
-        progress=progress,
-    )
-    return case.ran(result, budget.spent_s - began), heat
-
-
-class _BudgetSpentError(Exception):
-    """Raised if the budget is spent in the middle of a curve: a part of a curve is useless."""
-
-
-def _until(budget: Budget, progress: Progress) -> Callable[[float], None]:
-    """A progress function that stops its caller once the budget is spent."""
-
-    def report(done: float) -> None:
-        if done < 1.0 and budget.is_over:
-            raise _BudgetSpentError
-        if progress is not None:
-            progress(done)
-
-    return report
+    began = perf_counter()
+    plan = case.builder.plan()
+    result, heat = heat_map(plan, case.memory, case.access, texture=texture, progress=progress)
+    return case.ran(result, perf_counter() - began), heat

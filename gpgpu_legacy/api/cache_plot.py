@@ -86,13 +86,12 @@ def _is_number(runs: Sequence[Traced], name: str) -> bool:
 def draw_sweep(runs: Sequence[CacheRun], not_run: Sequence[Traced], path: Path) -> None:
     """Bytes from memory and hit ratio over a parameter, or over the first thing that varies.
 
-    One line for each combination of other varying properties. Runs that the budget cut short are
-    left out. Raises InputError if nothing varies, or no run is complete.
+    One line for each combination of other varying properties. Raises InputError if nothing varies,
+    or there are no runs.
     """
     from gpgpu_legacy.present.labels import label_lines
 
     wanted: list[Traced] = [*runs, *not_run]
-    runs = [run for run in runs if run.exact]
     if not runs:
         raise InputError("the budget was spent before a run was complete; give a larger --budget")
     across, others = across_of(wanted)

@@ -68,7 +68,7 @@ class Distances:
 
 
 def stack_distances(
-    trace: AccessTrace, progress: Callable[[float], None] = lambda _: None
+    trace: AccessTrace, progress: Callable[[float], object] = lambda _: None
 ) -> Distances:
     """The distances of a trace's accesses, exactly, in one pass over it.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +11,7 @@ from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.address_tables import QUAD
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.run import plan_trace
-from gpgpu_legacy.cache.simulate import Simulated, simulate
+from gpgpu_legacy.cache.simulate import Progress, Simulated, simulate
 from gpgpu_legacy.cache.texel_accesses import place_texture
 from gpgpu_legacy.cache.trace import NO_ACCESS, AccessTrace, Chunk, PassTrace
 from gpgpu_legacy.errors import InputError
@@ -51,8 +50,7 @@ def heat_map(
     access: Access = DEFAULT_ACCESS,
     *,
     texture: str | None = None,
-    budget_s: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = lambda _: None,
 ) -> tuple[Simulated, HeatMap]:
     """Where the reads of a plan hit level 1, over all passes; every pass is simulated.
 
@@ -67,9 +65,7 @@ def heat_map(
         if texture is None
         else _TexelCounter(plan, trace, texture, access)
     )
-    result = simulate(
-        trace, memory, every_pass=True, budget_s=budget_s, progress=progress, misses=counter.add
-    )
+    result = simulate(trace, memory, progress=progress, misses=counter.add)
     return result, counter.heat_map()
 
 

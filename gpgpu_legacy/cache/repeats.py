@@ -58,7 +58,7 @@ class Anchor:
 class Periods:
     """Finds iterations of a step that are shifted copies of others, by its `shifts`."""
 
-    def __init__(self, step: Step, caches: Caches, check: Callable[[], None]) -> None:
+    def __init__(self, step: Step, caches: Caches, check: Callable[[], object]) -> None:
         """check: called while iterations are compared; it may raise to stop."""
         self.step, self.caches, self.check = step, caches, check
         self.searches_left = _SEARCHES * step.count

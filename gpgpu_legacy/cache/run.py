@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import monotonic
-
 from gpgpu_legacy.cache.access import DEFAULT_ACCESS, Access
 from gpgpu_legacy.cache.caches import Memory
 from gpgpu_legacy.cache.fragments import trace_fragments
 from gpgpu_legacy.cache.kernels import trace_kernels
-from gpgpu_legacy.cache.simulate import RegionTally, Simulated, simulate
+from gpgpu_legacy.cache.simulate import Progress, RegionTally, Simulated, simulate
 from gpgpu_legacy.cache.trace import AccessTrace
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
@@ -38,17 +35,14 @@ def cache_run(
     access: Access = DEFAULT_ACCESS,
     *,
     every_pass: bool = False,
-    budget_s: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = lambda _: None,
 ) -> Simulated:
-    """Simulate a plan's accesses in a memory; see `simulate` for every_pass, budget_s and progress.
+    """Simulate a plan's accesses in a memory; see `simulate` for every_pass and progress.
 
     Raises InputError as plan_trace does.
     """
-    started = monotonic()
     trace = plan_trace(plan, memory.levels[0].line_bytes, access)
-    left_s = None if budget_s is None else budget_s - (monotonic() - started)
-    return simulate(trace, memory, every_pass=every_pass, budget_s=left_s, progress=progress)
+    return simulate(trace, memory, every_pass=every_pass, progress=progress)
 
 
 def memory_bytes(result: Simulated) -> int:

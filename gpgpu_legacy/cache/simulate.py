@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
-from time import monotonic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +24,9 @@ from gpgpu_legacy.memory import require_memory
 OnMisses = Callable[[PassTrace, Chunk, NDArray[np.uint8]], None]
 """Called with a pass, a chunk of it, and whether each access hit level 1: uint8 [rows, slots], 1 or
 0 (also 0 where there is no access). Repeated rows of the pass are written out."""
+
+Progress = Callable[[float], object]
+"""Called with the fraction of a simulation that is done; it may raise to stop."""
 
 _MOST_LINES = 1 << 18  # of a chunk whose repeated rows are written out: 2 MB, like a maker's chunk
 
@@ -69,11 +71,10 @@ class LevelTally:
 
 @dataclass(frozen=True, slots=True)
 class Simulated:
-    """The outcome of a trace. It counts only accesses that were simulated or proven to repeat.
+    """The outcome of a trace.
 
     iterations: of all steps. `iterations_repeated` of them were proven to repeat others and
-    multiplied; `iterations_left_out` were not finished because the budget was spent; so were the
-    passes and accesses left out.
+    multiplied.
     """
 
     regions: tuple[RegionTally, ...]
@@ -81,14 +82,6 @@ class Simulated:
     iterations: int
     iterations_simulated: int
     iterations_repeated: int
-    iterations_left_out: int
-    passes_left_out: int
-    accesses_left_out: int
-
-    @property
-    def exact(self) -> bool:
-        """Whether nothing was left out."""
-        return not self.iterations_left_out
 
     @property
     def accesses(self) -> int:
@@ -125,16 +118,14 @@ def simulate(
     memory: Memory,
     *,
     every_pass: bool = False,
-    budget_s: float | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = lambda _: None,
     misses: OnMisses | None = None,
 ) -> Simulated:
     """Simulate a trace in caches that are empty at its start.
 
-    every_pass: also simulate iterations that are proven to repeat others. budget_s: seconds after
-    which to stop between two chunks; the result says what was left out. progress: called with the
-    fraction done, from 0 to 1. misses: called with each chunk's hits; every pass is then simulated.
-    Raises InputError if a cache's lines are shorter than the trace's.
+    every_pass: also simulate iterations that are proven to repeat others. progress: called with the
+    fraction done, from 0 to 1; it may raise to stop. misses: called with each chunk's hits; every
+    pass is then simulated. Raises InputError if a cache's lines are shorter than the trace's.
     """
     shortest = memory.levels[0].line_bytes
     if shortest < trace.line_bytes:
@@ -142,13 +133,12 @@ def simulate(
             f"a cache line of {shortest} bytes is shorter than the trace's lines of "
             f"{trace.line_bytes}: give the cache longer lines, or the trace shorter ones"
         )
-    deadline = None if budget_s is None else monotonic() + budget_s
     require_memory(
         _simulation_bytes(trace, memory, watched=not every_pass and misses is None),
         f"the simulation of {trace.name} in a cache",
         "simulate a smaller plan, smaller caches, or every pass (--every-pass)",
     )
-    run = _Run(Caches(trace, memory), deadline, progress, misses)
+    run = _Run(Caches(trace, memory), progress, misses)
     run.repeats = not every_pass and misses is None and run.caches.repeatable
     weights = [float(step.count and step.count * step.accesses(0)) for step in trace.steps]
     later = regions_after(trace.steps)
@@ -156,8 +146,7 @@ def simulate(
         whole = sum(weights) or 1.0
         run.done, run.share = sum(weights[:number]) / whole, weights[number] / whole
         run.step(step, later[number])
-    if progress is not None:
-        progress(1.0)
+    progress(1.0)
     return run.result(sum(step.count for step in trace.steps))
 
 
@@ -182,109 +171,61 @@ _LEVEL_BYTES, _WATCHED_BYTES = 64, 13  # a line
 
 @dataclass(slots=True)
 class _Run:
-    """A simulation in progress.
+    """A simulation in progress. done, share: the fraction before this step, and of this step.
 
-    done, share: the fraction before this step, and of this step. reached: the number of its
-    iterations that were simulated, multiplied, or begun when the budget was spent.
+    reached: the fraction that was last reported.
     """
 
     caches: Caches
-    deadline: float | None
-    progress: Callable[[float], None] | None
+    progress: Progress
     misses: OnMisses | None
     repeats: bool = False
     futures: Futures | None = None
     done: float = 0.0
     share: float = 0.0
-    over: bool = False
-    reached: int = 0
+    reached: float = 0.0
     iterations_simulated: int = 0
     iterations_repeated: int = 0
-    passes_left_out: int = 0
-    accesses_left_out: int = 0
 
     def step(self, step: Step, later: frozenset[int] | None) -> None:
         """Simulate the iterations of a step, or multiply proven ones; later: as in Futures."""
-        self.reached = 0
-        try:
-            self._iterations(step, later)
-        except _TimeIsOverError:
-            self.over = True
-        self._leave_out(step)
-
-    def _iterations(self, step: Step, later: frozenset[int] | None) -> None:
-        if self.over:
-            return
-        periods = Periods(step, self.caches, self._check_time)
+        periods = Periods(step, self.caches, lambda: self.progress(self.reached))
         futures = Futures(periods, later, self.caches)
         anchor: Anchor | None = None
-        while self.reached < step.count and not self.over:
-            iteration = self.reached
+        iteration = 0
+        while iteration < step.count:
             new = futures.to_watch(iteration) if self.repeats else []
             self.futures = futures if new else None
             self._iteration(step, iteration)
-            self.reached += 1
-            if self.over:
-                return
             if new:
                 futures.watched(iteration, new)
             if self.repeats:
                 if anchor is not None and iteration == anchor.iteration + anchor.period:
-                    times = self._multiplied(anchor, periods, futures)
-                    iteration, anchor = iteration + times, None
-                    self.reached += times
+                    iteration += self._multiplied(anchor, periods, futures)
+                    anchor = None
                 if anchor is None and (period_moves := periods.after(iteration)):
                     period, moves = period_moves
                     counts = self.caches.counts.copy()
                     anchor = Anchor(iteration, period, moves, self.caches.state(), counts)
-
-    def _leave_out(self, step: Step) -> None:
-        """Count the iterations from the one reached on as left out."""
-        for iteration in range(self.reached, step.count):
-            self.passes_left_out += len(step.passes(iteration))
-            self.accesses_left_out += step.accesses(iteration)
+            iteration += 1
 
     def _iteration(self, step: Step, iteration: int) -> None:
-        whole = step.accesses(iteration) or 1
-        before = 0
+        whole, ran = step.accesses(iteration) or 1, 0
         for pass_ in step.passes(iteration):
-            ran = 0
-            for count in self._pass(pass_):
-                ran += count
-                self._report((iteration + (before + ran) / whole) / step.count)
-            before += pass_.accesses
-            if self.over:
-                self.passes_left_out += 1
-                self.accesses_left_out += pass_.accesses - ran
-        self.iterations_simulated += not self.over
-
-    def _pass(self, pass_: PassTrace) -> Iterator[int]:
-        """Simulate a pass until the budget is spent; yields each chunk's number of accesses."""
-        if self._time_is_over():
-            return
-        chunks = pass_.chunks()
-        for chunk in chunks if self.misses is None else chain.from_iterable(map(_unrolled, chunks)):
-            if self._time_is_over():
-                return
-            before = self.caches.accesses()
-            hits = self.caches.run(chunk, mapped=self.misses is not None)
-            if self.futures is not None:
-                self.futures.watch(chunk)
+            chunks = pass_.chunks()
             if self.misses is not None:
-                self.misses(pass_, chunk, hits)
-            yield self.caches.accesses() - before
-
-    def _time_is_over(self) -> bool:
-        self.over = self.over or (self.deadline is not None and monotonic() >= self.deadline)
-        return self.over
-
-    def _check_time(self) -> None:
-        if self._time_is_over():
-            raise _TimeIsOverError
-
-    def _report(self, fraction: float) -> None:
-        if self.progress is not None:
-            self.progress(min(1.0, self.done + self.share * fraction))
+                chunks = chain.from_iterable(map(_unrolled, chunks))
+            for chunk in chunks:
+                before = self.caches.accesses()
+                hits = self.caches.run(chunk, mapped=self.misses is not None)
+                if self.futures is not None:
+                    self.futures.watch(chunk)
+                if self.misses is not None:
+                    self.misses(pass_, chunk, hits)
+                ran += self.caches.accesses() - before
+                self.reached = self.done + self.share * (iteration + ran / whole) / step.count
+                self.progress(min(1.0, self.reached))
+        self.iterations_simulated += 1
 
     def _multiplied(self, anchor: Anchor, periods: Periods, futures: Futures) -> int:
         """The number of iterations after the anchor's period that are proven to repeat it."""
@@ -321,14 +262,7 @@ class _Run:
             iterations=iterations,
             iterations_simulated=self.iterations_simulated,
             iterations_repeated=self.iterations_repeated,
-            iterations_left_out=iterations - self.iterations_simulated - self.iterations_repeated,
-            passes_left_out=self.passes_left_out,
-            accesses_left_out=self.accesses_left_out,
         )
-
-
-class _TimeIsOverError(Exception):
-    """Raised if the budget is spent while iterations are compared."""
 
 
 def _unrolled(chunk: Chunk) -> Iterator[Chunk]:

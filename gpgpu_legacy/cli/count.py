@@ -245,7 +245,8 @@ def cache_command(
         if heat_map is None:
             return cache.cache_sweep(cases, within, watch, every_pass=every_pass)
         texture, _, picture = heat_map.rpartition("=")
-        run, heat = cache.cache_map(cases[0], texture or None, within, watch(cases[0]))
-    draw_heat_map(heat, heat_map_caption(heat, run.title(), exact=run.exact), Path(picture))
+        progress = within.until_spent(watch(cases[0]))
+        run, heat = cache.cache_map(cases[0], texture or None, progress)
+    draw_heat_map(heat, heat_map_caption(heat, run.title()), Path(picture))
     print(f"wrote {picture}", file=sys.stderr)
     return run

@@ -33,12 +33,11 @@ def _sums(values: NDArray[np.int64], side: int) -> NDArray[np.int64]:
     return summed
 
 
-def heat_map_caption(heat: HeatMap, title: str, *, exact: bool) -> str:
-    """The subject of a heat map, for the text above it. title, exact: of the run."""
-    left_out = "" if exact else " The budget left out a part of the run."
+def heat_map_caption(heat: HeatMap, title: str) -> str:
+    """The subject of a heat map, for the text above it. title: of the run."""
     return (
         f"Reads that hit, of {heat.of}, row 0 lowest: {title}. {heat.all_hits:,} of "
-        f"{heat.all_reads:,} reads hit.{left_out} Grey: no reads."
+        f"{heat.all_reads:,} reads hit. Grey: no reads."
     )
 
 

@@ -15,6 +15,10 @@ GRACE_S = 1.0
 """Seconds beyond a budget that are not reported: started work is finished, closed and written."""
 
 
+class BudgetSpentError(InputError):
+    """Raised in the middle of work that is useless in part, such as a simulation."""
+
+
 class Budget:
     """Seconds that start when the budget is created.
 
@@ -72,3 +76,18 @@ class Budget:
     def share(self, parts: int) -> Budget:
         """An equal part of the time that is left, for the first of a number of tasks."""
         return Budget(max(0.0, self.left_s) / parts, self.clock)
+
+    def until_spent(
+        self, progress: Callable[[float], object] = lambda _: None
+    ) -> Callable[[float], None]:
+        """A progress function that raises BudgetSpentError if no time is left before the end.
+
+        progress: called with the fraction done, too.
+        """
+
+        def report(done: float) -> None:
+            if done < 1.0 and self.is_over:
+                raise BudgetSpentError("the budget was spent")
+            progress(done)
+
+        return report

@@ -84,7 +84,7 @@ def test_turns_that_repeat_are_simulated_once_and_said_to_be(
     quick, whole = run_json(*words), run_json(*words, "--every-pass")
     assert quick["iterations_repeated"] > 0 == whole["iterations_repeated"]
     assert quick["iterations"] == whole["iterations_simulated"] == 64
-    same = ("accesses", "hits", "bytes_from_memory", "bytes_to_memory", "regions", "exact")
+    same = ("accesses", "hits", "bytes_from_memory", "bytes_to_memory", "regions")
     assert [quick[name] for name in same] == [whole[name] for name in same]
     _, out, _ = run(*words)
     assert (
@@ -137,16 +137,10 @@ def test_a_sweep_has_a_row_a_run_and_a_plot(
     assert as_rgb(plot).std() > 5.0
 
 
-def test_what_the_budget_leaves_out_is_said_and_not_counted(
-    run: Command, run_json: JsonCommand
-) -> None:
+def test_what_the_budget_leaves_out_is_said(run: Command, run_json: JsonCommand) -> None:
     words = ("cache", LM, "n=512", "--every-pass", "--quiet", "--budget")
-    data = run_json(*words, "0.05")
-    assert data["exact"] is False
-    assert data["iterations_left_out"] > 0
-    assert data["accesses"] + data["accesses_left_out"] == 4 * 512**3
-    _, out, _ = run(*words, "0.05")
-    assert "The budget left out" in out
+    [cut_short] = run_json(*words, "0.05")["not_run"]
+    assert cut_short["reason"] == "the budget was spent"
     nothing = run_json(*words, "0")
     assert nothing["runs"] == []
     [not_run] = nothing["not_run"]
@@ -240,7 +234,7 @@ def test_the_caption_of_a_heat_map_counts_each_read_once() -> None:
     """
     memory = Memory((parse_cache("96,fully,32B"),))
     ran, found = cache_map(Simulation(find_product(LM).builder(n=8), memory), "B")
-    assert "504 of 512 reads hit" in heat_map_caption(found, ran.title(), exact=ran.exact)
+    assert "504 of 512 reads hit" in heat_map_caption(found, ran.title())
 
 
 # Bad input ----------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cache.access import parse_access
 from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import as_record, provenance
@@ -164,21 +164,14 @@ def _check(products: Products, wanted: Iterable[TableCase]) -> None:
 def _simulate(
     products: Products, budget: Budget, report: Callable[[float], None], case: TableCase
 ) -> TableRow | TableNotRun:
-    refusal = budget.refusal()
-    if refusal is not None:
-        return as_record(TableNotRun, case, reason=refusal)
-    plan = products.plan(case)
-    result = cache_run(
-        plan,
-        Memory((parse_cache(case.cache),)),
-        case.access,
-        budget_s=budget.left_s,
-        progress=report,
-    )
-    if not result.exact:
-        left_out, iterations = result.iterations_left_out, result.iterations
-        why = f"the budget was spent {left_out} of {iterations} iterations before the end"
-        return as_record(TableNotRun, case, reason=why)
+    progress = budget.until_spent(report)
+    try:
+        progress(0.0)
+        plan = products.plan(case)
+        memory = Memory((parse_cache(case.cache),))
+        result = cache_run(plan, memory, case.access, progress=progress)
+    except BudgetSpentError as spent:
+        return as_record(TableNotRun, case, reason=str(spent))
     operands = operand_tallies(plan, result)
     return as_record(
         TableRow,

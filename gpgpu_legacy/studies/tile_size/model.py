@@ -16,8 +16,9 @@ from gpgpu_legacy.arguments import as_positive
 from gpgpu_legacy.cache.access import Access
 from gpgpu_legacy.cache.caches import Cache, Memory, Policy
 from gpgpu_legacy.cache.run import cache_run, operand_tallies
+from gpgpu_legacy.cache.simulate import Progress
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.measure.budget import Budget
+from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, RGBA32F
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
 from gpgpu_legacy.present.result import Result
@@ -202,11 +203,12 @@ def tile_table(
     cases.check()
     rows, not_run = [], []
     for cache, tile in dict.fromkeys(product(cases.caches, cases.tiles)):
-        row = None if budget.is_over else _row(cases, cache, tile, budget)
-        if row is None:
+        report = budget.until_spent()
+        try:
+            report(0.0)
+            rows.append(_row(cases, cache, tile, report))
+        except BudgetSpentError:
             not_run.append(f"T = {tile}, {cache}")
-        else:
-            rows.append(row)
         progress(f"T = {tile}")
     return as_record(
         TileTable,
@@ -219,12 +221,10 @@ def tile_table(
     )
 
 
-def _row(cases: Cases, cache: Cache, tile: int, budget: Budget) -> TileRow | None:
-    """One case; None if the budget ends before it does."""
+def _row(cases: Cases, cache: Cache, tile: int, report: Progress) -> TileRow:
+    """One case."""
     plan = ALGORITHM.plan(n=cases.size, block=cases.block, tile=tile)
-    result = cache_run(plan, Memory((cache,)), cases.access, budget_s=budget.left_s)
-    if not result.exact:
-        return None
+    result = cache_run(plan, Memory((cache,)), cases.access, progress=report)
     tiles = Tiles(cases.texels, cases.block, min(tile, cases.texels), cases.line(cache))
     texture_bytes = plan.texture("A").size_bytes
     a, b = (tally.bytes_from_memory for tally in operand_tallies(plan, result))
