@@ -2,12 +2,12 @@
 
 A program is executed on forms instead of numbers. A form is a Symbol: operations that keep it
 affine give a form, all others UNKNOWN. So the analysis knows no opcode by name. A pass runs only
-the instructions that compute possibly affine coordinates (affine_slice.py).
+the instructions that its coordinates depend on (liveness.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -16,20 +16,36 @@ from operator import mul
 from typing import Any
 
 from gpgpu_legacy.frozen import frozen
-from gpgpu_legacy.isa.execute import execute_instruction
+from gpgpu_legacy.isa.execute import Components, Domain, execute_instruction
 from gpgpu_legacy.isa.ir import (
     Attribute,
     AttributeKind,
+    DestinationRegister,
+    Instruction,
     Parameter,
     ParameterSpace,
     Program,
+    SourceRegister,
+    Temporary,
 )
 from gpgpu_legacy.isa.opcodes import Symbol
-from gpgpu_legacy.lower.analysis.affine_slice import UNKNOWN, Coordinates, Unknown, affine_slice
+from gpgpu_legacy.lower.analysis.liveness import coordinate_components
 from gpgpu_legacy.plan.interpolation import PLANAR_TOLERANCE
 from gpgpu_legacy.plan.numbers import Affine, Number, NumberVec4, Table
 from gpgpu_legacy.plan.plan import ATTRIBUTE_DEFAULTS, FragmentPass, ParameterValue, Texcoords
 from gpgpu_legacy.plan.textures import Rect, constant_rect
+
+
+class Unknown(Symbol):
+    """An unknown value; operations on it return it."""
+
+    __slots__ = ()
+
+    def operate(self, name: str, operands: tuple[Any, ...]) -> Unknown:
+        return self
+
+
+UNKNOWN = Unknown()
 
 
 @frozen
@@ -188,19 +204,31 @@ def lookup_coordinates(
     iterations: the number of times that the plan runs it. rounds: whether to return forms that
     float32 rounds, too, with their error.
     """
-    reads = affine_slice(each.program)
+    inputs = _inputs(each.program)
     rect = constant_rect(each.rect)
-    if not reads.position:
+    if Attribute(AttributeKind.POSITION) not in inputs:
         rect = Rect(0, 0, rect.width, rect.height)
     given = _Given(
         rect,
         iterations,
-        tuple(t for t in each.texcoords if t.set in reads.texcoords),
-        tuple(p for p in each.locals if p.index in reads.locals),
-        tuple(p for p in each.env if p.index in reads.env),
+        tuple(t for t in each.texcoords if Attribute(AttributeKind.TEXCOORD, t.set) in inputs),
+        tuple(p for p in each.locals if (ParameterSpace.LOCAL, p.index) in inputs),
+        tuple(p for p in each.env if (ParameterSpace.ENV, p.index) in inputs),
         rounds,
     )
     return _coordinates(each.program, given)
+
+
+@lru_cache(maxsize=256)
+def _inputs(program: Program) -> frozenset[Attribute | tuple[ParameterSpace, int | None]]:
+    """The attributes and the parameters that coordinates depend on."""
+    live = zip(program.instructions, coordinate_components(program), strict=True)
+    registers = [src.register for instruction, read in live if read for src in instruction.srcs]
+    return frozenset(
+        (register.space, register.index) if isinstance(register, Parameter) else register
+        for register in registers
+        if not isinstance(register, Temporary)
+    )
 
 
 @frozen
@@ -217,17 +245,12 @@ class _Given:
 
 @lru_cache(maxsize=64)
 def _coordinates(program: Program, given: _Given) -> tuple[tuple[Value, Value], ...]:
-    reads, forms = affine_slice(program), _Forms(given)
-    made: list[tuple[Value, Value]] = []
-    for number, instruction in enumerate(program.instructions):
-        if number in reads.instructions:
-            execute_instruction(instruction, forms)
-        if instruction.texture is not None:
-            # Other instructions were not run: a value may be one that they overwrote.
-            possible = reads.lookups[len(made)]
-            s, t = forms.coordinates.pop() if forms.coordinates else (UNKNOWN, UNKNOWN)
-            made.append((s if possible[0] else UNKNOWN, t if possible[1] else UNKNOWN))
-    return tuple(made)
+    forms = _Forms(given)
+    live = coordinate_components(program)
+    for instruction, components in zip(program.instructions, live, strict=True):
+        if components:
+            execute_instruction(instruction, forms, components)
+    return tuple(forms.coordinates)
 
 
 @frozen
@@ -294,11 +317,15 @@ _LOOKUP_ROUNDINGS = 3
 """Roundings of a coordinate: of its fraction, and of the product with the texture's size."""
 
 
-class _Forms(Coordinates[Linear]):
-    """The forms that a pass gives, and forms computed from them."""
+class _Forms(Domain[Value]):
+    """The forms that a pass gives, and forms computed from them; texels are unknown.
+
+    coordinates: s and t of the lookups executed.
+    """
 
     def __init__(self, given: _Given) -> None:
-        super().__init__()
+        self.coordinates: list[tuple[Value, Value]] = []
+        self._temporaries: dict[tuple[str, int], Value] = {}
         rect = given.rect
         self._ranges = IterationSpace(rect.width, rect.height, given.iterations, given.rounds)
         self._local = {p.index: p.value for p in given.locals}
@@ -309,12 +336,42 @@ class _Forms(Coordinates[Linear]):
     def constant(self, number: float) -> Value:
         return _form(number, self._ranges)
 
-    def given(self, register: Attribute | Parameter, component: int) -> Value:
+    def read(self, register: SourceRegister, components: Components, *, coordinate: bool) -> Value:
+        (component,) = components
+        if isinstance(register, Temporary):
+            value = self._temporaries.get((register.name, component))
+            return self.constant(0.0) if value is None else value
         if isinstance(register, Attribute):
             return self._attribute(register, component)
+        if register.space is ParameterSpace.CONSTANT:
+            return self.constant(register.value[component])
+        if register.space is ParameterSpace.STATE:
+            return UNKNOWN
         values = self._local if register.space is ParameterSpace.LOCAL else self._env
         vector: NumberVec4 = values.get(register.index, (0.0, 0.0, 0.0, 0.0))
         return _form(vector[component], self._ranges)
+
+    def store(self, register: DestinationRegister, components: Components, value: Value) -> None:
+        (component,) = components
+        if isinstance(register, Temporary):
+            self._temporaries[register.name, component] = value
+
+    def look_up(
+        self, instruction: Instruction, coordinates: Sequence[Value], components: Components
+    ) -> dict[Components, Value]:
+        s, t, *_ = coordinates
+        self.coordinates.append((s, t))
+        return {(c,): UNKNOWN for c in components}
+
+    def discard(self, condition: Value) -> None:
+        """No coordinate depends on it."""
+
+    def saturated(self, value: Value) -> Value:
+        return UNKNOWN
+
+    def rounded(self, value: Any) -> Value:
+        """A value, or a number of the opcode's own."""
+        return value if isinstance(value, Linear | Unknown) else self.constant(float(value))
 
     def _attribute(self, attribute: Attribute, component: int) -> Value:
         if attribute.kind is AttributeKind.TEXCOORD:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from gpgpu_legacy.isa.dependences import all_parts_read
-from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister
+from gpgpu_legacy.isa.ir import Instruction, Program, ResultKind, ResultRegister, Temporary
 
 
 @lru_cache(maxsize=256)
@@ -30,6 +30,23 @@ def live_components(program: Program, known: tuple[bool, ...]) -> tuple[tuple[in
         live.append(components)
         if components and not is_folded:
             # Textures have one level, so a bias changes nothing.
+            needed |= all_parts_read(instruction, components, bias=False)
+    return tuple(reversed(live))
+
+
+@lru_cache(maxsize=256)
+def coordinate_components(program: Program) -> tuple[tuple[int, ...], ...]:
+    """The same for the coordinates of its lookups; of a lookup at least one component."""
+    needed: set[tuple[str, int]] = set()
+    live: list[tuple[int, ...]] = []
+    for instruction in reversed(program.instructions):
+        dst, components = instruction.dst, tuple[int, ...]()
+        if dst is not None and isinstance(dst.register, Temporary):
+            components = _needed(instruction, needed)
+        if dst is not None and instruction.texture is not None:
+            components = components or dst.components[:1]
+        live.append(components)
+        if components:
             needed |= all_parts_read(instruction, components, bias=False)
     return tuple(reversed(live))
 
