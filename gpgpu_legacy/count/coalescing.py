@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -66,7 +67,16 @@ CC1_1 = CoalescingRule(
     banks=16,
     one_broadcast=True,
     source="NVIDIA CUDA C Programming Guide 4.x, Compute Capability 1.x: Global Memory, Devices of "
-    "Compute Capability 1.0 and 1.1; Shared Memory, 32-Bit Broadcast Access (GeForce 9400M: 1.1)",
+    "Compute Capability 1.0 and 1.1; Shared Memory, 32-Bit Broadcast Access",
+)
+CC1_LEAST = replace(
+    CC1_1,
+    name="cc1-least",
+    segment_bytes=32,
+    scattered_bytes=None,
+    source="NVIDIA CUDA C Programming Guide 4.x, Compute Capability 1.x: no such chip caches "
+    "global memory or moves less than 32 bytes, so each rule of theirs moves at least the 32-byte "
+    "segments that a request touches (GeForce 9400M, whose published times refute cc1.1)",
 )
 FERMI = CoalescingRule(
     name="fermi",
@@ -79,7 +89,7 @@ FERMI = CoalescingRule(
     "128 bytes, as the first-level cache has them; stores are counted by the same lines); Shared "
     "Memory (Quadro 4000: 2.0)",
 )
-RULES = {rule.name: rule for rule in (CC1_1, FERMI)}
+RULES = {rule.name: rule for rule in (CC1_1, CC1_LEAST, FERMI)}
 """The rules by name."""
 
 

@@ -1,11 +1,13 @@
 """The log of mispredictions: predicted times beside published and measured ones.
 
-Each case is a row of mispredictions.toml. It has the ratio of both times from when its reason was
-written, so that a change of the model, a profile or a method that moves a ratio is noticed.
+Each case is a row of mispredictions.toml, with the name of its reason, which several share, and
+with the ratio of both times from when that was written: a change of the model, a profile or a
+method that moves a ratio is noticed.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from enum import Enum
 from functools import cache
 from importlib.resources import files
@@ -17,6 +19,7 @@ from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.prediction import Evidence, Prediction
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import (
@@ -29,7 +32,6 @@ from gpgpu_legacy.serial import (
     Size,
     as_record,
     from_toml,
-    with_fields,
 )
 
 
@@ -42,10 +44,12 @@ class Origin(Enum):
 
 
 class LoggedTime(Record, kw_only=True):
-    """A square product on a chip, its time, and the reason that the prediction differs.
+    """A square product on a chip, its time, and the name of the reason that the prediction differs.
 
-    size: n, of n×n matrices. seconds: compute time alone. where: the paper's table, or the file of
-    recorded results. ratio: predicted over actual time, as recorded.
+    size: n, of n×n matrices. as_printed: by the method's listing as it is printed. rule: of
+    coalescing, in place of the profile's. seconds: compute time alone. where: the paper's table, or
+    the file of recorded results. source: the tag of the time's source; of a table, the paper's id.
+    ratio: predicted over actual time, as recorded.
     """
 
     chip: Line
@@ -53,17 +57,34 @@ class LoggedTime(Record, kw_only=True):
     size: Size
     block: Size | None = None
     accumulate: Accumulate | None = None
+    as_printed: bool = False
+    rule: Line | None = None
     seconds: Positive
-    kind: Origin
+    origin: Origin
     where: Line
+    source: Line = ""
     ratio: Positive
-    reason: OneLine
+    name: Line
 
     @property
     def parameters(self) -> dict[str, Plain]:
         """The parameters of the product."""
-        given = {"n": self.size, "block": self.block, "accumulate": plainly(self.accumulate)}
+        accumulate = plainly(self.accumulate)
+        given = {
+            "n": self.size, "block": self.block, "accumulate": accumulate,
+            "as_printed": self.as_printed or None,
+        }  # fmt: skip
         return {name: value for name, value in given.items() if value is not None}
+
+    @property
+    def is_hypothetical(self) -> bool:
+        """Whether it asks what would follow from a listing or a rule that may be refuted."""
+        return self.as_printed or self.rule is not None
+
+    @property
+    def tag(self) -> str:
+        """The tag of the time's source."""
+        return self.source or self.where.partition("/")[0]
 
 
 class CaseLog(Record):
@@ -80,8 +101,9 @@ class CaseLog(Record):
 class Misprediction(Record):
     """A case beside today's prediction for it.
 
-    ratio: predicted over actual time; recorded_ratio: the same when the reason was written; holds:
-    whether they agree. binds: the bottleneck, a term's name.
+    ratio: predicted over actual time; recorded_ratio: the same when the reason was written;
+    as_recorded: whether they agree. evidence: what the comparison shows. holds: whether the time
+    is at least the bound; None if the prediction is no bound. binds: the bottleneck, a term's name.
     """
 
     chip: str
@@ -92,10 +114,13 @@ class Misprediction(Record):
     found_seconds: float
     ratio: float
     recorded_ratio: float
-    holds: bool
+    as_recorded: bool
+    evidence: Evidence
+    holds: bool | None
     binds: str
-    kind: Origin
+    origin: Origin
     where: str
+    name: str
     reason: str
 
 
@@ -107,13 +132,13 @@ class Mispredictions(Result):
     @property
     def status(self) -> int:
         """The exit code of a command: 1 if a ratio is not the recorded one."""
-        return int(not all(row.holds for row in self.mispredictions))
+        return int(not all(row.as_recorded for row in self.mispredictions))
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """Predicted and actual times, their ratio, and the reason for it."""
+        """Predicted and actual times, their ratio and what it shows, and the reasons by name."""
         heads = (
             "chip", "method", "n", "b", "predicted, ms", "actual, ms", "predicted / actual",
-            "bottleneck", "actual time from", "reason",
+            "evidence", "holds", "bottleneck", "actual time from", "name",
         )  # fmt: skip
         rows = tuple(
             (
@@ -124,23 +149,34 @@ class Mispredictions(Result):
                 1e3 * row.predicted_seconds,
                 1e3 * row.found_seconds,
                 row.ratio,
+                row.evidence.value,
+                "–" if row.holds is None else "yes" if row.holds else "NO",
                 row.binds,
                 row.where,
-                row.reason if row.holds else f"WAS {row.recorded_ratio:.3g}: {row.reason}",
+                row.name if row.as_recorded else f"WAS {row.recorded_ratio:.3g}: {row.name}",
             )
             for row in self.mispredictions
         )
+        number = Counter((row.evidence, row.holds) for row in self.mispredictions)
         notes = (
-            "A prediction is a lower bound. A ratio under 1 is time that the model does not "
-            "explain; a ratio over 1 is a bound that does not hold.",
+            "holds: the time is at least a bound, which follows from data sheets alone. "
+            f"{number[Evidence.BOUND, True]} bounds hold; {number[Evidence.BOUND, False]} do not, "
+            "and what they assume is refuted.",
+            f"{number[Evidence.CALIBRATION, None]} calibrations (rates measured on the machine "
+            f"that gave the time) and {number[Evidence.CIRCULAR, None]} circular comparisons (a "
+            "rate from the source of the time) are no bounds, and their ratios confirm nothing.",
         )
+        reasons = {row.name: row.reason for row in self.mispredictions}
         caption = "Predicted against published and measured."
-        return [Grid("mispredictions", caption, heads, rows, notes)]
+        return [
+            Grid("mispredictions", caption, heads, rows, notes),
+            Grid("reasons", "Why they differ.", ("name", "reason"), tuple(reasons.items())),
+        ]
 
 
 @cache
 def read_log() -> CaseLog:
-    """The recorded cases, each with its reason in words, and their tolerance."""
+    """The recorded cases, the reasons by their names, and the cases' tolerance."""
     name = "mispredictions.toml"
     return log_of(files("gpgpu_legacy.predict").joinpath(name).read_text("utf-8"), name)
 
@@ -148,31 +184,24 @@ def read_log() -> CaseLog:
 def log_of(text: str, name: str) -> CaseLog:
     """The cases of a file's text; InputError if the text does not have that form."""
     log = from_toml(text, CaseLog, name)
-    return with_fields(log, case=tuple(_explained(case, log.reasons) for case in log.case))
-
-
-def _explained(case: LoggedTime, reasons: dict[str, str]) -> LoggedTime:
-    if case.reason not in reasons:
-        raise InputError(
-            f"mispredictions.toml: {case.method} on {case.chip} has the reason {case.reason!r}; "
-            f"choose from {', '.join(reasons)}"
-        )
-    return with_fields(case, reason=reasons[case.reason])
+    for case in log.case:
+        if case.name not in log.reasons:
+            raise InputError(
+                f"mispredictions.toml: {case.method} on {case.chip} has the name {case.name!r}; "
+                f"choose from {', '.join(log.reasons)}"
+            )
+    return log
 
 
 def compare_all() -> Mispredictions:
     """Every case beside today's prediction."""
-    log = read_log()
-    rows = (compare(case, log.tolerance) for case in log.case)
-    return Mispredictions(mispredictions=tuple(rows))
+    return Mispredictions(mispredictions=tuple(map(compare, read_log().case)))
 
 
-def compare(case: LoggedTime, tolerance: float) -> Misprediction:
+def compare(case: LoggedTime) -> Misprediction:
     """A case beside today's prediction, of a chip whose rates are known."""
     plan = _plan(case.method, tuple(case.parameters.items()))
-    prediction = predict(plan, find_profile(case.chip))
-    assert prediction.compute_seconds is not None and prediction.binds is not None
-    return compared(case, prediction.compute_seconds, prediction.binds, tolerance)
+    return compared(case, predict(plan, find_profile(case.chip), rule=case.rule), read_log())
 
 
 @cache
@@ -181,16 +210,20 @@ def _plan(method: str, parameters: tuple[tuple[str, Plain], ...]) -> Plan:
     return find_product(method).plan(**dict(parameters))
 
 
-def compared(case: LoggedTime, predicted_s: float, binds: str, tolerance: float) -> Misprediction:
-    """A case beside a prediction of its seconds, whose bottleneck is the term `binds`."""
-    ratio = predicted_s / case.seconds
+def compared(case: LoggedTime, prediction: Prediction, log: CaseLog) -> Misprediction:
+    """A case of a log beside a prediction, whose seconds are known."""
+    assert prediction.compute_seconds is not None and prediction.binds is not None
+    ratio, evidence = prediction.compute_seconds / case.seconds, prediction.against(case.tag)
     return as_record(
         Misprediction,
         case,
-        predicted_seconds=predicted_s,
+        predicted_seconds=prediction.compute_seconds,
         found_seconds=case.seconds,
         ratio=ratio,
         recorded_ratio=case.ratio,
-        holds=abs(ratio - case.ratio) <= tolerance * case.ratio,
-        binds=binds,
+        as_recorded=abs(ratio - case.ratio) <= log.tolerance * case.ratio,
+        evidence=evidence,
+        holds=ratio <= 1.0 if evidence is Evidence.BOUND else None,
+        binds=prediction.binds,
+        reason=log.reasons[case.name],
     )

@@ -7,7 +7,8 @@ An unknown rate makes its term unknown, never zero; the total then covers the kn
 so.
 
 The bytes of kernels' loads and stores follow the chip's coalescing rule; without a rule, each
-buffer moves once per dispatch.
+buffer moves once per dispatch. A kernel makes the loads and stores that its text has; a vec4 of
+consecutive elements is one load. A compiler that merges others may beat such a bound.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from gpgpu_legacy.chips.check_plan import check_plan
 from gpgpu_legacy.chips.profile import Profile, calibrated, calibrated_name, find_profile
-from gpgpu_legacy.count.coalescing import RULES, transactions
+from gpgpu_legacy.count.coalescing import RULES, CoalescingRule, transactions
 from gpgpu_legacy.count.traffic import count_plan, work_of_pass
 from gpgpu_legacy.errors import InputError, PlanError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
@@ -39,6 +40,7 @@ from gpgpu_legacy.predict.prediction import (
     make_term,
 )
 from gpgpu_legacy.predict.rates import Rates
+from gpgpu_legacy.predict.vectors import global_accesses, with_vector_loads
 from gpgpu_legacy.predict.work import Work, count_work
 from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import with_fields
@@ -50,13 +52,18 @@ if TYPE_CHECKING:
 CHANNELS = 4
 
 
-def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Prediction:
+def predict(
+    plan: Plan, chip: Profile, *, memory_bytes: int | None = None, rule: str | None = None
+) -> Prediction:
     """Predict the least time that a plan takes on a chip.
 
+    All bounds of this package are its: those of commands, audits, rooflines and the log.
+
     memory_bytes: the memory traffic, copies included, if it is known from a simulated cache
-    (cache/run.py); by default, each texel that a pass touches is served once per pass. Raises
-    PlanError for a kernel whose control flow depends on data (see count_compute_pass), and for
-    memory_bytes on a chip that fuses passes, since fused passes make other accesses than the plan.
+    (cache/run.py); by default, each texel that a pass touches is served once per pass. rule: of
+    coalescing, in place of the profile's, to see what follows from it. Raises PlanError for a
+    kernel whose control flow depends on data (see count_compute_pass), and for memory_bytes on a
+    chip that fuses passes, since fused passes make other accesses than the plan.
     """
     transfers, rates = count_plan(replace(plan, steps=())), Rates(chip.hardware)
     if memory_bytes is not None and rates.fuses_passes:
@@ -68,7 +75,9 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
     memory = rates.memory(plan.texture_bytes)
     terms = [*_drawn(work, rates, memory)]
     if plan.dispatches:
-        terms += _dispatched(_dispatches_alone(plan), rates, memory)
+        known = chip.hardware.coalescing
+        chosen = RULES.get(rule or (known.value if known else ""))
+        terms += _dispatched(_dispatches_alone(plan), rates, memory, chosen)
     copy_bytes = work.copy_bytes
     if memory_bytes is not None:
         copy_bytes = 0  # served, too
@@ -81,9 +90,7 @@ def predict(plan: Plan, chip: Profile, *, memory_bytes: int | None = None) -> Pr
         terms.append(
             make_term("run overhead", TimeStage.RUN, 1, "runs", rates.of_overhead("run_us"))
         )
-    upload, readback = (
-        rates.known(name, "bus_gb_per_s") for name in ("upload_gb_per_s", "readback_gb_per_s")
-    )
+    upload, readback = map(rates.transfers, ("upload_gb_per_s", "readback_gb_per_s"))
     terms += [
         make_term("copies", TimeStage.COPY, copy_bytes, "bytes", memory),
         make_term("clears", TimeStage.CLEAR, work.clear_bytes, "bytes", memory),
@@ -162,7 +169,9 @@ def _dispatches_alone(plan: Plan) -> Plan:
     return replace(plan, steps=tuple(steps))
 
 
-def _dispatched(plan: Plan, rates: Rates, memory: ChipRate) -> Iterator[Term]:
+def _dispatched(
+    plan: Plan, rates: Rates, memory: ChipRate, rule: CoalescingRule | None
+) -> Iterator[Term]:
     counts = count_plan(plan)
     if counts.dispatches == counts.invocations:
         unknown = ChipRate(None, why="the rate of a single invocation is not known")
@@ -172,11 +181,10 @@ def _dispatched(plan: Plan, rates: Rates, memory: ChipRate) -> Iterator[Term]:
     arithmetic = rates.kernel_arithmetic()
     yield make_term("arithmetic", TimeStage.DISPATCH, counts.arithmetic, "operations", arithmetic)
     if rates.hardware.accesses_per_clock is not None:
-        accesses = counts.global_loads + counts.global_stores
+        accesses = global_accesses(with_vector_loads(plan))
         yield make_term(
-            "loads and stores", TimeStage.DISPATCH, accesses, "numbers", rates.accesses()
+            "loads and stores", TimeStage.DISPATCH, accesses, "accesses", rates.accesses()
         )
-    rule = RULES.get(rates.hardware.coalescing.value) if rates.hardware.coalescing else None
     try:
         moved = transactions(plan, rule) if rule else None
     except PlanError:  # too long to follow, or of doubles

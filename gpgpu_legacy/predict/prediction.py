@@ -7,7 +7,7 @@ from enum import Enum
 
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.chips.catalogue import name_and_unit, source_notes, value_text
-from gpgpu_legacy.chips.profile import Confidence, find_profile
+from gpgpu_legacy.chips.profile import MEASURED, Confidence, find_profile
 from gpgpu_legacy.present.grid import Entry, Grid, plain
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record, as_record, with_fields
@@ -25,6 +25,18 @@ class TimeStage(Enum):
     RUN = "the run"
     UPLOAD = "upload"
     READBACK = "read-back"
+
+
+class Evidence(Enum):
+    """What a comparison of a time with a prediction shows, by the sources of the rates behind it.
+
+    BOUND: rates from data sheets bound the time. CALIBRATION: rates were measured on the machine
+    that gave the time. CIRCULAR: a rate has the same source as the time.
+    """
+
+    BOUND = "bound"
+    CALIBRATION = "calibration"
+    CIRCULAR = "circular"
 
 
 TRANSFERS = frozenset({TimeStage.UPLOAD, TimeStage.READBACK})
@@ -147,6 +159,15 @@ class Prediction(Result, kw_only=True):
         term = _longest(term for term in self.terms if term.stage is stage)
         return None if term is None else term.seconds
 
+    def against(self, source: str) -> Evidence:
+        """What a comparison of the compute time with one from that source shows."""
+        stages = (stage for stage in TimeStage if stage not in TRANSFERS)
+        longest = (_longest(term for term in self.terms if term.stage is s) for s in stages)
+        sources = {fact.source for term in longest if term for fact in term.facts}
+        if source in sources:
+            return Evidence.CIRCULAR
+        return Evidence.CALIBRATION if MEASURED in sources else Evidence.BOUND
+
     # Tables -------------------------------------------------------------------------------------
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
@@ -170,7 +191,9 @@ class Prediction(Result, kw_only=True):
         what = f"{titled(self.plan, self.parameters)}, on {chip.called}"
         heads, row = tuple(entries), tuple(entries.values())
         notes = tuple(self._remarks(chip.called))
-        return Grid("prediction", f"{what}: a lower bound on the time.", heads, (row,), notes)
+        is_bound = self.against("") is Evidence.BOUND
+        bound = "a lower bound on the time" if is_bound else "the time by rates measured there"
+        return Grid("prediction", f"{what}: {bound}.", heads, (row,), notes)
 
     def _remarks(self, chip: str) -> Iterable[str]:
         if (term := self.bottleneck) is not None:

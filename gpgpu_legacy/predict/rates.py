@@ -88,9 +88,13 @@ class Rates:
         return self._rate(*names, scale=1e6, over="shared_memory_clocks")
 
     def accesses(self) -> ChipRate:
-        """Numbers per second that kernels load and store, by whole vector registers."""
-        names = ("cores", "core_clock_mhz", "accesses_per_clock", "register_bits")
-        return self._rate(*names, scale=1e6 / WORD_BITS, why="a register for each core and clock")
+        """Loads and stores per second that kernels start, each of a number or of a vector."""
+        return self._rate("cores", "core_clock_mhz", "accesses_per_clock", scale=1e6)
+
+    def transfers(self, name: str) -> ChipRate:
+        """Bytes per second of uploads or read-backs; copies in its memory if the host shares it."""
+        own = [self.memory()] * _value(self.hardware.shared_memory, unknown=False)
+        return _first(self.known(name, "bus_gb_per_s"), *own)
 
     # From facts ---------------------------------------------------------------------------------
 

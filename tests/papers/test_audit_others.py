@@ -102,7 +102,10 @@ def test_sizes_follow_from_times_and_rates() -> None:
 @pytest.mark.parametrize(("n", "ms"), [(n, ms) for n, *_, ms, _ in TABLE_1[:3]])
 def test_the_listing_cannot_have_made_the_small_sizes(n: int, ms: float) -> None:
     found = opengl(f"listing-at-{n}")
-    differs(found, 2e-6 * THREADS * n / PEAK_GFLOPS)
+    differs(found, (2 + 2 / 32) * THREADS * n / 32 / (8 * 950e3 / 2))
+    arithmetic = 2e-6 * THREADS * n / PEAK_GFLOPS
+    assert alternative(found, "arithmetic") == pytest.approx(arithmetic, rel=1e-4)
+    assert arithmetic > ms
     assert alternative(found, "the rate") == pytest.approx(2e-6 * THREADS * n / ms, rel=1e-4)
 
 
@@ -115,9 +118,10 @@ def test_nor_the_printed_time_at_1024() -> None:
     per_ms = 8 * 950e3 / 2
     stores = 2 / 32 * requests / per_ms
     found = opengl("listing-at-1024")
-    differs(found, requests / per_ms + stores)
-    every = alternative(found, "with every read")
-    assert every == pytest.approx(2 * requests / per_ms + stores, rel=1e-4)
+    differs(found, 2 * requests / per_ms + stores)
+    free = alternative(found, "with the reads of As for nothing")
+    assert free == pytest.approx(requests / per_ms + stores, rel=1e-4)
+    assert free > 29.14
     four = alternative(found, "with four words")
     assert four == pytest.approx(1.25 * requests / per_ms + stores, rel=1e-4)
     assert alternative(found, "by the printed 230.85") == pytest.approx(230.85 / 2, rel=1e-4)
@@ -145,8 +149,6 @@ def test_the_printed_time_is_of_1024_and_not_of_2048() -> None:
     assert alternative(size, "the least time at 1024") == pytest.approx(630.52, abs=0.01)
     assert alternative(size, "the least time at 1024") == pytest.approx(least_access_ms(1024), 1e-4)
     assert alternative(size, "the least time at 2048") == pytest.approx(least_access_ms(2048), 1e-4)
-    in_fours = 2048**2 * (2048 / 4 * 2 + 2 / 4) / (4 * 533e3)
-    assert alternative(size, "at 2048, if every load") == pytest.approx(in_fours, rel=1e-4)
     assert 15 < alternative(size, "cores") < 16
     differs(mali("source-order"), 1024)
     run = mali("profiling/run/1024")

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.count.coalescing import (
     CC1_1,
+    CC1_LEAST,
     FERMI,
     RULES,
     CoalescingRule,
@@ -35,7 +36,7 @@ def of_method(name: str, shape: tuple[int, int, int], rule: CoalescingRule) -> T
 
 
 def test_rules_are_found_by_name() -> None:
-    assert RULES == {"cc1.1": CC1_1, "fermi": FERMI}
+    assert RULES == {"cc1.1": CC1_1, "cc1-least": CC1_LEAST, "fermi": FERMI}
 
 
 # Methods, by hand --------------------------------------------------------------------------------
@@ -50,6 +51,14 @@ def test_global_blocks_of_16_on_a_9400m() -> None:
     assert of_method(GLOBAL, (32, 32, 32), CC1_1) == Transactions(
         load_transactions=64 * 32 * 17, load_bytes=64 * 32 * (16 * 32 + 64),
         store_transactions=64, store_bytes=64 * 64,
+    )  # fmt: skip
+
+
+def test_the_least_of_any_chip_of_1_x() -> None:
+    """The same: one word of A is 32 bytes, 16 words in sequence are two times 32."""
+    assert of_method(GLOBAL, (32, 32, 32), CC1_LEAST) == Transactions(
+        load_transactions=64 * 32 * 3, load_bytes=64 * 32 * 3 * 32,
+        store_transactions=64 * 2, store_bytes=64 * 64,
     )  # fmt: skip
 
 

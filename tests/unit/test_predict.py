@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
+from drawing import show, texture
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.chips.profile import find_profile
 from gpgpu_legacy.cli import app
+from gpgpu_legacy.kernel.parser import parse_kernel
+from gpgpu_legacy.plan.formats import R32F
+from gpgpu_legacy.plan.plan import BufferBinding, ComputePass
+from gpgpu_legacy.plan.textures import TextureKind
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Prediction, TimeStage
 from gpgpu_legacy.predict.rates import Rates
@@ -78,12 +84,53 @@ def test_a_warp_reads_shared_memory_in_two_clocks() -> None:
     assert found.bottleneck is not None and found.bottleneck.stage is TimeStage.DISPATCH
 
 
-def test_a_core_starts_an_access_of_four_numbers_a_clock() -> None:
-    """Two numbers for each of n³ products, the old value and the result; four cores of 533 MHz."""
+def test_a_core_starts_an_access_a_clock_of_a_number_or_of_a_vec4() -> None:
+    """Four products load four numbers of B, in a column, and a vec4 of A; C is read and written."""
     found = predicted("mali-t604", "mali-sgemm", n=256)
-    accesses = (2 * 256**3 + 2 * 256**2) / 4
-    assert seconds(found, "loads and stores") == pytest.approx(accesses / (4 * 533e6))
+    accesses = 256**3 * 5 / 4 + 2 * 256**2
+    assert counts(found)["loads and stores"] == accesses
+    assert found.compute_seconds == pytest.approx(accesses / (4 * 533e6))
     assert "loads and stores" not in counts(predicted("quadro-4000", "opengl-compute-tiled", n=64))
+
+
+VECTORS = """\
+#version 430 core
+layout(local_size_x = 4) in;
+layout(std430, binding = 0) readonly buffer In { float a[]; };
+layout(std430, binding = 1) buffer Out { float c[]; };
+void main() {
+    int i = int(gl_GlobalInvocationID.x);
+    vec4 v = vec4(a[i], a[i + 1], a[i + 2], a[i + 3]) + vec4(a[i], a[i + 2], a[i + 1], a[i + 3]);
+    c[i] = v.x + v.y;
+}
+"""
+
+
+def test_only_consecutive_elements_are_a_vector() -> None:
+    """Of two vec4, one is loaded at once, one number by number; both are added as four numbers."""
+    textures = [replace(texture(n, 16, 1, R32F), kind=TextureKind.BUFFER) for n in ("A", "C")]
+    pass_ = ComputePass(
+        parse_kernel(VECTORS, "vectors"), (BufferBinding(0, "A"), BufferBinding(1, "C")), (), (3, 1)
+    )
+    found = predict(show([pass_], textures[1], others=textures[:1]), find_profile("mali-t604"))
+    assert counts(found)["loads and stores"] == 12 * (1 + 4 + 1)
+    assert counts(found)["arithmetic"] == 12 * (4 + 1)
+
+
+def test_transfers_are_copies_where_the_host_shares_the_memory() -> None:
+    """A, B and C of a GeForce 9400M, which has no bus of its own, at 17.056 GB/s."""
+    found = predicted("geforce-9400m-g", "dobravec-bulic-shared", n=80, block=8)
+    assert found.transfer_seconds == pytest.approx(3 * 4 * 80**2 / 17.056e9)
+    assert predicted("h100-sxm5", "mali-sgemm", n=8).transfer_seconds is None  # its bus is unknown
+
+
+def test_the_rule_that_was_refuted_is_used_only_where_it_is_asked_for() -> None:
+    """Of 16 threads that read 8 words of B twice and 2 words of A: 32 bytes each, or three 32."""
+    plan = find_product("dobravec-bulic-global").plan(n=80, block=8)
+    chip, requests = find_profile("geforce-9400m-g"), 80**2 / 16
+    least, guide = predict(plan, chip), predict(plan, chip, rule="cc1.1")
+    assert counts(least)["memory"] == requests * 32 * (3 * 80 + 2)
+    assert counts(guide)["memory"] == requests * 16 * 32 * (2 * 80 + 1)
 
 
 def test_chained_passes_keep_their_sums_and_copy_nothing() -> None:

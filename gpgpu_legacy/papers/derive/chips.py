@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import cache
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
 from gpgpu_legacy.algorithms.registry import find_product
@@ -14,7 +12,7 @@ from gpgpu_legacy.chips.hosts import Host
 from gpgpu_legacy.chips.native import count_native, instruction_set
 from gpgpu_legacy.chips.processors import Capability, Processor
 from gpgpu_legacy.chips.profile import UNLIMITED, Profile
-from gpgpu_legacy.count.coalescing import CC1_1, RULES, CoalescingRule, Transactions, transactions
+from gpgpu_legacy.count.coalescing import CC1_1
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.papers.derive.times import transfer_time
 from gpgpu_legacy.predict.model import predict
@@ -160,42 +158,7 @@ def smallest_block_run(cells: Sequence[MeasuredCell]) -> Value:
     return min(cell.block or 0 for cell in cells)
 
 
-# Bounds on printed times: by a chip's rates, and by a host's chain of additions -------------------
-
-# No multiprocessor of compute capability 1.x caches global memory or moves less than 32 bytes, so
-# that no rule of these chips moves fewer bytes for a request than the 32-byte segments it touches.
-_LEAST = replace(CC1_1, name="least", segment_bytes=32, scattered_bytes=None)
-
-
-def least_kernel_time(product: Product, profile: Profile, rule: str = _LEAST.name) -> float:
-    """Milliseconds that a kernel takes at least: arithmetic, memory or shared memory alone.
-
-    Each at the chip's highest rate. rule: how memory serves the requests of half-warps; the least
-    of all is a transaction for every 32 bytes that a request touches.
-    """
-    moved = _moved(product, {**RULES, _LEAST.name: _LEAST}[rule])
-    rates = Rates(profile.hardware)
-    terms = (
-        (product.counts.arithmetic, rates.kernel_arithmetic()),
-        (moved.bytes_transacted, rates.memory()),
-        (moved.shared_requests + moved.shared_replays, rates.shared_memory()),
-    )
-    return 1e3 * max(count / rate.per_second for count, rate in terms if rate.per_second)
-
-
-@cache
-def _moved(product: Product, rule: CoalescingRule) -> Transactions:
-    return transactions(product.plan, rule)
-
-
-def quotient_of_least_times(
-    inputs: Inputs, profile: Profile, *, method: str, size: int, over_block: int, under_block: int,
-    over_dynamic: bool = False,
-) -> Value:  # fmt: skip
-    """The least time of a kernel over that with other blocks, or without dynamic shared arrays."""
-    over = inputs.product(method, size, over_block, dynamic=over_dynamic)
-    under = inputs.product(method, size, under_block)
-    return least_kernel_time(over, profile) / least_kernel_time(under, profile)
+# A host -------------------------------------------------------------------------------------------
 
 
 def least_host_time(product: Product, host: Host) -> Value:

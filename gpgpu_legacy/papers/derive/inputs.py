@@ -195,6 +195,7 @@ class Inputs:
         accumulate: str = Accumulate.COPY.value,
         texture_format: str | None = None,
         dynamic: bool = False,
+        as_printed: bool = False,
     ) -> Product:
         """A product by a method, with the framebuffer's copy; dynamic: of its shared arrays."""
         return Product(
@@ -205,6 +206,7 @@ class Inputs:
             texture_format=texture_format,
             change=self.change,
             dynamic=dynamic,
+            as_printed=as_printed,
         )
 
     def peak_gflops(self, chip: str) -> float:

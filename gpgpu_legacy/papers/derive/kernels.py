@@ -1,103 +1,65 @@
-"""Kernels: the loads of an iteration, and the least times that loads and dispatches allow."""
+"""Kernels: the elements that they load, and bounds of printed times, all of them by `predict`."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 from gpgpu_legacy.chips.profile import Profile
-from gpgpu_legacy.kernel.ir import Assign, Component, Element, For, Kernel, Node, Vector, walk
+from gpgpu_legacy.count.kernels import count_compute_pass
+from gpgpu_legacy.kernel.ir import (
+    Assign,
+    Component,
+    Element,
+    Expression,
+    For,
+    Literal,
+    rebuild,
+    walk,
+)
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Rounded, Value
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.model import predict
-from gpgpu_legacy.predict.prediction import TimeStage
+from gpgpu_legacy.predict.prediction import Prediction
+from gpgpu_legacy.predict.vectors import global_accesses, with_vector_loads
 from gpgpu_legacy.published.schema import ProgramChange
 
 # Loads --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Access:
-    """A load or a store of one or, as a vec4 of consecutive loads, of four elements."""
-
-    array: str
-    elements: int
-    is_store: bool = False
-
-
-def _kernel(product: Product) -> Kernel:
-    """The kernel that computes a product; the first of several."""
+def _pass(product: Product) -> ComputePass:
+    """The dispatch that computes a product; the first of several."""
     passes = (pass_ for _, pass_ in product.plan.weighted_passes())
-    return next(pass_.kernel for pass_ in passes if isinstance(pass_, ComputePass))
-
-
-def _accesses(*nodes: Node) -> Iterator[_Access]:
-    """The loads and stores of nodes, each as often as the text has it."""
-    for node in nodes:
-        match node:
-            case Assign(target=Element() as target):
-                yield _Access(target.array, 1, is_store=True)
-                yield from _accesses(*target.indices, node.value)
-            case Vector(parts=(Element() as first, *others)) if all(
-                isinstance(part, Element) and part.array == first.array for part in others
-            ):
-                yield _Access(first.array, 1 + len(others))
-            case Element():
-                yield _Access(node.array, 1)
-                yield from _accesses(*node.indices)
-            case _:
-                yield from _accesses(*node.children)
-
-
-@dataclass(frozen=True, slots=True)
-class _Invocation:
-    """The accesses of an invocation of a kernel with one loop: in an iteration, and outside it."""
-
-    iteration: tuple[_Access, ...]
-    besides: tuple[_Access, ...]
-    iterations: float
-
-    def sum(self, of: Callable[[_Access], int]) -> float:
-        """A number of each access, over all of them."""
-        return self.iterations * sum(map(of, self.iteration)) + sum(map(of, self.besides))
-
-    @property
-    def accesses(self) -> float:
-        """Its loads and stores; that of a vec4 is one."""
-        return self.sum(lambda access: 1)
-
-
-def _invocation(product: Product) -> _Invocation:
-    """The accesses of an invocation; its iterations are those that account for all loads."""
-    kernel = _kernel(product)
-    [loop] = [statement for statement in kernel.body if isinstance(statement, For)]
-    inside = tuple(_accesses(*loop.body))
-    besides = tuple(_accesses(*(statement for statement in kernel.body if statement is not loop)))
-    loaded, once = (sum(a.elements for a in at if not a.is_store) for at in (inside, besides))
-    of_one = product.counts.global_loads / product.counts.invocations
-    return _Invocation(inside, besides, (of_one - once) / loaded)
+    return next(pass_ for pass_ in passes if isinstance(pass_, ComputePass))
 
 
 def loads_of_an_iteration(product: Product, array: str) -> Value:
     """Elements of an array that an iteration of a kernel's loop loads."""
-    accesses = _invocation(product).iteration
-    return sum(access.elements for access in accesses if access.array == array)
+    [loop] = [statement for statement in _pass(product).kernel.body if isinstance(statement, For)]
+    return sum(isinstance(node, Element) and node.array == array for node in walk(*loop.body))
 
 
 def elements_loaded(product: Product, arrays: Sequence[str]) -> Value:
-    """Elements of these arrays that an invocation of a kernel loads."""
-    of_one = _invocation(product)
+    """Elements of these arrays, which it only reads, that an invocation of a kernel loads."""
 
-    def loaded(array: str) -> int:
-        return int(of_one.sum(lambda a: 0 if a.is_store or a.array != array else a.elements))
+    def loads(without: str = "") -> float:
+        def changed(node: Expression) -> Expression:
+            lost = isinstance(node, Element) and node.array == without
+            return Literal(node.type, 0.0) if lost else node
 
-    return tuple(map(loaded, arrays))
+        pass_ = _pass(product)
+        body = tuple(rebuild(statement, changed) for statement in pass_.kernel.body)
+        other = replace(pass_, kernel=replace(pass_.kernel, body=body))
+        counted = count_compute_pass(product.plan, other)
+        return counted.global_loads / counted.invocations
+
+    return tuple(loads() - loads(array) for array in arrays)
 
 
 def components_stored(product: Product) -> Value:
     """Components of vectors that a kernel adds to the element that it stores."""
-    assignments = (node for node in walk(*_kernel(product).body) if isinstance(node, Assign))
+    assignments = (n for n in walk(*_pass(product).kernel.body) if isinstance(n, Assign))
     stored = [assign.value for assign in assignments if isinstance(assign.target, Element)]
     return sum(isinstance(node, Component) for node in walk(*stored))
 
@@ -109,98 +71,95 @@ def vectors_save_accesses(product: Product) -> Value:
 
 def saving_by_vectors(product: Product) -> float:
     """Loads and stores of a kernel if each were of one element, over those that it makes."""
-    invocation = _invocation(product)
-    return invocation.sum(lambda access: access.elements) / invocation.accesses
+    plan = product.plan
+    return global_accesses(plan) / global_accesses(with_vector_loads(plan))
 
 
-# Least times by loads -----------------------------------------------------------------------------
+# Bounds -------------------------------------------------------------------------------------------
 
 
-def least_access_time(inputs: Inputs, product: Product, chip: str) -> float:
-    """Milliseconds that the loads and stores of a kernel take on a chip at the least."""
-    names = "core_clock_mhz", "cores", "accesses_per_clock"
-    clock, cores, starts = (inputs.fact(chip, f"hardware.{name}").most for name in names)
-    per_ms = 1e3 * clock * cores * starts
-    return _invocation(product).accesses * product.counts.invocations / per_ms
+@cache
+def _prediction(product: Product, profile: Profile, rule: str | None) -> Prediction:
+    return predict(product.plan, profile, rule=rule)
+
+
+def least_time(
+    product: Product, profile: Profile, rule: str | None = None, term: str = ""
+) -> float:
+    """The least milliseconds of a product on a chip by `predict`, without transfers.
+
+    rule: of coalescing, in place of the profile's. term: one term of the bound, alone.
+    """
+    found = _prediction(product, profile, rule)
+    seconds = {"": found.compute_seconds, **{t.name: t.seconds for t in found.terms}}[term]
+    assert seconds is not None
+    return 1e3 * seconds
+
+
+def least_transfer_time(product: Product, profile: Profile) -> Value:
+    """The least milliseconds of a product's transfers by `predict`."""
+    seconds = _prediction(product, profile, None).transfer_seconds
+    assert seconds is not None
+    return 1e3 * seconds
+
+
+def quotient_of_least_times(
+    inputs: Inputs, profile: Profile, *, method: str, size: int, over_block: int, under_block: int,
+    over_dynamic: bool = False,
+) -> Value:  # fmt: skip
+    """The least time of a kernel over that with other blocks, or without dynamic shared arrays."""
+    over = inputs.product(method, size, over_block, dynamic=over_dynamic)
+    under = inputs.product(method, size, under_block)
+    return least_time(over, profile) / least_time(under, profile)
 
 
 def sizes_in_time(
-    inputs: Inputs, product: Product, cell: Rounded, chip: str, claims: Sequence[str]
+    inputs: Inputs, product: Product, profile: Profile, cell: Rounded, claims: Sequence[str]
 ) -> Value:
     """The sizes, of those that claims of the paper print, that a printed time can be of.
 
-    size: of the cell that has the time. It can be of a size whose loads and stores take no longer.
+    size: of the cell that has the time. It can be of a size whose least time is no longer.
     """
     printed = (inputs.paper.claim(claim).published for claim in claims)
     return tuple(
         float(n)
         for n in printed
-        if isinstance(n, int)
-        and least_access_time(inputs, replace(product, size=n), chip) <= cell.high
+        if isinstance(n, int) and least_time(replace(product, size=n), profile) <= cell.high
     )
 
 
-def cores_needed(inputs: Inputs, product: Product, cell: Rounded, chip: str, claim: str) -> Value:
+def cores_needed(
+    inputs: Inputs, product: Product, profile: Profile, cell: Rounded, claim: str
+) -> Value:
     """Cores at a chip's clock that could make the loads and stores of a size in a printed time."""
-    n, cores = inputs.paper.claim(claim).published, inputs.fact(chip, "hardware.cores")
-    assert isinstance(n, int)
-    return least_access_time(inputs, replace(product, size=n), chip) * cores.most / cell.high
-
-
-# A product on a chip ------------------------------------------------------------------------------
-
-
-def least_product_time(inputs: Inputs, peak_gflops: float, size: int, chip: str) -> Value:
-    """Milliseconds for 2n³ operations at a chip's peak, or for three matrices at its bandwidth."""
-    moved = 3 * 4 * size**2 / inputs.fact(chip, "hardware.memory_gb_per_s").most
-    return 1e-6 * max(2 * size**3 / peak_gflops, moved)
-
-
-def predicted_time(product: Product, profile: Profile) -> Value:
-    """Milliseconds that `predict` gives a kernel at the least, without transfers."""
-    return _least_ms(product, profile)
-
-
-@cache
-def _least_ms(product: Product, profile: Profile) -> float:
-    seconds = predict(product.plan, profile).stage_seconds(TimeStage.DISPATCH)
-    assert seconds is not None
-    return 1e3 * seconds
+    n, cores = inputs.paper.claim(claim).published, profile.hardware.cores
+    assert isinstance(n, int) and cores is not None
+    accesses = least_time(replace(product, size=n), profile, term="loads and stores")
+    return accesses * cores.most / cell.high
 
 
 # A listing as it is printed -----------------------------------------------------------------------
 
 
-def least_time_as_printed(product: Product, peak_gflops: float) -> Value:
-    """Milliseconds that all arithmetic of a listing, dispatched as printed, takes at peak rate."""
-    return product.listing.counts.arithmetic / peak_gflops * 1e-6
-
-
-def least_shared_time_as_printed(
-    product: Product, profile: Profile, read: str, times: float
-) -> Value:
-    """Milliseconds of a listing's requests to shared memory, dispatched as printed.
+def least_time_with_reads(product: Product, profile: Profile, read: str, times: float) -> Value:
+    """The least milliseconds of a kernel whose compiler merges reads of shared memory.
 
     read: the text of one of its reads, which counts `times` as often as the text has it: 0 if it
     is free, a quarter if four elements are read at once.
     """
-    free = replace(product.listing, change=ProgramChange(text=read))
-    least = _least_ms(free, profile)
-    return least + times * (_least_ms(product.listing, profile) - least)
+    free = least_time(replace(product, change=ProgramChange(text=read)), profile)
+    return free + times * (least_time(product, profile) - free)
 
 
 def time_by_another_size(
     inputs: Inputs, product: Product, table: str, series: str, of: int
 ) -> Value:
-    """A time of a listing by the printed one of another size, in proportion to the arithmetic.
-
-    of: that size. Both are dispatched as printed.
-    """
-    ours, theirs = product.listing, replace(product.listing, size=of)
+    """A time by the printed one of another size, in proportion to the arithmetic. of: that size."""
+    theirs = replace(product, size=of)
     printed = inputs.cell(table, series, of).value
-    return printed * ours.counts.arithmetic / theirs.counts.arithmetic
+    return printed * product.counts.arithmetic / theirs.counts.arithmetic
 
 
-def rate_as_printed(product: Product, cell: Rounded) -> Value:
-    """GFLOPS that a printed time implies, if everything dispatched as printed is executed."""
-    return product.listing.counts.arithmetic * 1e-6 / cell.value
+def rate_by_the_time(product: Product, cell: Rounded) -> Value:
+    """GFLOPS that a printed time implies, if everything that is dispatched is executed."""
+    return product.counts.arithmetic * 1e-6 / cell.value

@@ -203,14 +203,6 @@ _MEGA = {"decimal": 10**6, "binary": 2**20}
 GIGA = {"decimal": 10**9, "binary": 2**30, "1000 binary megas": 1000 * 2**20}
 
 
-def least_transfer_time(
-    inputs: Inputs, size: int, matrices: int, bytes_per_element: int, chip: str
-) -> Value:
-    """Milliseconds for transferring n×n matrices at a chip's highest memory bandwidth."""
-    gb_per_s = inputs.fact(chip, "hardware.memory_gb_per_s").most
-    return matrices * bytes_per_element * size**2 / gb_per_s * 1e-6
-
-
 def transfer_rate_needed(
     size: int, milliseconds: float, matrices: int, bytes_per_element: int
 ) -> Value:

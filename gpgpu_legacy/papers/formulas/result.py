@@ -215,7 +215,9 @@ class FormulaTables(RecordedResult, kw_only=True):
         )
         note = (
             "Bytes transacted are those of global memory by a chip's coalescing rule: cc1.1 is the "
-            "GeForce 9400M's, fermi the Quadro 4000's. Fragment methods have none; for a method "
+            "guide's of compute capability 1.1; cc1-least is the least of any chip of 1.x, for "
+            "the GeForce 9400M, whose published times refute cc1.1; fermi is the Quadro 4000's. "
+            "Fragment methods have none; for a method "
             "with a single invocation they are counted only if it is short."
         )
         caption = f"Every method, counted at n = {self.size}."

@@ -34,6 +34,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import predict
+from gpgpu_legacy.predict.prediction import Evidence
 from gpgpu_legacy.present.grid import Grid
 from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
@@ -41,7 +42,7 @@ from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.serial import Record, read_recorded
 
 SLACK = 1.2
-"""The factor by which a measured point may exceed its bound: rates are medians of runs, too."""
+"""The factor by which a point may exceed a bound of measured rates, which are medians of runs."""
 
 RUNS = 5
 """Rounds of a calibration, and of the methods."""
@@ -70,7 +71,8 @@ class Point(Record):
     flops_per_byte: operations per byte that memory serves; flops_per_byte_requested: per byte that
     instructions request. bound_gflops: what the prediction allows; None if nothing is known. binds:
     its bottleneck, a term's name. gflops: as published or measured; None for a prediction alone.
-    kind: of origin; where: the paper's table, or the file. above: whether it exceeds its bound.
+    kind: of origin; where: the paper's table, or the file. evidence: what the comparison with the
+    bound shows. above: whether it exceeds its bound.
     """
 
     plan: str
@@ -83,6 +85,7 @@ class Point(Record):
     gflops: float | None = None
     kind: str = ""
     where: str = ""
+    evidence: Evidence | None = None
     above: bool = False
 
     @property
@@ -119,7 +122,7 @@ class RoofPanel(Record):
     def grid(self, name: str, *, whole: bool) -> Grid:
         """The points, one per row."""
         heads = ("plan", "n", "block", "flops / byte", "roof, GFLOPS", "bottleneck", "GFLOPS", "",
-                 *["/ byte requested", "time from"] * whole)  # fmt: skip
+                 "evidence", *["/ byte requested", "time from"] * whole)  # fmt: skip
         rows = tuple(
             (
                 point.plan,
@@ -130,6 +133,7 @@ class RoofPanel(Record):
                 point.binds,
                 point.gflops,
                 f"{point.kind}{', ABOVE' * point.above}",
+                point.evidence and point.evidence.value,
                 *((point.flops_per_byte_requested, point.where) if whole else ()),
             )
             for point in self.points
@@ -177,13 +181,14 @@ class Roofline(Result):
 
 @dataclass(frozen=True, slots=True)
 class RoofProduct:
-    """A square product. seconds: how long it took; None to predict it alone."""
+    """A square product. seconds: how long it took; None to predict it alone. source: of that."""
 
     p: PlanBuilder
     seconds: float | None = None
     kind: str = ""
     where: str = ""
     executor: str | None = None
+    source: str = ""
 
 
 def roofline(chips: Sequence[Profile], size: int, reached: Iterable[RoofProduct] = ()) -> Roofline:
@@ -237,9 +242,9 @@ def bounds(chip: Profile, size: int) -> Iterator[RoofProduct]:
 def _cases(chip: Profile) -> Iterator[RoofProduct]:
     """The published and measured times that the log of mispredictions has of the chip."""
     for case in read_log().case:
-        if case.chip == chip.name:
+        if case.chip == chip.name and not case.is_hypothetical:
             p = find_product(case.method).builder(**case.parameters)
-            yield RoofProduct(p, case.seconds, case.kind.value, case.where)
+            yield RoofProduct(p, case.seconds, case.origin.value, case.where, source=case.tag)
 
 
 def recorded(path: Path) -> tuple[RoofProduct, ...]:
@@ -271,6 +276,8 @@ def _point(chip: Profile, product: RoofProduct) -> Point:
     seconds = prediction.compute_seconds
     bound = 1e-9 * flops / seconds if seconds else None
     gflops = 1e-9 * flops / product.seconds if product.seconds else None
+    evidence = None if gflops is None else prediction.against(product.source)
+    slack = SLACK if evidence is Evidence.CALIBRATION else 1.0
     return Point(
         plan=plan.name,
         size=plan.results[0].columns,
@@ -282,7 +289,8 @@ def _point(chip: Profile, product: RoofProduct) -> Point:
         gflops=gflops,
         kind=product.kind,
         where=product.where,
-        above=gflops is not None and bound is not None and gflops > SLACK * bound,
+        evidence=evidence,
+        above=gflops is not None and bound is not None and gflops > slack * bound,
     )
 
 

@@ -1,0 +1,39 @@
+"""Kernels' loads of vectors: a vec4 of four consecutive elements is one load."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gpgpu_legacy.count.traffic import count_plan
+from gpgpu_legacy.kernel.ir import Binary, Element, Expression, Literal, Type, Vector, rebuild
+from gpgpu_legacy.plan.plan import ComputePass, Pass, Plan
+
+_ZERO = Literal(Type.FLOAT, 0.0)
+
+
+def with_vector_loads(plan: Plan) -> Plan:
+    """A plan to count accesses of: its kernels load only the first element of each such vec4."""
+    steps = (replace(step, body=tuple(map(_narrowed, step.body))) for step in plan.repeats())
+    return replace(plan, steps=tuple(steps))
+
+
+def _narrowed(pass_: Pass) -> Pass:
+    if not isinstance(pass_, ComputePass):
+        return pass_
+    body = tuple(rebuild(statement, _first_alone) for statement in pass_.kernel.body)
+    return replace(pass_, kernel=replace(pass_.kernel, body=body))
+
+
+def _first_alone(expression: Expression) -> Expression:
+    match expression:
+        case Vector(parts=(Element(indices=(place,)) as first, *others)):
+            after = (Binary(place.type, "+", place, Literal(place.type, n)) for n in (1, 2, 3))
+            if others == [replace(first, indices=(index,)) for index in after]:
+                return Vector((first, _ZERO, _ZERO, _ZERO))
+    return expression
+
+
+def global_accesses(plan: Plan) -> int:
+    """The loads and stores of buffers by all invocations of a plan."""
+    counts = count_plan(plan)
+    return counts.global_loads + counts.global_stores
