@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,15 @@ def package_version() -> str | None:
         return version("gpgpu-legacy")
     except PackageNotFoundError:
         return None
+
+
+@cache
+def package_digest() -> str:
+    """A digest of all files that results may depend on: the package's, and the shaders."""
+    folders = Path(__file__).resolve().parent, shader_folder()
+    files = (path for folder in folders for path in sorted(folder.rglob("*.*")) if path.is_file())
+    digests = (sha256(file.read_bytes()).digest() for file in files if file.suffix != ".pyc")
+    return sha256(b"".join(digests)).hexdigest()
 
 
 def checkout() -> Path | None:
