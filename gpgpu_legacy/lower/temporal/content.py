@@ -155,7 +155,9 @@ class GroupRoom:
         surfaces = content.content.surfaces
         floats = sum(surfaces[n].format.channels for n in content.near)
         bytes_ = _FLOAT_BYTES * floats * shared_length(shape, content.content)
-        return min(shape.stored(content.reach)) > 0 and bytes_ <= self.shared_bytes
+        fits = bytes_ <= self.shared_bytes
+        fits = fits and len(surfaces) + len(content.live) <= self.storage_blocks
+        return fits and min(shape.stored(content.reach)) > 0
 
 
 _FLOAT_BYTES = 4

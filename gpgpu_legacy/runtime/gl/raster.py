@@ -14,8 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from gpgpu_legacy.lower.analysis.folding import decide
 from gpgpu_legacy.lower.emit.glsl_fragment import fragment_shader
 from gpgpu_legacy.lower.fragments import shader_key
@@ -90,14 +88,11 @@ class GlRasterPrepared(DrawnPrepared[GlContext]):
         decisions = decide(self.plan, pass_, folding=not arithmetic.rounds)
         key = shader_key(self.plan, pass_, decisions, exact=exact, arithmetic=arithmetic)
         shader = drawing_shader(
-            self.context, key, pass_.program.name, lambda: fragment_shader(key), key.varyings
+            self.context, pass_.program.name, fragment_shader(key), key.varyings
         )
-        rect = constant_rect(pass_.rect)
         values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
-        values["origin"] = np.array([(rect.x, rect.y)], np.float32)
-        values["size"] = np.array([(rect.width, rect.height)], np.float32)
         for number, varying in enumerate(decisions.varyings):
-            corners = over_iterations(varying.corners(rect), count)
+            corners = over_iterations(varying.corners(constant_rect(pass_.rect)), count)
             values[f"varying{number}_corners"] = single(corners)
         uniforms = self._uniforms.add(shader, values)
 

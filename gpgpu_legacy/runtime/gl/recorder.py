@@ -26,7 +26,7 @@ from gpgpu_legacy.lower.analysis.neighbourhood import neighbourhood
 from gpgpu_legacy.lower.emit.glsl_fragment import GROUP, compute_shader
 from gpgpu_legacy.lower.emit.glsl_groups import ITERATIONS, emit_groups, emit_temporal
 from gpgpu_legacy.lower.fragments import shader_key
-from gpgpu_legacy.lower.fused.content import Arguments, Content, UnsupportedError, group_content
+from gpgpu_legacy.lower.fused.content import Arguments, UnsupportedError, group_content
 from gpgpu_legacy.lower.groups.code import GroupCode, uniform_blocks, uniform_blocks_together
 from gpgpu_legacy.lower.groups.shape import GroupShape, Multiprocessors, group_shape
 from gpgpu_legacy.lower.groups.staging import AT_ONCE
@@ -52,11 +52,9 @@ from gpgpu_legacy.runtime.gl.core import GlContext
 from gpgpu_legacy.runtime.gl.dispatch import Dispatch, GlBuffer, UniformBlocks
 from gpgpu_legacy.runtime.gl.prepared import Call, RecordedSteps, joined
 from gpgpu_legacy.runtime.gl.shader import (
-    GroupShader,
     UniformTable,
     Values,
     computing_shader,
-    group_shader,
 )
 from gpgpu_legacy.runtime.gl.storage import TextureBuffers
 from gpgpu_legacy.runtime.gl.values import pass_values
@@ -183,7 +181,7 @@ class Recorder:
     def _kernel(self, pass_: ComputePass, count: int) -> Dispatch:
         """A dispatch of a kernel. Without a barrier nothing sees what it stores."""
         kernel = pass_.kernel
-        shader = computing_shader(self._context, kernel.text, kernel.name, lambda: kernel.text)
+        shader = computing_shader(self._context, kernel.name, kernel.text)
         types = {uniform.name: uniform.type for uniform in kernel.uniforms}
         values: dict[str, Values] = {
             u.name: over_iterations([u.value], count).astype(_DTYPES[types[u.name]])
@@ -206,11 +204,17 @@ class Recorder:
         if self._machine.arithmetic.rounds:
             return None
         content, arguments = group_content(fused, self._textures)
+        device, size = self._device, (arguments.width, arguments.height)
+        shape = device.shape or group_shape(content, size, device.multiprocessors)
+        self._require_blocks(len(content.surfaces), fused.passes)
+        exact = self._machine.exact
         try:
-            shader = self._group_shader(content, (arguments.width, arguments.height), fused.passes)
+            code = emit_groups(
+                content, shape, device.shared_bytes, exact=exact, fetches=device.fetches
+            )
         except UnsupportedError:
             return None
-        code = shader.code
+        shader = computing_shader(self._context, content.draws[0].program.name, code.text)
         rows = uniform_blocks(code, arguments)
         if len(rows) > 1 and not fused.alternates:
             return None
@@ -240,23 +244,6 @@ class Recorder:
         first = np.arange(0, fused.count, together)
         return np.stack([first, np.minimum(first + together, fused.count)], axis=1).astype(np.int32)
 
-    def _group_shader(
-        self, content: Content, size: tuple[int, int], passes: tuple[Pass, ...]
-    ) -> GroupShader:
-        """size: of the rectangle, across and up."""
-        device, exact = self._device, self._machine.exact
-        shape = device.shape or group_shape(content, size, device.multiprocessors)
-        self._require_blocks(len(content.surfaces), passes)
-
-        return group_shader(
-            self._context,
-            (content, shape, device, exact),
-            content.draws[0].program.name,
-            lambda: emit_groups(
-                content, shape, device.shared_bytes, exact=exact, fetches=device.fetches
-            ),
-        )
-
     # One invocation for each fragment ------------------------------------------------------
 
     def _fragments(self, pass_: FragmentPass, count: int) -> Dispatch:
@@ -273,16 +260,10 @@ class Recorder:
         bound = [None if n is None else self._buffers[n] for n in (*names, *pass_.targets)]
         self._require_blocks(sum(buffer is not None for buffer in bound), (pass_,))
 
-        shader = computing_shader(
-            self._context,
-            (key, pass_.blend),
-            pass_.program.name,
-            lambda: compute_shader(key, pass_.blend),
-        )
+        text = compute_shader(key, pass_.blend)
+        shader = computing_shader(self._context, pass_.program.name, text)
         rect, target = constant_rect(pass_.rect), self._textures[pass_.target]
         values: dict[str, Values] = dict(pass_values(pass_, count, shader.has))
-        values["origin"] = np.array([[rect.x, rect.y]], np.float32)
-        values["size"] = np.array([[rect.width, rect.height]], np.float32)
         values["target_width"] = np.array([[target.extent.width]], np.int32)
         groups = (-(-rect.width // GROUP[0]), -(-rect.height // GROUP[1]))
         uniforms = self.uniforms.add(shader, values)
@@ -321,7 +302,8 @@ class Recorder:
     def _recorded_tiles(
         self, content: TemporalContent, arguments: Arguments, shape: TemporalShape
     ) -> list[RecordedSteps]:
-        shader = self._temporal_shader(content, shape, arguments)
+        code = emit_temporal(content, shape, exact=self._machine.exact)
+        shader = computing_shader(self._context, self._plan.name, code.text)
         live = [arguments.textures[n] for n in content.live]
         twins = {name: self._storage.twin(name) for name in live}
         across, up = shape.stored(content.reach)
@@ -336,9 +318,9 @@ class Recorder:
                 first = [twins.get(name, self._buffers[name]) for name in arguments.textures]
             uniforms = self.uniforms.add(shader, {ITERATIONS: ranges})
             if content.varies:
-                rows = uniform_blocks_together(shader.code, arguments, ranges, shape.iterations)
+                rows = uniform_blocks_together(code, arguments, ranges, shape.iterations)
             else:
-                rows = uniform_blocks(shader.code, arguments)
+                rows = uniform_blocks(code, arguments)
             block = self._blocks.add(rows)
             return Dispatch(self._context, shader, uniforms, [*first, *second], groups, block=block)
 
@@ -354,19 +336,6 @@ class Recorder:
             back = dispatch(ranges[odd + 1 :: 2], back=True)
             steps.append(RecordedSteps(len(ranges) // 2, (), (there, back)))
         return steps
-
-    def _temporal_shader(
-        self, content: TemporalContent, shape: TemporalShape, arguments: Arguments
-    ) -> GroupShader:
-        if len(arguments.textures) + len(content.live) > self._room.storage_blocks:
-            raise UnsupportedError("more buffers than a shader may have")
-        exact = self._machine.exact
-        return group_shader(
-            self._context,
-            (content, shape, exact),
-            self._plan.name,
-            lambda: emit_temporal(content, shape, exact=exact),
-        )
 
     def _copy(self, source: GlBuffer, target: GlBuffer) -> Call:
         gl = self._context.handle

@@ -7,7 +7,7 @@ preparing the plan computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.lower.emit.glsl_fragment import vertex_shader
-from gpgpu_legacy.lower.groups.code import GroupCode
 from gpgpu_legacy.runtime.gl.core import GlContext
 from gpgpu_legacy.runtime.gl.sharing import Releasable
 
@@ -60,15 +59,6 @@ class Shader:
         return np.ascontiguousarray(rows[:, : uniform.array_length * uniform.dimension])
 
 
-class GroupShader(Shader):
-    """A compiled shader of work groups, and the code that was emitted for it."""
-
-    def __init__(self, context: GlContext, program: Any, code: GroupCode) -> None:
-        """Take over a program."""
-        super().__init__(context, program)
-        self.code = code
-
-
 class DrawingShader(Shader):
     """A shader that draws the rectangle of the viewport."""
 
@@ -80,49 +70,31 @@ class DrawingShader(Shader):
 
 
 def drawing_shader(
-    context: GlContext,
-    key: Hashable,
-    name: str,
-    fragment_text: Callable[[], str],
-    varyings: int = 0,
+    context: GlContext, name: str, fragment_text: str, varyings: int = 0
 ) -> DrawingShader:
-    """The shader of a key, compiled if there is none yet; the context is current.
+    """The shader of a text, compiled if there is none yet; the context is current.
 
-    key: equal for equal texts. name: whose shader it is, for messages. varyings: as of
-    vertex_shader. Its `textureN` is unit N. Raises PlanError if the driver refuses the text.
+    name: whose shader it is, for messages. varyings: as of vertex_shader. Its `textureN` is unit N.
+    Raises PlanError if the driver refuses the text.
     """
 
     def make() -> DrawingShader:
         program = context.compile(
-            name, vertex_shader=vertex_shader(varyings), fragment_shader=fragment_text()
+            name, vertex_shader=vertex_shader(varyings), fragment_shader=fragment_text
         )
         shader = DrawingShader(context, program)
         for unit in range(int(context.info["GL_MAX_TEXTURE_IMAGE_UNITS"])):
             shader.set(f"texture{unit}", np.array(unit, np.int32))
         return shader
 
-    return context.program(key, make)
+    return context.program((fragment_text, varyings), make)
 
 
-def computing_shader(
-    context: GlContext, key: Hashable, name: str, text: Callable[[], str]
-) -> Shader:
-    """The compute shader of a key; see drawing_shader."""
+def computing_shader(context: GlContext, name: str, text: str) -> Shader:
+    """The compute shader of a text; see drawing_shader."""
     return context.program(
-        key, lambda: Shader(context, context.compile(name, compute_shader=text()))
+        text, lambda: Shader(context, context.compile(name, compute_shader=text))
     )
-
-
-def group_shader(
-    context: GlContext, key: Hashable, name: str, emit: Callable[[], GroupCode]
-) -> GroupShader:
-    """The shader of work groups of a key; see drawing_shader."""
-
-    def make() -> GroupShader:
-        code = emit()
-        return GroupShader(context, context.compile(name, compute_shader=code.text), code)
-
-    return context.program(key, make)
 
 
 class Uniforms:

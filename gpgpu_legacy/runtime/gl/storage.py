@@ -171,7 +171,7 @@ class TextureBuffers:
 
             return call
 
-        shader = computing_shader(self.context, _COPY, "a copy", lambda: _COPY)
+        shader = computing_shader(self.context, "a copy", _COPY)
         numbers = {
             "there": (there.x, there.y),
             "here": (here.x, here.y),

@@ -182,7 +182,7 @@ class DeviceTransfers:
             "first": first,
         }
         values: dict[str, Values] = {n: np.array([v], np.int32) for n, v in numbers.items()}
-        shader = computing_shader(context, text, "a transfer", lambda: text)
+        shader = computing_shader(context, "a transfer", text)
         uniforms = self._uniforms.add(shader, values)
         groups = (-(-size[0] // _SIDE), -(-size[1] // _SIDE))
         return Dispatch(context, shader, uniforms, (self._matrix, spot.buffer), groups)

@@ -77,7 +77,7 @@ class Rows:
 
 
 def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
-    """The attributes, parameters and state that a shader reads, by the names of its uniforms.
+    """The attributes, parameters, state and rectangle of a pass, by the names of its uniforms.
 
     count: of iterations. wanted: whether the shader has the uniform of a name. An attribute has two
     planes, one for each triangle of the rectangle.
@@ -94,6 +94,9 @@ def pass_values(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tup
                 vector = over_iterations(vectors.get(index, NO_PARAMETER), count)
                 yield name, single(vector.reshape(-1, 1, 4))
     yield from _state(pass_, count, wanted)
+    rect = constant_rect(pass_.rect)
+    yield "origin", np.array([(rect.x, rect.y)], np.float32)
+    yield "size", np.array([(rect.width, rect.height)], np.float32)
 
 
 def _attributes(pass_: FragmentPass, count: int, wanted: Wanted) -> Iterator[tuple[str, F32]]:
