@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from gpgpu_legacy.algorithms.outside import Unavailable
 from gpgpu_legacy.algorithms.parameters import Plain
 from gpgpu_legacy.errors import GpgpuLegacyError
-from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Grid, Numeral, Result
 from gpgpu_legacy.serial import Record, as_record, from_attributes
 
 if TYPE_CHECKING:

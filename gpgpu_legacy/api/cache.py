@@ -22,8 +22,7 @@ from gpgpu_legacy.cache.run import cache_run, plan_trace
 from gpgpu_legacy.cache.simulate import LevelTally, Progress, RegionTally
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.pipeline.builder import PlanBuilder
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, not_run_grids
 from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:

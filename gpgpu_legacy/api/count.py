@@ -13,8 +13,7 @@ from gpgpu_legacy.plan.expand import rect_numbers
 from gpgpu_legacy.plan.numbers import PerIteration
 from gpgpu_legacy.plan.pass_names import kind_of_pass, name_of_pass, numbers_text
 from gpgpu_legacy.plan.plan import CopyPass, FragmentPass, Pass, read_by, written_by
-from gpgpu_legacy.present.grid import Formula, Grid
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Formula, Grid, Result
 from gpgpu_legacy.serial import Record, as_record
 
 if TYPE_CHECKING:

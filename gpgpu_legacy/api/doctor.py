@@ -10,8 +10,7 @@ from gpgpu_legacy.code_cache import why_nothing_is_kept
 from gpgpu_legacy.errors import PlanError
 from gpgpu_legacy.plan.plan import ComputePass
 from gpgpu_legacy.predict.auto import executor_for
-from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.exactness import INSTRUCTIONS, DataPath, flushed_by, in_words
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import names_of

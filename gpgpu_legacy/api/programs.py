@@ -25,8 +25,7 @@ from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.pipeline.packings import ROW_OF_FOUR
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Pass
 from gpgpu_legacy.present.animation import check_size, texel_animation_writer
-from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings

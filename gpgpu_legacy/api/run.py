@@ -22,8 +22,7 @@ from gpgpu_legacy.pipeline.inputs import operands_of
 from gpgpu_legacy.pipeline.reference import OutputError, expected, output_error, worst
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict import auto
-from gpgpu_legacy.present.grid import Entry, Grid, plain
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.prepared import Observer, Timings

@@ -35,8 +35,7 @@ from gpgpu_legacy.plan.plan import (
     written_by,
 )
 from gpgpu_legacy.plan.textures import Texture, constant_rect
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
 from gpgpu_legacy.runtime.machine import DEFAULT_MACHINE, Machine
 from gpgpu_legacy.runtime.observed import (
     chosen_textures,

@@ -13,8 +13,7 @@ from gpgpu_legacy.chips.profile import (
     all_sources,
     sources,
 )
-from gpgpu_legacy.present.grid import Entry, Grid
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.serial import as_record, with_fields
 
 Value = bool | Number | str | tuple[str, ...]

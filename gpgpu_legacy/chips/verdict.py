@@ -22,8 +22,7 @@ from gpgpu_legacy.chips.profile import (
     find_profile,
 )
 from gpgpu_legacy.count.resources import Resource
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, plain
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result, plain
 from gpgpu_legacy.serial import Record
 
 

@@ -27,7 +27,6 @@ from gpgpu_legacy.errors import (
     printable,
     reason_of,
 )
-from gpgpu_legacy.present.plain import REPLACE
 
 __all__ = ["app", "main"]
 
@@ -111,8 +110,7 @@ def reported(error: Exception) -> tuple[int, str]:
 
 
 def prepare_streams() -> None:
-    """Make stdout and stderr take any text: characters that their encoding lacks are spelled
-    plainly.
+    """Make stdout and stderr take any text, with a ? for what their encoding lacks.
 
     A stream that was closed before the program started takes text, too, and drops it.
     """
@@ -122,7 +120,7 @@ def prepare_streams() -> None:
             nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
             setattr(sys, name, nowhere)
         elif isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors=REPLACE)
+            stream.reconfigure(errors="replace")
 
 
 @contextmanager

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.present.result import RecordedResult, Result
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, Result
 from gpgpu_legacy.serial import (
     LARGEST,
     LARGEST_COUNT,

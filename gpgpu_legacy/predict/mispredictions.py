@@ -20,8 +20,7 @@ from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.plan import Plan
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Evidence, Prediction
-from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.serial import (
     Line,
     OneLine,

@@ -8,8 +8,7 @@ from enum import Enum
 from gpgpu_legacy.algorithms.parameters import Plain, titled
 from gpgpu_legacy.chips.catalogue import name_and_unit, source_notes, value_text
 from gpgpu_legacy.chips.profile import MEASURED, Confidence, find_profile
-from gpgpu_legacy.present.grid import Entry, Grid, plain
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Entry, Grid, Result, plain
 from gpgpu_legacy.serial import Record, as_record, with_fields
 
 

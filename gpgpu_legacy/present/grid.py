@@ -1,4 +1,4 @@
-"""Tables, and their writers for the terminal, markdown and CSV; LaTeX has a module of its own."""
+"""Results and their tables, and the writers of tables; LaTeX has a module of its own."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import io
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
 
+from gpgpu_legacy import serial
 from gpgpu_legacy.present.layout import blocks, fill, widths, wrap
-from gpgpu_legacy.present.plain import spelled_plainly
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,8 +54,6 @@ class Grid:
 
     def _repr_html_(self) -> str:
         """The table, for a notebook."""
-        from gpgpu_legacy.present.html import grids_html
-
         return grids_html([self])
 
 
@@ -62,6 +61,41 @@ def not_run_grids(cases: Iterable[tuple[str, str]]) -> list[Grid]:
     """A table of the cases that were not run, with the reasons; no table if all were."""
     rows = tuple(cases)
     return [Grid("not-run", "Not run.", ("what", "why"), rows)] if rows else []
+
+
+# Results ---------------------------------------------------------------------------------------
+
+
+class Shown:
+    """A record that has tables. JSON, HTML for notebooks and the command line come from them."""
+
+    def grids(self, *, whole: bool = False) -> list[Grid]:
+        """The tables. whole: all of them; otherwise the short answer."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {' '.join(grid.caption for grid in self.grids()[:1])}>"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The record as dicts, lists, numbers and strings; NaN and the infinities are None."""
+        fields: dict[str, Any] = serial.plain(self)
+        return fields
+
+    def as_json(self) -> str:
+        """The record as JSON; NaN and the infinities are null."""
+        return serial.json_text(self)
+
+    def _repr_html_(self) -> str:
+        """The tables, for a notebook."""
+        return grids_html(self.grids())
+
+
+class Result(Shown, serial.Record):
+    """A result of a verb or a study: a record with tables."""
+
+
+class RecordedResult(Shown, serial.Recorded, kw_only=True):
+    """A result that is kept in a file, with who wrote it, with what, and when."""
 
 
 # How entries are written -----------------------------------------------------------------------
@@ -142,6 +176,45 @@ def _csv_value(entry: Entry) -> str:
     return "" if entry is None else str(entry)
 
 
+# HTML for notebooks: their own page decides about colours, light or dark -----------------------
+
+ROWS_SHOWN = 60
+"""The most rows of a table in a notebook; a line below says how many more there are."""
+
+
+def grids_html(grids: Iterable[Grid]) -> str:
+    """Tables, one below the other, each with its caption and its notes."""
+    return "".join(map(_grid_html, grids))
+
+
+def _grid_html(grid: Grid) -> str:
+    aligned = [
+        "right" if is_numeric(column) else "left" for column in zip(*grid.rows, strict=True)
+    ] or ["left"] * len(grid.heads)
+    head = "".join(
+        f'<th scope="col" style="text-align: {side}">{escape(text)}</th>'
+        for text, side in zip(grid.heads, aligned, strict=True)
+    )
+    rows = "".join(
+        "<tr>"
+        + "".join(
+            f'<td style="text-align: {side}">{escape(plain(entry))}</td>'
+            for entry, side in zip(row, aligned, strict=True)
+        )
+        + "</tr>"
+        for row in grid.rows[:ROWS_SHOWN]
+    )
+    notes = [*grid.notes]
+    if len(grid.rows) > ROWS_SHOWN:
+        notes.append(f"{len(grid.rows) - ROWS_SHOWN} more rows are not shown.")
+    below = "".join(f"<p><small>{escape(note)}</small></p>" for note in notes)
+    return (
+        f'<div style="overflow-x: auto"><table><caption style="text-align: left">'
+        f"{escape(grid.caption)}</caption><thead><tr>{head}</tr></thead><tbody>{rows}</tbody>"
+        f"</table></div>{below}"
+    )
+
+
 # Text ------------------------------------------------------------------------------------------
 
 
@@ -149,8 +222,7 @@ def print_text(grids: list[Grid], console: Console) -> None:
     """Print tables to a rich console, each in the first way that fits its width.
 
     Columns stand side by side; columns that have the same entry in every row are told in a line
-    below; or each row is a block of lines. No number and no name is broken. What the console's
-    encoding lacks is spelled plainly.
+    below; or each row is a block of lines. No number and no name is broken.
     """
     for grid in grids:
         _print_grid(grid, console)
@@ -187,9 +259,9 @@ def _print_grid(grid: Grid, console: Console) -> None:
             console.print(line, style=style, markup=False, soft_wrap=True)
 
     def print_text(text: str, style: str) -> None:
-        print_lines(wrap(spelled_plainly(text, console.encoding), console.width), style)
+        print_lines(wrap(text, console.width), style)
 
-    columns = _columns(grid, console.encoding)
+    columns = _columns(grid)
     if grid.caption:
         print_text(grid.caption, "bold")
     print_lines(_print_columns(columns, console), "dim")
@@ -198,13 +270,10 @@ def _print_grid(grid: Grid, console: Console) -> None:
     console.print()
 
 
-def _columns(grid: Grid, encoding: str) -> list[_Column]:
+def _columns(grid: Grid) -> list[_Column]:
     columns = list(zip(*grid.rows, strict=True)) or [()] * len(grid.heads)
     return [
-        _Column(
-            tuple(spelled_plainly(text, encoding) for text in (head, *map(plain, column))),
-            is_numeric(column),
-        )
+        _Column((head, *map(plain, column)), is_numeric(column))
         for head, column in zip(grid.heads, columns, strict=True)
     ]
 

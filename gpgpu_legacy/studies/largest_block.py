@@ -23,8 +23,7 @@ from gpgpu_legacy.count.resources import Resource
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE
 from gpgpu_legacy.plan.plan import FragmentPass
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, Result
 from gpgpu_legacy.serial import Record
 
 Limited = Literal["advertised", "native"]

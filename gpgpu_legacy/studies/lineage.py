@@ -17,7 +17,7 @@ from gpgpu_legacy.measure.peers import TITLES
 from gpgpu_legacy.measure.rounds import Rounds
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.plan import ComputePass
-from gpgpu_legacy.present.grid import Grid
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     INK,
@@ -30,7 +30,6 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.registry import AUTO
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ from gpgpu_legacy.pipeline.inputs import as_operands, sample_inputs
 from gpgpu_legacy.pipeline.storage import Sample
 from gpgpu_legacy.plan.plan import FragmentPass, Plan
 from gpgpu_legacy.present.colours import Colour
+from gpgpu_legacy.present.grid import Result
 from gpgpu_legacy.present.pictures import png_of
 from gpgpu_legacy.present.pixel_text import Align, Font, draw_line, wrap
-from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine
 

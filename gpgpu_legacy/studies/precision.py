@@ -50,7 +50,7 @@ from gpgpu_legacy.isa.opcodes import OPCODES, Form
 from gpgpu_legacy.pipeline.builder import PlanBuilder
 from gpgpu_legacy.plan.formats import LARGEST_TEXTURE, Format, Numeric
 from gpgpu_legacy.plan.plan import Blend, FragmentPass, Plan
-from gpgpu_legacy.present.grid import Entry, Grid
+from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     MARKS,
@@ -60,7 +60,6 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import reference
 from gpgpu_legacy.serial import Record, fields_of

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from gpgpu_legacy.algorithms.registry import find_product
 from gpgpu_legacy.isa.arithmetic import F32
 from gpgpu_legacy.predict.auto import executor_for
-from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.machine import Machine
 from gpgpu_legacy.runtime.registry import AUTO
 from gpgpu_legacy.serial import Record

@@ -15,8 +15,7 @@ from gpgpu_legacy.api.drawing import make_drawing
 from gpgpu_legacy.api.programs import trace_drawing
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.plan.diagram import BOXES_SHOWN
-from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.html import ROWS_SHOWN
+from gpgpu_legacy.present.grid import ROWS_SHOWN, Grid
 
 HOSTILE = "<script>alert('1')</script>&\""
 VOID = {"br", "meta", "img", "input", "hr", "link"}

@@ -49,8 +49,7 @@ from gpgpu_legacy.measure.calibration.plans import (
 from gpgpu_legacy.measure.other_work import OtherWork, busy_notes
 from gpgpu_legacy.measure.rounds import Rounds, take_rounds
 from gpgpu_legacy.plan.plan import ComputePass
-from gpgpu_legacy.present.grid import Grid, Numeral
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Grid, Numeral, Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.machine import Machine, Tuning
 from gpgpu_legacy.runtime.prepared import F32, Prepared

@@ -11,8 +11,7 @@ from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Shares
 from gpgpu_legacy.papers.audit.turning import turned, words
 from gpgpu_legacy.papers.audit.verdict import AuditVerdict
 from gpgpu_legacy.papers.derive.inputs import Rounded, Value
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, pretty
-from gpgpu_legacy.present.result import RecordedResult
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, pretty
 from gpgpu_legacy.published.claims import Claim, Published
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.published.schema import Rule

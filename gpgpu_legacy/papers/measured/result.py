@@ -9,8 +9,7 @@ from pathlib import Path
 
 from gpgpu_legacy.measure.other_work import busy_notes
 from gpgpu_legacy.measure.rounds import Rounds
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral
-from gpgpu_legacy.present.result import RecordedResult
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.published.papers import Paper, find_paper
 from gpgpu_legacy.published.schema import Quantity, Rate
 from gpgpu_legacy.published.tables import MeasuredTable, Series

@@ -15,7 +15,7 @@ from gpgpu_legacy.algorithms.matmul.hall_carr_hart import DEFAULT_BLOCK
 from gpgpu_legacy.api.cache import CONVENTIONS, IN_FLIGHT
 from gpgpu_legacy.cache.access import MOST_IN_FLIGHT, Access, parse_access
 from gpgpu_legacy.errors import InputError
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, not_run_grids
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, not_run_grids
 from gpgpu_legacy.present.plot import (
     GREY,
     add_head,
@@ -26,7 +26,6 @@ from gpgpu_legacy.present.plot import (
     set_powers_of_two,
     style_axes,
 )
-from gpgpu_legacy.present.result import RecordedResult
 from gpgpu_legacy.published.papers import find_paper
 from gpgpu_legacy.serial import (
     Limit,

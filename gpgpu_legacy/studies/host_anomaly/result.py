@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gpgpu_legacy.present.grid import Entry, Grid
+from gpgpu_legacy.present.grid import Entry, Grid, Result
 from gpgpu_legacy.present.plot import (
     COLOURS,
     GREY,
@@ -17,7 +17,6 @@ from gpgpu_legacy.present.plot import (
     save_figure,
     style_axes,
 )
-from gpgpu_legacy.present.result import Result
 from gpgpu_legacy.serial import Record
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     ROWS,

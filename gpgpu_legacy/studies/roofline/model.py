@@ -35,8 +35,7 @@ from gpgpu_legacy.predict.lowered import as_lowered
 from gpgpu_legacy.predict.mispredictions import Origin, read_log
 from gpgpu_legacy.predict.model import predict
 from gpgpu_legacy.predict.prediction import Evidence
-from gpgpu_legacy.present.grid import Grid
-from gpgpu_legacy.present.result import Result
+from gpgpu_legacy.present.grid import Grid, Result
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import executors
 from gpgpu_legacy.serial import Record, read_recorded
