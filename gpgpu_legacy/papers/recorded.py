@@ -8,18 +8,6 @@ from importlib.resources import files
 from gpgpu_legacy.serial import Line, Positive, Record, Several, Size, from_toml
 
 
-class RecordedRun(Record):
-    """A product's compute time. size: n, of n×n matrices. where: the file of recorded results."""
-
-    device: Line
-    executor: Line
-    method: Line
-    size: Size
-    block: Size
-    seconds: Positive
-    where: Line
-
-
 class RecordedMove(Record):
     """The transfers of a product by a path: an executor, or another library."""
 
@@ -35,7 +23,6 @@ class RecordedMove(Record):
 class RecordedTimes(Record):
     """recorded.toml."""
 
-    run: Several[RecordedRun]
     move: Several[RecordedMove]
 
 

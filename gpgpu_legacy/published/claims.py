@@ -40,8 +40,9 @@ class Claim(ClaimHead, kw_only=True):
     tolerance: how far ours may be off, half of the last printed digit unless the data says more.
     derive: the function of papers/derive/ that recomputes it, with these arguments; None if there
     is no such function. rests_on: the assumption under which it agrees. reason: why ours differs,
-    or why it is not checked. repaired: how a damaged text was read. turned_by: a change of an input
-    that takes the agreement away. cause: of a difference, if several claims share it.
+    or why it is not checked. repaired: how a damaged text was read. source: the text that it
+    quotes, if that is not the paper. turned_by: a change of an input that takes the agreement away.
+    cause: what decides it, if several claims share that.
     """
 
     published: Published
@@ -85,12 +86,14 @@ def _alternative(
     place: Mapping[str, Argument] = {},
 ) -> Alternative:
     """An alternative of a claim. place: further arguments, of a cell."""
-    inherited = {} if entry.derive else claim.arguments
+    own = entry.derive is not None
     return Alternative(
         assuming=entry.assuming,
         unit=unit if entry.unit is None else entry.unit,
         derive=entry.derive or claim.derive or "",
-        arguments={**inherited, **entry.arguments, **place},
+        arguments={**({} if own else claim.arguments), **entry.arguments, **place},
+        over=entry.over if own or entry.over is not None else claim.over,
+        times=entry.times if own else claim.times,
     )
 
 
@@ -108,6 +111,8 @@ def formula_claims(table: PublishedTable) -> Iterator[Claim]:
                 derive="formula",
                 arguments={"method": row.method, "quantity": quantity},
                 turned_by=row.turned_by.get(column),
+                rests_on=row.rests_on.get(column, ""),
+                cause=row.cause if column in row.rests_on else f"{table.name}/{row.label}",
             )
 
 
@@ -148,6 +153,7 @@ def _measurement(paper: str, table: MeasuredTable, series: Series, cell: Measure
         published=cell.value,
         rule=Rule.NONE,
         tolerance=cell.step / 2,
+        cause=f"{table.name}/{series.label}",
         reason="a time on a machine that is not here" + (here if series.method else ""),
     )
 
@@ -160,6 +166,7 @@ def _recomputed(claim: Claim, cell: MeasuredCell, column: ColumnEntry, *, by_blo
         column,
         claim,
         where=claim.where,
+        cause=column.cause or claim.cause,
         arguments={**column.arguments, **place},
         alternatives=tuple(
             _alternative(each, column, cell.unit, place) for each in column.alternatives
@@ -180,5 +187,6 @@ def element_claims(matrix: PrintedMatrix) -> Iterator[Claim]:
                 published=float(digits),
                 rule=Rule.EQUAL,
                 tolerance=last_digit(Decimal(digits)) / 2 + matrix.rounding,
+                cause=matrix.cause or matrix.id,
                 arguments={"row": i, "column": j, **matrix.arguments},
             )

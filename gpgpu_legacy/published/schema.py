@@ -48,10 +48,9 @@ class Rule(Enum):
     EQUAL: they are equal within the tolerance; texts are the same text. FORMULA: they are equal for
     all n and b. AT_LEAST, AT_MOST: the computed value is at least, or at most, the published one.
     WITHIN: all computed values lie between the two published numbers, tolerance included.
-    HOLDS: the sentence is true. FOUND: the paper prints no value; ours rests on an assumption.
-    NOT_BELOW: ours is the least value that is possible; the published one is no smaller, tolerance
-    included, which does not confirm it. NOT_ABOVE: the same of the greatest possible value. NONE:
-    nothing decides it.
+    HOLDS: the sentence is true. NOT_BELOW: ours is the least value that is possible; the published
+    one is no smaller, tolerance included, which does not confirm it. NOT_ABOVE: the same of the
+    greatest possible value. NONE: nothing decides it.
     """
 
     EQUAL = "equal"
@@ -60,7 +59,6 @@ class Rule(Enum):
     AT_MOST = "at most"
     WITHIN = "within"
     HOLDS = "holds"
-    FOUND = "found"
     NOT_BELOW = "not below"
     NOT_ABOVE = "not above"
     NONE = "none"
@@ -70,7 +68,8 @@ class Printed:
     """What a paper prints: a number, several numbers, a formula or a sentence.
 
     value: numbers as int or float. step: the weight of the last printed digit, 0.01 in 3.57; of
-    several numbers, that of the last one.
+    several numbers, that of the last one. Zeros at the end of a whole number weigh nothing: the
+    step of 510 is 10.
     """
 
     __slots__ = ("step", "value")
@@ -87,7 +86,10 @@ class Printed:
         if not numbers or (isinstance(plain, list) and len(numbers) < len(plain)):
             raise ValueError("expected a number, an array of numbers or a string")
         values = tuple(n if isinstance(n, int) else float(n) for n in numbers)
-        return cls(values if isinstance(plain, list) else values[0], last_digit(numbers[-1]))
+        step = last_digit(numbers[-1])
+        while isinstance(last := numbers[-1], int) and last and not last % (10 * step):
+            step *= 10
+        return cls(values if isinstance(plain, list) else values[0], step)
 
 
 def _is_number(value: object) -> TypeGuard[Number]:
@@ -195,7 +197,8 @@ class Change(Record):
 class FormulaRow(Record):
     """A row of a table of formulas in n and b.
 
-    method: this package's name for it. label: the paper's. turned_by: by column.
+    method: this package's name for it. label: the paper's. turned_by, rests_on: by column. cause:
+    of what rests on something.
     """
 
     method: str
@@ -205,6 +208,8 @@ class FormulaRow(Record):
     per_fragment: str
     total: str
     turned_by: dict[str, Change] = {}  # noqa: RUF012 - each record has a dict of its own
+    rests_on: dict[str, str] = {}  # noqa: RUF012
+    cause: str = ""
 
 
 class TableHead(Record):
@@ -314,16 +319,22 @@ class MeasuredEntry(MeasuredHead, kw_only=True):
 
 
 class Derived(Record):
-    """The function of papers/derive/ that recomputes a value, with its arguments."""
+    """The function of papers/derive/ that recomputes a value, with its arguments.
+
+    over: for a quotient, the arguments of what divides: another function, `derive`, with arguments
+    of its own; or some of the same function that differ. times: a factor.
+    """
 
     arguments: dict[str, Argument] = {}  # noqa: RUF012 - each record has a dict of its own
+    over: dict[str, Argument] | None = None
+    times: float = 1.0
 
 
 class Judged(Derived):
     """A value that is recomputed and gets a verdict.
 
     turned_by: a change of an input that takes the agreement away; a claim that agrees has one.
-    cause: the name of the cause of a difference, if several claims share it.
+    cause: the name of what decides it, if several claims share that.
     """
 
     turned_by: Change | None = None
@@ -389,6 +400,7 @@ class ClaimHead(Judged, kw_only=True):
     rests_on: str = ""
     reason: str = ""
     repaired: str = ""
+    source: str = ""
 
 
 class ClaimEntry(ClaimHead, kw_only=True):

@@ -53,7 +53,7 @@ def test_a_link_shows_its_claim_whatever_is_filtered(open_page: Opener) -> None:
 
 
 def test_the_claims_of_a_cause_are_one_click_away(open_page: Opener) -> None:
-    cause = "the CPU counts 4n³"
+    cause = "the CPU's times against its rates"
     names = {one.name for one in claims() if one.entry.cause == cause}
     page = open_page("audit", View(calm=True), at=f"audit.claim={min(names)}")
     page.locator(f'[data-claim="{min(names)}"]').get_by_role("button").click()

@@ -50,18 +50,37 @@ def test_the_tables_of_what_lowering_brings_are_those_of_the_recorded_files(
     assert text == wanted or update_golden, "see pytest --update-golden"
 
 
-def test_the_verdicts_are_those_of_the_audit() -> None:
+def test_the_findings_are_those_of_the_audit(update_golden: bool) -> None:
+    """Of each cause, its claims' first verdict; and how many claims have each."""
+    order = [*AuditVerdict]
+    claims = [(name.split()[0], e.cause, e.verdict) for name, e in recorded().claims.items()]
+    worst: dict[tuple[str, str], int] = {}
+    for paper, cause, verdict in claims:
+        worst[paper, cause] = min(worst.get((paper, cause), 99), order.index(verdict))
+    found = Counter((paper, order[place]) for (paper, _), place in worst.items())
+    of = Counter((paper, verdict) for paper, _, verdict in claims)
+    lines = [
+        "| paper | " + " | ".join(v.value for v in order) + " | findings |",
+        "| --- |" + " ---: |" * (len(order) + 1),
+    ]
+    rows = [(paper.short, {paper.id}) for paper in papers()]
+    for title, ids in [*rows, ("all", {paper.id for paper in papers()})]:
+        pairs = [[sum(n[i, v] for i in ids) for n in (found, of)] for v in order]
+        pairs.append([sum(column) for column in zip(*pairs, strict=True)])
+        lines.append(f"| {title} | " + " | ".join(f"{a} ({b})" for a, b in pairs) + " |")
     text = AUDIT.read_text(encoding="utf-8")
-    entries = [(name.split()[0], entry) for name, entry in recorded().claims.items()]
-    found = Counter((name, entry.verdict) for name, entry in entries)
-    causes = Counter(name for name, _ in {(name, e.cause) for name, e in entries if e.cause})
-    rows = {
-        paper.short: [*(found[paper.id, verdict] for verdict in AuditVerdict), causes[paper.id]]
-        for paper in papers()
-    }
-    rows["all"] = [sum(column) for column in zip(*rows.values(), strict=True)]
-    for name, counts in rows.items():
-        assert f"| {name} | " + " | ".join(map(str, [*counts, sum(counts[:-1])])) + " |" in text
+    begin = "<!-- audit: pytest --update-golden writes what stands here -->\n"
+    before, rest = text.split(begin)
+    printed, after = rest.split("<!-- /audit -->")
+    wanted = "\n".join(lines) + "\n"
+    if update_golden:
+        AUDIT.write_text(before + begin + wanted + "<!-- /audit -->" + after, encoding="utf-8")
+        return
+    assert printed == wanted
+    findings, differing = pairs[-1], pairs[order.index(AuditVerdict.DIFFERS)]
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"{findings[0]} findings from {findings[1]} claims" in readme
+    assert f"{differing[0]} of them differ" in readme
 
 
 def test_the_anomaly_is_told_with_the_commands_numbers() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -30,7 +32,7 @@ from gpgpu_legacy.papers.audit.record import (
 )
 from gpgpu_legacy.papers.audit.shares import measure_shares
 from gpgpu_legacy.papers.audit.turning import turned
-from gpgpu_legacy.papers.audit.verdict import AuditVerdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded
 from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.plan.plan import Plan
@@ -180,7 +182,7 @@ def verdict_of(computed: object, monkeypatch: pytest.MonkeyPatch, **fields: obje
         (101, {"rule": Rule.NOT_ABOVE}, "possible"),  # ours is the greatest value possible
         (99, {"rule": Rule.NOT_ABOVE}, "differs"),
         (7, {"rule": Rule.NONE}, "unchecked"),
-        (7, {"rule": Rule.FOUND, "published": None, "rests_on": "a search"}, "rests-on"),
+        (100, {"source": "sgemm.cpp"}, "external"),  # whatever ours is
         (math.inf, {}, "differs"),
         (math.nan, {}, "differs"),
     ],
@@ -271,6 +273,39 @@ def test_a_change_of_what_is_not_there_is_one_line(change: Change) -> None:
     assert "\n" not in str(refused.value)
 
 
+# Findings ----------------------------------------------------------------------------------------
+
+
+def test_a_cause_counts_once_with_the_first_of_its_verdicts() -> None:
+    differs, rests, agrees = AuditVerdict.DIFFERS, AuditVerdict.RESTS_ON, AuditVerdict.AGREES
+    claims = [("units", agrees), ("units", rests), ("clocks", agrees), ("units", agrees)]
+    assert count_findings(claims) == {rests: 1, agrees: 1}
+    assert count_findings([*claims, ("clocks", differs)]) == {differs: 1, rests: 1}
+
+
+def test_columns_and_matrices_are_few_findings() -> None:
+    """Six formulas; two facts in 64 elements and their seed; a bound for each column of times."""
+    causes = {name: [f.cause for (paper, _), f in all_findings().items() if paper == name]
+              for name in (HALL, MALI, DOBRAVEC)}  # fmt: skip
+    assert causes[MALI].count("srand(11)") == 48 + 1
+    assert causes[MALI].count("α = 1 and β = 0.1") == 16 + 2
+    assert {c for c in causes[HALL] if re.match(r"table-./", c)} == {
+        f"table-{n}/{row}" for n in (1, 2) for row in ("L-M", "single", "multi")
+    }
+    columns = {c: n for c, n in Counter(causes[DOBRAVEC]).items() if "/" in c}
+    assert sorted(columns.values()) == [1, 5, 10, 10, 10, 10]
+
+
+def test_one_rule_of_rounding() -> None:
+    """Zeros at the end of a whole number weigh nothing; “about” gives a whole last digit."""
+    steps = {60: 10, 510: 10, 4096: 1, 0: 1}
+    assert {n: Printed.from_plain(n).step for n in steps} == steps
+    half = {"section-5.1-60-ms": 5, "section-5.1-510-ms": 5, "section-5.3-0.5-s": 0.05}
+    for claim, tolerance in half.items():
+        assert finding(HALL, claim).claim.tolerance == pytest.approx(tolerance)
+    assert finding(HALL, "section-5.1-11-percent").claim.tolerance == 1
+
+
 # The record --------------------------------------------------------------------------------------
 
 
@@ -324,10 +359,13 @@ def test_data_that_cannot_be_computed_with_is_named(
 ) -> None:
     changed = with_a_change(DOBRAVEC, "{ size = 720, value = 398 }", "{ size = 728, value = 398 }")
     monkeypatch.setattr("gpgpu_legacy.published.papers.papers", lambda: changed)
-    code, _, errors = run("audit", DOBRAVEC)
-    assert code == 2
-    assert f"{DOBRAVEC} " in errors and "has no cell table-1/MulDG/720" in errors
-    assert errors.count("\n") == 1
+    code, out, errors = run("audit", DOBRAVEC, "--format", "csv")
+    assert (code, errors) == (1, "")
+    rows = list(csv.reader(out.splitlines()))
+    [failed] = [row for row in rows if row[0] == "failed" and row[1] != "failed"]
+    assert f"{DOBRAVEC} " in failed[1] and "has no cell table-1/MulDG/720" in failed[1]
+    kept = {row[1] for row in rows if row[0] == DOBRAVEC}
+    assert "section-1-sps" in kept and "section-2.1-sum" in kept  # of the text, as ever
 
 
 def test_verdicts_are_recorded_in_the_file_that_is_named(tmp_path: Path, run: Command) -> None:
@@ -371,13 +409,14 @@ def test_the_short_list_has_what_differs_and_all_has_every_claim(run: Command) -
         assert [row[1] for row in rows if row[0] == MALI and row[1] != MALI] == claims
         assert sum(row[0] == "left-out" for row in rows) == others
         assert sum(row[0] == "verdicts" for row in rows) == 1
+        assert sum(row[0] == "findings" for row in rows) == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
         (("nonsense",), "there is no paper nonsense; choose from"),
-        (("--verdict", "perhaps"), "'perhaps' is not one of 'agrees', "),
+        (("--verdict", "perhaps"), "'perhaps' is not one of 'differs', "),
         ((MALI, "--record", "new.json"), "--record is for all papers"),
         (("--record", "new.json", "--strict"), "give one of them"),
     ],

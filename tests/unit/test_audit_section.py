@@ -31,26 +31,25 @@ def test_the_page_has_the_verdicts_of_the_audit(html: str) -> None:
         assert shown[f"{OPENGL}/{finding.claim.id}"] == finding.verdict.value
 
 
-def test_the_bar_counts_the_claims_and_what_differs_stands_first(html: str) -> None:
+def test_the_bar_counts_findings_and_their_claims_and_what_differs_stands_first(html: str) -> None:
+    bar = re.findall(r"<strong>(\d+)</strong> ([a-z-]+) <span.*?audit-claims.>(\d+)<", html)
     verdicts = re.findall(r'data-verdict="([^"]+)"', html)
-    counts = {
-        name: int(count)
-        for count, name in re.findall(
-            r"<strong>(\d+)</strong> ([a-z-]+) <span class=.soft audit-m", html
-        )
-    }
-    assert counts == Counter(verdicts) and next(iter(counts)) == "differs"
-    assert verdicts[: counts["differs"]] == ["differs"] * counts["differs"]
+    claims = {name: int(count) for _, name, count in bar}
+    assert claims == Counter(verdicts) and next(iter(claims)) == "differs"
+    assert verdicts[: claims["differs"]] == ["differs"] * claims["differs"]
+    findings = {*re.findall(r'data-finding="([^"]+)" data-of="([^"]+)"', html)}
+    assert {name: int(count) for count, name, _ in bar} == Counter(name for name, _ in findings)
+    assert len(findings) == len({of for _, of in findings})  # each cause has one verdict
 
 
 def test_a_claim_says_what_was_said_and_what_is_found(html: str) -> None:
-    """The printed speed-up of 29 is of rates, of which one counts each operation twice."""
+    """The printed speed-up of 29 is of rates; the times beside them give another."""
     [claim] = re.findall(
         r'data-claim="opengl-compute/table-1/speed-up/512".*?</details>', html, re.S
     )
     text = unescape(re.sub(r"<[^>]+>|\s+", " ", claim))
     assert "29" in text and f"{236.7 / 4.02:.5g}" in text  # the quotient of the printed times
-    assert "the CPU counts 4n³" in text
+    assert "14 claims are one finding: the CPU's times against its rates" in text
 
 
 def test_a_difference_is_said_in_words() -> None:

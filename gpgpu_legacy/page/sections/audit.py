@@ -10,25 +10,17 @@ from gpgpu_legacy.page.section import PageSection, rendered
 from gpgpu_legacy.papers.audit.model import how_derived, off_in_words, printed
 from gpgpu_legacy.papers.audit.record import recorded
 from gpgpu_legacy.papers.audit.turning import words
-from gpgpu_legacy.papers.audit.verdict import AuditVerdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict, by_cause
 from gpgpu_legacy.present.grid import pretty
 from gpgpu_legacy.published.papers import papers
 from gpgpu_legacy.published.schema import Rule
-
-ORDER = (
-    AuditVerdict.DIFFERS,
-    AuditVerdict.RESTS_ON,
-    AuditVerdict.POSSIBLE,
-    AuditVerdict.UNCHECKED,
-    AuditVerdict.AGREES,
-)
-"""The verdicts in the page's order: differing ones first, agreeing ones last."""
 
 _MEANINGS = {
     AuditVerdict.DIFFERS: "ours is another value",
     AuditVerdict.RESTS_ON: "ours is the printed value, under an assumption that is named",
     AuditVerdict.POSSIBLE: "the printed value keeps a bound of ours, which does not confirm it",
     AuditVerdict.UNCHECKED: "we cannot decide it",
+    AuditVerdict.EXTERNAL: "it stands in another text than the paper",
     AuditVerdict.AGREES: "ours is the printed value, to its last digit unless the claim says more",
 }
 
@@ -37,28 +29,38 @@ def make_section() -> PageSection:
     """The bar of verdicts and all claims. Its script only filters them."""
     verdicts = recorded()
     found = [one for paper in papers() for one in judged(paper, verdicts).values()]
-    counts = Counter(one.entry.verdict for one in found)
-    causes = Counter(one.entry.cause for one in found if one.entry.cause)
-    ordered = sorted(found, key=lambda one: ORDER.index(one.entry.verdict))
+    sharing = Counter(map(_cause, found))
+    findings = by_cause((_cause(one), one.entry.verdict) for one in found)
+    counts = [Counter(findings.values()), Counter(one.entry.verdict for one in found)]
+    order = [*AuditVerdict]
+    ordered = sorted(found, key=lambda one: order.index(one.entry.verdict))
     html = rendered(
         "sections/audit.html.j2",
-        claims=[_shown(one, causes) for one in ordered],
-        bar=[(verdict.value, counts[verdict], _MEANINGS[verdict]) for verdict in ORDER],
+        claims=[
+            _shown(one, sharing[_cause(one)]) | {"finding": findings[_cause(one)].value}
+            for one in ordered
+        ],
+        bar=[(v.value, *(of[v] for of in counts), _MEANINGS[v]) for v in order],
         papers=[(paper.id, paper.short) for paper in papers()],
-        causes=len(causes),
+        findings=len(findings),
         recorded=(verdicts.date or "")[:10] or "an unknown day",
     )
     return PageSection(
         "audit",
         "The audit",
         html,
-        data={"verdicts": [verdict.value for verdict in ORDER]},
+        data={"verdicts": [verdict.value for verdict in order]},
         scripts=("sections/audit.js",),
     )
 
 
-def _shown(one: AuditedClaim, causes: Counter[str]) -> dict[str, object]:
-    """A claim in the form of its template."""
+def _cause(one: AuditedClaim) -> str:
+    """The paper and what decides the claim."""
+    return f"{one.paper.id} {one.entry.cause}"
+
+
+def _shown(one: AuditedClaim, sharing: int) -> dict[str, object]:
+    """A claim in the form of its template. sharing: how many claims have its cause."""
     claim, entry = one.claim, one.entry
     published = printed(claim.published)
     formula = claim.rule is Rule.FORMULA
@@ -82,9 +84,10 @@ def _shown(one: AuditedClaim, causes: Counter[str]) -> dict[str, object]:
         "reason": claim.reason,
         "otherwise": entry.otherwise,
         "repaired": claim.repaired,
+        "source": claim.source,
         "turned_by": words(claim),
-        "cause": entry.cause if causes[entry.cause] > 1 else "",
-        "sharing": causes[entry.cause],
+        "cause": entry.cause,
+        "sharing": sharing,
     }
 
 

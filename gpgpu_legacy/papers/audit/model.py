@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 from gpgpu_legacy.count.closed_form import same_formula
 from gpgpu_legacy.errors import InputError
@@ -14,7 +15,8 @@ from gpgpu_legacy.papers.derive.inputs import Inputs, Rounded, Value
 from gpgpu_legacy.papers.derive.registry import derivations
 from gpgpu_legacy.published.claims import Alternative, Claim, Published
 from gpgpu_legacy.published.papers import Paper
-from gpgpu_legacy.published.schema import Argument, Rule
+from gpgpu_legacy.published.schema import Rule
+from gpgpu_legacy.serial import with_fields
 
 
 @dataclass(frozen=True)
@@ -23,6 +25,7 @@ class Finding:
 
     computed: our value; None if nothing is computed. off: (ours - published) / published if the
     verdict is DIFFERS; None if words or several numbers are published. inputs: of the computation.
+    failed: whether it has raised an error, which is then the claim's reason.
     """
 
     paper: Paper
@@ -31,12 +34,13 @@ class Finding:
     verdict: AuditVerdict
     off: float | None
     inputs: Inputs
+    failed: bool = False
 
     @cached_property
     def otherwise(self) -> tuple[str, ...]:
         """The values of the claim's alternatives, each with its assumption, computed when asked.
 
-        Raises InputError for one that cannot be computed from the paper's data.
+        One that cannot be computed from the paper's data says so.
         """
         entries = self.claim.alternatives
         return tuple(_alternative(self.inputs, self.claim, entry) for entry in entries)
@@ -58,13 +62,25 @@ class Finding:
 
     @property
     def cause(self) -> str:
-        """The name of the cause of a difference; the claim's own id if it shares none."""
+        """The name of what decides the claim; its own id if it shares that with no other."""
         return self.claim.cause or self.claim.id
 
 
 def audit(chosen: Iterable[Paper]) -> list[Finding]:
-    """The findings on every claim of these papers, in the order of the data."""
-    return [judge(paper, claim) for paper in chosen for claim in paper.claims]
+    """The findings on every claim of these papers, in the order of the data.
+
+    A claim that cannot be computed is unchecked, and says why.
+    """
+    return [_judged(paper, claim) for paper in chosen for claim in paper.claims]
+
+
+def _judged(paper: Paper, claim: Claim) -> Finding:
+    try:
+        return judge(paper, claim)
+    except InputError as error:
+        unknown = with_fields(claim, reason=str(error), alternatives=())
+        verdict = AuditVerdict.UNCHECKED
+        return Finding(paper, unknown, None, verdict, None, Inputs(paper), failed=True)
 
 
 def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
@@ -74,18 +90,24 @@ def judge(paper: Paper, claim: Claim, inputs: Inputs | None = None) -> Finding:
     derivation that cannot be computed from the paper's data.
     """
     read = Inputs(paper) if inputs is None else inputs
-    computed = None
-    if claim.derive is not None:
-        computed = _derive(read, claim, claim.derive, claim.arguments)
+    computed = None if claim.derive is None else _derive(read, claim, claim)
     verdict = _verdict(claim, computed)
     off = _off(claim, computed) if verdict is AuditVerdict.DIFFERS else None
     return Finding(paper, claim, computed, verdict, off, read)
 
 
-def _derive(inputs: Inputs, claim: Claim, name: str, arguments: Mapping[str, Argument]) -> Value:
-    """The value of a derivation; InputError, with the claim's name, if it has none."""
+def _derive(inputs: Inputs, claim: Claim, of: Claim | Alternative) -> Value:
+    """The value of a claim or its alternative; InputError, with the claim's name, without one."""
+    name = of.derive or ""
     try:
-        return derivations()[name](inputs, **arguments)
+        value: Any = derivations()[name](inputs, **of.arguments)
+        if of.over is not None:
+            other = str(of.over.get("derive", name))
+            arguments = of.arguments if other == name else {}
+            given = {key: arg for key, arg in of.over.items() if key != "derive"}
+            value = value / derivations()[other](inputs, **{**arguments, **given})
+        result: Value = value if of.times == 1.0 else value * of.times
+        return result
     except (LookupError, TypeError, ValueError, ArithmeticError, AssertionError) as error:
         raise InputError(
             f"{inputs.paper.id} {claim.id}: {name} cannot be computed "
@@ -98,14 +120,19 @@ def how_derived(claim: Claim) -> str:
     """The derivation of a claim in words; empty if there is none."""
     if claim.derive is None:
         return ""
-    described = derivations()[claim.derive].__doc__ or ""
-    return " ".join(described.partition("\n\n")[0].split())
+    names = [claim.derive]
+    if claim.over is not None:
+        names.append(str(claim.over.get("derive", claim.derive)))
+    texts = [(derivations()[name].__doc__ or "").partition("\n\n")[0] for name in names]
+    return " Over: ".join(" ".join(text.split()) for text in texts)
 
 
 # Verdicts -----------------------------------------------------------------------------------------
 
 
 def _verdict(claim: Claim, computed: Value) -> AuditVerdict:
+    if claim.source:
+        return AuditVerdict.EXTERNAL
     if claim.rule is Rule.NONE:
         return AuditVerdict.UNCHECKED
     if not _RULES[claim.rule](claim, computed):
@@ -142,7 +169,6 @@ _RULES: Mapping[Rule, Callable[[Claim, Value], bool]] = {
     Rule.AT_MOST: lambda claim, computed: _single(computed) <= _single(claim.expected),
     Rule.WITHIN: _within,
     Rule.HOLDS: lambda claim, computed: computed is True,
-    Rule.FOUND: lambda claim, computed: computed is not None,
     Rule.NOT_BELOW: lambda claim, computed: (
         _single(computed) <= _single(claim.expected) + claim.tolerance
     ),
@@ -183,6 +209,8 @@ def _reasons(claim: Claim, verdict: AuditVerdict, off: float | None) -> Iterator
         yield f"ours is {_by(off)}"
     if verdict is AuditVerdict.RESTS_ON:
         yield f"rests on {claim.rests_on}"
+    if claim.source:
+        yield f"stands in {claim.source}, not in the paper"
     if claim.reason:
         yield claim.reason
 
@@ -203,7 +231,10 @@ def _by(off: float) -> str:
 
 
 def _alternative(inputs: Inputs, claim: Claim, entry: Alternative) -> str:
-    value = shown(_derive(inputs, claim, entry.derive, entry.arguments))
+    try:
+        value = shown(_derive(inputs, claim, entry))
+    except InputError as error:
+        return f"{entry.assuming}: {error}"
     return f"{entry.assuming}: {value}{entry.unit and ' '}{entry.unit}"
 
 

@@ -24,14 +24,14 @@ RECORD = Path(__file__).parent / "verdicts.json"
 
 
 class VerdictRecord(Record, kw_only=True):
-    """A verdict, with what it rests on: numbers as people read them. cause: of a difference."""
+    """A verdict, with what it rests on: numbers as people read them. cause: what decides it."""
 
     published: OneLine = ""
     unit: OneLine = ""
     repaired: OneLine = ""
     computed: OneLine = ""
     verdict: AuditVerdict
-    cause: OneLine = ""
+    cause: OneLine
     otherwise: OneLine = ""
 
 
@@ -52,7 +52,6 @@ def verdicts_of(findings: Iterable[Finding]) -> Verdicts:
             finding.claim,
             published=printed(finding.claim.published),
             computed=shown(finding.computed),
-            cause=finding.cause if finding.verdict is AuditVerdict.DIFFERS else "",
             otherwise="; ".join(finding.otherwise),
         )
         for finding in findings

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.papers.audit.model import Finding, printed, shown
 from gpgpu_legacy.papers.audit.shares import NOTHING_MEASURED, Shares
 from gpgpu_legacy.papers.audit.turning import turned, words
-from gpgpu_legacy.papers.audit.verdict import AuditVerdict
+from gpgpu_legacy.papers.audit.verdict import AuditVerdict, count_findings
 from gpgpu_legacy.papers.derive.inputs import Rounded, Value
 from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, pretty
 from gpgpu_legacy.published.claims import Claim, Published
@@ -28,7 +28,7 @@ class Turned(Record):
 class JudgedClaim(Record):
     """A claim with its verdict. off: how far ours is from the published number, over that number.
 
-    cause: of the difference. turned_by: the change of an input that takes the agreement away.
+    cause: what decides it. turned_by: the change of an input that takes the agreement away.
     turned: the claim after it, where that was asked for. derived_by, derived: the function that
     recomputes the claim, and what it does.
     """
@@ -45,7 +45,7 @@ class JudgedClaim(Record):
     verdict: AuditVerdict
     reason: str
     repaired: str | None
-    cause: str | None
+    cause: str
     turned_by: str | None
     turned: Turned | None
     derived_by: str | None
@@ -69,31 +69,32 @@ class LeftOutNumbers(Record):
 class Audit(RecordedResult, kw_only=True):
     """An audit. claims: those that were asked for, by the verdicts `only`; all without.
 
-    verdicts, causes: how many claims have each verdict, and how many causes their differences have,
-    by paper. transfers: their share in the time, where it was measured. changes: what differs from
-    the recorded verdicts, where that was asked for.
+    findings, verdicts: how many causes and how many claims have each verdict, by paper. transfers:
+    their share in the time, where it was measured. failed: claims that cannot be computed. changes:
+    what differs from the recorded verdicts, where that was asked for.
     """
 
     claims: tuple[JudgedClaim, ...]
     only: tuple[AuditVerdict, ...] = ()
+    findings: dict[str, dict[AuditVerdict, int]]
     verdicts: dict[str, dict[AuditVerdict, int]]
-    causes: dict[str, int]
     left_out: tuple[LeftOutNumbers, ...]
     transfers: Shares = NOTHING_MEASURED
+    failed: tuple[str, ...] = ()
     changes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        counts = sum((Counter(of) for of in self.verdicts.values()), Counter[AuditVerdict]())
+        counts = sum((Counter(of) for of in self.findings.values()), Counter[AuditVerdict]())
         return f"<audit: {', '.join(f'{n} {verdict.value}' for verdict, n in counts.items())}>"
 
     @property
     def status(self) -> int:
-        """The exit code: 1 if a verdict is not the recorded one."""
-        return int(bool(self.changes))
+        """The exit code: 1 if a claim cannot be computed, or a verdict is not the recorded one."""
+        return int(bool(self.failed or self.changes))
 
     def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The claims that differ, or have the requested verdicts, and the number of claims with
-        each.
+        """The claims that differ, or have the requested verdicts, and the numbers of causes and of
+        claims with each.
 
         whole: all claims, and the numbers that are not claims.
         """
@@ -103,46 +104,53 @@ class Audit(RecordedResult, kw_only=True):
         shown = [one for one, wanted in zip(self.claims, is_shown, strict=True) if wanted]
         by_paper = {name: [one for one in shown if one.paper == name] for name in self.verdicts}
         grids = [_verdicts(name, claims) for name, claims in by_paper.items() if claims]
-        grids.append(self._summary())
+        grids.append(_counts("findings", "Findings, by cause.", self.findings, _FINDINGS))
+        grids.append(_counts("claims", "Their claims.", self.verdicts, _VERDICTS))
         if self.transfers.shares:
             grids.append(self.transfers.grid())
         if any(one.turned for one in self.claims):
             grids.append(_turned(self.claims))
         if whole:
             grids.append(self._left_out())
-        if self.changes:
-            rows = tuple((change,) for change in self.changes)
-            caption = "Differences from the recorded verdicts."
-            grids.append(Grid("changes", caption, ("difference",), rows))
+        for name, caption, lines in (
+            ("failed", "Claims that cannot be computed.", self.failed),
+            ("changes", "Differences from the recorded verdicts.", self.changes),
+        ):
+            if lines:
+                grids.append(Grid(name, caption, (name,), tuple((line,) for line in lines)))
         return grids
-
-    def _summary(self) -> Grid:
-        """The number of claims with each verdict, a row for each paper."""
-        numbers = [
-            [*(counts.get(verdict, 0) for verdict in AuditVerdict), self.causes[name]]
-            for name, counts in self.verdicts.items()
-        ]
-        names = [find_paper(name).short for name in self.verdicts]
-        if len(names) > 1:
-            names.append("all")
-            numbers.append([sum(column) for column in zip(*numbers, strict=True)])
-        rows: tuple[tuple[Entry, ...], ...] = tuple(
-            (name, *row, sum(row[:-1])) for name, row in zip(names, numbers, strict=True)
-        )
-        heads = ("paper", *(verdict.value for verdict in AuditVerdict), "causes", "claims")
-        note = (
-            "agrees: ours is the printed value, to its last digit unless the claim has another "
-            "tolerance. rests-on: it agrees under an assumption, which is named. "
-            "possible: it keeps a bound that ours sets, which does not confirm it. "
-            "unchecked: nothing here decides it. causes: of all that differs; claims that differ "
-            "for one reason count once."
-        )
-        return Grid("verdicts", "Verdicts.", heads, rows, (note,))
 
     def _left_out(self) -> Grid:
         """The numbers that are not claims, and why."""
         rows = tuple((o.paper, o.where, ", ".join(o.numbers), o.reason) for o in self.left_out)
         return Grid("left-out", "Left out.", ("paper", "where", "numbers", "why"), rows)
+
+
+_FINDINGS = (
+    "A finding is all claims with one cause, and has the first of their verdicts in this order."
+)
+_VERDICTS = (
+    "rests-on: ours is the printed value under an assumption, which is named. possible: it keeps "
+    "a bound that ours sets, which does not confirm it. unchecked: nothing here decides it. "
+    "external: it stands in another text. agrees: ours is the printed value, to its last digit "
+    "unless the claim has another tolerance."
+)
+
+
+def _counts(
+    name: str, caption: str, of: Mapping[str, Mapping[AuditVerdict, int]], note: str
+) -> Grid:
+    """The numbers with each verdict, a row for each paper."""
+    names = [find_paper(paper).short for paper in of]
+    numbers = [[counts.get(verdict, 0) for verdict in AuditVerdict] for counts in of.values()]
+    if len(names) > 1:
+        names.append("all")
+        numbers.append([sum(column) for column in zip(*numbers, strict=True)])
+    rows: tuple[tuple[Entry, ...], ...] = tuple(
+        (paper, *row, sum(row)) for paper, row in zip(names, numbers, strict=True)
+    )
+    heads = ("paper", *(verdict.value for verdict in AuditVerdict), name)
+    return Grid("verdicts" if name == "claims" else name, caption, heads, rows, (note,))
 
 
 def _verdicts(paper: str, claims: Sequence[JudgedClaim]) -> Grid:
@@ -173,7 +181,8 @@ def _value(one: JudgedClaim, text: str) -> Numeral:
 
 
 def _why(one: JudgedClaim) -> str:
-    cause = f"cause: {one.cause}" if one.cause not in {None, one.id} else ""
+    is_shared = one.cause != one.id and one.claim.is_of_text
+    cause = f"cause: {one.cause}" if is_shared else ""
     repaired = f"restored: {one.repaired}" if one.repaired else ""
     turns = f"turned by {one.turned_by}" if one.turned_by else ""
     return "; ".join(filter(None, (one.reason, cause, repaired, turns))) or "–"
@@ -213,21 +222,21 @@ def audit_of(
     """
     papers = {finding.paper.id: finding.paper for finding in findings}
     of = {name: [f for f in findings if f.paper.id == name] for name in papers}
-    differing = {
-        name: [f for f in own if f.verdict is AuditVerdict.DIFFERS] for name, own in of.items()
-    }
     return Audit(
         **provenance(this_platform().driver if transfers.shares else None),
         claims=tuple(_judged(f, turn=turn) for f in findings if not only or f.verdict in only),
         only=tuple(only),
         verdicts={name: dict(Counter(f.verdict for f in own)) for name, own in of.items()},
-        causes={name: len({f.cause for f in own}) for name, own in differing.items()},
+        findings={
+            name: count_findings((f.cause, f.verdict) for f in own) for name, own in of.items()
+        },
         left_out=tuple(
             as_record(LeftOutNumbers, left, paper=name)
             for name, paper in papers.items()
             for left in paper.left_out
         ),
         transfers=transfers,
+        failed=tuple(f.claim.reason for f in findings if f.failed),
         changes=tuple(changes),
     )
 
@@ -242,7 +251,6 @@ def _judged(finding: Finding, *, turn: bool) -> JudgedClaim:
         paper=finding.paper.id,
         computed=_plain(finding.computed),
         repaired=claim.repaired or None,
-        cause=finding.cause if finding.verdict is AuditVerdict.DIFFERS else None,
         turned_by=words(claim) or None,
         turned=None
         if after is None

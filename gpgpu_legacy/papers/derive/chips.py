@@ -185,14 +185,20 @@ def _compute_s(product: Product, chip: Profile) -> float:
     return seconds
 
 
-def predicted_bottleneck(product: Product, profile: Profile, cached: bool = True) -> Value:
+def predicted_bottleneck(
+    inputs: Inputs, product: Product, chip: str, cached: bool = True, lookup_clocks: int = 0
+) -> Value:
     """The bottleneck of a product on a chip by `predict`: memory, lookups, arithmetic, …
 
     cached: False for a chip without a texture cache, where every lookup goes to memory.
+    lookup_clocks: of four floats, if not those of the chip's profile.
     """
-    binds = _prediction(product, profile, cached=cached).binds
+    if lookup_clocks:
+        facts = {(chip, "hardware.lookup_clocks_128_bits"): lookup_clocks}
+        inputs = replace(inputs, facts={**inputs.facts, **facts})
+    binds = _prediction(product, inputs.profile(chip), cached=cached).binds
     assert binds is not None
-    return binds
+    return binds.removesuffix(" behind the cache")
 
 
 def predicted_gflops(product: Product, profile: Profile) -> Value:

@@ -117,6 +117,12 @@ def count(product: Product, quantity: str, unit: float = 1) -> Value:
     return None if total is None else total / unit if unit != 1 else total
 
 
+def steps_beyond(product: Product) -> Value:
+    """The inner iterations of all passes beyond the texels that a side of an operand has."""
+    side = math.isqrt(QUANTITIES["fragments_per_pass"](product) or 0)
+    return product.counts.passes * (product.block or 1) - side
+
+
 def geometry_of_a_pass(product: Product, of_a_position: int, of_a_set: int = 0) -> Value:
     """Bytes of a pass's vertices: floats of their positions and of the coordinate sets it has."""
     return max(size for _, size in _geometry(product, of_a_position, of_a_set))

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate
-from gpgpu_legacy.papers.derive.counts import QUANTITIES
 from gpgpu_legacy.papers.derive.inputs import Inputs, Product, Value
 from gpgpu_legacy.papers.recorded import recorded_times
 from gpgpu_legacy.predict.mispredictions import read_log
@@ -157,23 +156,6 @@ def recorded_over(chip: str, method: str, size: int, block: int, accumulate: str
         if (case.chip, case.method, case.size, case.block) == wanted
     }
     return times[Accumulate(accumulate)] / times[Accumulate.COPY]
-
-
-def off_a_straight_line(inputs: Inputs, method: str, power: float = 1) -> Value:
-    """The largest distance of recorded times of a pass from a straight line, in percent.
-
-    The line is in the number of the program's instructions, to a power, and fits all blocks best in
-    proportion to their times.
-    """
-    runs = [run for run in recorded_times().run if run.method == method]
-    products = [inputs.product(method, run.size, run.block) for run in runs]
-    lengths = np.array([QUANTITIES["program_length"](product) for product in products], float)
-    seconds = np.array(
-        [run.seconds / product.counts.passes for run, product in zip(runs, products, strict=True)]
-    )
-    terms = np.stack([np.ones_like(lengths), lengths**power], axis=1) / seconds[:, None]
-    line = np.linalg.lstsq(terms, np.ones_like(seconds))[0]
-    return 100.0 * float(np.max(np.abs(terms @ line - 1.0)))
 
 
 def recorded_upload_over_readback(inputs: Inputs, path: str) -> Value:

@@ -37,13 +37,18 @@ class Rounded:
     low: float
     high: float
 
-    def __truediv__(self, under: Rounded) -> Rounded:
+    def __truediv__(self, under: Rounded | float) -> Rounded:
         """The quotient; unbounded above where `under` may be 0."""
+        under = under if isinstance(under, Rounded) else Rounded(under, under, under)
         return Rounded(
             self.value / under.value if under.value else math.inf,
             self.low / under.high,
             self.high / under.low if under.low else math.inf,
         )
+
+    def __mul__(self, times: float) -> Rounded:
+        """The number and its bounds, times another."""
+        return Rounded(self.value * times, self.low * times, self.high * times)
 
     def __rtruediv__(self, over: float) -> Rounded:
         """An exact number over this one."""

@@ -29,11 +29,6 @@ def pages_against(size: int, neighbour: int, page_bytes: int) -> float:
     return ours / theirs
 
 
-def pages_explain(steps: dict[int, float], size: int, neighbour: int, page_bytes: int) -> Value:
-    """Whether the pages for each element grow from one size to another as much as the time does."""
-    return pages_against(size, neighbour, page_bytes) >= steps[size] / steps[neighbour]
-
-
 @dataclass(frozen=True, slots=True)
 class Cached:
     """A cache that all textures of a plan share, and how they are accessed, as `Access` says.

@@ -39,14 +39,6 @@ def quotient_of_rates(
     return rate_over / rate(inputs.cell(table, under, under_size), under_size)
 
 
-def speed_up_by_rates(
-    inputs: Inputs, *, table: str, over: str, under: str, size: int, operations: int
-) -> Value:
-    """GFLOPS by a column's times, over another's with a given number of operations per step."""
-    rate_under = rate(inputs.cell(table, under, size), size, operations)
-    return rate(inputs.cell(table, over, size), size) / rate_under
-
-
 def share_of_peak(cell: Rounded, size: int, peak_gflops: float) -> Value:
     """GFLOPS by a printed time, in percent of a chip's peak."""
     return 100.0 * rate(cell, size).value / peak_gflops
@@ -180,7 +172,7 @@ def first_faster(
     return min(cell.threads or 0 for cell in cells if cell.value < host)
 
 
-def interpolated_time(steps: _Steps, size: int) -> float:
+def _interpolated_time(steps: _Steps, size: int) -> float:
     """A time between two sizes of a table, in ms, by interpolation of the time for a step."""
     sizes, times = zip(*sorted(steps.items()), strict=True)
     return float(np.interp(size, sizes, times)) * size**3 * 1e-6
@@ -194,7 +186,7 @@ def time_by_the_step(inputs: Inputs, table: str, series: str, of: int, size: int
 
 def over_interpolated(inputs: Inputs, cell: Rounded, series: str, size: int, static: str) -> Value:
     """A printed time over one interpolated from another table at the same size."""
-    return cell.value / interpolated_time(inputs.steps(static, series), size)
+    return cell.value / _interpolated_time(inputs.steps(static, series), size)
 
 
 # Transfers, bandwidth, and the sizes of textures --------------------------------------------------

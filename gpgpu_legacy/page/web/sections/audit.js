@@ -48,10 +48,12 @@ sections["audit"] = (root, data, address) => {
     if (linked) shown.add(linked);
     for (const claim of claims) claim.hidden = !shown.has(claim);
     for (const [value, button] of buttons) {
-      const of = matching.filter((claim) => value === "all" || claim.dataset.verdict === value);
+      const of = (kind) => matching.filter((one) => value === "all" || one.dataset[kind] === value);
+      const findings = new Set(of("finding").map((claim) => claim.dataset.of)).size;
       button.setAttribute("aria-pressed", value === verdict);
-      button.querySelector("strong").textContent = of.length;
-      if (value !== "all") button.parentElement.style.flexGrow = of.length;
+      button.querySelector("strong").textContent = findings;
+      button.querySelector(".audit-claims").textContent = of("verdict").length;
+      if (value !== "all") button.parentElement.style.flexGrow = findings;
     }
     form.querySelector("output").textContent = `${shown.size} of ${claims.length} claims`
       + (verdict === "all" ? "" : `, ${verdict}: ${buttons.get(verdict).title}`);
@@ -68,7 +70,8 @@ function auditButtons(root, verdicts, choose) {
   const bar = root.querySelector(".audit-bar");
   const buttons = new Map();
   const places = [...bar.children];
-  const every = element("li", {}, element("strong", {}), " all");
+  const every = element("li", {}, element("strong", {}), " all ",
+    element("span", { class: "soft" }, "(", element("span", { class: "audit-claims" }), " claims)"));
   bar.append(every);
   for (const [index, value] of [...verdicts, "all"].entries()) {
     const place = places[index] ?? every;
