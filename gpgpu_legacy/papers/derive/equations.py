@@ -74,11 +74,13 @@ def instructions_against(equation: str, lines: Sequence[str]) -> Value:
 
 
 def more_native_instructions(profile: Profile, equation: str, with_moves: bool = False) -> Value:
-    """Instructions that an equation takes natively, besides that of its text, at the fewest.
+    """Instructions that an equation takes natively beyond one without swizzles, at the fewest.
 
     with_moves: with a move for every piece of an operand that the chip cannot read at once.
     """
-    return _native(profile, [equation], with_moves=with_moves) - 1
+    texts = equation, re.sub(r"\.\S+", "", equation)
+    swizzled, plain = (_native(profile, [text], with_moves=with_moves) for text in texts)
+    return swizzled - plain
 
 
 def native_instructions_against(profile: Profile, equation: str, lines: Sequence[str]) -> Value:
