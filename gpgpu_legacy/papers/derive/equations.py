@@ -109,7 +109,8 @@ def _program(lines: Sequence[str]) -> Program:
         if rest:
             statements.append(f"{operation[rest[0]]} {result}, {first}, {rest[1]};")
         else:
-            statements.append(f"SWZ {result}, {first.replace('.', ', ')};")
+            copy = "SWZ" if "," in first else "MOV"
+            statements.append(f"{copy} {result}, {first.replace('.', ', ')};")
         read |= {*re.findall(r"R(\d+)", " ".join([first, *rest]))}
     written = result.partition(".")[0]
     declared = [f"ATTRIB R{n} = fragment.texcoord[{n}];" for n in sorted(read)]
