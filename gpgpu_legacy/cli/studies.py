@@ -23,6 +23,7 @@ from gpgpu_legacy.cli.words import (
     SIZE,
     AccessOptions,
     AnyTime,
+    Dask,
     ExecutorName,
     Jobs,
     RunJob,
@@ -158,6 +159,7 @@ class TableOptions:
     layout: Annotated[Several[str], LAYOUT] = defaults.LAYOUTS
     in_flight: Annotated[Several[int], IN_FLIGHT] = defaults.IN_FLIGHT
     budget: Annotated[float, "SECONDS", "Stop after this time; it may take hours."] = 600.0
+    dask: Dask = ""
 
 
 @answers("study cache-table", plot="Plot the share of A and B from memory over b.")
@@ -165,18 +167,25 @@ def cache_table_command(table: TableOptions, report: Kept) -> CacheTable:
     """Make the table that Hall, Carr & Hart 2003 does not have: its methods through caches.
 
     The verdict on "greater cache coherence" (Section 6) follows from the rows. Cases that do not
-    fit the budget are listed; the defaults take minutes to hours to simulate.
+    fit the budget are listed; the defaults take minutes to hours to simulate. A table that is
+    stopped goes on where it ended.
     """
     from gpgpu_legacy.studies.cache_table import model
     from gpgpu_legacy.studies.cache_table.result import CacheTable
+    from gpgpu_legacy.studies.sweep import workers
 
     if found := report.read(CacheTable):
         return found
     settings = model.settings(table.cache, table.raster, table.layout, table.in_flight)
     products = model.Products(table.size, table.block)
     cases = len(products.cases(settings))
-    with report.work("simulating", cases, table.budget) as (budget, step):
-        return model.make_table(products, settings, budget, progress=step, save=report.save)
+    with (
+        workers(table.dask) as pool,
+        report.work("simulating", cases, table.budget) as (budget, step),
+    ):
+        return model.make_table(
+            products, settings, budget, pool=pool, progress=step, save=report.save
+        )
 
 
 @dataclass(frozen=True)

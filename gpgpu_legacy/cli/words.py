@@ -86,6 +86,12 @@ IN_FLIGHT = Option(
 Seed = Annotated[int, "SEED", "Seed of all random numbers."]
 Seconds = Annotated[float, "SECONDS", "Stop after this time, preparation included."]
 AnyTime = Annotated[float | None, "SECONDS", "Stop after this time (default: no limit)."]
+Dask = Annotated[
+    str,
+    "ADDRESS",
+    "Compute on the Dask cluster with this scheduler, such as tcp://10.0.0.1:8786, and not in "
+    "processes here.",
+]
 
 
 @dataclass(frozen=True)

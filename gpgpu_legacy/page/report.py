@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -142,8 +143,9 @@ def _through_caches() -> list[Grid]:
         for in_flight in _CACHED_IN_FLIGHT
         for cache in _CACHES
     ]
-    table = make_table(Products(_CACHED_SIZE, _CACHED_BLOCKS), where, Budget(inf))
-    return table.grids(whole=True)
+    products = Products(_CACHED_SIZE, _CACHED_BLOCKS)
+    with ThreadPoolExecutor() as pool:
+        return make_table(products, where, Budget(inf), pool=pool).grids(whole=True)
 
 
 def _here(size: int, block: int, times: MethodTimes) -> list[Time]:

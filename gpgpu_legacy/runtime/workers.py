@@ -8,20 +8,18 @@ progresses. A forked child, which has none of its parent's threads, starts its o
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import lru_cache, partial
 from itertools import count
 from threading import Event, Lock
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec
 
 from gpgpu_legacy.lower.forks import held_across_forks
 from gpgpu_legacy.runtime.devices import thread_count
 
 P = ParamSpec("P")
-R = TypeVar("R")
-T = TypeVar("T")
 
 _LOCK = held_across_forks(Lock())
 
@@ -56,26 +54,6 @@ def share_out(task: Callable[[int, int], object], pieces: int) -> None:
         for other in others:
             if not other.cancel():  # a worker that has not begun has nothing left to do
                 other.result()
-
-
-def for_each(
-    work: Callable[[T], R],
-    items: Iterable[T],
-    done: Callable[[T, R], object],
-    workers: int | None = None,
-) -> None:
-    """Call work(item) for every item, on threads of its own, and done(item, result) on this one.
-
-    workers: threads (default: one per processor). Raises an error of either; then no more work
-    begins, and running work continues.
-    """
-    pool = ThreadPoolExecutor(workers or thread_count())
-    try:
-        futures = {pool.submit(work, item): item for item in items}
-        for future in as_completed(futures):
-            done(futures[future], future.result())
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
 
 
 class Started:

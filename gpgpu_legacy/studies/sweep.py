@@ -17,7 +17,7 @@ from concurrent.futures import (
     ProcessPoolExecutor,
     as_completed,
 )
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import active_children, get_context
 from threading import Event, Thread
 from time import monotonic
@@ -134,9 +134,10 @@ def _cluster(address: str) -> Iterator[Executor]:
     over = Event()
 
     def watch() -> None:
-        while not over.wait(WATCH_S):
-            if not client.scheduler_info()["workers"]:
-                client.close()
+        with suppress(OSError, RuntimeError):  # the client was closed meanwhile
+            while not over.wait(WATCH_S):
+                if not client.scheduler_info()["workers"]:
+                    client.close()
 
     with client:
         try:

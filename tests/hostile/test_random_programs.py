@@ -8,7 +8,8 @@ their bounds; zeros of another sign, which GLSL leaves open; and denormals that 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor as Pool
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -26,6 +27,7 @@ from gpgpu_legacy.plan.formats import RGBA32F
 from gpgpu_legacy.plan.plan import Blend
 from gpgpu_legacy.runtime.executor import Executor
 from gpgpu_legacy.runtime.registry import find_executor
+from gpgpu_legacy.studies.sweep import sweep, workers
 
 NUMPY = find_executor("numpy")
 PROGRAMS = int(os.environ.get("PROGRAMS", ATTACK.count(24, 960)))
@@ -81,15 +83,31 @@ def touched(part: Part, batch: Batch) -> np.ndarray:
     return np.broadcast_to(seen.mask, SIZE[::-1])[..., None]
 
 
-@pytest.mark.parametrize("number", range(-(-PROGRAMS // MOST_JOINED)))
+def differences(item: tuple[str, str]) -> list[str]:
+    """What an executor, by its name, computes otherwise in the batch of a seed."""
+    executor, batch = find_executor(item[0]), random_batch(item[1])
+    return unexplained(batch, executor, drawn(batch, executor))
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[Pool | None]:
+    """This thread for a share of programs; for a number of them, processes or a cluster."""
+    if "PROGRAMS" not in os.environ:
+        yield None
+        return
+    with workers(os.environ.get("DASK", "")) as pool:
+        yield pool
+
+
 @on("jit", "gl-raster", "gl-compute")
 def test_every_executor_computes_what_numpy_does(
-    ready: Callable[[str], Executor], name: str, number: int
+    ready: Callable[[str], Executor], name: str, pool: Pool | None
 ) -> None:
-    executor, batch = ready(name), random_batch(f"hostile {ATTACK.seed}-{number}")
-    if name.startswith("gl-") and not driver_of(executor).keeps_order:
+    if name.startswith("gl-") and not driver_of(ready(name)).keeps_order:
         pytest.skip("the driver does not keep the order of operations")
-    said = unexplained(batch, executor, drawn(batch, executor))
+    batches = range(-(-PROGRAMS // MOST_JOINED))
+    items = [(name, f"hostile {ATTACK.seed}-{number}") for number in batches]
+    said = [line for found in sweep(differences, items, pool) for line in found]
     assert not said, "\n".join(said)
 
 

@@ -9,9 +9,10 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import count
+from concurrent.futures import ProcessPoolExecutor
+from functools import wraps
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Event
 from typing import Any
 
 import numpy as np
@@ -144,33 +145,39 @@ def test_what_a_table_checks_first_is_once_a_plan_and_line(
     assert len(table.not_run) == 12 * 5
 
 
-def test_a_table_that_is_stopped_leaves_the_rows_so_far(
+def test_a_table_that_is_stopped_leaves_its_rows_and_goes_on_from_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(cache_table, "SAVE_EVERY_S", 0.0)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     products = cache_table.Products(8, (1, 2))
     where = cache_table.settings(("1K,4way,64B",), ("scan",), ("linear",), (1,))
-    path, saved, stopped = tmp_path / "a.json", list[CacheTable](), Event()
-    simulate, begun = cache_table._simulate, count()
-
-    def two_and_no_more(*given: Any) -> Any:
-        if next(begun) >= 2:
-            stopped.wait(60.0)
-        return simulate(*given)
+    path, saved, simulate = tmp_path / "a.json", list[CacheTable](), cache_table._simulate
 
     def stop(table: CacheTable) -> None:
         saved.append(table)
         write_json(path, table)
         if len(saved) == 2:
-            stopped.set()
             raise KeyboardInterrupt
 
-    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(cache_table, "_simulate", two_and_no_more)
+    with pytest.raises(KeyboardInterrupt):
         cache_table.make_table(products, where, Budget(60.0), save=stop)
     so_far = read_recorded(path, CacheTable)
     assert (len(so_far.rows), len(so_far.not_run)) == (2, 3)
-    assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before it"}
+    assert {case.reason for case in so_far.not_run} == {"the simulation was stopped before its end"}
+    begun = []
+
+    @wraps(simulate)
+    def counted(budget: Budget, item: Any) -> Any:
+        begun.append(item[1])
+        return simulate(budget, item)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cache_table, "_simulate", counted)
+        rows = cache_table.make_table(products, where, Budget(60.0)).rows
+    assert len(begun) == 3
+    with ProcessPoolExecutor(2, get_context("spawn")) as pool:
+        assert cache_table.make_table(products, where, Budget(60.0), pool=pool).rows == rows
 
 
 def test_the_verdict_leaves_out_settings_that_are_not_whole(tmp_path: Path) -> None:

@@ -1,13 +1,18 @@
-"""Sweeps on processes, which may die, and what the next sweep goes on from."""
+"""Sweeps on processes and clusters, which may die, and what the next sweep goes on from."""
 
 from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import wraps
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
+from commands import Command
 
 from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.studies.sweep import sweep, workers
@@ -62,3 +67,64 @@ def test_all_executors_give_the_same_and_what_is_none_is_tried_again(folder: str
     Path(folder, "1").unlink()
     assert sweep(square, items) == [25, 9, 1]
     assert not Path(folder, "1").exists()
+
+
+# A Dask cluster of processes on this machine ------------------------------------------------------
+
+
+@pytest.fixture
+def cluster() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs="CRITICAL"
+    ) as cluster:
+        yield cluster
+
+
+def of_cluster(item: tuple[str, int]) -> int:
+    """8 waits until the test is told of 5; 3 is an error that a user can cause."""
+    folder, n = item
+    if n == 3:
+        raise InputError("3 is refused")
+    while n == 8 and not Path(folder, "known").exists():
+        time.sleep(0.01)
+    return n * n
+
+
+def test_a_cluster_computes_what_this_thread_does(cluster: Any, folder: str) -> None:
+    address, items = cluster.scheduler_address, [(folder, n) for n in (5, 1, 4)]
+    with workers(address) as pool:
+        assert sweep(of_cluster, items, pool) == sweep(of_cluster, items)
+    with pytest.raises(InputError, match="3 is refused"), workers(address) as pool:
+        sweep(of_cluster, [(folder, 3)], pool)
+
+
+def test_what_a_dead_cluster_has_done_is_kept(cluster: Any, folder: str) -> None:
+    items = [(folder, n) for n in (5, 8)]
+    died = f"the workers of {cluster.scheduler_address} died; what is done is kept"
+    with pytest.raises(InputError, match=died), workers(cluster.scheduler_address) as pool:
+        sweep(of_cluster, items, pool, lambda *_: cluster.close())
+    Path(folder, "known").touch()
+    begun: list[int] = []
+
+    @wraps(of_cluster)
+    def counted(item: Item) -> int:
+        begun.append(item[1])
+        return of_cluster(item)
+
+    assert sweep(counted, items) == [25, 64]
+    assert begun == [8]
+
+
+@pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "nonsense"])
+def test_an_address_without_a_scheduler_is_one_line(
+    run: Command, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setattr("gpgpu_legacy.studies.sweep.CONNECT_S", 0.5)
+    code, out, err = run("study", "cache-table", "--dask", address)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    known = find_spec("distributed") is not None
+    said = (
+        f"no Dask scheduler answers at {address}" if known else "pip install 'gpgpu-legacy[dask]'"
+    )
+    assert said in err

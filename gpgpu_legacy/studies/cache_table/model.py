@@ -18,11 +18,12 @@ look up the same texels of A and B one after another, before any other texel evi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from math import inf
-from threading import Event
+from time import time
 
 from gpgpu_legacy.algorithms.matmul.product import Accumulate, Sizes
 from gpgpu_legacy.algorithms.registry import find_product
@@ -32,7 +33,6 @@ from gpgpu_legacy.cache.caches import Memory, parse_cache
 from gpgpu_legacy.cache.run import cache_run, operand_tallies, plan_trace
 from gpgpu_legacy.measure.budget import Budget, BudgetSpentError
 from gpgpu_legacy.plan.plan import Plan
-from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import as_record, provenance
 from gpgpu_legacy.studies.cache_table.defaults import BEFORE, BLOCKED, BLOCKS, SIZE
 from gpgpu_legacy.studies.cache_table.result import (
@@ -42,6 +42,7 @@ from gpgpu_legacy.studies.cache_table.result import (
     TableNotRun,
     TableRow,
 )
+from gpgpu_legacy.studies.sweep import sweep
 
 SAVE_EVERY_S = 2.0
 
@@ -99,10 +100,11 @@ def make_table(
     where: Sequence[Setting],
     budget: Budget,
     *,
+    pool: Executor | None = None,
     progress: Callable[[str], object] = lambda _: None,
     save: Callable[[CacheTable], object] = lambda _: None,
 ) -> CacheTable:
-    """Simulate every case, several at a time, within the budget.
+    """Simulate every case within the budget; see `sweep`.
 
     progress: called after each case. save: called with the table so far when SAVE_EVERY_S or more
     have passed since it was last called. A case that the budget cuts short is not among the rows.
@@ -111,15 +113,7 @@ def make_table(
     as_positive("the size", Sizes(products.size).shape.n)
     cases = products.cases(where)
     _check(products, cases)
-    saved, stopped = -inf, Event()
-    outcomes: dict[TableCase, TableRow | TableNotRun] = {
-        case: as_record(TableNotRun, case, reason="the simulation was stopped before it")
-        for case in cases
-    }
-
-    def report(_: float) -> None:
-        if stopped.is_set():
-            raise _StoppedError
+    saved, rows = -inf, dict[TableCase, TableRow]()
 
     def table() -> CacheTable:
         return CacheTable(
@@ -127,27 +121,26 @@ def make_table(
             size=products.size,
             budget_s=budget.seconds,
             spent_s=round(budget.spent_s, 1),
-            rows=tuple(one for one in outcomes.values() if isinstance(one, TableRow)),
-            not_run=tuple(one for one in outcomes.values() if isinstance(one, TableNotRun)),
+            rows=tuple(rows[case] for case in cases if case in rows),
+            not_run=tuple(
+                as_record(TableNotRun, case, reason="the simulation was stopped before its end")
+                for case in cases
+                if case not in rows
+            ),
         ).judged()
 
-    def done(case: TableCase, outcome: TableRow | TableNotRun) -> None:
+    def done(item: tuple[Products, TableCase], row: TableRow | None) -> None:
         nonlocal saved
-        outcomes[case] = outcome
-        progress(str(case))
-        if isinstance(outcome, TableRow) and budget.spent_s - saved >= SAVE_EVERY_S:
-            save(table())
-            saved = budget.spent_s
+        progress(str(item[1]))
+        if row is not None:
+            rows[item[1]] = row
+            if budget.spent_s - saved >= SAVE_EVERY_S:
+                save(table())
+                saved = budget.spent_s
 
-    try:
-        for_each(partial(_simulate, products, budget, report), cases, done)
-    finally:
-        stopped.set()
+    shared = Budget(max(0.0, budget.left_s), time)  # a clock that other machines have, too
+    sweep(partial(_simulate, shared), [(products, case) for case in cases], pool, done)
     return table()
-
-
-class _StoppedError(Exception):
-    """Another simulation failed, or the user interrupted the table."""
 
 
 def _check(products: Products, wanted: Iterable[TableCase]) -> None:
@@ -161,17 +154,17 @@ def _check(products: Products, wanted: Iterable[TableCase]) -> None:
         plan_trace(small.plan(case), line_bytes, case.access)
 
 
-def _simulate(
-    products: Products, budget: Budget, report: Callable[[float], None], case: TableCase
-) -> TableRow | TableNotRun:
-    progress = budget.until_spent(report)
+def _simulate(budget: Budget, item: tuple[Products, TableCase]) -> TableRow | None:
+    """The row of a case; None if the budget is spent before."""
+    products, case = item
+    progress = budget.until_spent()
     try:
         progress(0.0)
         plan = products.plan(case)
         memory = Memory((parse_cache(case.cache),))
         result = cache_run(plan, memory, case.access, progress=progress)
-    except BudgetSpentError as spent:
-        return as_record(TableNotRun, case, reason=str(spent))
+    except BudgetSpentError:
+        return None
     operands = operand_tallies(plan, result)
     return as_record(
         TableRow,

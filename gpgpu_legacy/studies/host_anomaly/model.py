@@ -24,13 +24,13 @@ sizes of the fit are not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import product
 from statistics import mean
 
 import numpy as np
 
-from gpgpu_legacy.runtime.workers import for_each
 from gpgpu_legacy.serial import with_fields
 from gpgpu_legacy.studies.host_anomaly.result import (
     ANCHOR,
@@ -42,7 +42,6 @@ from gpgpu_legacy.studies.host_anomaly.result import (
 )
 from gpgpu_legacy.studies.host_anomaly.simulation import (
     HostCase,
-    HostMisses,
     HostRow,
     check_size,
     find_outliers,
@@ -88,14 +87,12 @@ def anomaly(
     wanted = sorted({*sizes}, reverse=True)
     for size in wanted:
         check_size(size)
-    simulated = []
-
-    def done(size: int, misses: list[HostMisses]) -> None:
-        simulated.append(misses)
-        progress(f"n = {size}")
-
     hosts = [(case.hierarchy, case.pages) for case in cases]
-    for_each(partial(simulate_host, cases=hosts), wanted, done)
+    simulated = []
+    with ThreadPoolExecutor() as pool:
+        for misses in pool.map(partial(simulate_host, cases=hosts), wanted):
+            simulated.append(misses)
+            progress(f"n = {misses[0].size}")
     return Anomaly(
         models=tuple(
             _model(case, make_rows(misses, published, case.hierarchy.l2), find_outliers(published))
