@@ -126,7 +126,7 @@ class Recorded(Record, kw_only=True):
     result depends on it. date: ISO 8601, UTC.
 
     WHAT: the kind of file in words, for messages. HAS_LONG_LISTS: whether every item of a list gets
-    a line of its own.
+    one line, up to 1000 characters.
     """
 
     WHAT: ClassVar[str] = "a recorded result"
@@ -200,45 +200,23 @@ def _in_utf8(value: Any) -> Any:
     return [_in_utf8(item) for item in value] if isinstance(value, list | tuple) else value
 
 
-_WIDTH = 100
+def json_fitted_text(value: Any, width: int = 100) -> str:
+    """A record as JSON in which every value that fits into that many characters is on one line."""
+    return _fitted(plain(value), width, "") + "\n"
 
 
-def json_fitted_text(value: Any) -> str:
-    """A record as JSON in which every value that fits into 100 characters is on one line."""
-    return _fitted(plain(value), "") + "\n"
-
-
-def _fitted(value: Any, pad: str, before: int = 0) -> str:
+def _fitted(value: Any, width: int, pad: str, before: int = 0) -> str:
     """before: the number of characters before the value in its line, besides `pad`."""
     line = json.dumps(value, ensure_ascii=False)
-    if not isinstance(value, dict | list) or len(pad) + before + len(line) < _WIDTH:
+    if not isinstance(value, dict | list) or len(pad) + before + len(line) < width:
         return line
     inner = pad + "  "
     if isinstance(value, list):
-        items = [inner + _fitted(item, inner) for item in value]
+        items = [inner + _fitted(item, width, inner) for item in value]
         return "[\n" + ",\n".join(items) + f"\n{pad}]"
     keys = {key: f"{json.dumps(key, ensure_ascii=False)}: " for key in value}
-    fields = [inner + keys[k] + _fitted(v, inner, len(keys[k])) for k, v in value.items()]
+    fields = [inner + keys[k] + _fitted(v, width, inner, len(keys[k])) for k, v in value.items()]
     return "{\n" + ",\n".join(fields) + f"\n{pad}}}"
-
-
-def json_lines_text(value: Any) -> str:
-    """A record as JSON in which every item of a list has one line; for long tables."""
-    return _lines(plain(value), "") + "\n"
-
-
-def _lines(value: Any, pad: str) -> str:
-    inner = pad + " "
-    if isinstance(value, dict) and value:
-        fields = (f"{inner}{_one_line(key)}: {_lines(value[key], inner)}" for key in value)
-        return "{\n" + ",\n".join(fields) + f"\n{pad}}}"
-    if isinstance(value, list) and value:
-        return "[\n" + ",\n".join(_one_line(item) for item in value) + f"\n{pad}]"
-    return _one_line(value)
-
-
-def _one_line(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
 
 
 def toml_text(value: Any) -> str:
@@ -303,10 +281,13 @@ def read_recorded(path: Path, kind: type[R]) -> R:
     return from_json(_text_of(path, MOST_BYTES), kind, str(path), once=True)
 
 
+_LONG = 1000
+
+
 def write_json(path: Path, value: Any) -> None:
     """Write a record whole; InputError if it cannot be written."""
     has_long_lists = isinstance(value, Recorded) and value.HAS_LONG_LISTS
-    write_text(path, json_lines_text(value) if has_long_lists else json_text(value))
+    write_text(path, json_fitted_text(value, _LONG) if has_long_lists else json_text(value))
 
 
 class _Twice:

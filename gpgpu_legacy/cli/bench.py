@@ -27,7 +27,7 @@ from gpgpu_legacy.errors import InputError
 if TYPE_CHECKING:
     from gpgpu_legacy.api.pipeline import Pipeline
     from gpgpu_legacy.isa.arithmetic import F32
-    from gpgpu_legacy.measure.bench import Bench, Comparison
+    from gpgpu_legacy.measure.bench import Bench
     from gpgpu_legacy.measure.benchmark import Benchmark
     from gpgpu_legacy.measure.calibration.model import Calibrations
     from gpgpu_legacy.measure.tuned import TuningReport
@@ -78,12 +78,7 @@ def bench_command(
     entrants: EntrantOptions,
     rounds: RoundOptions,
     report: Kept,
-    compare: Annotated[
-        tuple[Path, Path] | None,
-        "OLD NEW",
-        "Compare two files of recorded results; run nothing.",
-    ] = None,
-) -> Bench | Comparison:
+) -> Bench:
     """Measure executors on WHAT in turn, beside peers and the reference function.
 
     Without WHAT, all products are measured. Each value of a sweep, such as n=256,512, is a case. A
@@ -94,16 +89,10 @@ def bench_command(
     inputs and the parameters that it names; start() resets everything, compute() runs all passes to
     their end and is timed, and outputs() returns the arrays.
     """
-    from gpgpu_legacy.measure import bench
-    from gpgpu_legacy.serial import read_recorded
+    from gpgpu_legacy.measure.bench import Bench
 
-    if found := report.read(bench.Bench):
+    if found := report.read(Bench):
         return found
-    if compare is not None:
-        if jobs.words:
-            raise InputError("--compare runs nothing; leave WHAT out")
-        old, new = (read_recorded(path, bench.Bench) for path in compare)
-        return bench.compare(old, new)
     benchmark = _benchmark(jobs, entrants, rounds)
     with report.work("measuring", benchmark.steps, rounds.budget) as (budget, step):
         return benchmark.measure(budget, step, report.save)

@@ -198,9 +198,8 @@ def page_command(
             raise InputError("the page of one plan has no sections; leave --section out")
         text = plan_page(pipeline, job.arrays())
     else:
-        from gpgpu_legacy.page.making import sections_of
         from gpgpu_legacy.page.page import TITLE, introduction, page_text
-        from gpgpu_legacy.page.sections import SECTIONS
+        from gpgpu_legacy.page.sections import SECTIONS, sections_of
 
         text = page_text(TITLE, introduction(), sections_of(sections or SECTIONS))
     write_text(path, text)

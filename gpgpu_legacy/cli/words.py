@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from gpgpu_legacy.algorithms.registry import PROGRAMS, find_algorithm
 from gpgpu_legacy.arguments import hint, integer_in, naturals_in
 from gpgpu_legacy.cli.completion import (
+    algorithm_names,
     arithmetic_names,
     chip_names,
     executor_names,
-    word_names,
 )
 from gpgpu_legacy.cli.options import Argument, Option, Several
 from gpgpu_legacy.errors import InputError
@@ -168,7 +168,9 @@ def split(words: Several[str]) -> tuple[list[str], dict[str, str]]:
 class Job:
     """One WHAT with its parameters and inputs."""
 
-    words: Annotated[Several[str], Argument("WHAT [NAME=VALUE]...", WHAT_HELP, word_names)] = ()
+    words: Annotated[
+        Several[str], Argument("WHAT [NAME=VALUE]...", WHAT_HELP, algorithm_names)
+    ] = ()
 
     @cached_property
     def what(self) -> str:
@@ -233,7 +235,7 @@ class Jobs:
     """Several WHAT, and sweeps of their parameters."""
 
     words: Annotated[
-        Several[str], Argument("WHAT... [NAME=VALUE,…]...", WHAT_HELP, word_names)
+        Several[str], Argument("WHAT... [NAME=VALUE,…]...", WHAT_HELP, algorithm_names)
     ] = ()
 
     def pipelines(self, *default: str) -> list[Pipeline]:

@@ -1,4 +1,4 @@
-"""A benchmark: who took how long on what, as it is recorded, shown and compared."""
+"""A benchmark: who took how long on what, as it is recorded and shown."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-from gpgpu_legacy.errors import InputError
 from gpgpu_legacy.measure.other_work import busy_notes
-from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult, Result
+from gpgpu_legacy.present.grid import Entry, Grid, Numeral, RecordedResult
 from gpgpu_legacy.serial import (
     LARGEST,
     LARGEST_COUNT,
@@ -23,7 +22,6 @@ from gpgpu_legacy.serial import (
     Share,
     Spread,
     Whole,
-    as_record,
 )
 
 Setting = (
@@ -302,84 +300,3 @@ def _grid(
 
 def _ms(seconds: float | None) -> float | None:
     return None if seconds is None else 1e3 * seconds
-
-
-# Two benchmarks ----------------------------------------------------------------------------------
-
-
-class SpeedUp(Attempt):
-    """A result that both benchmarks have. ratio: of the seconds, old over new."""
-
-    old_seconds: float
-    new_seconds: float
-    ratio: float
-
-
-class Comparison(Result):
-    """A comparison of two benchmarks.
-
-    differences: between the machines, or in what is timed; where there are any, times cannot be
-    compared, and there are no ratios. Each has the old and the new value. only_old, only_new: the
-    number of results that only one of them has.
-    """
-
-    differences: tuple[tuple[str, str, str], ...]
-    ratios: tuple[SpeedUp, ...]
-    only_old: int
-    only_new: int
-
-    def grids(self, *, whole: bool = False) -> list[Grid]:
-        """The ratios, or why there are none."""
-        if self.differences:
-            heads = ("what", "then", "now")
-            return [Grid("bench-compared", "The two runs differ.", heads, self.differences)]
-        columns: list[_Column] = [
-            *_who(self.ratios),
-            ("executor", lambda one: one.executor),
-            ("old, ms", lambda one: _ms(one.old_seconds)),
-            ("new, ms", lambda one: _ms(one.new_seconds)),
-            ("old / new", lambda one: one.ratio),
-        ]
-        alone = (("old", self.only_old), ("new", self.only_new))
-        notes = (
-            "Above 1 the new run is faster.",
-            *(f"Results in the {name} run alone: {count}." for name, count in alone if count),
-        )
-        caption = "Two runs on one device and driver."
-        return [_grid("bench-compared", caption, columns, self.ratios, notes)]
-
-    def plot(self, path: Path) -> None:
-        """InputError: there is nothing to see in it."""
-        raise InputError("two runs that are compared are a table; leave --plot out")
-
-
-def compare(old: Bench, new: Bench) -> Comparison:
-    """The times of two benchmarks and their ratios, for what both have."""
-    timed = ("computing alone", "whole calls")
-    facts = (
-        ("device", old.device, new.device),
-        ("driver", str(old.driver), str(new.driver)),
-        ("timed", timed[old.whole], timed[new.whole]),
-    )
-    differences = tuple(fact for fact in facts if fact[1] != fact[2])
-    earlier, later = _by_run(old), _by_run(new)
-    both = [] if differences else [(earlier[key], later[key]) for key in later if key in earlier]
-    return Comparison(
-        differences=differences,
-        ratios=tuple(
-            as_record(
-                SpeedUp,
-                now,
-                old_seconds=before.seconds,
-                new_seconds=now.seconds,
-                ratio=before.seconds / now.seconds,
-            )
-            for before, now in both
-        ),
-        only_old=len(earlier.keys() - later.keys()),
-        only_new=len(later.keys() - earlier.keys()),
-    )
-
-
-def _by_run(bench: Bench) -> dict[tuple[object, ...], Timed]:
-    return {(r.case, r.plan, r.executor, frozenset(r.parameters.items())): r for r in bench.results}

@@ -6,25 +6,22 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from gpgpu_legacy.api.doctor import ExecutorRecord, executor_records
 from gpgpu_legacy.files import Write, check_output_folder, text_writer, write_folder
 from gpgpu_legacy.measure.budget import Budget
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.page.cells import BLOCK
-from gpgpu_legacy.page.making import sections_of
 from gpgpu_legacy.page.page import TITLE, introduction, page_text
 from gpgpu_legacy.page.recordings import Time
 from gpgpu_legacy.page.section import PageSection, rendered
-from gpgpu_legacy.page.sections import SECTIONS
+from gpgpu_legacy.page.sections import SECTIONS, sections_of
 from gpgpu_legacy.page.sections.tables import NAME as TABLES
 from gpgpu_legacy.page.sections.tables import make_section as tables_section
 from gpgpu_legacy.papers.formulas.model import formula_tables
 from gpgpu_legacy.papers.formulas.result import MEASURED, NOTHING_TIMED, MethodTimes
 from gpgpu_legacy.papers.formulas.timing import time_methods
 from gpgpu_legacy.present.grid import (
-    Entry,
     Grid,
     as_csv,
     as_markdown,
@@ -41,7 +38,6 @@ from gpgpu_legacy.studies.cache_table.result import Setting
 from gpgpu_legacy.studies.figure_2 import demonstrate
 
 PAGE = "index.html"
-_BARS = "GFLOPS"  # the column with bars
 
 _CACHED_SIZE, _CACHED_BLOCKS, _CACHED_IN_FLIGHT = 128, (1, 4, 16, 64), (1, 64)
 _CACHES = ("2K,4way,64B", "8K,4way,64B")
@@ -116,7 +112,7 @@ def _contents(size: int, block: int, times: MethodTimes) -> dict[str, Write]:
     sections = [
         *(made[name] for name in SECTIONS),
         *(
-            PageSection("measured-here", "Measured here", _bars(g))
+            PageSection("measured-here", "Measured here", _measured(g))
             for g in grids
             if g.id == MEASURED
         ),
@@ -159,28 +155,7 @@ def _here(size: int, block: int, times: MethodTimes) -> list[Time]:
     ]
 
 
-def _bars(grid: Grid) -> str:
-    """A table with bars, as HTML."""
-    return rendered(
-        "sections/measured-here.html.j2", grid=grid, numeric=is_numeric, cell=_cell, bars=_BARS
-    )
-
-
-def _cell(grid: Grid, head: str, entry: Entry) -> Any:
-    """A table cell in HTML: GFLOPS have a bar."""
-    from markupsafe import Markup
-
-    cell = Markup('<td class="{}" data-label="{}">{}{}</td>')
-    text, bar = plain(entry), Markup("")
-    kind = "name" if head == "method" else "text"
-    if head == _BARS and isinstance(entry, float):
-        kind, share = "bars", 100.0 * entry / max(_column(grid, head))
-        bar = Markup('<span class="bar" style="width:{:.1f}%"></span>').format(share)
-    elif entry is None or isinstance(entry, int | float):
-        kind = "number"
-    return cell.format(kind, head, text, bar)
-
-
-def _column(grid: Grid, head: str) -> list[float]:
-    place = grid.heads.index(head)
-    return [row[place] for row in grid.rows if isinstance(row[place], float)]  # type: ignore[misc]
+def _measured(grid: Grid) -> str:
+    """A table, as HTML."""
+    numeric = list(map(is_numeric, zip(*grid.rows, strict=True)))
+    return rendered("sections/measured-here.html.j2", grid=grid, numeric=numeric, plain=plain)

@@ -27,7 +27,7 @@ from gpgpu_legacy.chips.hosts import HostsFile
 from gpgpu_legacy.chips.processors import ProcessorsFile
 from gpgpu_legacy.chips.profile import calibrated, find_profile, read_named
 from gpgpu_legacy.errors import GpgpuLegacyError, GpgpuLegacyWarning, InputError
-from gpgpu_legacy.measure.bench import Bench, compare
+from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.measure.platform import this_platform
 from gpgpu_legacy.measure.tuned import tuned_here, tuning_report
 from gpgpu_legacy.papers.audit import record as audit
@@ -67,9 +67,8 @@ def _no_constant(name: str) -> None:
 
 
 def _bench(path: Path) -> None:
-    bench, good = (read_recorded(one, Bench) for one in (path, BENCHMARKS / "bench-cpu.json"))
-    found = compare(good, bench)
-    _shown([*bench.grids(whole=True), *found.grids()], bench, found)
+    bench = read_recorded(path, Bench)
+    _shown(bench.grids(whole=True), bench)
 
 
 def _lineage(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command `bench`: what is written, compared and drawn."""
+"""The command `bench`: what is written and drawn."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from commands import Command
 from PIL import Image
 
 from gpgpu_legacy.measure import other_work
-from gpgpu_legacy.measure.bench import Bench, compare
+from gpgpu_legacy.measure.bench import Bench
 from gpgpu_legacy.serial import from_json, read_recorded
 from gpgpu_legacy.sources import checkout
 
@@ -136,7 +136,6 @@ def test_a_spent_budget_ends_cleanly_and_says_what_was_not_run(run: Command) -> 
         (["--peer", "mkl"], "there is no library mkl here"),
         (["--budget", "-1"], "the budget is -1"),
         (["-o", "bench.txt"], "bench.txt should end in .json"),
-        (["--compare", "a.json", "b.json"], "--compare runs nothing; leave WHAT out"),
     ],
 )
 def test_mistakes_are_refused_in_one_line(
@@ -181,49 +180,7 @@ def bench_of(*results: dict[str, Any], **more: Any) -> Bench:
     return from_json(json.dumps(recorded(*results, **more)), Bench, "a benchmark")
 
 
-def written(folder: Path, name: str, data: object) -> str:
-    path = folder / name
-    path.write_text(json.dumps(data), encoding="utf-8")
-    return str(path)
-
-
-def test_two_runs_are_compared_by_what_both_have(run: Command, tmp_path: Path) -> None:
-    other = {"n": 100, "block": 8}
-    old = recorded(result(0.4), result(1.0, n=200), result(3.0, "gl-raster"), library(5.0))
-    new = recorded(result(0.1), result(2.0, n=200), result(3.0, parameters=other), library(5.0))
-    files = written(tmp_path, "old.json", old), written(tmp_path, "new.json", new)
-    code, out, _ = run("bench", "--compare", *files, "--json")
-    assert code == 0
-    compared = json.loads(out)
-    assert compared["differences"] == []
-    assert [(r["case"], r["executor"], r["ratio"]) for r in compared["ratios"]] == [
-        ("n = 100", "jit", 4.0), ("n = 200", "jit", 0.5), ("n = 100", "numpy-blas", 1.0)
-    ]  # fmt: skip
-    assert (compared["only_old"], compared["only_new"]) == (1, 1)
-    code, out, _ = run("bench", "--compare", *files)
-    assert code == 0
-    assert "old / new" in out
-    assert "Results in the old run alone: 1." in out
-    code, _, err = run("bench", "--compare", *files, "--plot", str(tmp_path / "x.png"))
-    assert code == 2 and "leave --plot out" in err
-
-
-@pytest.mark.parametrize("what", ["device", "driver"])
-def test_runs_on_different_machines_are_not_compared(
-    run: Command, tmp_path: Path, what: str
-) -> None:
-    old, new = recorded(result(0.4)), recorded(result(0.1), **{what: "another"})
-    files = written(tmp_path, "old.json", old), written(tmp_path, "new.json", new)
-    code, out, err = run("bench", "--compare", *files)
-    assert (code, err) == (0, "")
-    assert "The two runs differ." in out
-    assert what in out and "another" in out
-    assert compare(*(read_recorded(Path(file), Bench) for file in files)).ratios == ()
-
-
-def test_whole_calls_say_so_and_are_not_compared_with_computing_alone(
-    run: Command, tmp_path: Path
-) -> None:
+def test_whole_calls_say_so(run: Command, tmp_path: Path) -> None:
     path = tmp_path / "whole.json"
     words = ("larson-mcallister", "n=8", "--executor", "jit", "--repeat", "1")
     code, out, _ = run("bench", *words, "--whole", "--quiet", "--output", str(path))
@@ -233,10 +190,6 @@ def test_whole_calls_say_so_and_are_not_compared_with_computing_alone(
     assert bench.whole
     assert {r.executor for r in bench.results} >= {"numpy-blas", "jit"}
     assert all(r.max_error is not None and r.max_error < 1e-6 for r in bench.results)
-    alone = written(tmp_path, "alone.json", {**json.loads(path.read_text()), "whole": False})
-    code, out, _ = run("bench", "--compare", str(path), alone)
-    assert code == 0
-    assert "whole calls" in out and "computing alone" in out
 
 
 # Tables ------------------------------------------------------------------------------------------

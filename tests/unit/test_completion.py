@@ -25,9 +25,6 @@ HALLS = {"hall-carr-hart-single", "hall-carr-hart-multi"}
         ("gpgpu-legacy study figure-", {"figure-2"}),
         ("gpgpu-legacy cache x --writes a", {"allocate"}),
         ("gpgpu-legacy bench larson-mcallister jaco", {"jacobi"}),
-        ("gpgpu-legacy run jacobi pa", {"packed-2x2", "passes="}),
-        ("gpgpu-legacy run jacobi n = 4 b", {"b=", "bitonic-sort"}),  # as bash splits words
-        ("gpgpu-legacy run reduction operation = m", {"max", "min"}),
         ("gpgpu-legacy bench larson-mcallister hall-carr-hart-multi --rep", {"--repeat"}),
     ],
 )

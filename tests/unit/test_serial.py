@@ -19,7 +19,7 @@ from gpgpu_legacy.serial import (
     Recorded,
     from_json,
     from_toml,
-    json_lines_text,
+    json_fitted_text,
     json_text,
     plain,
     provenance,
@@ -63,19 +63,17 @@ def test_a_record_comes_back_as_it_went(tmp_path: Path) -> None:
     assert from_toml(toml_text(PICTURE), Picture, "a.toml") == PICTURE
 
 
-def test_long_lists_have_a_line_for_each_item() -> None:
+def test_what_fits_into_the_width_has_one_line() -> None:
     rows = {"rows": [Point(x=1), Point(x=2, y=nan)], "none": [], "inner": {"name": "µ"}}
-    text = json_lines_text(rows)
+    text = json_fitted_text(rows, 27)
     assert text.splitlines() == [
         "{",
-        ' "rows": [',
-        '{"x":1,"y":null},',
-        '{"x":2,"y":null}',
-        " ],",
-        ' "none": [],',
-        ' "inner": {',
-        '  "name": "µ"',
-        " }",
+        '  "rows": [',
+        '    {"x": 1, "y": null},',
+        '    {"x": 2, "y": null}',
+        "  ],",
+        '  "none": [],',
+        '  "inner": {"name": "µ"}',
         "}",
     ]
     assert from_json(text, dict, "text") == plain(rows)

@@ -6,6 +6,7 @@ web/.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib import import_module
 
 from gpgpu_legacy.errors import InputError
@@ -26,17 +27,12 @@ SECTIONS: tuple[str, ...] = (
 """Their names; each is made by `make_section` of the module of that name, `-` written `_`."""
 
 
-def check_name(name: str) -> None:
-    """Raise InputError for an unknown section."""
-    if name not in SECTIONS:
-        raise InputError(
-            f"{name!r} is no section of the page; expected one of {', '.join(SECTIONS)}"
-        )
-
-
-def section_of(name: str) -> PageSection:
-    """The section of that name. Raises InputError for an unknown one."""
-    check_name(name)
-    module = import_module(f"{__name__}.{name.replace('-', '_')}")
-    section: PageSection = module.make_section()
-    return section
+def sections_of(names: Sequence[str]) -> list[PageSection]:
+    """The sections of these names. Raises InputError for an unknown one."""
+    for name in names:
+        if name not in SECTIONS:
+            raise InputError(
+                f"{name!r} is no section of the page; expected one of {', '.join(SECTIONS)}"
+            )
+    modules = [import_module(f"{__name__}.{name.replace('-', '_')}") for name in names]
+    return [module.make_section() for module in modules]

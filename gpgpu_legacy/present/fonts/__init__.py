@@ -1,4 +1,4 @@
 """Glyph sheets: a font as pixels, so that a figure's text is the same on every machine.
 
-The sheets and the script that makes them live here, and no font file.
+The sheets live here, and no font file.
 """
